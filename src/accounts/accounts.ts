@@ -1,0 +1,44 @@
+/** Accounts: the owners of everything else. Made by the operator, never over the API. */
+import type { Clock, NewId } from '../base/index.ts'
+import { Problem } from '../contract/index.ts'
+import { type Reader, type Sql, statement, type Transaction } from '../storage/index.ts'
+
+export type Account = { id: string; name: string }
+
+export function createAccounts({ sql, clock, newId }: { sql: Sql; clock: Clock; newId: NewId }) {
+  async function add(tx: Transaction, name: string): Promise<Account> {
+    const [made] = await tx.query<Account>(statement`
+      INSERT INTO accounts (id, name, create_time) VALUES (${newId()}, ${name}, ${clock.now()})
+      ON CONFLICT (name) DO NOTHING RETURNING id, name`)
+    if (!made) throw new Problem('ACCOUNT_EXISTS', `There is an account ${name} already.`)
+    return made
+  }
+
+  async function require(reader: Reader, name: string): Promise<Account> {
+    const [found] = await reader.query<Account>(statement`SELECT id, name FROM accounts WHERE name = ${name}`)
+    if (!found) throw new Problem('ACCOUNT_NOT_FOUND', `There is no account ${name}.`)
+    return found
+  }
+
+  async function byName(name: string): Promise<Account> {
+    return require(sql, name)
+  }
+
+  async function requireById(reader: Reader, id: string): Promise<Account> {
+    const [found] = await reader.query<Account>(statement`SELECT id, name FROM accounts WHERE id = ${id}`)
+    if (!found) throw new Problem('ACCOUNT_NOT_FOUND')
+    return found
+  }
+
+  return {
+    add,
+    require,
+    requireById,
+    byName,
+    create: (name: string) => sql.transaction((tx) => add(tx, name)),
+    list: () =>
+      sql.query<Account & { create_time: number }>(statement`SELECT id, name, create_time FROM accounts ORDER BY name`),
+  }
+}
+
+export type Accounts = ReturnType<typeof createAccounts>

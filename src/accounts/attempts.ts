@@ -1,0 +1,48 @@
+/**
+ * Limits how often a log-in is tried, per user and per address. The counts live in the database: they hold across
+ * restarts and for every process. Each attempt is paid before the password is looked at, so a hundred at once are not
+ * a hundred free guesses; a right password gives its user's attempts back.
+ *
+ * The arithmetic is that of a leaky bucket kept as one time (GCRA): `paid_until` moves one interval per attempt, and an
+ * attempt is refused while that time lies more than the burst ahead.
+ */
+import type { Clock } from '../base/index.ts'
+import { Problem } from '../contract/index.ts'
+import { type Sql, statement, type Transaction } from '../storage/index.ts'
+
+export type AttemptLimit = { burst: number; intervalMs: number }
+
+export const LOG_IN_LIMITS = {
+  user: { burst: 10, intervalMs: 60_000 },
+  address: { burst: 30, intervalMs: 10_000 },
+} as const satisfies Record<string, AttemptLimit>
+
+export function createAttempts({ sql, clock }: { sql: Sql; clock: Clock }) {
+  async function pay(tx: Transaction, subject: string, { burst, intervalMs }: AttemptLimit, now: number) {
+    const [row] = await tx.query<{ paid_until: number }>(
+      statement`SELECT paid_until FROM log_in_attempts WHERE subject = ${subject}`,
+    )
+    const paidUntil = Math.max(now, row?.paid_until ?? 0) + intervalMs
+    const waitMs = paidUntil - now - burst * intervalMs
+    if (waitMs > 0) {
+      throw new Problem('TOO_MANY_LOG_INS', undefined, { retryAfterSeconds: Math.ceil(waitMs / 1000) })
+    }
+    await tx.query(statement`
+      INSERT INTO log_in_attempts (subject, paid_until) VALUES (${subject}, ${paidUntil})
+      ON CONFLICT (subject) DO UPDATE SET paid_until = ${paidUntil}`)
+  }
+
+  return {
+    async take(email: string, address: string) {
+      const now = clock.now()
+      await sql.transaction(async (tx) => {
+        await tx.query(statement`DELETE FROM log_in_attempts WHERE paid_until < ${now}`)
+        await pay(tx, `address ${address}`, LOG_IN_LIMITS.address, now)
+        await pay(tx, `user ${email}`, LOG_IN_LIMITS.user, now)
+      })
+    },
+    async forgive(tx: Transaction, email: string) {
+      await tx.query(statement`DELETE FROM log_in_attempts WHERE subject = ${`user ${email}`}`)
+    },
+  }
+}

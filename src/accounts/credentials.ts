@@ -1,0 +1,60 @@
+/** API credentials: a user id and a generated password for HTTP Basic authentication, bound to one account. */
+import { type Clock, digestOf, type NewId, randomToken, Secret, sameDigest } from '../base/index.ts'
+import { Problem, type resources } from '../contract/index.ts'
+import { type Page, type PageOf, pageOf, type Sql, statement } from '../storage/index.ts'
+import type { Account } from './accounts.ts'
+
+type Role = resources.Role
+
+export type Credential = { id: string; displayName: string; role: Role; createTime: number }
+type CredentialRow = { id: string; display_name: string; role: Role; create_time: number }
+
+export function createCredentials({ sql, clock, newId }: { sql: Sql; clock: Clock; newId: NewId }) {
+  return {
+    async issue(
+      accountId: string,
+      { role, displayName }: { role: Role; displayName: string },
+    ): Promise<{ credential: Credential; password: Secret }> {
+      const password = randomToken()
+      const [made] = await sql.transaction((tx) =>
+        tx.query<CredentialRow>(statement`
+          INSERT INTO credentials (id, account_id, display_name, role, password_digest, create_time)
+          VALUES (${newId()}, ${accountId}, ${displayName}, ${role}, ${digestOf(password)}, ${clock.now()})
+          RETURNING id, display_name, role, create_time`),
+      )
+      return { credential: toCredential(made as CredentialRow), password: new Secret(password) }
+    },
+
+    /** The account and role behind a user id and password; asked anew for every request, so a revocation holds at once. */
+    async verify(userId: string, password: string): Promise<{ account: Account; role: Role } | undefined> {
+      const [found] = await sql.query<{ password_digest: string; role: Role; id: string; name: string }>(statement`
+        SELECT c.password_digest, c.role, a.id, a.name FROM credentials c JOIN accounts a ON a.id = c.account_id
+        WHERE c.id = ${userId}`)
+      if (!found || !sameDigest(found.password_digest, digestOf(password))) return undefined
+      return { account: { id: found.id, name: found.name }, role: found.role }
+    },
+
+    async list(accountId: string, page: Page): Promise<PageOf<Credential>> {
+      const rows = await sql.query<CredentialRow>(statement`
+        SELECT id, display_name, role, create_time FROM credentials
+        WHERE account_id = ${accountId} AND ${page.after} ${page.order}`)
+      return pageOf(rows.map(toCredential), page)
+    },
+
+    async revoke(accountId: string, id: string) {
+      const [gone] = await sql.transaction((tx) =>
+        tx.query(statement`DELETE FROM credentials WHERE id = ${id} AND account_id = ${accountId} RETURNING id`),
+      )
+      if (!gone) throw new Problem('CREDENTIAL_NOT_FOUND')
+    },
+  }
+}
+
+export type Credentials = ReturnType<typeof createCredentials>
+
+const toCredential = (row: CredentialRow): Credential => ({
+  id: row.id,
+  displayName: row.display_name,
+  role: row.role,
+  createTime: row.create_time,
+})

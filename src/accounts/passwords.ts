@@ -1,0 +1,48 @@
+/**
+ * People's passwords, hashed with scrypt at OWASP's second set of parameters (N=2^15, r=8, p=3: 32 MiB, and the machine's
+ * own scrypt from the platform). One hash runs at a time: a flood of log-ins queues here, and does not take the thread
+ * pool away from everything that reads a file.
+ */
+import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto'
+import { promisify } from 'node:util'
+
+const derive = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt)
+const COST = { N: 2 ** 15, r: 8, p: 3 } as const
+const KEY_BYTES = 32
+
+let last: Promise<unknown> = Promise.resolve()
+
+export async function hashPassword(password: string): Promise<string> {
+  const salt = randomBytes(16)
+  const key = await inTurn(() => run(password, salt, COST))
+  return `scrypt$${COST.N}$${COST.r}$${COST.p}$${salt.toString('base64url')}$${key.toString('base64url')}`
+}
+
+/** Without a stored hash it does the same work and answers no, so that nobody learns who has an account. */
+export async function verifyPassword(password: string, stored: string | undefined): Promise<boolean> {
+  const { cost, salt, key } = stored ? parse(stored) : NOBODY
+  const given = await inTurn(() => run(password, salt, cost))
+  return timingSafeEqual(given, key) && stored !== undefined
+}
+
+const NOBODY = { cost: COST, salt: randomBytes(16), key: randomBytes(KEY_BYTES) }
+
+function parse(stored: string) {
+  const [scheme, N, r, p, salt, key] = stored.split('$')
+  if (scheme !== 'scrypt' || !salt || !key) throw new Error('a stored password hash is malformed')
+  return {
+    cost: { N: Number(N), r: Number(r), p: Number(p) },
+    salt: Buffer.from(salt, 'base64url'),
+    key: Buffer.from(key, 'base64url'),
+  }
+}
+
+function run(password: string, salt: Buffer, cost: { N: number; r: number; p: number }): Promise<Buffer> {
+  return derive(password.normalize('NFC'), salt, KEY_BYTES, { ...cost, maxmem: 256 * cost.N * cost.r })
+}
+
+function inTurn<T>(work: () => Promise<T>): Promise<T> {
+  const mine = last.then(work)
+  last = mine.catch(() => undefined)
+  return mine
+}

@@ -1,0 +1,55 @@
+/**
+ * Sessions of the portal. The cookie holds 256 random bits; the database holds their digest. A session ends when it is
+ * deleted, when its user's password is reset, or when its time is over.
+ */
+import { type Clock, digestOf, randomToken, Secret } from '../base/index.ts'
+import { Problem } from '../contract/index.ts'
+import { type Sql, statement } from '../storage/index.ts'
+import { createAttempts } from './attempts.ts'
+import { verifyPassword } from './passwords.ts'
+import { foldEmail, type User } from './users.ts'
+
+export const SESSION_MS = 14 * 24 * 60 * 60 * 1000
+
+export type Session = { user: User; expireTime: number }
+
+export function createSessions({ sql, clock }: { sql: Sql; clock: Clock }) {
+  const attempts = createAttempts({ sql, clock })
+
+  return {
+    async logIn(emailGiven: string, password: string, address: string): Promise<{ token: Secret; session: Session }> {
+      const email = foldEmail(emailGiven)
+      await attempts.take(email, address)
+      const [user] = await sql.query<{ id: string; email: string; password_hash: string }>(
+        statement`SELECT id, email, password_hash FROM users WHERE email = ${email}`,
+      )
+      const isRight = await verifyPassword(password, user?.password_hash)
+      if (!user || !isRight) throw new Problem('LOG_IN_FAILED')
+
+      const token = randomToken()
+      const now = clock.now()
+      const expireTime = now + SESSION_MS
+      await sql.transaction(async (tx) => {
+        await attempts.forgive(tx, email)
+        await tx.query(statement`DELETE FROM sessions WHERE expire_time <= ${now}`)
+        await tx.query(statement`
+          INSERT INTO sessions (digest, user_id, create_time, expire_time)
+          VALUES (${digestOf(token)}, ${user.id}, ${now}, ${expireTime})`)
+      })
+      return { token: new Secret(token), session: { user: { id: user.id, email: user.email }, expireTime } }
+    },
+
+    async find(token: string): Promise<Session | undefined> {
+      const [row] = await sql.query<{ id: string; email: string; expire_time: number }>(statement`
+        SELECT u.id, u.email, s.expire_time FROM sessions s JOIN users u ON u.id = s.user_id
+        WHERE s.digest = ${digestOf(token)} AND s.expire_time > ${clock.now()}`)
+      return row && { user: { id: row.id, email: row.email }, expireTime: row.expire_time }
+    },
+
+    async logOut(token: string) {
+      await sql.transaction((tx) => tx.query(statement`DELETE FROM sessions WHERE digest = ${digestOf(token)}`))
+    },
+  }
+}
+
+export type Sessions = ReturnType<typeof createSessions>

@@ -1,0 +1,73 @@
+/** Users: people who log in to the portal. One user may belong to several accounts, with a role in each. */
+import { type Clock, type NewId, randomToken, Secret } from '../base/index.ts'
+import { Problem, type resources } from '../contract/index.ts'
+import { type Reader, type Sql, statement } from '../storage/index.ts'
+import type { Account, Accounts } from './accounts.ts'
+import { hashPassword } from './passwords.ts'
+
+type Role = resources.Role
+
+export type User = { id: string; email: string }
+export type Membership = { account: Account; role: Role }
+
+export const foldEmail = (email: string): string => email.trim().toLowerCase()
+
+type Parts = { sql: Sql; clock: Clock; newId: NewId; accounts: Accounts }
+
+export function createUsers({ sql, clock, newId, accounts }: Parts) {
+  return {
+    /**
+     * A new user gets a generated password, returned this once. Somebody who is a user already joins the account and
+     * keeps their password.
+     */
+    async create(
+      email: string,
+      accountName: string,
+      role: Role,
+      { makeAccount = false } = {},
+    ): Promise<{ password: Secret | undefined }> {
+      const password = randomToken()
+      const passwordHash = await hashPassword(password)
+      return sql.transaction(async (tx) => {
+        const account = await (makeAccount ? accounts.add(tx, accountName) : accounts.require(tx, accountName))
+        const [made] = await tx.query<{ id: string }>(statement`
+          INSERT INTO users (id, email, password_hash, create_time)
+          VALUES (${newId()}, ${foldEmail(email)}, ${passwordHash}, ${clock.now()})
+          ON CONFLICT (email) DO NOTHING RETURNING id`)
+        const user = made ?? (await requireUser(tx, email))
+        const [joined] = await tx.query(statement`
+          INSERT INTO memberships (user_id, account_id, role) VALUES (${user.id}, ${account.id}, ${role})
+          ON CONFLICT (user_id, account_id) DO NOTHING RETURNING role`)
+        if (!joined) throw new Problem('USER_EXISTS', `${email} belongs to the account ${accountName} already.`)
+        return { password: made ? new Secret(password) : undefined }
+      })
+    },
+
+    /** A new password, and the end of every session that the old one opened. */
+    async resetPassword(email: string): Promise<{ password: Secret }> {
+      const password = randomToken()
+      const passwordHash = await hashPassword(password)
+      await sql.transaction(async (tx) => {
+        const user = await requireUser(tx, email)
+        await tx.query(statement`UPDATE users SET password_hash = ${passwordHash} WHERE id = ${user.id}`)
+        await tx.query(statement`DELETE FROM sessions WHERE user_id = ${user.id}`)
+      })
+      return { password: new Secret(password) }
+    },
+
+    async memberships(userId: string): Promise<Membership[]> {
+      const rows = await sql.query<{ id: string; name: string; role: Role }>(statement`
+        SELECT a.id, a.name, m.role FROM memberships m JOIN accounts a ON a.id = m.account_id
+        WHERE m.user_id = ${userId} ORDER BY a.name`)
+      return rows.map(({ id, name, role }) => ({ account: { id, name }, role }))
+    },
+  }
+}
+
+export type Users = ReturnType<typeof createUsers>
+
+async function requireUser(reader: Reader, email: string): Promise<{ id: string }> {
+  const [found] = await reader.query<{ id: string }>(statement`SELECT id FROM users WHERE email = ${foldEmail(email)}`)
+  if (!found) throw new Problem('USER_NOT_FOUND', `There is no user ${email}.`)
+  return found
+}

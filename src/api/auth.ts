@@ -1,0 +1,99 @@
+/** Who calls, and what they may do. Runs before the body is read: a stranger costs one look-up. */
+import type { FastifyRequest } from 'fastify'
+import type { Account, Credentials, Membership, Sessions, User, Users } from '../accounts/index.ts'
+import { names, Problem, resources } from '../contract/index.ts'
+import type { Access } from './route.ts'
+
+export type Principal = {
+  memberships: readonly Membership[]
+  /** Present when the caller is a person with a session, and not a program with credentials. */
+  session?: { user: User; token: string; expireTime: number }
+}
+
+export const SESSION_COOKIE = 'headland_session'
+
+type Parts = { credentials: Credentials; sessions: Sessions; users: Users }
+
+export function createAuth({ credentials, sessions, users }: Parts) {
+  async function byBasic(header: string): Promise<Principal> {
+    const [userId, password] = parseBasic(header)
+    const found = userId && (await credentials.verify(userId, password ?? ''))
+    if (!found) throw new Problem('CREDENTIALS_WRONG')
+    return { memberships: [found] }
+  }
+
+  async function bySession(token: string): Promise<Principal> {
+    const session = await sessions.find(token)
+    if (!session) throw new Problem('CREDENTIALS_WRONG')
+    return { memberships: await users.memberships(session.user.id), session: { ...session, token } }
+  }
+
+  /** The caller of this request, or undefined when it does not say who it is. */
+  async function identify(request: FastifyRequest): Promise<Principal | undefined> {
+    const { authorization } = request.headers
+    if (authorization !== undefined) return byBasic(authorization)
+    const token = sessionToken(request)
+    return token === undefined ? undefined : bySession(token)
+  }
+
+  return {
+    identify,
+    /** The caller, who is allowed to make this call. */
+    async admit(request: FastifyRequest, access: Exclude<Access, 'public'>): Promise<Principal> {
+      const principal = await identify(request)
+      if (!principal) throw new Problem('CREDENTIALS_REQUIRED')
+      if (access === 'session' && !principal.session) throw new Problem('CREDENTIALS_REQUIRED')
+      if (principal.session) checkOrigin(request)
+      const { account } = request.params as { account?: string }
+      if (account === undefined || access === 'known' || access === 'session') return principal
+      checkRole(membershipIn(principal, account).role, access)
+      return principal
+    },
+  }
+}
+
+export type Auth = ReturnType<typeof createAuth>
+
+/** Another account's name and one that nobody has get the same answer. */
+export function membershipIn(principal: Principal, accountName: string): { account: Account; role: resources.Role } {
+  const membership = principal.memberships.find(({ account }) => account.name === accountName)
+  if (!membership) throw new Problem('ACCOUNT_NOT_FOUND')
+  return membership
+}
+
+export function checkRole(role: resources.Role, needed: resources.Role) {
+  if (resources.ROLES.indexOf(role) >= resources.ROLES.indexOf(needed)) return
+  throw new Problem('ROLE_TOO_WEAK', `This call needs the role ${needed}; yours is ${role}.`, {
+    metadata: { needed, role },
+  })
+}
+
+export function sessionToken(request: FastifyRequest): string | undefined {
+  const match = /(?:^|;\s*)headland_session=([A-Za-z0-9_-]{1,100})(?:;|$)/.exec(request.headers.cookie ?? '')
+  return match?.[1]
+}
+
+/**
+ * A browser sends the session cookie by itself. SameSite=Strict keeps it from other sites' pages; this check also holds
+ * where "same site" is wider than "same origin", as it is for the tenants' host names on localhost.
+ */
+export function checkOrigin(request: FastifyRequest) {
+  if (request.method === 'GET' || request.method === 'HEAD') return
+  const { origin } = request.headers
+  const fetchSite = request.headers['sec-fetch-site']
+  if (fetchSite !== undefined && fetchSite !== 'same-origin' && fetchSite !== 'none')
+    throw new Problem('ORIGIN_REFUSED')
+  if (origin === undefined) return
+  if (!URL.canParse(origin) || new URL(origin).host !== request.host) throw new Problem('ORIGIN_REFUSED')
+}
+
+const USER_ID = new RegExp(String(names.credentialId.pattern))
+
+function parseBasic(header: string): [userId: string | undefined, password: string | undefined] {
+  const match = /^Basic +([A-Za-z0-9+/]+=*) *$/i.exec(header)
+  if (!match?.[1]) return [undefined, undefined]
+  const text = Buffer.from(match[1], 'base64').toString('utf8')
+  const colon = text.indexOf(':')
+  const userId = text.slice(0, colon)
+  return colon > 0 && USER_ID.test(userId) ? [userId, text.slice(colon + 1)] : [undefined, undefined]
+}

@@ -1,0 +1,1 @@
+export const renderDocs = (document: unknown) => String(document)

@@ -1,0 +1,59 @@
+/** Where everything that was thrown on the way becomes an answer: the only catch of the API. */
+import type { Socket } from 'node:net'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { errorBody, LIMITS, PROBLEMS, Problem, type Reason } from '../contract/index.ts'
+import { StorageUnavailable } from '../storage/index.ts'
+
+const RETRY_AFTER_SECONDS = 5
+
+/** Faults that Fastify finds before a route is reached. */
+const FRAMEWORK_PROBLEMS: Record<string, Reason> = {
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'CONTENT_TYPE_UNSUPPORTED',
+  FST_ERR_CTP_EMPTY_TYPE: 'CONTENT_TYPE_UNSUPPORTED',
+  FST_ERR_CTP_BODY_TOO_LARGE: 'BODY_TOO_LARGE',
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'REQUEST_MALFORMED',
+  FST_ERR_BAD_URL: 'REQUEST_MALFORMED',
+  FST_ERR_ASYNC_CONSTRAINT: 'REQUEST_MALFORMED',
+}
+
+export function toProblem(error: unknown): Problem {
+  if (error instanceof Problem) return error
+  if (error instanceof StorageUnavailable) {
+    return new Problem('STORAGE_UNAVAILABLE', undefined, { cause: error, retryAfterSeconds: RETRY_AFTER_SECONDS })
+  }
+  const { code = '', message = '' } = error as { code?: string; message?: string }
+  const reason = FRAMEWORK_PROBLEMS[code]
+  if (reason === 'BODY_TOO_LARGE') {
+    return new Problem(reason, undefined, { metadata: { limit: String(LIMITS.bodyBytes) } })
+  }
+  if (reason === 'REQUEST_MALFORMED') return new Problem(reason, message)
+  return reason ? new Problem(reason) : new Problem('INTERNAL', undefined, { cause: error })
+}
+
+export function sendProblem(error: unknown, request: FastifyRequest, reply: FastifyReply) {
+  const problem = toProblem(error)
+  const { http, fault } = PROBLEMS[problem.reason]
+  if (fault === 'service') request.log.error({ err: problem.cause ?? problem }, problem.message)
+  if (http === 401) reply.header('www-authenticate', 'Basic realm="headland"')
+  if (http === 405) reply.header('allow', problem.metadata.allow)
+  if (problem.retryAfterSeconds !== undefined) reply.header('retry-after', problem.retryAfterSeconds)
+  // The body that was not read to its end would be taken for the next request.
+  if (http === 413 || http === 408) reply.header('connection', 'close')
+  reply.code(http).type('application/json; charset=utf-8').serializer(JSON.stringify).send(errorBody(problem))
+}
+
+/** A request that is not HTTP: there is no request and no reply yet, only a socket. */
+export function sendClientError(error: NodeJS.ErrnoException, socket: Socket) {
+  if (error.code === 'ECONNRESET' || !socket.writable) return socket.destroy()
+  const reason: Reason =
+    error.code === 'HPE_HEADER_OVERFLOW'
+      ? 'HEADERS_TOO_LARGE'
+      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+        ? 'REQUEST_TOO_SLOW'
+        : 'REQUEST_MALFORMED'
+  const body = JSON.stringify(errorBody(new Problem(reason)))
+  socket.end(
+    `HTTP/1.1 ${PROBLEMS[reason].http} ${PROBLEMS[reason].status}\r\ncontent-type: application/json; charset=utf-8\r\n` +
+      `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+  )
+}

@@ -1,0 +1,5 @@
+export { createAuth } from './auth.ts'
+export { createMetrics } from './metrics.ts'
+export type { Route } from './route.ts'
+export { createRoutes } from './routes/index.ts'
+export { createApiServer } from './server.ts'

@@ -1,0 +1,52 @@
+/** Numbers for Prometheus. Labels never name a tenant: routes are patterns, and what is counted is counted as a whole. */
+import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+
+type Gauges = { operationsUnfinished(): Promise<number>; operationsRunning(): number; edgeServing(): boolean }
+
+export function createMetrics({ operationsUnfinished, operationsRunning, edgeServing }: Gauges) {
+  const registers = [new Registry()]
+  const registry = registers[0] as Registry
+  collectDefaultMetrics({ register: registry })
+
+  const requests = new Histogram({
+    name: 'headland_api_request_seconds',
+    help: 'Time from the request line to the end of the reply, by route.',
+    labelNames: ['method', 'route', 'status'],
+    buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10],
+    registers,
+  })
+  new Gauge({
+    name: 'headland_operations_unfinished',
+    help: 'Operations that were asked for and have not ended.',
+    registers,
+    async collect() {
+      this.set(await operationsUnfinished())
+    },
+  })
+  new Gauge({
+    name: 'headland_operations_running',
+    help: 'Operations that this process works on now.',
+    registers,
+    collect() {
+      this.set(operationsRunning())
+    },
+  })
+  new Gauge({
+    name: 'headland_edge_serving',
+    help: '1 while the edge process listens.',
+    registers,
+    collect() {
+      this.set(edgeServing() ? 1 : 0)
+    },
+  })
+
+  return {
+    observeRequest(method: string, route: string, status: number, ms: number) {
+      requests.observe({ method, route, status }, ms / 1000)
+    },
+    contentType: registry.contentType,
+    text: () => registry.metrics(),
+  }
+}
+
+export type Metrics = ReturnType<typeof createMetrics>

@@ -1,0 +1,102 @@
+/**
+ * A route as one value: the same value registers the handler, validates the request, serializes the reply and stands in
+ * the OpenAPI document.
+ */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Account } from '../accounts/index.ts'
+import { type Reason, type resources, schema } from '../contract/index.ts'
+import type { Principal } from './auth.ts'
+
+/**
+ * Who may call: everybody; whoever is known; whoever has logged in; or members of the account in the path with at least
+ * this role.
+ */
+export type Access = 'public' | 'known' | 'session' | resources.Role
+
+export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
+
+export type Call<Query, Body> = {
+  /** Path segments by name, already of the form that the contract demands. */
+  params: Record<'account' | 'app' | 'environment' | 'operation' | 'credential', string>
+  query: Query
+  body: Body
+  /** Only where the route is not public. */
+  principal: Principal
+  /** Only where the path names an account, which is then one of the caller's. */
+  account: Account
+  role: resources.Role
+  request: FastifyRequest
+  reply: FastifyReply
+}
+
+export type Route = {
+  method: Method
+  /** In the form of OpenAPI: `/v1/accounts/{account}/apps/{app}:verb`. */
+  path: string
+  tag: string
+  summary: string
+  access: Access
+  query?: schema.ObjectSchema
+  body?: schema.ObjectSchema
+  /** A request without a body counts as an empty object. */
+  bodyIsOptional?: boolean
+  /** Schema of the JSON reply; `null` for a reply without a body; a media type where it is not JSON. */
+  reply: schema.Schema | null | { mediaType: string }
+  /** What can go wrong beyond what every such route has in common. */
+  problems?: readonly Reason[]
+  handle(call: Call<unknown, unknown>): unknown
+}
+
+type Typed<Q, B> = Omit<Route, 'query' | 'body' | 'handle'> & {
+  query?: schema.ObjectSchema<Q>
+  body?: schema.ObjectSchema<B>
+  handle(call: Call<Q, B>): unknown
+}
+
+/** Ties the types of query and body to their schemas. */
+export function route<Q = Record<string, never>, B = undefined>(typed: Typed<Q, B>): Route {
+  return typed as unknown as Route
+}
+
+export const isJson = (reply: Route['reply']): reply is schema.Schema => reply !== null && !('mediaType' in reply)
+
+const PAGE_QUERY = {
+  pageSize: schema.optional(
+    schema.integer({ minimum: 0, description: '50 unless given; more than 200 counts as 200.' }),
+  ),
+  pageToken: schema.optional(schema.string({ maxLength: 200, description: 'nextPageToken of the page before.' })),
+  orderBy: schema.optional(
+    schema.oneOf(['createTime desc', 'createTime', 'createTime asc'], { description: 'Newest first unless given.' }),
+  ),
+}
+
+export const pageQuery = schema.object(PAGE_QUERY)
+export const viewQuery = {
+  view: schema.optional(
+    schema.oneOf(['BASIC', 'FULL'], {
+      description: 'FULL shows the values of shell variables, to developers and owners.',
+    }),
+  ),
+}
+export const pageAndViewQuery = schema.object({ ...PAGE_QUERY, ...viewQuery })
+
+type PageQuery = schema.Static<typeof pageQuery>
+
+export function pageRequest({ pageSize, pageToken, orderBy = 'createTime desc' }: PageQuery) {
+  return {
+    ...(pageSize === undefined ? {} : { pageSize }),
+    ...(pageToken === undefined ? {} : { pageToken }),
+    order: orderBy === 'createTime desc' ? ('newest' as const) : ('oldest' as const),
+  }
+}
+
+/** The reply of a list: the items under their plural, and the token of the next page. */
+export function listOf(plural: string, item: schema.Schema & { title?: unknown }): schema.Schema {
+  return schema.object(
+    {
+      [plural]: schema.array(item),
+      nextPageToken: schema.string({ description: 'Empty on the last page.' }),
+    },
+    { title: `${item.title}List` },
+  )
+}

@@ -1,0 +1,136 @@
+import type { Account } from '../../accounts/index.ts'
+import type { Apps, Environment, Environments, Variables } from '../../apps/index.ts'
+import { fieldInvalid, resources, schema } from '../../contract/index.ts'
+import {
+  CHANGEABLE,
+  type Changeable,
+  describeEnvironment,
+  type Requests,
+  type SiteUrl,
+} from '../../deployments/index.ts'
+import type { Operations } from '../../operations/index.ts'
+import { toPage } from '../../storage/index.ts'
+import { checkRole } from '../auth.ts'
+import { renderOperation } from '../render.ts'
+import { listOf, pageAndViewQuery, pageRequest, type Route, route, viewQuery } from '../route.ts'
+
+const ENVIRONMENTS = '/v1/accounts/{account}/apps/{app}/environments'
+const tag = 'Environments'
+
+type Parts = {
+  apps: Apps
+  environments: Environments
+  variables: Variables
+  operations: Operations
+  requests: Requests
+  siteUrl: SiteUrl
+}
+
+export function environmentRoutes({ apps, environments, variables, operations, requests, siteUrl }: Parts): Route[] {
+  async function show(account: Account, found: Environment[], view: 'BASIC' | 'FULL') {
+    const reconciling = await operations.reconciling(found.map(({ id }) => id))
+    return found.map((environment) =>
+      describeEnvironment(
+        {
+          environment,
+          accountName: account.name,
+          isReconciling: reconciling.has(environment.id),
+          ...(view === 'FULL' ? { values: variables.open(environment.id, environment.variables) } : {}),
+        },
+        siteUrl,
+      ),
+    )
+  }
+
+  return [
+    route({
+      method: 'POST',
+      path: ENVIRONMENTS,
+      tag,
+      summary: 'Create an environment',
+      access: 'developer',
+      body: resources.newEnvironment,
+      reply: resources.operation,
+      problems: ['APP_NOT_FOUND', 'VARIABLE_RESERVED'],
+      async handle({ account, params, body }) {
+        return renderOperation(account, await requests.createEnvironment(account, params.app, body))
+      },
+    }),
+    route({
+      method: 'GET',
+      path: ENVIRONMENTS,
+      tag,
+      summary: 'List the environments of an app',
+      access: 'viewer',
+      query: pageAndViewQuery,
+      reply: listOf('environments', resources.environment),
+      problems: ['APP_NOT_FOUND', 'PAGE_TOKEN_INVALID', 'ROLE_TOO_WEAK'],
+      async handle({ account, role, params, query }) {
+        const { view = 'BASIC' } = query
+        if (view === 'FULL') checkRole(role, 'developer')
+        const app = await apps.require(account.id, params.app)
+        const { items, nextPageToken } = await environments.list(app.id, toPage(pageRequest(query)))
+        return { environments: await show(account, items, view), nextPageToken }
+      },
+    }),
+    route({
+      method: 'GET',
+      path: `${ENVIRONMENTS}/{environment}`,
+      tag,
+      summary: 'Read an environment',
+      access: 'viewer',
+      query: schema.object(viewQuery),
+      reply: resources.environment,
+      problems: ['ENVIRONMENT_NOT_FOUND', 'ROLE_TOO_WEAK'],
+      async handle({ account, role, params, query }) {
+        const { view = 'BASIC' } = query
+        if (view === 'FULL') checkRole(role, 'developer')
+        const found = await environments.require(account.id, params.app, params.environment)
+        return (await show(account, [found], view))[0]
+      },
+    }),
+    route({
+      method: 'PATCH',
+      path: `${ENVIRONMENTS}/{environment}`,
+      tag,
+      summary: 'Change an environment',
+      access: 'developer',
+      query: schema.object({
+        updateMask: schema.optional(
+          schema.string({
+            maxLength: 200,
+            description: `The fields to set, with commas between them: ${CHANGEABLE.join(', ')}. All that are given, if absent.`,
+          }),
+        ),
+      }),
+      body: resources.changedEnvironment,
+      reply: resources.operation,
+      problems: ['ENVIRONMENT_NOT_FOUND', 'ENVIRONMENT_DELETING', 'VARIABLE_RESERVED'],
+      async handle({ account, params, query, body }) {
+        const mask = parseMask(query.updateMask, body)
+        const { app, environment } = params
+        return renderOperation(account, await requests.updateEnvironment(account, app, environment, body, mask))
+      },
+    }),
+    route({
+      method: 'DELETE',
+      path: `${ENVIRONMENTS}/{environment}`,
+      tag,
+      summary: 'Delete an environment',
+      access: 'developer',
+      reply: resources.operation,
+      problems: ['ENVIRONMENT_NOT_FOUND'],
+      async handle({ account, params }) {
+        return renderOperation(account, await requests.deleteEnvironment(account, params.app, params.environment))
+      },
+    }),
+  ]
+}
+
+function parseMask(updateMask: string | undefined, body: resources.ChangedEnvironment): Changeable[] {
+  const given = updateMask === undefined ? Object.keys(body) : updateMask.split(',').map((field) => field.trim())
+  if (given.length === 0) throw fieldInvalid('updateMask', 'names no field, and the body has none')
+  const unknown = given.find((field) => !CHANGEABLE.includes(field as Changeable))
+  if (unknown !== undefined) throw fieldInvalid('updateMask', `may only name ${CHANGEABLE.join(', ')}`)
+  return given as Changeable[]
+}

@@ -1,0 +1,49 @@
+/** Every route of the API, in the order in which the documentation shows them. */
+import type { Credentials, Sessions, Users } from '../../accounts/index.ts'
+import type { Apps, Environments, Variables } from '../../apps/index.ts'
+import type { Requests, SiteUrl } from '../../deployments/index.ts'
+import type { Operations } from '../../operations/index.ts'
+import type { Auth } from '../auth.ts'
+import type { Metrics } from '../metrics.ts'
+import type { Route } from '../route.ts'
+import { accountRoutes } from './accounts.ts'
+import { appRoutes } from './apps.ts'
+import { credentialRoutes } from './credentials.ts'
+import { documentationRoutes } from './documentation.ts'
+import { environmentRoutes } from './environments.ts'
+import { healthRoutes, type ReadyChecks } from './health.ts'
+import { operationRoutes } from './operations.ts'
+import { sessionRoutes } from './session.ts'
+
+export type RouteParts = {
+  apps: Apps
+  environments: Environments
+  variables: Variables
+  operations: Operations
+  requests: Requests
+  credentials: Credentials
+  sessions: Sessions
+  users: Users
+  auth: Auth
+  metrics: Metrics
+  ready: ReadyChecks
+  siteUrl: SiteUrl
+  isHttps: boolean
+  /** Known once the API listens. */
+  publicUrl(): string
+  stopping: AbortSignal
+}
+
+export function createRoutes(parts: RouteParts): Route[] {
+  const routes: Route[] = [
+    ...appRoutes(parts),
+    ...environmentRoutes(parts),
+    ...operationRoutes(parts),
+    ...credentialRoutes(parts),
+    ...accountRoutes(),
+    ...sessionRoutes(parts),
+    ...healthRoutes(parts),
+    ...documentationRoutes({ all: () => routes, publicUrl: parts.publicUrl }),
+  ]
+  return routes
+}

@@ -1,0 +1,88 @@
+import { LIMITS, resources, schema } from '../../contract/index.ts'
+import type { Operations } from '../../operations/index.ts'
+import { toPage } from '../../storage/index.ts'
+import { renderOperation } from '../render.ts'
+import { type Call, listOf, pageQuery, pageRequest, type Route, route } from '../route.ts'
+
+const OPERATIONS = '/v1/accounts/{account}/apps/{app}/environments/{environment}/operations'
+const tag = 'Operations'
+
+const pathOf = ({ account, params }: Pick<Call<unknown, unknown>, 'account' | 'params'>) => ({
+  accountId: account.id,
+  appName: params.app,
+  environmentId: params.environment,
+})
+
+type Parts = { operations: Operations; stopping: AbortSignal }
+
+export const operationRoutes = ({ operations, stopping }: Parts): Route[] => [
+  route({
+    method: 'GET',
+    path: OPERATIONS,
+    tag,
+    summary: 'List the operations of an environment',
+    access: 'viewer',
+    query: pageQuery,
+    reply: listOf('operations', resources.operation),
+    problems: ['ENVIRONMENT_NOT_FOUND', 'PAGE_TOKEN_INVALID'],
+    async handle(call) {
+      const { items, nextPageToken } = await operations.list(pathOf(call), toPage(pageRequest(call.query)))
+      return { operations: items.map((operation) => renderOperation(call.account, operation)), nextPageToken }
+    },
+  }),
+  route({
+    method: 'GET',
+    path: `${OPERATIONS}/{operation}`,
+    tag,
+    summary: 'Read an operation',
+    access: 'viewer',
+    reply: resources.operation,
+    problems: ['OPERATION_NOT_FOUND'],
+    async handle(call) {
+      return renderOperation(call.account, await operations.require(pathOf(call), call.params.operation))
+    },
+  }),
+  route({
+    method: 'POST',
+    path: `${OPERATIONS}/{operation}:wait`,
+    tag,
+    summary: 'Wait for an operation to be done, or for the time to be over',
+    access: 'viewer',
+    query: schema.object({
+      timeout: schema.optional(
+        schema.string({
+          pattern: '^\\d{1,6}(\\.\\d{1,9})?s$',
+          description: `Seconds with an s, as in 30s, which is the default; more than ${LIMITS.waitSecondsMost}s counts as that.`,
+        }),
+      ),
+    }),
+    body: resources.empty,
+    bodyIsOptional: true,
+    reply: resources.operation,
+    problems: ['OPERATION_NOT_FOUND'],
+    async handle(call) {
+      const { timeout = `${LIMITS.waitSecondsDefault}s` } = call.query
+      const seconds = Math.min(Number.parseFloat(timeout), LIMITS.waitSecondsMost)
+      const gone = new AbortController()
+      call.reply.raw.once('close', () => gone.abort())
+      const signal = AbortSignal.any([gone.signal, stopping])
+      const operation = await operations.wait(pathOf(call), call.params.operation, seconds * 1000, signal)
+      return renderOperation(call.account, operation)
+    },
+  }),
+  route({
+    method: 'POST',
+    path: `${OPERATIONS}/{operation}:cancel`,
+    tag,
+    summary: 'Ask an operation to end early',
+    access: 'developer',
+    body: resources.empty,
+    bodyIsOptional: true,
+    reply: resources.empty,
+    problems: ['OPERATION_NOT_FOUND'],
+    async handle(call) {
+      await operations.cancel(pathOf(call), call.params.operation)
+      return {}
+    },
+  }),
+]

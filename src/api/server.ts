@@ -1,0 +1,150 @@
+/** The API listener: takes the list of routes and serves it. */
+import { isUtf8 } from 'node:buffer'
+import { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, fastify, LogController } from 'fastify'
+import type { Log, NewId } from '../base/index.ts'
+import { LIMITS, names, Problem, schema } from '../contract/index.ts'
+import { type Auth, membershipIn, type Principal } from './auth.ts'
+import { sendClientError, sendProblem } from './errors.ts'
+import type { Metrics } from './metrics.ts'
+import { type Call, isJson, type Route } from './route.ts'
+import { createCheck } from './validation.ts'
+
+const PATH_PARAMETERS: Record<string, schema.Schema> = {
+  account: names.accountName,
+  app: names.appName,
+  environment: names.environmentId,
+  operation: names.operationId,
+  credential: names.credentialId,
+}
+
+export const parametersOf = (path: string): schema.ObjectSchema => {
+  const found = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => [name, PATH_PARAMETERS[name] ?? {}] as const)
+  return schema.object(Object.fromEntries(found))
+}
+
+type Parts = {
+  routes: readonly Route[]
+  auth: Auth
+  log: Log
+  newId: NewId
+  metrics: Metrics
+  trustedProxies: string[]
+}
+
+export function createApiServer({ routes, auth, log, newId, metrics, trustedProxies }: Parts): FastifyInstance {
+  const app = fastify({
+    loggerInstance: log as FastifyBaseLogger,
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
+    genReqId: newId,
+    bodyLimit: LIMITS.bodyBytes,
+    trustProxy: trustedProxies.length > 0 ? trustedProxies : false,
+    requestTimeout: 60_000,
+    keepAliveTimeout: 65_000,
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    http: { maxHeaderSize: LIMITS.headerBytes },
+    routerOptions: { maxParamLength: LIMITS.headerBytes },
+    clientErrorHandler: sendClientError,
+    frameworkErrors: sendProblem,
+  })
+
+  app.decorateRequest('principal', null)
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
+    try {
+      done(null, parseJson(body as Buffer))
+    } catch (error) {
+      done(error as Error)
+    }
+  })
+  app.setValidatorCompiler<Marked>(({ schema: marked }) => marked.check)
+  app.setErrorHandler(sendProblem)
+  app.setNotFoundHandler((request) => refuseUnknown(routes, request))
+
+  app.addHook('onSend', async (request, reply) => {
+    reply.header('x-request-id', request.id)
+    reply.header('x-content-type-options', 'nosniff')
+    if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store')
+  })
+  app.addHook('onResponse', async (request, reply) => {
+    const { method, url = 'unknown' } = request.routeOptions
+    metrics.observeRequest(String(method ?? request.method), url, reply.statusCode, reply.elapsedTime)
+    // The path without its query: a query may carry a token.
+    request.log.info(
+      {
+        method: request.method,
+        path: request.url.split('?', 1)[0],
+        status: reply.statusCode,
+        ms: Math.round(reply.elapsedTime * 10) / 10,
+        address: request.ip,
+      },
+      'request',
+    )
+  })
+
+  for (const route of routes) register(app, auth, route)
+  return app
+}
+
+/** Carries a compiled check through Fastify to where it would compile a schema. */
+type Marked = { check: ReturnType<typeof createCheck> }
+
+function register(app: FastifyInstance, auth: Auth, route: Route) {
+  const { access, query = schema.object({}), body, bodyIsOptional } = route
+  app.route({
+    method: route.method,
+    url: toFastifyPath(route.path),
+    schema: {
+      params: { check: createCheck(parametersOf(route.path), 'path') },
+      querystring: { check: createCheck(query, 'query') },
+      ...(body ? { body: { check: createCheck(body, 'body', bodyIsOptional) } } : {}),
+      ...(isJson(route.reply) ? { response: { 200: route.reply } } : {}),
+    },
+    async onRequest(request) {
+      if (access !== 'public') request.setDecorator('principal', await auth.admit(request, access))
+    },
+    async handler(request, reply) {
+      const { account } = request.params as { account?: string }
+      const principal = request.getDecorator<Principal>('principal')
+      const membership = account === undefined ? {} : membershipIn(principal, account)
+      const { params, query, body } = request
+      const call = { params, query, body, principal, ...membership, request, reply } as Call<unknown, unknown>
+      const answer = await route.handle(call)
+      return route.reply === null ? reply.send() : answer
+    },
+  })
+}
+
+/** `{operation}:wait` is a parameter that ends at the colon, and a literal. */
+function toFastifyPath(path: string): string {
+  return path.replaceAll(/\{(\w+)\}:/g, ':$1(^[^/:]+)::').replaceAll(/\{(\w+)\}/g, ':$1')
+}
+
+function parseJson(body: Buffer): unknown {
+  if (body.length === 0) return undefined
+  if (!isUtf8(body)) throw new Problem('JSON_MALFORMED', 'The body is not valid UTF-8.')
+  try {
+    return JSON.parse(body.toString('utf8'))
+  } catch (error) {
+    throw new Problem('JSON_MALFORMED', `The body is not valid JSON: ${(error as Error).message.slice(0, 200)}.`)
+  }
+}
+
+/** A path that exists with another method is a 405 that names those; any other is a 404. */
+function refuseUnknown(routes: readonly Route[], request: FastifyRequest): never {
+  const path = request.url.split('?', 1)[0] ?? ''
+  const allowed = routes.filter((route) => toPattern(route.path).test(path)).map(({ method }) => method)
+  if (allowed.length === 0) throw new Problem('ROUTE_NOT_FOUND', `There is no ${request.method} ${path.slice(0, 200)}.`)
+  const methods = allowed.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ')
+  throw new Problem('METHOD_NOT_ALLOWED', `Use one of: ${methods}.`, { metadata: { allow: methods } })
+}
+
+const patterns = new Map<string, RegExp>()
+function toPattern(path: string): RegExp {
+  let pattern = patterns.get(path)
+  if (!pattern) {
+    pattern = new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/:]+')}$`)
+    patterns.set(path, pattern)
+  }
+  return pattern
+}

@@ -1,0 +1,92 @@
+/**
+ * Checks requests against the contract's schemas. Nothing is coerced in a body; query parameters, which are always text,
+ * are read as the type they should have. When something is wrong, every top-level field that is wrong is named, with its
+ * first fault: bounded however large the input is.
+ */
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
+import { type FieldViolation, Problem, type schema } from '../contract/index.ts'
+
+const options = { strict: false, validateFormats: false, allErrors: false } as const
+const exact = new Ajv2020(options)
+const fromText = new Ajv2020({ ...options, coerceTypes: true })
+
+const UNKNOWN_FIELDS_NAMED = 10
+
+export type Check = (data: unknown) => { value: unknown } | { error: Problem }
+
+export function createCheck(of: schema.ObjectSchema, part: 'body' | 'query' | 'path', emptyIfAbsent = false): Check {
+  const ajv = part === 'body' ? exact : fromText
+  const whole = lazily(() => ajv.compile(of))
+  const parts = lazily(() => Object.entries(of.properties).map(([field, part]) => [field, ajv.compile(part)] as const))
+
+  return (given) => {
+    const data = given ?? (emptyIfAbsent ? {} : undefined)
+    if (data !== undefined && whole()(data)) return { value: data }
+    return { error: toProblem(violations(data, of, parts(), part)) }
+  }
+}
+
+function violations(
+  data: unknown,
+  { required }: schema.ObjectSchema,
+  properties: (readonly [string, ValidateFunction])[],
+  part: string,
+): FieldViolation[] {
+  if (typeof data !== 'object' || data === null || Array.isArray(data)) {
+    return [{ field: part, description: data === undefined ? 'a JSON object is required' : 'must be a JSON object' }]
+  }
+  const given = data as Record<string, unknown>
+  const found: FieldViolation[] = []
+  for (const field of required) {
+    if (!Object.hasOwn(given, field)) found.push({ field, description: 'is required' })
+  }
+  for (const [field, validate] of properties) {
+    if (Object.hasOwn(given, field) && !validate(given[field])) found.push(toViolation(field, validate.errors?.[0]))
+  }
+  const known = new Set(properties.map(([field]) => field))
+  const unknown = Object.keys(given).filter((field) => !known.has(field))
+  for (const field of unknown.slice(0, UNKNOWN_FIELDS_NAMED)) {
+    found.push({ field: shorten(field), description: 'is not a known field' })
+  }
+  return found
+}
+
+function toProblem(fields: FieldViolation[]): Problem {
+  const message = fields.map(({ field, description }) => `${field} ${description}`).join('; ')
+  return new Problem('FIELD_INVALID', `${message}.`, { fields })
+}
+
+function toViolation(field: string, error: ErrorObject | undefined): FieldViolation {
+  const path = (error?.instancePath ?? '').split('/').slice(1).map(shorten)
+  const inside = path.map((step) => (/^\d+$/.test(step) ? `[${step}]` : `.${step}`)).join('')
+  const at = `${field}${inside}`
+  switch (error?.keyword) {
+    case 'enum':
+      return { field: at, description: `must be one of: ${error.params.allowedValues.join(', ')}` }
+    case 'required':
+      return { field: `${at}.${error.params.missingProperty}`, description: 'is required' }
+    case 'additionalProperties':
+      return { field: `${at}.${shorten(error.params.additionalProperty)}`, description: 'is not a known field' }
+    case 'pattern':
+      return { field: at, description: `has a wrong form: ${describe(error)}` }
+    default:
+      return { field: at, description: error?.message ?? 'is not valid' }
+  }
+}
+
+/** The words of the schema itself where it has some, as they read better than its regular expression. */
+function describe(error: ErrorObject): string {
+  const description = (error.parentSchema as { description?: string } | undefined)?.description
+  return description ?? `it must match ${error.params.pattern}`
+}
+
+const shorten = (text: string): string => (text.length > 60 ? `${text.slice(0, 60)}…` : text)
+
+/** Compiling costs a millisecond or two a schema; most are never needed in one run. */
+function lazily<T>(make: () => T): () => T {
+  let made: T | undefined
+  return () => {
+    made ??= make()
+    return made
+  }
+}

@@ -1,0 +1,60 @@
+/** Apps: a name in an account, a region, and the environments below it. */
+import type { Clock, NewId } from '../base/index.ts'
+import { names, Problem, type resources } from '../contract/index.ts'
+import { type Page, type PageOf, pageOf, type Reader, type Sql, statement, type Transaction } from '../storage/index.ts'
+
+export type App = { id: string; name: string; region: resources.App['region']; createTime: number }
+type AppRow = { id: string; name: string; region: App['region']; create_time: number }
+
+export function createApps({ sql, clock, newId }: { sql: Sql; clock: Clock; newId: NewId }) {
+  return {
+    async create(accountId: string, name: string, region: App['region']): Promise<App> {
+      const [made] = await sql.transaction((tx) =>
+        tx.query<AppRow>(statement`
+          INSERT INTO apps (id, account_id, name, folded_name, region, create_time)
+          VALUES (${newId()}, ${accountId}, ${name}, ${names.fold(name)}, ${region}, ${clock.now()})
+          ON CONFLICT (account_id, folded_name) WHERE delete_time IS NULL DO NOTHING
+          RETURNING id, name, region, create_time`),
+      )
+      if (!made) {
+        throw new Problem('APP_EXISTS', `The account has an app named ${name} already.`, { metadata: { appId: name } })
+      }
+      return toApp(made)
+    },
+
+    async require(accountId: string, name: string, reader: Reader = sql): Promise<App> {
+      const [found] = await reader.query<AppRow>(statement`
+        SELECT id, name, region, create_time FROM apps
+        WHERE account_id = ${accountId} AND folded_name = ${names.fold(name)} AND delete_time IS NULL`)
+      if (!found) throw new Problem('APP_NOT_FOUND')
+      return toApp(found)
+    },
+
+    async list(accountId: string, page: Page): Promise<PageOf<App>> {
+      const rows = await sql.query<AppRow>(statement`
+        SELECT id, name, region, create_time FROM apps
+        WHERE account_id = ${accountId} AND delete_time IS NULL AND ${page.after} ${page.order}`)
+      return pageOf(rows.map(toApp), page)
+    },
+
+    /** Takes the app out of sight and frees its name. Its row goes when its last environment is gone. */
+    async hide(tx: Transaction, id: string) {
+      await tx.query(statement`UPDATE apps SET delete_time = ${clock.now()} WHERE id = ${id}`)
+    },
+
+    async removeIfHiddenAndEmpty(tx: Transaction, id: string) {
+      await tx.query(statement`
+        DELETE FROM apps WHERE id = ${id} AND delete_time IS NOT NULL
+        AND NOT EXISTS (SELECT 1 FROM environments WHERE app_id = ${id})`)
+    },
+  }
+}
+
+export type Apps = ReturnType<typeof createApps>
+
+const toApp = (row: AppRow): App => ({
+  id: row.id,
+  name: row.name,
+  region: row.region,
+  createTime: row.create_time,
+})

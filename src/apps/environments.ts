@@ -1,0 +1,170 @@
+/**
+ * Environments. `state` says what visitors get:
+ *
+ *   EMPTY     the host answers "nothing deployed yet"; before the label is assigned, nothing answers at all
+ *   LIVE      a deployment answers
+ *   DELETING  nothing answers any more; the row goes when everything of it is gone
+ *
+ * EMPTY → LIVE and back with deployments; either → DELETING by a delete; out of DELETING leads nothing.
+ */
+import type { Clock, NewId } from '../base/index.ts'
+import { names, Problem, type resources } from '../contract/index.ts'
+import {
+  list,
+  type Page,
+  type PageOf,
+  pageOf,
+  type Reader,
+  type Sql,
+  statement,
+  type Transaction,
+} from '../storage/index.ts'
+import { newHostLabel } from './label.ts'
+import type { SealedVariable } from './variables.ts'
+
+export type Environment = {
+  id: string
+  accountId: string
+  appId: string
+  appName: string
+  displayName: string
+  branch: string
+  cmsEnvironment: string
+  rootDirectory: string
+  variables: SealedVariable[]
+  hostLabel: string | null
+  state: resources.EnvironmentState
+  createTime: number
+  updateTime: number
+}
+
+export type EnvironmentDraft = Pick<
+  Environment,
+  'displayName' | 'branch' | 'cmsEnvironment' | 'rootDirectory' | 'variables'
+>
+export type EnvironmentChange = Partial<Omit<EnvironmentDraft, 'branch'>>
+
+type EnvironmentRow = {
+  id: string
+  account_id: string
+  app_id: string
+  app_name: string
+  display_name: string
+  branch: string
+  cms_environment: string
+  root_directory: string
+  shell_variables: string
+  host_label: string | null
+  state: Environment['state']
+  create_time: number
+  update_time: number
+}
+
+const selected = statement`
+  SELECT e.id, e.account_id, e.app_id, a.name AS app_name, e.display_name, e.branch, e.cms_environment,
+    e.root_directory, e.shell_variables, e.host_label, e.state, e.create_time, e.update_time
+  FROM environments e JOIN apps a ON a.id = e.app_id`
+
+export function createEnvironments({ sql, clock, newId }: { sql: Sql; clock: Clock; newId: NewId }) {
+  async function byId(reader: Reader, id: string): Promise<Environment | undefined> {
+    const [row] = await reader.query<EnvironmentRow>(statement`${selected} WHERE e.id = ${id}`)
+    return row && toEnvironment(row)
+  }
+
+  return {
+    newId,
+    byId,
+
+    async require(accountId: string, appName: string, id: string, reader: Reader = sql): Promise<Environment> {
+      const [row] = await reader.query<EnvironmentRow>(statement`${selected}
+        WHERE e.id = ${id} AND e.account_id = ${accountId}
+        AND a.folded_name = ${names.fold(appName)} AND a.delete_time IS NULL`)
+      if (!row) throw new Problem('ENVIRONMENT_NOT_FOUND')
+      return toEnvironment(row)
+    },
+
+    async list(appId: string, page: Page): Promise<PageOf<Environment>> {
+      const keys = await sql.query<{ id: string }>(
+        statement`SELECT id FROM environments WHERE app_id = ${appId} AND ${page.after} ${page.order}`,
+      )
+      const { items, nextPageToken } = pageOf(keys, page)
+      if (items.length === 0) return { items: [], nextPageToken }
+      const ids = items.map(({ id }) => id)
+      const rows = await sql.query<EnvironmentRow>(statement`${selected} WHERE e.id IN (${list(ids)})`)
+      const found = new Map(rows.map((row) => [row.id, toEnvironment(row)]))
+      return { items: ids.flatMap((id) => found.get(id) ?? []), nextPageToken }
+    },
+
+    async idsOf(tx: Transaction, appId: string): Promise<string[]> {
+      const rows = await tx.query<{ id: string }>(
+        statement`SELECT id FROM environments WHERE app_id = ${appId} ORDER BY id`,
+      )
+      return rows.map(({ id }) => id)
+    },
+
+    async insert(tx: Transaction, app: { id: string; accountId: string }, id: string, draft: EnvironmentDraft) {
+      const now = clock.now()
+      await tx.query(statement`
+        INSERT INTO environments (id, account_id, app_id, display_name, branch, cms_environment, root_directory,
+          shell_variables, state, create_time, update_time)
+        VALUES (${id}, ${app.accountId}, ${app.id}, ${draft.displayName}, ${draft.branch}, ${draft.cmsEnvironment},
+          ${draft.rootDirectory}, ${JSON.stringify(draft.variables)}, 'EMPTY', ${now}, ${now})`)
+    },
+
+    async update(tx: Transaction, before: Environment, change: EnvironmentChange) {
+      const after = { ...before, ...change }
+      await tx.query(statement`
+        UPDATE environments SET display_name = ${after.displayName}, cms_environment = ${after.cmsEnvironment},
+          root_directory = ${after.rootDirectory}, shell_variables = ${JSON.stringify(after.variables)},
+          update_time = ${clock.now()}
+        WHERE id = ${before.id}`)
+    },
+
+    async markDeleting(tx: Transaction, id: string) {
+      await tx.query(
+        statement`UPDATE environments SET state = 'DELETING', update_time = ${clock.now()} WHERE id = ${id}`,
+      )
+    },
+
+    /** Gives the environment its host label, once. */
+    async assignHostLabel(tx: Transaction, { id, appName, hostLabel }: Environment) {
+      for (let tries = 0; hostLabel === null && tries < 5; tries++) {
+        const label = newHostLabel(appName)
+        const [taken] = await tx.query(statement`SELECT id FROM environments WHERE host_label = ${label}`)
+        if (taken) continue
+        await tx.query(statement`UPDATE environments SET host_label = ${label} WHERE id = ${id}`)
+        return
+      }
+      if (hostLabel === null) throw new Error('five random host labels in a row were taken')
+    },
+
+    async remove(tx: Transaction, id: string) {
+      await tx.query(statement`DELETE FROM environments WHERE id = ${id}`)
+    },
+
+    /** What the edge must answer for. */
+    async routable(): Promise<{ id: string; hostLabel: string; state: Environment['state'] }[]> {
+      const rows = await sql.query<{ id: string; host_label: string; state: Environment['state'] }>(statement`
+        SELECT id, host_label, state FROM environments WHERE host_label IS NOT NULL AND state <> 'DELETING'`)
+      return rows.map(({ id, host_label, state }) => ({ id, hostLabel: host_label, state }))
+    },
+  }
+}
+
+export type Environments = ReturnType<typeof createEnvironments>
+
+const toEnvironment = (row: EnvironmentRow): Environment => ({
+  id: row.id,
+  accountId: row.account_id,
+  appId: row.app_id,
+  appName: row.app_name,
+  displayName: row.display_name,
+  branch: row.branch,
+  cmsEnvironment: row.cms_environment,
+  rootDirectory: row.root_directory,
+  variables: JSON.parse(row.shell_variables),
+  hostLabel: row.host_label,
+  state: row.state,
+  createTime: row.create_time,
+  updateTime: row.update_time,
+})

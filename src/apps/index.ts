@@ -1,0 +1,9 @@
+export { type App, type Apps, createApps } from './apps.ts'
+export { type CmsInstalls, createCmsInstalls } from './cms-installs.ts'
+export {
+  createEnvironments,
+  type Environment,
+  type EnvironmentChange,
+  type Environments,
+} from './environments.ts'
+export { createVariables, type SealedVariable, type Variables } from './variables.ts'

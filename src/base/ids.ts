@@ -1,0 +1,31 @@
+/**
+ * UUID version 7 (RFC 9562, 5.7): ids sort by the time they were made, so they are also the order of every list and the
+ * key that a page token resumes from. Within one process they strictly rise (RFC 9562, 6.2, method 1: a counter in
+ * rand_a), because two things made in the same millisecond still have an order that people see.
+ */
+import { randomBytes } from 'node:crypto'
+import type { Clock } from './clock.ts'
+
+export type NewId = () => string
+
+export function createIds(clock: Pick<Clock, 'now'>): NewId {
+  let lastMs = 0
+  let counter = 0
+
+  return () => {
+    const now = clock.now()
+    const random = randomBytes(10)
+    if (now > lastMs) {
+      lastMs = now
+      // Leaving the top bit free gives at least 2,048 ids before the counter runs over into the next millisecond.
+      counter = random.readUInt16BE(8) & 0x7ff
+    } else if (++counter > 0xfff) {
+      lastMs += 1
+      counter = 0
+    }
+    const time = lastMs.toString(16).padStart(12, '0')
+    const variant = ((random.readUInt8(0) & 0x3f) | 0x80).toString(16)
+    const tail = random.toString('hex', 1, 8)
+    return `${time.slice(0, 8)}-${time.slice(8)}-7${counter.toString(16).padStart(3, '0')}-${variant}${tail.slice(0, 2)}-${tail.slice(2)}`
+  }
+}

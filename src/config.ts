@@ -1,0 +1,172 @@
+/**
+ * Settings, and where each came from. The only file that reads the environment. Strongest first: flags, environment,
+ * `headland.json`, the default. A name that nobody knows is an error: a misspelt setting must not be a silent default.
+ */
+import { existsSync, readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { resolve } from 'node:path'
+import { LOG_LEVELS, type LogLevel, Secret } from './base/index.ts'
+
+export type Listen = { host: string; port: number }
+
+export type Config = {
+  dataDir: string
+  listen: Listen
+  edgeListen: Listen
+  publicUrl: string | undefined
+  edgeUrl: string | undefined
+  domain: string
+  masterKey: Secret | undefined
+  trustedProxies: string[]
+  concurrency: number
+  logLevel: LogLevel
+}
+
+export type Origin = 'flag' | 'environment' | 'headland.json' | 'default'
+
+type Setting<T> = { meaning: string; byDefault: string; isSecret?: true; parse(text: string): T }
+
+const setting = <T>(byDefault: string, meaning: string, parse: (text: string) => T): Setting<T> => ({
+  byDefault,
+  meaning,
+  parse,
+})
+
+/** `docs/reference/settings.md` is checked against this table. */
+export const SETTINGS: { [K in keyof Config]: Setting<Config[K]> } = {
+  dataDir: setting('./data', 'Folder that holds everything that must survive.', (text) => resolve(text)),
+  listen: setting('127.0.0.1:8080', 'Where API, portal and webhooks listen; port 0 picks a free one.', parseListen),
+  edgeListen: setting('127.0.0.1:8081', 'Where the sites are served; port 0 picks a free one.', parseListen),
+  publicUrl: setting('', 'Address of the API that people use, when a proxy stands in front.', optionalUrl),
+  edgeUrl: setting('', 'Address of the edge that people use, when a proxy stands in front.', optionalUrl),
+  domain: setting('localhost', 'Suffix of the host names given to environments.', parseDomain),
+  masterKey: {
+    ...setting(
+      '',
+      'Key that seals secrets at rest, 32 bytes in base64; else `master.key` in the data folder.',
+      (text) => (text ? new Secret(text) : undefined),
+    ),
+    isSecret: true,
+  },
+  trustedProxies: setting('', 'Addresses or CIDR ranges whose `X-Forwarded-For` is believed, with commas.', (text) =>
+    text.split(',').flatMap((part) => part.trim() || []),
+  ),
+  concurrency: setting(
+    String(Math.max(1, Math.floor(availableParallelism() / 2))),
+    'Operations worked on at a time.',
+    count,
+  ),
+  logLevel: setting('info', `One of ${LOG_LEVELS.join(', ')}.`, parseLogLevel),
+}
+
+const KEYS = Object.keys(SETTINGS) as (keyof Config)[]
+
+/** Read by the client commands; they may stand in the same environment. */
+const CLIENT_VARIABLES = ['HEADLAND_URL', 'HEADLAND_API_USER', 'HEADLAND_API_PASSWORD']
+const FILE_VARIABLE = 'HEADLAND_CONFIG'
+
+export const flagName = (key: string): string => key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+export const variableName = (key: string): string =>
+  `HEADLAND_${key.replaceAll(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`
+
+export class ConfigError extends Error {}
+
+type Sources = { flags?: Record<string, string | undefined>; env?: NodeJS.ProcessEnv; folder?: string }
+
+export type LoadedConfig = { config: Config; origins: Record<keyof Config, Origin> }
+
+export function loadConfig({ flags = {}, env = process.env, folder = process.cwd() }: Sources = {}): LoadedConfig {
+  refuseUnknownVariables(env)
+  const file = readFile(flags.config ?? env[FILE_VARIABLE], folder)
+  const config: Partial<Record<keyof Config, unknown>> = {}
+  const origins: Partial<Record<keyof Config, Origin>> = {}
+  for (const key of KEYS) {
+    const [text, origin] = pick(flags[flagName(key)], env[variableName(key)], file[key], SETTINGS[key].byDefault)
+    origins[key] = origin
+    try {
+      config[key] = SETTINGS[key].parse(text)
+    } catch (error) {
+      const shown = SETTINGS[key].isSecret ? '[secret]' : JSON.stringify(text)
+      throw new ConfigError(`${key} (from ${origin}) is ${shown}: ${(error as Error).message}`)
+    }
+  }
+  return { config: config as Config, origins: origins as Record<keyof Config, Origin> }
+}
+
+/** Every setting as text, with secrets hidden. */
+export function describeConfig({ config, origins }: LoadedConfig): { key: string; value: string; origin: Origin }[] {
+  return KEYS.map((key) => {
+    const value = config[key]
+    const isListen = key === 'listen' || key === 'edgeListen'
+    return { key, value: isListen ? formatListen(value as Listen) : String(value ?? ''), origin: origins[key] }
+  })
+}
+
+export const formatListen = ({ host, port }: Listen): string => `${host.includes(':') ? `[${host}]` : host}:${port}`
+
+function pick(flag: string | undefined, variable: string | undefined, inFile: string | undefined, byDefault: string) {
+  if (flag !== undefined) return [flag, 'flag'] as const
+  if (variable !== undefined) return [variable, 'environment'] as const
+  if (inFile !== undefined) return [inFile, 'headland.json'] as const
+  return [byDefault, 'default'] as const
+}
+
+function refuseUnknownVariables(env: NodeJS.ProcessEnv) {
+  const known = new Set([...KEYS.map(variableName), ...CLIENT_VARIABLES, FILE_VARIABLE])
+  const unknown = Object.keys(env).find((name) => name.startsWith('HEADLAND_') && !known.has(name))
+  if (unknown)
+    throw new ConfigError(`The environment has ${unknown}, which is not a setting. 'headland config' lists them.`)
+}
+
+function readFile(given: string | undefined, folder: string): Partial<Record<keyof Config, string>> {
+  const path = resolve(folder, given ?? 'headland.json')
+  if (given === undefined && !existsSync(path)) return {}
+  let content: unknown
+  try {
+    content = JSON.parse(readFileSync(path, 'utf8'))
+  } catch (error) {
+    throw new ConfigError(`${path} cannot be read: ${(error as Error).message}`)
+  }
+  if (typeof content !== 'object' || content === null || Array.isArray(content)) {
+    throw new ConfigError(`${path} must hold one JSON object`)
+  }
+  for (const [key, value] of Object.entries(content)) {
+    if (!KEYS.includes(key as keyof Config)) throw new ConfigError(`${path} has ${key}, which is not a setting`)
+    if (typeof value !== 'string' && typeof value !== 'number')
+      throw new ConfigError(`${path}: ${key} must be a string`)
+  }
+  return Object.fromEntries(Object.entries(content).map(([key, value]) => [key, String(value)]))
+}
+
+function parseListen(text: string): Listen {
+  const match = /^(?:\[([0-9a-fA-F:]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(text)
+  const port = Number(match?.[3])
+  if (!match || port > 65_535) throw new Error('it must be host:port, as in 127.0.0.1:8080 or [::1]:8080')
+  return { host: match[1] ?? match[2] ?? '', port }
+}
+
+function optionalUrl(text: string): string | undefined {
+  if (text === '') return undefined
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (!url || !/^https?:$/.test(url.protocol) || url.pathname !== '/' || url.search || url.hash) {
+    throw new Error('it must be an address without a path, as in https://headland.example.com')
+  }
+  return url.origin
+}
+
+function parseDomain(text: string): string {
+  if (!/^(?=.{1,190}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/.test(text)) {
+    throw new Error('it must be a domain name in lower case, as in sites.example.com')
+  }
+  return text
+}
+
+function count(text: string): number {
+  if (!/^[1-9]\d{0,3}$/.test(text)) throw new Error('it must be a whole number from 1 to 9999')
+  return Number(text)
+}
+
+function parseLogLevel(text: string): LogLevel {
+  if (!LOG_LEVELS.includes(text as LogLevel)) throw new Error(`it must be one of ${LOG_LEVELS.join(', ')}`)
+  return text as LogLevel
+}

@@ -1,0 +1,5 @@
+export * from './limits.ts'
+export * as names from './names.ts'
+export * from './problems.ts'
+export * as resources from './resources.ts'
+export * as schema from './schema.ts'

@@ -1,0 +1,27 @@
+/** What a caller may send, in one place. `docs/reference/limits.md` is checked against this table. */
+export const LIMITS = {
+  /** Bytes of a JSON request body. */
+  bodyBytes: 1024 * 1024,
+  /** Bytes of all request headers together, the request line included. */
+  headerBytes: 16 * 1024,
+  /** Characters of an app's name. */
+  appNameLength: 40,
+  /** Characters of a displayName or a cmsEnvironment. */
+  textLength: 100,
+  /** Bytes of a rootDirectory. */
+  rootDirectoryLength: 1024,
+  /** Shell variables of one environment. */
+  variables: 500,
+  /** Characters of a shell variable's key. */
+  variableKeyLength: 128,
+  /** Bytes of one shell variable's value: Linux refuses to start a program with a longer string. */
+  variableValueBytes: 64 * 1024,
+  /** Bytes of all keys and values of one environment together. */
+  variableTotalBytes: 512 * 1024,
+  /** Items of a list page, when none are asked for and at most. */
+  pageSizeDefault: 50,
+  pageSizeMost: 200,
+  /** Seconds that one call of operations:wait holds, when none are asked for and at most. */
+  waitSecondsDefault: 30,
+  waitSecondsMost: 60,
+} as const

@@ -1,0 +1,83 @@
+/** The forms of names, and the path-like resource names that are made of them. */
+import { LIMITS } from './limits.ts'
+import { string } from './schema.ts'
+
+export const REGIONS = {
+  'US-C': 'US Central',
+  'AUS-SE': 'Australia Southeast',
+  UK: 'United Kingdom',
+  'EU-W': 'Europe West',
+} as const
+
+/** The build id that stands for "nothing was built". */
+export const NO_BUILD = 'no_build'
+
+const uuid7 = '^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$'
+
+/** A visible, well-formed line of text: no control character, no half of a surrogate pair, not blank. */
+const lineOfText = '^(?=.*\\S)[^\\p{Cc}\\p{Cs}]*$'
+
+export const accountName = string({
+  pattern: '^[a-z][a-z0-9-]{1,38}[a-z0-9]$',
+  description: '3 to 40 lower-case letters, digits and hyphens; starts with a letter, ends with a letter or digit.',
+})
+export const appName = string({
+  pattern: `^[A-Za-z0-9][A-Za-z0-9_-]{0,${LIMITS.appNameLength - 1}}$`,
+  description:
+    '1 to 40 letters, digits, hyphens and underscores, starting with a letter or digit; unique in the account whatever the case.',
+})
+export const environmentId = string({ pattern: uuid7, description: 'Id of the environment, given by the service.' })
+export const operationId = string({ pattern: uuid7, description: 'Id of the operation, given by the service.' })
+export const credentialId = string({ pattern: uuid7, description: 'Id of the credential: its userId.' })
+
+export const displayName = string({
+  minLength: 1,
+  maxLength: LIMITS.textLength,
+  pattern: lineOfText,
+  description: 'One line of text that people read.',
+})
+export const cmsEnvironmentName = string({
+  minLength: 1,
+  maxLength: LIMITS.textLength,
+  pattern: lineOfText,
+  description: 'Name of the content-management install that the environment connects to.',
+})
+export const variableKey = string({
+  pattern: `^[A-Za-z_][A-Za-z0-9_]{0,${LIMITS.variableKeyLength - 1}}$`,
+  description: 'Name of the variable: letters, digits and underscores, not starting with a digit.',
+})
+export const rootDirectory = string({
+  maxLength: LIMITS.rootDirectoryLength,
+  pattern: '^(?!/)(?!.*(?:^|/)\\.\\.(?:/|$))[^\\\\\\p{Cc}\\p{Cs}]*$',
+  description: 'Folder of the archive that holds the app, relative, without `..`; empty for the top.',
+})
+
+/** Variables that the service itself gives to every app. A caller's value would never be seen, so it is refused. */
+export const RESERVED_VARIABLES: readonly string[] = [
+  'PORT',
+  'HOST',
+  'NODE_ENV',
+  'HEADLESS_METADATA',
+  'HEADLESS_METADATA_BUILD',
+  'HEADLESS_METADATA_BUILD_ID',
+  'HEADLESS_METADATA_ENV_ID',
+  'HEADLESS_METADATA_ENV_BRANCH',
+  'HEADLESS_APPS_API_URL_ADDRESS',
+  'HEADLESS_APPS_API_TOKEN',
+  'HEADLESS_KV_STORE_URL',
+  'HEADLESS_KV_STORE_TOKEN',
+  'HEADLESS_CMS_ENVIRONMENT',
+]
+
+/** Names that differ in case only are the same name. Every name is ASCII, so this is the whole of folding. */
+export const fold = (name: string): string => name.toLowerCase()
+
+export type AppPath = { account: string; app: string }
+export type EnvironmentPath = AppPath & { environment: string }
+
+export const accountResource = (account: string) => `accounts/${account}`
+export const credentialResource = (account: string, id: string) => `accounts/${account}/credentials/${id}`
+export const appResource = (at: AppPath) => `accounts/${at.account}/apps/${at.app}`
+export const environmentResource = (at: EnvironmentPath) => `${appResource(at)}/environments/${at.environment}`
+export const operationResource = (at: EnvironmentPath, id: string) => `${environmentResource(at)}/operations/${id}`
+export const buildResource = (at: EnvironmentPath, id: string) => `${environmentResource(at)}/builds/${id}`

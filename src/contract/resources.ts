@@ -1,0 +1,206 @@
+/** What the API hands out and takes in. */
+import { LIMITS } from './limits.ts'
+import * as names from './names.ts'
+import {
+  anyObject,
+  array,
+  boolean,
+  integer,
+  object,
+  oneOf,
+  optional,
+  type Schema,
+  type Static,
+  string,
+  time,
+} from './schema.ts'
+
+export const ROLES = ['viewer', 'developer', 'owner'] as const
+export type Role = (typeof ROLES)[number]
+export const role = oneOf(ROLES, { description: 'What the caller may do: read, write, or also hand out access.' })
+
+export const account = object(
+  { name: string({ description: '`accounts/{account}`' }), role },
+  { title: 'Account', description: "An account that the caller belongs to, with the caller's role." },
+)
+
+export const region = object(
+  { name: string({ description: '`regions/{region}`' }), displayName: string() },
+  { title: 'Region' },
+)
+
+export const regionName = oneOf(
+  (Object.keys(names.REGIONS) as (keyof typeof names.REGIONS)[]).map((id) => `regions/${id}` as const),
+  { description: 'Where all environments of the app are hosted.' },
+)
+
+const uploadable = object({}, { description: 'Empty object: the app is fed by archive upload.' })
+
+export const newApp = object({ region: regionName, uploadable }, { title: 'NewApp' })
+
+export const app = object(
+  {
+    name: string({ description: '`accounts/{account}/apps/{app}`' }),
+    region: regionName,
+    uploadable,
+    createTime: time('When it was created.'),
+  },
+  { title: 'App' },
+)
+export type App = Static<typeof app>
+
+const variableValue = string({
+  maxLength: LIMITS.variableValueBytes,
+  pattern: '^[^\\u0000]*$',
+  description: 'Value; never shown again unless `view=FULL` is asked for.',
+})
+
+export const shellVariable = object({ key: names.variableKey, value: variableValue }, { title: 'ShellVariable' })
+export type ShellVariable = Static<typeof shellVariable>
+
+/** In a change, a variable without a value keeps the value it has: a list that was read can be sent back. */
+export const changedVariable = object(
+  { key: names.variableKey, value: optional(variableValue) },
+  { title: 'ChangedShellVariable', description: 'Without a value, the variable keeps the one it has.' },
+)
+export type ChangedVariable = Static<typeof changedVariable>
+
+export const shownVariable = object(
+  { key: names.variableKey, value: optional(string({ description: 'Only with `view=FULL`.' })) },
+  { title: 'ShownShellVariable' },
+)
+
+const variableList = <S extends Schema>(of: S) => array(of, { maxItems: LIMITS.variables })
+
+export const newEnvironment = object(
+  {
+    displayName: names.displayName,
+    branch: oneOf(['uploadable'], { description: 'The literal `uploadable`.' }),
+    cmsEnvironment: optional(names.cmsEnvironmentName),
+    wpEnvironment: optional({ ...names.cmsEnvironmentName, description: 'Another name for cmsEnvironment.' }),
+    shellVariables: optional(variableList(shellVariable)),
+    rootDirectory: optional(names.rootDirectory),
+  },
+  { title: 'NewEnvironment', description: '`cmsEnvironment` is required; `wpEnvironment` is taken in its place.' },
+)
+export type NewEnvironment = Static<typeof newEnvironment>
+
+export const changedEnvironment = object(
+  {
+    displayName: optional(names.displayName),
+    cmsEnvironment: optional(names.cmsEnvironmentName),
+    shellVariables: optional(variableList(changedVariable)),
+    rootDirectory: optional(names.rootDirectory),
+  },
+  { title: 'ChangedEnvironment' },
+)
+export type ChangedEnvironment = Static<typeof changedEnvironment>
+
+export const ENVIRONMENT_STATES = ['EMPTY', 'LIVE', 'DELETING'] as const
+export type EnvironmentState = (typeof ENVIRONMENT_STATES)[number]
+
+export const environment = object(
+  {
+    name: string({ description: '`accounts/{account}/apps/{app}/environments/{environment}`' }),
+    displayName: names.displayName,
+    branch: string(),
+    cmsEnvironment: names.cmsEnvironmentName,
+    shellVariables: array(shownVariable),
+    rootDirectory: string(),
+    url: string({ description: 'Where the site answers; empty until the environment is ready.' }),
+    domains: array(string(), { description: 'Custom host names.' }),
+    build: string({ description: 'The build that is live, or empty.' }),
+    deployment: string({ description: 'The deployment that is live, or empty.' }),
+    state: oneOf(ENVIRONMENT_STATES, { description: 'EMPTY: nothing deployed yet; LIVE; DELETING.' }),
+    reconciling: boolean({ description: 'True while an operation changes it.' }),
+    createTime: time('When it was created.'),
+    updateTime: time('When it was last changed.'),
+  },
+  { title: 'Environment' },
+)
+export type Environment = Static<typeof environment>
+
+export const OPERATION_METADATA_TYPE = 'type.googleapis.com/headland.apps.v1.UpdateEnvironmentMetadata'
+
+export const PHASES = [
+  'QUEUED',
+  'UNPACKING',
+  'PLANNING',
+  'INSTALLING',
+  'BUILDING',
+  'STARTING',
+  'SWITCHING',
+  'DONE',
+] as const
+export type Phase = (typeof PHASES)[number]
+
+export const TRIGGERS = ['CREATE', 'UPDATE', 'DELETE'] as const
+export type Trigger = (typeof TRIGGERS)[number]
+
+export const operation = object(
+  {
+    name: string({ description: '`accounts/…/environments/{environment}/operations/{operation}`' }),
+    metadata: object({
+      '@type': string(),
+      build: string({ description: 'The build; ends in `/builds/no_build` where nothing is built.' }),
+      deployment: string({ description: 'The deployment; empty until traffic is switched to it.' }),
+      createTime: time('When it was asked for.'),
+      phase: oneOf(PHASES),
+      trigger: oneOf(TRIGGERS, { description: 'What asked for it.' }),
+    }),
+    done: boolean(),
+    response: optional(anyObject({ description: 'When done and well: the environment, or `{}` if it is deleted.' })),
+    error: optional(
+      object(
+        { code: integer(), message: string(), details: array(anyObject()) },
+        { title: 'OperationError', description: 'When done and not well: google.rpc.Status.' },
+      ),
+    ),
+  },
+  { title: 'Operation' },
+)
+export type Operation = Static<typeof operation>
+
+export const newCredential = object(
+  { role: optional(role), displayName: optional(names.displayName) },
+  { title: 'NewCredential', description: '`role` is `developer` unless given.' },
+)
+
+const credentialFields = {
+  name: string({ description: '`accounts/{account}/credentials/{credential}`' }),
+  userId: string({ description: 'User name for Basic authentication.' }),
+  displayName: string(),
+  role,
+  createTime: time('When it was created.'),
+}
+export const credential = object(credentialFields, { title: 'Credential' })
+export type Credential = Static<typeof credential>
+
+export const issuedCredential = object(
+  { ...credentialFields, password: string({ description: 'Shown this once.' }) },
+  { title: 'IssuedCredential' },
+)
+
+export const newSession = object(
+  { email: string({ maxLength: 254 }), password: string({ maxLength: 1024 }) },
+  { title: 'NewSession' },
+)
+
+export const session = object(
+  { email: string(), accounts: array(account), expireTime: time('When the session ends by itself.') },
+  { title: 'Session' },
+)
+
+export const errorReply = object(
+  {
+    error: object({
+      code: integer(),
+      status: string(),
+      message: string(),
+      details: array(anyObject()),
+    }),
+  },
+  { title: 'Error', description: 'AIP-193: `details` holds an ErrorInfo with the reason, and names bad fields.' },
+)
+
+export const empty = object({}, { title: 'Empty' })

@@ -1,0 +1,37 @@
+/** An environment as callers see it. */
+import type { Environment } from '../apps/index.ts'
+import { toRfc3339 } from '../base/index.ts'
+import { names, type resources } from '../contract/index.ts'
+
+export type SiteUrl = (hostLabel: string) => string
+
+export type Described = {
+  environment: Environment
+  accountName: string
+  isReconciling: boolean
+  /** Values of the shell variables, where the caller may see them. */
+  values?: resources.ShellVariable[]
+}
+
+export function describeEnvironment(
+  { environment, accountName, isReconciling, values }: Described,
+  siteUrl: SiteUrl,
+): resources.Environment {
+  const at = { account: accountName, app: environment.appName, environment: environment.id }
+  return {
+    name: names.environmentResource(at),
+    displayName: environment.displayName,
+    branch: environment.branch,
+    cmsEnvironment: environment.cmsEnvironment,
+    shellVariables: values ?? environment.variables.map(({ key }) => ({ key })),
+    rootDirectory: environment.rootDirectory,
+    url: environment.hostLabel ? siteUrl(environment.hostLabel) : '',
+    domains: [],
+    build: '',
+    deployment: '',
+    state: environment.state,
+    reconciling: isReconciling,
+    createTime: toRfc3339(environment.createTime),
+    updateTime: toRfc3339(environment.updateTime),
+  }
+}

@@ -1,0 +1,118 @@
+/**
+ * Asking for a change: one transaction writes what is wanted and the operation that brings it about. When it is committed
+ * the caller gets the operation, and the work cannot be lost any more.
+ */
+import type { Account } from '../accounts/index.ts'
+import type { Apps, EnvironmentChange, Environments, Variables } from '../apps/index.ts'
+import { fieldInvalid, Problem, type resources } from '../contract/index.ts'
+import type { Operation, Operations } from '../operations/index.ts'
+import type { Sql, Transaction } from '../storage/index.ts'
+import type { Routing } from './routing.ts'
+
+type Parts = {
+  sql: Sql
+  apps: Apps
+  environments: Environments
+  variables: Variables
+  operations: Operations
+  routing: Pick<Routing, 'touch'>
+}
+
+export const CHANGEABLE = ['displayName', 'cmsEnvironment', 'shellVariables', 'rootDirectory'] as const
+export type Changeable = (typeof CHANGEABLE)[number]
+
+export function createRequests({ sql, apps, environments, variables, operations, routing }: Parts) {
+  async function inOneTransaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    const result = await sql.transaction(work)
+    operations.announce()
+    return result
+  }
+
+  async function markDeleting(tx: Transaction, account: Account, appName: string, id: string): Promise<Operation> {
+    const path = { accountId: account.id, appName, environmentId: id }
+    const already = await operations.unfinished(tx, path, 'DELETE')
+    if (already) return already
+    await environments.markDeleting(tx, id)
+    await routing.touch(tx)
+    return operations.request(tx, path, 'DELETE')
+  }
+
+  return {
+    createEnvironment(account: Account, appName: string, given: resources.NewEnvironment): Promise<Operation> {
+      const id = environments.newId()
+      const draft = {
+        displayName: given.displayName,
+        branch: given.branch,
+        cmsEnvironment: cmsEnvironmentOf(given),
+        rootDirectory: given.rootDirectory ?? '',
+        variables: variables.seal(id, given.shellVariables ?? []),
+      }
+      return inOneTransaction(async (tx) => {
+        const app = await apps.require(account.id, appName, tx)
+        await environments.insert(tx, { id: app.id, accountId: account.id }, id, draft)
+        return operations.request(tx, { accountId: account.id, appName: app.name, environmentId: id }, 'CREATE')
+      })
+    },
+
+    /** The fields of the mask are set to what is given; a field that is in the mask and not given is cleared. */
+    updateEnvironment(
+      account: Account,
+      appName: string,
+      id: string,
+      given: resources.ChangedEnvironment,
+      mask: readonly Changeable[],
+    ): Promise<Operation> {
+      return inOneTransaction(async (tx) => {
+        const before = await environments.require(account.id, appName, id, tx)
+        if (before.state === 'DELETING') throw new Problem('ENVIRONMENT_DELETING')
+        const change: EnvironmentChange = {}
+        if (mask.includes('displayName')) change.displayName = required('displayName', given.displayName)
+        if (mask.includes('cmsEnvironment')) change.cmsEnvironment = required('cmsEnvironment', given.cmsEnvironment)
+        if (mask.includes('rootDirectory')) change.rootDirectory = given.rootDirectory ?? ''
+        if (mask.includes('shellVariables')) {
+          change.variables = variables.seal(id, given.shellVariables ?? [], before.variables)
+        }
+        await environments.update(tx, before, change)
+        return operations.request(tx, { accountId: account.id, appName: before.appName, environmentId: id }, 'UPDATE')
+      })
+    },
+
+    /** A second call while it is being deleted is answered with the same operation. */
+    deleteEnvironment(account: Account, appName: string, id: string): Promise<Operation> {
+      return inOneTransaction(async (tx) => {
+        const { appName: name } = await environments.require(account.id, appName, id, tx)
+        return markDeleting(tx, account, name, id)
+      })
+    },
+
+    /** The app and its environments are out of sight when this resolves; what they hold is taken down afterwards. */
+    async deleteApp(account: Account, appName: string, { force }: { force: boolean }): Promise<void> {
+      await inOneTransaction(async (tx) => {
+        const app = await apps.require(account.id, appName, tx)
+        const ids = await environments.idsOf(tx, app.id)
+        if (ids.length > 0 && !force) {
+          throw new Problem('APP_HAS_ENVIRONMENTS', `The app ${app.name} has ${ids.length} environment(s).`, {
+            metadata: { environments: String(ids.length) },
+          })
+        }
+        for (const id of ids) await markDeleting(tx, account, app.name, id)
+        await apps.hide(tx, app.id)
+        await apps.removeIfHiddenAndEmpty(tx, app.id)
+      })
+    },
+  }
+}
+
+export type Requests = ReturnType<typeof createRequests>
+
+function cmsEnvironmentOf({ cmsEnvironment, wpEnvironment }: resources.NewEnvironment): string {
+  if (cmsEnvironment !== undefined && wpEnvironment !== undefined && cmsEnvironment !== wpEnvironment) {
+    throw fieldInvalid('wpEnvironment', 'is another name for cmsEnvironment; the two must not differ')
+  }
+  return required('cmsEnvironment', cmsEnvironment ?? wpEnvironment)
+}
+
+function required(field: string, value: string | undefined): string {
+  if (value === undefined) throw fieldInvalid(field, 'is required')
+  return value
+}

@@ -1,0 +1,81 @@
+/**
+ * Leases on operations, in SQL, so that any number of processes can work on one database. Clocks of different machines
+ * may differ by less than the lease: a lease is renewed at a third of its time.
+ */
+import type { Clock } from '../base/index.ts'
+import { type Sql, statement } from '../storage/index.ts'
+import { columns, type Operation, type OperationRow, toOperation } from './operations.ts'
+
+export const LEASE_MS = 30_000
+
+/** `cancelled`: ours, but the handler should end. `lost`: it ran out, and somebody else took it or ended it. */
+export type LeaseState = 'held' | 'cancelled' | 'lost'
+
+export type Claim = { operation: Operation; attempt: number; isCancelled: boolean }
+
+export function createClaims({ sql, clock, owner }: { sql: Sql; clock: Clock; owner: string }) {
+  return {
+    /**
+     * The oldest operation that nobody works on, now ours. Operations of one environment are taken in the order they
+     * were asked for, one at a time. The condition on the lease stands twice: a database that lets two claims run side
+     * by side looks at the outer one again before it writes.
+     */
+    async next(): Promise<Claim | undefined> {
+      const now = clock.now()
+      const [row] = await sql.transaction((tx) =>
+        tx.query<OperationRow & { attempts: number; cancel_time: number | null }>(statement`
+          UPDATE operations SET lease_owner = ${owner}, lease_until = ${now + LEASE_MS}, attempts = attempts + 1
+          WHERE id = (
+            SELECT o.id FROM operations o
+            WHERE o.done_time IS NULL AND (o.lease_until IS NULL OR o.lease_until < ${now})
+            AND NOT EXISTS (
+              SELECT 1 FROM operations earlier
+              WHERE earlier.done_time IS NULL AND earlier.environment_id = o.environment_id AND earlier.id < o.id)
+            ORDER BY o.id LIMIT 1)
+          AND done_time IS NULL AND (lease_until IS NULL OR lease_until < ${now})
+          RETURNING ${columns}, attempts, cancel_time`),
+      )
+      return row && { operation: toOperation(row), attempt: row.attempts, isCancelled: row.cancel_time !== null }
+    },
+
+    /** Whether there may be something to claim; asked before `next`, which takes the write lock. */
+    async isAnyWaiting(): Promise<boolean> {
+      const [row] = await sql.query(statement`
+        SELECT id FROM operations WHERE done_time IS NULL AND (lease_until IS NULL OR lease_until < ${clock.now()}) LIMIT 1`)
+      return row !== undefined
+    },
+
+    /** Keeps the lease for longer. */
+    async renew(id: string): Promise<LeaseState> {
+      const [row] = await sql.transaction((tx) =>
+        tx.query<{ cancel_time: number | null }>(statement`
+          UPDATE operations SET lease_until = ${clock.now() + LEASE_MS}
+          WHERE id = ${id} AND lease_owner = ${owner} AND done_time IS NULL RETURNING cancel_time`),
+      )
+      return leaseState(row)
+    },
+
+    /** Looks at the lease without writing. */
+    async look(id: string): Promise<LeaseState> {
+      const [row] = await sql.query<{ cancel_time: number | null }>(statement`
+        SELECT cancel_time FROM operations WHERE id = ${id} AND lease_owner = ${owner} AND done_time IS NULL`)
+      return leaseState(row)
+    },
+
+    /** Hands the operation back unfinished, for whoever is next. An attempt cut short by us does not count. */
+    async handBack(id: string) {
+      await sql.transaction((tx) =>
+        tx.query(statement`
+          UPDATE operations SET lease_owner = NULL, lease_until = NULL, attempts = attempts - 1
+          WHERE id = ${id} AND lease_owner = ${owner} AND done_time IS NULL`),
+      )
+    },
+  }
+}
+
+export type Claims = ReturnType<typeof createClaims>
+
+function leaseState(row: { cancel_time: number | null } | undefined): LeaseState {
+  if (!row) return 'lost'
+  return row.cancel_time === null ? 'held' : 'cancelled'
+}

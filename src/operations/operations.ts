@@ -1,0 +1,209 @@
+/**
+ * Operations: work that somebody asked for and can watch. The life of one:
+ *
+ *   waiting  no lease. Every operation begins here, in the transaction that asked for it.
+ *   running  a worker holds a lease that has not run out, and renews it while it works.
+ *   done     done_time is set, with either a response or an error. Nothing leads out.
+ *
+ * waiting → running by a claim; running → waiting when the lease runs out (the worker died) or is handed back (it stops);
+ * running → done by the one worker that still holds the lease. A cancelled operation is asked to end; its handler says how.
+ */
+import type { Clock, NewId } from '../base/index.ts'
+import { names, operationError, Problem, type resources } from '../contract/index.ts'
+import {
+  list,
+  type Page,
+  type PageOf,
+  pageOf,
+  type Reader,
+  type Sql,
+  statement,
+  type Transaction,
+} from '../storage/index.ts'
+
+export type Operation = {
+  id: string
+  accountId: string
+  appName: string
+  environmentId: string
+  trigger: resources.Trigger
+  phase: resources.Phase
+  build: string
+  deployment: string
+  createTime: number
+  doneTime: number | null
+  response: unknown
+  error: ReturnType<typeof operationError> | null
+}
+
+export type OperationRow = {
+  id: string
+  account_id: string
+  app_name: string
+  environment_id: string
+  trigger_name: resources.Trigger
+  phase: resources.Phase
+  build: string
+  deployment: string
+  create_time: number
+  done_time: number | null
+  response: string | null
+  error: string | null
+}
+
+export const columns = statement`id, account_id, app_name, environment_id, trigger_name, phase, build, deployment,
+  create_time, done_time, response, error`
+
+/** Where an operation is looked for: never by its id alone. */
+export type OperationPath = { accountId: string; appName: string; environmentId: string }
+
+export type Ending = { response: unknown } | { error: Problem }
+
+/** How often a wait looks for an end that another process recorded. Its own are known at once. */
+const WAIT_POLL_MS = 1000
+
+export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock; newId: NewId }) {
+  const waiters = new Map<string, Set<() => void>>()
+  const onRequested = new Set<() => void>()
+
+  const matching = ({ accountId, appName, environmentId }: OperationPath) => statement`
+    account_id = ${accountId} AND folded_app_name = ${names.fold(appName)} AND environment_id = ${environmentId}`
+
+  async function require(path: OperationPath, id: string, reader: Reader = sql): Promise<Operation> {
+    const [row] = await reader.query<OperationRow>(
+      statement`SELECT ${columns} FROM operations WHERE id = ${id} AND ${matching(path)}`,
+    )
+    if (!row) throw new Problem('OPERATION_NOT_FOUND')
+    return toOperation(row)
+  }
+
+  return {
+    require,
+
+    /** Records that the work is wanted. Call `announce` once the transaction is committed. */
+    async request(tx: Transaction, path: OperationPath, trigger: resources.Trigger): Promise<Operation> {
+      const [row] = await tx.query<OperationRow>(statement`
+        INSERT INTO operations (id, account_id, app_name, folded_app_name, environment_id, trigger_name, phase, build,
+          deployment, attempts, create_time)
+        VALUES (${newId()}, ${path.accountId}, ${path.appName}, ${names.fold(path.appName)}, ${path.environmentId},
+          ${trigger}, 'QUEUED', ${names.NO_BUILD}, '', 0, ${clock.now()})
+        RETURNING ${columns}`)
+      return toOperation(row as OperationRow)
+    },
+
+    /** Wakes the workers of this process; those of others find the work when they next look. */
+    announce() {
+      for (const wake of onRequested) wake()
+    },
+
+    onRequested(wake: () => void): () => void {
+      onRequested.add(wake)
+      return () => onRequested.delete(wake)
+    },
+
+    async list(path: OperationPath, page: Page): Promise<PageOf<Operation>> {
+      const rows = await sql.query<OperationRow>(statement`
+        SELECT ${columns} FROM operations WHERE ${matching(path)} AND ${page.after} ${page.order}`)
+      return pageOf(rows.map(toOperation), page)
+    },
+
+    /** Those of the given environments that an unfinished operation is changing. */
+    async reconciling(environmentIds: readonly string[], reader: Reader = sql): Promise<Set<string>> {
+      if (environmentIds.length === 0) return new Set()
+      const rows = await reader.query<{ environment_id: string }>(statement`
+        SELECT DISTINCT environment_id FROM operations
+        WHERE done_time IS NULL AND environment_id IN (${list(environmentIds)})`)
+      return new Set(rows.map(({ environment_id }) => environment_id))
+    },
+
+    /** Whether, once this operation ends, another one still changes its environment. */
+    async isAnotherUnfinished(reader: Reader, { id, environmentId }: Operation): Promise<boolean> {
+      const [row] = await reader.query(statement`
+        SELECT id FROM operations WHERE environment_id = ${environmentId} AND done_time IS NULL AND id <> ${id} LIMIT 1`)
+      return row !== undefined
+    },
+
+    async unfinished(tx: Transaction, path: OperationPath, trigger: resources.Trigger): Promise<Operation | undefined> {
+      const [row] = await tx.query<OperationRow>(statement`
+        SELECT ${columns} FROM operations
+        WHERE ${matching(path)} AND trigger_name = ${trigger} AND done_time IS NULL ORDER BY id LIMIT 1`)
+      return row && toOperation(row)
+    },
+
+    /** Asks it to end early. Whether it could is told by how it ends; one that is done stays as it is. */
+    async cancel(path: OperationPath, id: string) {
+      await sql.transaction(async (tx) => {
+        await require(path, id, tx)
+        await tx.query(statement`
+          UPDATE operations SET cancel_time = ${clock.now()}
+          WHERE id = ${id} AND done_time IS NULL AND cancel_time IS NULL`)
+      })
+      this.announce()
+    },
+
+    /** The operation as it is when it is done or the time is over, whichever comes first. */
+    async wait(path: OperationPath, id: string, timeoutMs: number, signal: AbortSignal): Promise<Operation> {
+      const deadline = clock.now() + timeoutMs
+      for (;;) {
+        const finished = new AbortController()
+        const stopWaiting = register(id, () => finished.abort())
+        try {
+          const operation = await require(path, id)
+          const leftMs = deadline - clock.now()
+          if (operation.doneTime !== null || leftMs <= 0 || signal.aborted) return operation
+          await clock.sleep(Math.min(leftMs, WAIT_POLL_MS), AbortSignal.any([finished.signal, signal]))
+        } finally {
+          stopWaiting()
+        }
+      }
+    },
+
+    /** Records how it ended: only once, and only by the holder of the lease. Call `ended` after the commit. */
+    async end(tx: Transaction, id: string, leaseOwner: string, ending: Ending): Promise<boolean> {
+      const response = 'response' in ending ? JSON.stringify(ending.response) : null
+      const error = 'error' in ending ? JSON.stringify(operationError(ending.error)) : null
+      const [row] = await tx.query(statement`
+        UPDATE operations SET done_time = ${clock.now()}, phase = 'DONE', response = ${response}, error = ${error},
+          lease_owner = NULL, lease_until = NULL
+        WHERE id = ${id} AND lease_owner = ${leaseOwner} AND done_time IS NULL RETURNING id`)
+      return row !== undefined
+    },
+
+    ended(id: string) {
+      for (const wake of waiters.get(id) ?? []) wake()
+    },
+
+    async count(): Promise<{ unfinished: number }> {
+      const [row] = await sql.query<{ unfinished: number }>(
+        statement`SELECT COUNT(*) AS unfinished FROM operations WHERE done_time IS NULL`,
+      )
+      return { unfinished: row?.unfinished ?? 0 }
+    },
+  }
+
+  function register(id: string, wake: () => void): () => void {
+    const mine = waiters.get(id) ?? new Set()
+    waiters.set(id, mine.add(wake))
+    return () => {
+      mine.delete(wake)
+      if (mine.size === 0 && waiters.get(id) === mine) waiters.delete(id)
+    }
+  }
+}
+
+export type Operations = ReturnType<typeof createOperations>
+
+export const toOperation = (row: OperationRow): Operation => ({
+  id: row.id,
+  accountId: row.account_id,
+  appName: row.app_name,
+  environmentId: row.environment_id,
+  trigger: row.trigger_name,
+  phase: row.phase,
+  build: row.build,
+  deployment: row.deployment,
+  createTime: row.create_time,
+  doneTime: row.done_time,
+  response: row.response === null ? null : JSON.parse(row.response),
+  error: row.error === null ? null : JSON.parse(row.error),
+})

@@ -1,0 +1,143 @@
+/**
+ * Takes operations and runs their handlers, a bounded number at a time. A handler may run more than once for the same
+ * operation (the process can die at any line), so what it does is safe to repeat; its end is recorded exactly once,
+ * together with whatever it commits.
+ */
+import { type Clock, type Log, randomToken } from '../base/index.ts'
+import { Problem, type resources } from '../contract/index.ts'
+import type { Sql, Transaction } from '../storage/index.ts'
+import { type Claim, createClaims, LEASE_MS } from './claim.ts'
+import type { Ending, Operation, Operations } from './operations.ts'
+
+/** What a handler leaves to be done in the transaction that records the end. */
+export type Finish = (tx: Transaction) => Promise<Ending>
+
+/**
+ * Does the work and returns how to finish. When the signal is aborted with a Problem as its reason, the work was
+ * cancelled: the handler undoes what should not stay, and finishes with that Problem or with success if it was too late.
+ */
+export type Handler = (operation: Operation, signal: AbortSignal) => Promise<Finish>
+
+export type Handlers = Record<resources.Trigger, Handler>
+
+/** An operation that this often did not reach its end most likely kills the process each time. */
+export const ATTEMPTS_MOST = 5
+
+/** How often to look for work that another process asked for, and whether a running operation was cancelled. */
+const POLL_MS = 1000
+
+type Parts = {
+  sql: Sql
+  clock: Clock
+  log: Log
+  operations: Operations
+  handlers: Handlers
+  concurrency: number
+}
+
+export function startWorker({ sql, clock, log, operations, handlers, concurrency }: Parts) {
+  const owner = randomToken()
+  const claims = createClaims({ sql, clock, owner })
+  const stopping = new AbortController()
+  const running = new Map<string, Promise<void>>()
+  let alarm = new AbortController()
+
+  const forget = operations.onRequested(() => alarm.abort())
+  const loop = look()
+
+  async function look() {
+    while (!stopping.signal.aborted) {
+      alarm = new AbortController()
+      const found = running.size < concurrency ? await claimNext() : false
+      if (!found) await clock.sleep(POLL_MS, AbortSignal.any([alarm.signal, stopping.signal]))
+    }
+  }
+
+  async function claimNext(): Promise<boolean> {
+    try {
+      const claim = (await claims.isAnyWaiting()) ? await claims.next() : undefined
+      if (!claim) return false
+      const { id } = claim.operation
+      const work = run(claim).finally(() => {
+        running.delete(id)
+        alarm.abort()
+      })
+      running.set(id, work)
+      return true
+    } catch (error) {
+      // The database is away. The operation, if one was claimed, is found again when its lease runs out.
+      log.error({ err: error }, 'cannot look for work')
+      return false
+    }
+  }
+
+  async function run({ operation, attempt, isCancelled }: Claim) {
+    const { id } = operation
+    const work = new AbortController()
+    if (isCancelled) work.abort(new Problem('OPERATION_CANCELLED'))
+    const finished = new AbortController()
+    const lease = keepLease(id, work, finished.signal)
+    try {
+      const finish = await decide(operation, attempt, AbortSignal.any([work.signal, stopping.signal]))
+      finished.abort()
+      await lease
+      const isRecorded = await sql.transaction(async (tx) => operations.end(tx, id, owner, await finish(tx)))
+      if (isRecorded) operations.ended(id)
+      else log.warn({ operation: id }, 'another worker took this operation over; its end counts')
+    } catch (error) {
+      if (stopping.signal.aborted) await claims.handBack(id)
+      // Without an end it is tried again when the lease runs out, and given up after a few attempts.
+      else log.error({ err: error, operation: id, attempt }, 'an operation could not be ended')
+    } finally {
+      finished.abort()
+    }
+  }
+
+  async function decide(operation: Operation, attempt: number, signal: AbortSignal): Promise<Finish> {
+    if (attempt > ATTEMPTS_MOST) return async () => ({ error: new Problem('OPERATION_ABANDONED') })
+    try {
+      return await handlers[operation.trigger](operation, signal)
+    } catch (error) {
+      if (stopping.signal.aborted) throw error
+      if (!(error instanceof Problem)) log.error({ err: error, operation: operation.id, attempt }, 'a handler failed')
+      const problem = error instanceof Problem ? error : new Problem('INTERNAL', undefined, { cause: error })
+      return async () => ({ error: problem })
+    }
+  }
+
+  /** Keeps the lease until the work is finished, and passes a cancel on. */
+  async function keepLease(id: string, work: AbortController, finished: AbortSignal) {
+    let renewTime = clock.now() + LEASE_MS / 3
+    while (!finished.aborted) {
+      await clock.sleep(POLL_MS, finished)
+      if (finished.aborted) return
+      try {
+        const isDue = clock.now() >= renewTime
+        const lease = isDue ? await claims.renew(id) : await claims.look(id)
+        if (isDue) renewTime = clock.now() + LEASE_MS / 3
+        if (lease === 'cancelled') work.abort(new Problem('OPERATION_CANCELLED'))
+        if (lease === 'lost') return work.abort(new Problem('INTERNAL', 'The lease on the operation was lost.'))
+      } catch (error) {
+        log.error({ err: error, operation: id }, 'the lease on this operation could not be looked at')
+      }
+    }
+  }
+
+  return {
+    /** Takes no more work; lets what runs end within the time, then asks it to stop and hands it back. */
+    async stop(graceMs: number) {
+      forget()
+      const patience = new AbortController()
+      const settled = Promise.all(running.values()).finally(() => patience.abort())
+      // From here on `look` claims nothing, but what runs may still finish in peace.
+      concurrency = 0
+      alarm.abort()
+      await clock.sleep(graceMs, patience.signal)
+      stopping.abort(new Problem('STOPPING'))
+      await Promise.all([loop, settled])
+    },
+    runningCount: () => running.size,
+  }
+}
+
+export type Worker = ReturnType<typeof startWorker>

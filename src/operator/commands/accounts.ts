@@ -1,0 +1,31 @@
+import { toRfc3339 } from '../../base/index.ts'
+import { names } from '../../contract/index.ts'
+import { type Command, JSON_OPTION, table, UsageError } from '../command.ts'
+
+export const accountsCreate: Command = {
+  name: 'accounts create',
+  positionals: ['NAME'],
+  summary: 'Make an account',
+  options: JSON_OPTION,
+  async run({ positionals: [name = ''], options, ground, print }) {
+    if (!new RegExp(String(names.accountName.pattern)).test(name)) {
+      throw new UsageError(`an account's name is ${names.accountName.description}`)
+    }
+    await (await ground()).accounts.create(name)
+    print(options.json ? JSON.stringify({ account: name }) : `Made the account ${name}.`)
+    return 0
+  },
+}
+
+export const accountsList: Command = {
+  name: 'accounts list',
+  positionals: [],
+  summary: 'List the accounts',
+  options: JSON_OPTION,
+  async run({ options, ground, print }) {
+    const accounts = await (await ground()).accounts.list()
+    const rows = accounts.map(({ name, create_time }) => ({ account: name, created: toRfc3339(create_time) }))
+    print(options.json ? JSON.stringify(rows) : table(rows))
+    return 0
+  },
+}

@@ -1,0 +1,23 @@
+import { type Command, JSON_OPTION, requiredOption } from '../command.ts'
+import { roleOption } from './users.ts'
+
+export const credentialsCreate: Command = {
+  name: 'credentials create',
+  positionals: [],
+  summary: 'Issue a user id and password for the API',
+  options: {
+    account: { type: 'string', describe: 'The account they are for.' },
+    role: { type: 'string', describe: 'owner, developer or viewer; developer unless given.' },
+    ...JSON_OPTION,
+  },
+  async run({ options, ground, print }) {
+    const accountName = requiredOption(options, 'account')
+    const role = roleOption(options)
+    const { accounts, credentials } = await ground()
+    const account = await accounts.byName(accountName)
+    const { credential, password } = await credentials.issue(account.id, { role, displayName: 'made by the operator' })
+    if (options.json) print(JSON.stringify({ userId: credential.id, password: password.reveal() }))
+    else print(`User id   ${credential.id}\nPassword  ${password.reveal()}\n\nThe password is shown this once.`)
+    return 0
+  },
+}

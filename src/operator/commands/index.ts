@@ -1,0 +1,14 @@
+import type { Command } from '../command.ts'
+import { accountsCreate, accountsList } from './accounts.ts'
+import { cmsSet } from './cms.ts'
+import { credentialsCreate } from './credentials.ts'
+import { usersCreate, usersResetPassword } from './users.ts'
+
+export const COMMANDS: readonly Command[] = [
+  accountsCreate,
+  accountsList,
+  usersCreate,
+  usersResetPassword,
+  credentialsCreate,
+  cmsSet,
+]

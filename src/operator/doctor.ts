@@ -1,0 +1,137 @@
+/** What this machine can isolate and limit, what is missing, and what to do about it. Everything is tried, not guessed. */
+import { execFile } from 'node:child_process'
+import { constants } from 'node:fs'
+import { access, readFile, stat, statfs } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { promisify } from 'node:util'
+
+/** `ok`; `weaker`: the service runs, with less protection or comfort; `broken`: it does not run. */
+export type Finding = { part: string; state: 'ok' | 'weaker' | 'broken'; found: string; advice: string }
+
+const run = promisify(execFile)
+const PROBE_TIMEOUT_MS = 10_000
+const DISK_WANTED_BYTES = 2 * 1024 ** 3
+
+export async function examine(dataDir: string, masterKeyFile: string): Promise<Finding[]> {
+  return Promise.all([
+    nodeVersion(),
+    user(),
+    dataFolder(dataDir),
+    diskSpace(dataDir),
+    masterKey(masterKeyFile),
+    sandbox(),
+    limits(),
+    network(),
+  ])
+}
+
+const ok = (part: string, found: string): Finding => ({ part, state: 'ok', found, advice: '' })
+const weaker = (part: string, found: string, advice: string): Finding => ({ part, state: 'weaker', found, advice })
+const broken = (part: string, found: string, advice: string): Finding => ({ part, state: 'broken', found, advice })
+
+function nodeVersion(): Finding {
+  const major = Number(process.versions.node.split('.')[0])
+  return major >= 24
+    ? ok('node', `version ${process.versions.node}`)
+    : broken('node', `version ${process.versions.node}`, 'Start it with bin/headland, which brings Node 24.')
+}
+
+function user(): Finding {
+  if (process.platform !== 'linux') {
+    return weaker('user', `${process.platform}, not Linux`, "Run it on Linux for other people's code.")
+  }
+  return process.getuid?.() === 0
+    ? ok('user', 'root: each environment can have a user of its own')
+    : weaker(
+        'user',
+        `uid ${process.getuid?.()}: all environments share this user`,
+        'Run it as root to tell them apart.',
+      )
+}
+
+async function dataFolder(dataDir: string): Promise<Finding> {
+  const found = await stat(dataDir).catch(() => undefined)
+  if (!found) {
+    return (await isWritable(dirname(dataDir)))
+      ? ok('data folder', `${dataDir} (made at the first start)`)
+      : broken('data folder', `${dataDir} cannot be made`, `Make it, or choose another with --data-dir.`)
+  }
+  if (!(await isWritable(dataDir))) {
+    return broken(
+      'data folder',
+      `${dataDir} cannot be written`,
+      `Give it to this user: chown -R "$(id -un)" ${dataDir}`,
+    )
+  }
+  return found.mode & 0o077
+    ? weaker('data folder', `${dataDir} can be read by others`, `chmod 700 ${dataDir}`)
+    : ok('data folder', dataDir)
+}
+
+async function diskSpace(dataDir: string): Promise<Finding> {
+  const space = await statfs(dataDir).catch(() => statfs(dirname(dataDir)).catch(() => undefined))
+  if (!space) return weaker('disk', 'cannot be measured', 'Check the data folder first.')
+  const freeBytes = space.bavail * space.bsize
+  const found = `${(freeBytes / 1024 ** 3).toFixed(1)} GiB free`
+  return freeBytes > DISK_WANTED_BYTES
+    ? ok('disk', found)
+    : weaker('disk', found, 'Free some: a build needs about 2 GiB.')
+}
+
+async function masterKey(file: string): Promise<Finding> {
+  const found = await stat(file).catch(() => undefined)
+  if (!found) return ok('master key', 'none yet (made at the first start, or given by setting)')
+  return found.mode & 0o077
+    ? broken('master key', `${file} can be read by others`, `chmod 600 ${file}`)
+    : ok('master key', `${file}; keep a copy apart from the data`)
+}
+
+async function sandbox(): Promise<Finding> {
+  const probe = ['--ro-bind', '/', '/', '--unshare-all', '--die-with-parent', 'true']
+  const failure = await run('bwrap', probe, { timeout: PROBE_TIMEOUT_MS }).then(
+    () => undefined,
+    (error: NodeJS.ErrnoException & { stderr?: string }) => error,
+  )
+  if (!failure) return ok('sandbox', 'bubblewrap works')
+  return failure.code === 'ENOENT'
+    ? weaker('sandbox', 'bubblewrap is not installed', 'apt-get install bubblewrap')
+    : weaker(
+        'sandbox',
+        `bubblewrap fails: ${(failure.stderr ?? failure.message).trim().slice(0, 200)}`,
+        allowNamespaces,
+      )
+}
+
+const allowNamespaces = 'Allow user namespaces: sysctl -w kernel.unprivileged_userns_clone=1, or run as root.'
+
+async function limits(): Promise<Finding> {
+  const controllers = await readFile('/sys/fs/cgroup/cgroup.controllers', 'utf8').catch(() => undefined)
+  if (controllers !== undefined) {
+    return (await isWritable('/sys/fs/cgroup/cgroup.procs'))
+      ? ok('limits', `cgroup v2 (${controllers.trim()})`)
+      : weaker('limits', 'cgroup v2, not writable', 'Run it as root, or delegate a group with systemd.')
+  }
+  const isV1 = (await isWritable('/sys/fs/cgroup/memory')) && (await isWritable('/sys/fs/cgroup/pids'))
+  return isV1
+    ? ok('limits', 'cgroup v1 (memory, pids)')
+    : weaker('limits', 'no cgroup that can be written', 'Run it as root on Linux.')
+}
+
+async function network(): Promise<Finding> {
+  const missing: string[] = []
+  for (const [tool, version] of Object.entries({ ip: '-V', nft: '--version' })) {
+    await run(tool, [version], { timeout: PROBE_TIMEOUT_MS }).catch(() => missing.push(tool))
+  }
+  if (missing.length > 0) {
+    return weaker('network', `not found: ${missing.join(', ')}`, 'apt-get install iproute2 nftables')
+  }
+  return process.getuid?.() === 0
+    ? ok('network', 'own network namespaces are possible')
+    : weaker('network', 'own network namespaces need root', 'Run it as root.')
+}
+
+const isWritable = (path: string): Promise<boolean> =>
+  access(path, constants.W_OK).then(
+    () => true,
+    () => false,
+  )

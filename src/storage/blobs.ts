@@ -1,0 +1,30 @@
+/** Bytes that never change, kept under the SHA-256 of what they are. */
+import type { Readable } from 'node:stream'
+
+/** `sha256:` and 64 hexadecimal digits. */
+export type Digest = `sha256:${string}`
+export type Blob = { digest: Digest; bytes: number }
+
+export interface Blobs {
+  /** Stores what the source gives; on stable storage when it resolves. A source that throws leaves nothing behind. */
+  put(source: AsyncIterable<Uint8Array>): Promise<Blob>
+  has(digest: Digest): Promise<boolean>
+  /** The bytes; rejects with BlobNotFound. */
+  open(digest: Digest): Promise<Readable>
+  /** Removing what is not there is not an error. */
+  remove(digest: Digest): Promise<void>
+}
+
+export class BlobNotFound extends Error {
+  constructor(digest: Digest) {
+    super(`no blob ${digest}`)
+    this.name = 'BlobNotFound'
+  }
+}
+
+const FORM = /^sha256:[0-9a-f]{64}$/
+
+/** A digest may come from a stored record: it becomes a path only after this. */
+export function checkDigest(text: string): asserts text is Digest {
+  if (!FORM.test(text)) throw new Error(`not a digest: ${JSON.stringify(text.slice(0, 80))}`)
+}

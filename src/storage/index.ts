@@ -1,0 +1,7 @@
+export * from './blobs.ts'
+export { openVault } from './master-key.ts'
+export { type Migration, migrate, SchemaTooNew } from './migrate.ts'
+export { MIGRATIONS } from './migrations/index.ts'
+export * from './pages.ts'
+export * from './sql.ts'
+export * from './vault.ts'

@@ -1,0 +1,5 @@
+/** Every change of the database's shape, in order. An entry that has been released is never edited: add another. */
+import type { Migration } from '../migrate.ts'
+import { groundFloor } from './0001-ground-floor.ts'
+
+export const MIGRATIONS: readonly Migration[] = [groundFloor]

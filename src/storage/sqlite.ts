@@ -1,0 +1,128 @@
+/**
+ * SQLite behind `Sql`. The database lives in a thread of its own, so that an fsync never stops the event loop. Calls that
+ * are made in one turn of the loop travel to the thread in one message and come back in one: with many requests at a
+ * time, a query costs a fraction of a message.
+ */
+import { Worker } from 'node:worker_threads'
+import { type Row, type Sql, type Statement, StorageUnavailable, type Transaction } from './sql.ts'
+import type { Answer, Call, Connection } from './sqlite-thread.ts'
+
+type Pending = { resolve(rows: Row[]): void; reject(error: Error): void }
+
+/** SQLite's primary result codes for "not now": BUSY, LOCKED, IOERR, FULL, CANTOPEN. */
+const UNAVAILABLE = new Set([5, 6, 10, 13, 14])
+
+/** `onDeath`: the thread is gone, and with it every further query. Whoever owns the process should end it. */
+export async function openSqlite(file: string, onDeath: (error: Error) => void = () => undefined): Promise<Sql> {
+  const thread = new Worker(new URL('./sqlite-thread.ts', import.meta.url), { workerData: { file } })
+  const pending = new Map<number, Pending>()
+  let outbox: Call[] = []
+  let nextId = 1
+  let closed: Error | undefined
+  let lastTransaction: Promise<unknown> = Promise.resolve()
+
+  function fail(error: Error) {
+    closed = error
+    for (const call of pending.values()) call.reject(error)
+    pending.clear()
+  }
+
+  const opened = new Promise<void>((resolve, reject) => {
+    thread.once('message', (first: Answer[]) => {
+      const refused = first[0]?.error
+      if (refused) reject(toError(refused))
+      else resolve()
+      thread.on('message', settle)
+    })
+    thread.once('error', (error) => {
+      const gone = new StorageUnavailable(`the database thread died: ${error.message}`, { cause: error })
+      reject(gone)
+      fail(gone)
+      onDeath(gone)
+    })
+  })
+
+  function settle(answers: Answer[]) {
+    for (const { id, rows, error } of answers) {
+      const call = pending.get(id)
+      pending.delete(id)
+      if (error) call?.reject(toError(error))
+      else call?.resolve(rows as Row[])
+    }
+  }
+
+  function send<R extends Row>(connection: Connection, text: string, values: Call['values']): Promise<R[]> {
+    if (closed) return Promise.reject(closed)
+    const id = nextId++
+    if (outbox.length === 0) setImmediate(flush)
+    outbox.push({ id, connection, text, values })
+    return new Promise((resolve, reject) => pending.set(id, { resolve: resolve as Pending['resolve'], reject }))
+  }
+
+  function flush() {
+    const calls = outbox
+    outbox = []
+    thread.postMessage(calls)
+  }
+
+  async function runTransaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    let open = true
+    const tx: Transaction = {
+      writes: true,
+      query: (statement) =>
+        open
+          ? send('writer', render(statement), statement.values)
+          : Promise.reject(new Error('a transaction was used after its end')),
+    }
+    // IMMEDIATE takes the write lock first: a transaction that reads and then writes can never fail half-way for it.
+    await send('writer', 'BEGIN IMMEDIATE', [])
+    try {
+      const result = await work(tx)
+      open = false
+      await send('writer', 'COMMIT', [])
+      return result
+    } catch (error) {
+      open = false
+      if (!closed) await send('writer', 'ROLLBACK', []).catch(ignoreNoTransaction)
+      throw error
+    }
+  }
+
+  await opened
+
+  return {
+    query: (statement) => send('reader', render(statement), statement.values),
+    transaction(work) {
+      const mine = lastTransaction.then(() => runTransaction(work))
+      lastTransaction = mine.catch(() => undefined)
+      return mine
+    },
+    async close() {
+      await lastTransaction
+      if (closed) return
+      await send('writer', 'CLOSE', [])
+      fail(new StorageUnavailable('the database is closed'))
+      await thread.terminate()
+    },
+  }
+}
+
+/** Texts of one call site are one array for ever, so the joined text is kept by that array. */
+const rendered = new WeakMap<readonly string[], string>()
+function render({ texts }: Statement): string {
+  let text = rendered.get(texts)
+  if (text === undefined) {
+    text = texts.join('?')
+    rendered.set(texts, text)
+  }
+  return text
+}
+
+function toError({ message, code }: { message: string; code: number }): Error {
+  return UNAVAILABLE.has(code & 0xff) ? new StorageUnavailable(message) : new Error(`SQLite: ${message}`)
+}
+
+/** After some faults (a full disk, say) SQLite has rolled back by itself. */
+function ignoreNoTransaction(error: Error) {
+  if (!error.message.includes('no transaction is active')) throw error
+}
