@@ -35,6 +35,7 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
 
     const edge = await startEdge({ clock, log, ...config.edgeListen, tableFile: files.routeTable })
     parts.defer(() => edge.stop(GRACE_MS.edge))
+    log.info({ edgePid: edge.pid(), port: edge.address.port }, 'the edge listens')
     const siteUrl = siteUrls(config, edge.address.port)
 
     const routing = createRouting({ sql, clock, log, environments, edge, domain: config.domain })
@@ -68,7 +69,7 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
       stopping: stopping.signal,
     })
     const { trustedProxies } = config
-    const api = createApiServer({ routes, auth, log, newId, metrics, trustedProxies })
+    const api = createApiServer({ routes, auth, log, newId, metrics, trustedProxies, stopping: stopping.signal })
     parts.defer(async () => {
       stopping.abort()
       const patience = new AbortController()

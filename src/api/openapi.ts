@@ -85,15 +85,15 @@ function securityOf({ access }: Route): Json[] {
 }
 
 /** What the route itself names, and what every route of its kind can answer. */
-export function reasonsOf({ access, path, query, body, method, problems = [] }: Route): Reason[] {
+export function reasonsOf({ access, path, body, method, problems = [] }: Route): Reason[] {
   const known: Reason[] = access === 'public' ? [] : ['CREDENTIALS_REQUIRED', 'CREDENTIALS_WRONG']
-  const member: Reason[] = path.includes('{account}') ? ['ACCOUNT_NOT_FOUND', 'FIELD_INVALID'] : []
+  const member: Reason[] = path.includes('{account}') ? ['ACCOUNT_NOT_FOUND'] : []
   const role: Reason[] = access === 'developer' || access === 'owner' ? ['ROLE_TOO_WEAK'] : []
   const browser: Reason[] = access !== 'public' && method !== 'GET' ? ['ORIGIN_REFUSED'] : []
-  const input: Reason[] = query || body ? ['FIELD_INVALID'] : []
   const sent: Reason[] = body ? ['JSON_MALFORMED', 'BODY_TOO_LARGE', 'CONTENT_TYPE_UNSUPPORTED'] : []
-  const always: Reason[] = ['INTERNAL', 'STORAGE_UNAVAILABLE']
-  return [...new Set([...known, ...member, ...role, ...browser, ...input, ...sent, ...problems, ...always])]
+  // An unknown query parameter is refused everywhere.
+  const always: Reason[] = ['FIELD_INVALID', 'INTERNAL', 'STORAGE_UNAVAILABLE']
+  return [...new Set([...known, ...member, ...role, ...browser, ...sent, ...problems, ...always])]
 }
 
 function success(route: Route, components: Record<string, Json>): { description: string; content?: Json } {

@@ -29,9 +29,18 @@ type Parts = {
   newId: NewId
   metrics: Metrics
   trustedProxies: string[]
+  stopping: AbortSignal
 }
 
-export function createApiServer({ routes, auth, log, newId, metrics, trustedProxies }: Parts): FastifyInstance {
+export function createApiServer({
+  routes,
+  auth,
+  log,
+  newId,
+  metrics,
+  trustedProxies,
+  stopping,
+}: Parts): FastifyInstance {
   const app = fastify({
     loggerInstance: log as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
@@ -63,6 +72,8 @@ export function createApiServer({ routes, auth, log, newId, metrics, trustedProx
 
   app.addHook('onSend', async (request, reply) => {
     reply.header('x-request-id', request.id)
+    // A connection that is kept alive would outlive the server.
+    if (stopping.aborted) reply.header('connection', 'close')
     reply.header('x-content-type-options', 'nosniff')
     if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store')
   })

@@ -5,6 +5,7 @@
 import type { Clock } from '../base/index.ts'
 import { type Sql, statement } from '../storage/index.ts'
 import { columns, type Operation, type OperationRow, toOperation } from './operations.ts'
+import { isDead } from './owner.ts'
 
 export const LEASE_MS = 30_000
 
@@ -60,6 +61,21 @@ export function createClaims({ sql, clock, owner }: { sql: Sql; clock: Clock; ow
       const [row] = await sql.query<{ cancel_time: number | null }>(statement`
         SELECT cancel_time FROM operations WHERE id = ${id} AND lease_owner = ${owner} AND done_time IS NULL`)
       return leaseState(row)
+    },
+
+    /** Frees the operations of processes of this machine that are certainly gone. */
+    async releaseDead() {
+      const rows = await sql.query<{ lease_owner: string }>(
+        statement`SELECT DISTINCT lease_owner FROM operations WHERE done_time IS NULL AND lease_owner IS NOT NULL`,
+      )
+      for (const { lease_owner } of rows) {
+        if (!isDead(lease_owner)) continue
+        await sql.transaction((tx) =>
+          tx.query(statement`
+            UPDATE operations SET lease_owner = NULL, lease_until = NULL
+            WHERE lease_owner = ${lease_owner} AND done_time IS NULL`),
+        )
+      }
     },
 
     /** Hands the operation back unfinished, for whoever is next. An attempt cut short by us does not count. */

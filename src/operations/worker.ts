@@ -3,11 +3,12 @@
  * operation (the process can die at any line), so what it does is safe to repeat; its end is recorded exactly once,
  * together with whatever it commits.
  */
-import { type Clock, type Log, randomToken } from '../base/index.ts'
+import type { Clock, Log } from '../base/index.ts'
 import { Problem, type resources } from '../contract/index.ts'
 import type { Sql, Transaction } from '../storage/index.ts'
 import { type Claim, createClaims, LEASE_MS } from './claim.ts'
 import type { Ending, Operation, Operations } from './operations.ts'
+import { ownerOfThisProcess } from './owner.ts'
 
 /** What a handler leaves to be done in the transaction that records the end. */
 export type Finish = (tx: Transaction) => Promise<Ending>
@@ -26,6 +27,8 @@ export const ATTEMPTS_MOST = 5
 /** How often to look for work that another process asked for, and whether a running operation was cancelled. */
 const POLL_MS = 1000
 
+class LeaseLost extends Error {}
+
 type Parts = {
   sql: Sql
   clock: Clock
@@ -36,7 +39,7 @@ type Parts = {
 }
 
 export function startWorker({ sql, clock, log, operations, handlers, concurrency }: Parts) {
-  const owner = randomToken()
+  const owner = ownerOfThisProcess()
   const claims = createClaims({ sql, clock, owner })
   const stopping = new AbortController()
   const running = new Map<string, Promise<void>>()
@@ -46,6 +49,7 @@ export function startWorker({ sql, clock, log, operations, handlers, concurrency
   const loop = look()
 
   async function look() {
+    await claims.releaseDead().catch((error) => log.error({ err: error }, 'cannot look for operations of dead processes'))
     while (!stopping.signal.aborted) {
       alarm = new AbortController()
       const found = running.size < concurrency ? await claimNext() : false
@@ -81,11 +85,15 @@ export function startWorker({ sql, clock, log, operations, handlers, concurrency
       const finish = await decide(operation, attempt, AbortSignal.any([work.signal, stopping.signal]))
       finished.abort()
       await lease
-      const isRecorded = await sql.transaction(async (tx) => operations.end(tx, id, owner, await finish(tx)))
-      if (isRecorded) operations.ended(id)
-      else log.warn({ operation: id }, 'another worker took this operation over; its end counts')
+      await sql.transaction(async (tx) => {
+        const isRecorded = await operations.end(tx, id, owner, await finish(tx))
+        // Takes back what `finish` wrote, too.
+        if (!isRecorded) throw new LeaseLost()
+      })
+      operations.ended(id)
     } catch (error) {
-      if (stopping.signal.aborted) await claims.handBack(id)
+      if (error instanceof LeaseLost) log.warn({ operation: id }, 'another worker took this operation over')
+      else if (stopping.signal.aborted) await claims.handBack(id)
       // Without an end it is tried again when the lease runs out, and given up after a few attempts.
       else log.error({ err: error, operation: id, attempt }, 'an operation could not be ended')
     } finally {

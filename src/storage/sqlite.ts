@@ -30,9 +30,10 @@ export async function openSqlite(file: string, onDeath: (error: Error) => void =
   const opened = new Promise<void>((resolve, reject) => {
     thread.once('message', (first: Answer[]) => {
       const refused = first[0]?.error
-      if (refused) reject(toError(refused))
-      else resolve()
       thread.on('message', settle)
+      if (!refused) return resolve()
+      reject(toError(refused))
+      thread.terminate()
     })
     thread.once('error', (error) => {
       const gone = new StorageUnavailable(`the database thread died: ${error.message}`, { cause: error })

@@ -10,7 +10,7 @@ export function handClock(start = 1_700_000_000_000): Clock & { advance(ms: numb
   return {
     now: () => now,
     sleep(ms, signal) {
-      if (signal?.aborted) return Promise.resolve()
+      if (signal?.aborted || ms <= 0) return Promise.resolve()
       return new Promise((resolve) => {
         const sleeper = { wakeTime: now + ms, wake }
         function wake() {

@@ -39,6 +39,7 @@ export type TestService = {
   edge: string
   dataDir: string
   pid: number
+  edgePid(): number
   /** What the service wrote to stderr so far. */
   log(): string
   call(path: string, options?: CallOptions): Promise<Answer>
@@ -102,6 +103,11 @@ export async function startService(t: Pick<TestContext, 'after'>, given: Start =
     edge,
     dataDir,
     pid: child.pid as number,
+    edgePid() {
+      const found = /"edgePid":(\d+)/.exec(log)?.[1]
+      assert.ok(found, 'the log tells the pid of the edge')
+      return Number(found)
+    },
     log: () => log,
     call,
     operator,

@@ -8,6 +8,7 @@ export const credentialsCreate: Command = {
   options: {
     account: { type: 'string', describe: 'The account they are for.' },
     role: { type: 'string', describe: 'owner, developer or viewer; developer unless given.' },
+    shell: { type: 'boolean', describe: 'Print lines for a shell to evaluate.' },
     ...JSON_OPTION,
   },
   async run({ options, ground, print }) {
@@ -17,7 +18,9 @@ export const credentialsCreate: Command = {
     const account = await accounts.byName(accountName)
     const { credential, password } = await credentials.issue(account.id, { role, displayName: 'made by the operator' })
     if (options.json) print(JSON.stringify({ userId: credential.id, password: password.reveal() }))
-    else print(`User id   ${credential.id}\nPassword  ${password.reveal()}\n\nThe password is shown this once.`)
+    else if (options.shell) {
+      print(`export HEADLAND_API_USER=${credential.id}\nexport HEADLAND_API_PASSWORD=${password.reveal()}`)
+    } else print(`User id   ${credential.id}\nPassword  ${password.reveal()}\n\nThe password is shown this once.`)
     return 0
   },
 }

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { lowerRooms } from '../../test/support/parts.ts'
+import { statement, toPage } from '../storage/index.ts'
+
+test('an issued credential is known with its account and role; a wrong password and a wrong id are not', async (t) => {
+  const { accounts, credentials } = await lowerRooms(t)
+  const account = await accounts.create('agency')
+  const { credential, password } = await credentials.issue(account.id, { role: 'viewer', displayName: 'CI' })
+  assert.deepEqual(await credentials.verify(credential.id, password.reveal()), { account, role: 'viewer' })
+  assert.equal(await credentials.verify(credential.id, `${password.reveal()}x`), undefined)
+  assert.equal(await credentials.verify(account.id, password.reveal()), undefined)
+})
+
+test('a generated password has at least 160 bits and is stored as a digest only', async (t) => {
+  const { accounts, credentials, sql } = await lowerRooms(t)
+  const account = await accounts.create('agency')
+  const { password } = await credentials.issue(account.id, { role: 'owner', displayName: 'CI' })
+  assert.ok(Buffer.from(password.reveal(), 'base64url').length * 8 >= 160)
+  const rows = JSON.stringify(await sql.query(statement`SELECT * FROM credentials`))
+  assert.ok(!rows.includes(password.reveal()))
+})
+
+test('a revoked credential is unknown at once, and only its own account can revoke it', async (t) => {
+  const { accounts, credentials } = await lowerRooms(t)
+  const [mine, other] = [await accounts.create('mine'), await accounts.create('other')]
+  const { credential, password } = await credentials.issue(mine.id, { role: 'owner', displayName: 'CI' })
+  await assert.rejects(credentials.revoke(other.id, credential.id), { reason: 'CREDENTIAL_NOT_FOUND' })
+  await credentials.revoke(mine.id, credential.id)
+  assert.equal(await credentials.verify(credential.id, password.reveal()), undefined)
+})
+
+test('a list shows the credentials of one account, newest first, a page at a time', async (t) => {
+  const { accounts, credentials } = await lowerRooms(t)
+  const [mine, other] = [await accounts.create('mine'), await accounts.create('other')]
+  const ids: string[] = []
+  for (const displayName of ['a', 'b', 'c']) {
+    ids.unshift((await credentials.issue(mine.id, { role: 'owner', displayName })).credential.id)
+    await credentials.issue(other.id, { role: 'owner', displayName })
+  }
+  const first = await credentials.list(mine.id, toPage({ pageSize: 2 }))
+  const second = await credentials.list(mine.id, toPage({ pageSize: 2, pageToken: first.nextPageToken }))
+  assert.deepEqual(
+    [...first.items, ...second.items].map(({ id }) => id),
+    ids,
+  )
+  assert.equal(second.nextPageToken, '')
+})

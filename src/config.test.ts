@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { temporaryFolder } from '../test/support/folder.ts'
+import { describeConfig, loadConfig } from './config.ts'
+
+const bare = { env: {}, folder: '/' }
+
+test('a flag is stronger than the environment, that than the file, that than the default', async (t) => {
+  const folder = await temporaryFolder(t)
+  await writeFile(
+    join(folder, 'headland.json'),
+    JSON.stringify({ domain: 'file.example', listen: '127.0.0.1:1', edgeListen: '127.0.0.1:2' }),
+  )
+  const env = { HEADLAND_LISTEN: '127.0.0.1:3', HEADLAND_EDGE_LISTEN: '127.0.0.1:4' }
+  const { config, origins } = loadConfig({ flags: { 'edge-listen': '127.0.0.1:5' }, env, folder })
+  assert.deepEqual(
+    [config.edgeListen.port, config.listen.port, config.domain, config.logLevel],
+    [5, 3, 'file.example', 'info'],
+  )
+  assert.deepEqual(
+    [origins.edgeListen, origins.listen, origins.domain, origins.logLevel],
+    ['flag', 'environment', 'headland.json', 'default'],
+  )
+})
+
+test('a name that is not a setting is an error, in the environment and in the file', async (t) => {
+  assert.throws(() => loadConfig({ ...bare, env: { HEADLAND_DATADIR: 'x' } }), /HEADLAND_DATADIR/)
+  const folder = await temporaryFolder(t)
+  await writeFile(join(folder, 'headland.json'), '{"datadir": "x"}')
+  assert.throws(() => loadConfig({ env: {}, folder }), /datadir, which is not a setting/)
+})
+
+test('a file that is named must exist and hold a JSON object', async (t) => {
+  const folder = await temporaryFolder(t)
+  assert.throws(() => loadConfig({ env: {}, folder, flags: { config: 'missing.json' } }), /missing.json cannot be read/)
+  await writeFile(join(folder, 'list.json'), '[]')
+  assert.throws(() => loadConfig({ env: {}, folder, flags: { config: 'list.json' } }), /one JSON object/)
+})
+
+test('variables of the client commands may stand in the same environment', () => {
+  loadConfig({ ...bare, env: { HEADLAND_URL: 'http://x', HEADLAND_API_USER: 'u', HEADLAND_API_PASSWORD: 'p' } })
+})
+
+test('the master key is never printed', () => {
+  const key = 'c2VjcmV0'
+  const loaded = loadConfig({ ...bare, env: { HEADLAND_MASTER_KEY: key } })
+  assert.doesNotMatch(JSON.stringify(describeConfig(loaded)), new RegExp(key))
+  assert.equal(describeConfig(loaded).find((row) => row.key === 'masterKey')?.value, '[secret]')
+})
+
+for (const [key, text] of [
+  ['listen', '8080'],
+  ['listen', 'localhost:99999'],
+  ['edgeListen', '::1:80'],
+  ['publicUrl', 'headland.example.com'],
+  ['publicUrl', 'https://example.com/path'],
+  ['domain', 'Sites.Example'],
+  ['domain', '-x.example'],
+  ['concurrency', '0'],
+  ['logLevel', 'loud'],
+] as const) {
+  test(`${key} = ${text} is refused with the name of the setting`, () => {
+    const flag = key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+    assert.throws(() => loadConfig({ ...bare, flags: { [flag]: text } }), { message: new RegExp(`^${key} `) })
+  })
+}
+
+test('an IPv6 address stands in brackets', () => {
+  assert.deepEqual(loadConfig({ ...bare, flags: { listen: '[::1]:80' } }).config.listen, { host: '::1', port: 80 })
+})

@@ -1,0 +1,45 @@
+/**
+ * Who holds a lease: a process, named so that another process on the same machine can tell whether it still lives. After
+ * a crash the next start takes its operations over at once, instead of waiting for the leases to run out. Where /proc does
+ * not tell (another system, another machine), the lease decides.
+ */
+import { readFileSync, readlinkSync } from 'node:fs'
+import { randomToken } from '../base/index.ts'
+
+export function ownerOfThisProcess(): string {
+  return [machine() ?? 'unknown', process.pid, startTime(process.pid) ?? 'unknown', randomToken()].join(' ')
+}
+
+/** True only when it is certain: the owner was a process of this machine since its last boot, and is gone. */
+export function isDead(owner: string): boolean {
+  const [itsMachine, pid, itsStart] = owner.split(' ')
+  if (itsStart === undefined || itsStart === 'unknown' || itsMachine !== machine()) return false
+  return startTime(Number(pid)) !== itsStart
+}
+
+/** This boot of this machine, as seen from this process-id namespace. */
+function machine(): string | undefined {
+  return attempt(
+    () => `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}/${readlinkSync('/proc/self/ns/pid')}`,
+  )
+}
+
+/** When the process started, in clock ticks since boot: a pid that is used again has another one. */
+function startTime(pid: number): string | undefined {
+  return attempt(() => {
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+      .replace(/^.*\) /s, '')
+      .split(' ')
+    // A zombie is as dead as one that is gone.
+    return fields[0] === 'Z' ? undefined : fields[19]
+  })
+}
+
+function attempt<T>(read: () => T): T | undefined {
+  try {
+    return read()
+  } catch (error) {
+    if (['ENOENT', 'ESRCH', 'EACCES'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,255 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { handClock } from '../../test/support/clock.ts'
+import { lowerRooms } from '../../test/support/parts.ts'
+import { createLog } from '../base/index.ts'
+import { Problem } from '../contract/index.ts'
+import { statement, type Transaction } from '../storage/index.ts'
+import { LEASE_MS } from './claim.ts'
+import type { Operation } from './operations.ts'
+import { ATTEMPTS_MOST, type Handler, startWorker } from './worker.ts'
+
+const log = createLog('silent')
+const succeed: Handler = async () => async () => ({ response: { well: true } })
+
+async function setUp(t: TestContext) {
+  const rooms = await lowerRooms(t)
+  const account = await rooms.accounts.create('agency')
+  const path = (environmentId: string) => ({ accountId: account.id, appName: 'App', environmentId })
+
+  async function ask(environmentId = rooms.newId()): Promise<Operation> {
+    const operation = await rooms.sql.transaction((tx) => rooms.operations.request(tx, path(environmentId), 'CREATE'))
+    rooms.operations.announce()
+    return operation
+  }
+
+  function work(handler: Handler, { clock = rooms.clock, concurrency = 4 } = {}) {
+    const handlers = { CREATE: handler, UPDATE: handler, DELETE: handler }
+    const worker = startWorker({ ...rooms, clock, log, handlers, concurrency })
+    t.after(() => worker.stop(0))
+    return worker
+  }
+
+  /** Reads until the condition holds; every test run has its own limit of time. */
+  async function until(operation: Operation, holds: (now: Operation) => boolean): Promise<Operation> {
+    for (;;) {
+      const now = await rooms.operations.require(path(operation.environmentId), operation.id)
+      if (holds(now)) return now
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+  }
+  const untilDone = (operation: Operation) => until(operation, ({ doneTime }) => doneTime !== null)
+
+  return { ...rooms, path, ask, work, until, untilDone }
+}
+
+const gate = () => Promise.withResolvers<void>()
+
+test('an operation runs to its end and carries the response', { timeout: 20_000 }, async (t) => {
+  const { ask, work, untilDone } = await setUp(t)
+  work(succeed)
+  const done = await untilDone(await ask())
+  assert.deepEqual([done.phase, done.response, done.error], ['DONE', { well: true }, null])
+})
+
+test('what a handler throws for the caller becomes the error of the operation', { timeout: 20_000 }, async (t) => {
+  const { ask, work, untilDone } = await setUp(t)
+  work(async () => {
+    throw new Problem('ENVIRONMENT_DELETING')
+  })
+  const { error } = await untilDone(await ask())
+  assert.equal(error?.code, 9)
+  assert.equal(error?.details[0]?.reason, 'ENVIRONMENT_DELETING')
+})
+
+test('a fault of ours ends as INTERNAL and does not tell what it was', { timeout: 20_000 }, async (t) => {
+  const { ask, work, untilDone } = await setUp(t)
+  work(async () => {
+    throw new Error('password of the database is hunter2')
+  })
+  const done = await untilDone(await ask())
+  assert.equal(done.error?.code, 13)
+  assert.doesNotMatch(JSON.stringify(done), /hunter2/)
+})
+
+test('operations of one environment run one at a time and in order, those of others beside them', {
+  timeout: 20_000,
+}, async (t) => {
+  const { ask, work, untilDone, newId } = await setUp(t)
+  const environmentId = newId()
+  const order: string[] = []
+  const opened = gate()
+  const [first, second, elsewhere] = [await ask(environmentId), await ask(environmentId), await ask()]
+  work(async (operation) => {
+    order.push(`start ${operation.id}`)
+    if (operation.id === first.id) await opened.promise
+    order.push(`end ${operation.id}`)
+    return async () => ({ response: {} })
+  })
+  await untilDone(elsewhere)
+  assert.ok(!order.includes(`start ${second.id}`))
+  opened.resolve()
+  await untilDone(second)
+  assert.ok(order.indexOf(`end ${first.id}`) < order.indexOf(`start ${second.id}`))
+})
+
+test('no more operations run at a time than allowed', { timeout: 20_000 }, async (t) => {
+  const { ask, work, untilDone } = await setUp(t)
+  let [running, most] = [0, 0]
+  const asked = await Promise.all(Array.from({ length: 12 }, () => ask()))
+  work(
+    async () => {
+      most = Math.max(most, ++running)
+      await new Promise((resolve) => setImmediate(resolve))
+      running--
+      return async () => ({ response: {} })
+    },
+    { concurrency: 3 },
+  )
+  await Promise.all(asked.map(untilDone))
+  assert.ok(most <= 3, `${most} ran at a time`)
+})
+
+test('when a worker dies, its operation is taken over after the lease, and ends once', {
+  timeout: 20_000,
+}, async (t) => {
+  const { ask, work, untilDone, clock, sql } = await setUp(t)
+  const operation = await ask()
+  // A worker that died: the lease is there, and nobody renews it.
+  await sql.transaction((tx) =>
+    tx.query(
+      statement`UPDATE operations SET lease_owner = 'the dead', lease_until = ${clock.now() + LEASE_MS}, attempts = 1`,
+    ),
+  )
+  let runs = 0
+  work(async () => {
+    runs++
+    return async () => ({ response: {} })
+  })
+  await clock.advance(LEASE_MS - 1)
+  assert.equal(runs, 0)
+  while (runs === 0) await clock.advance(1000)
+  await untilDone(operation)
+  assert.equal(runs, 1)
+})
+
+test('a worker that slept through its lease records no second end, and nothing of its work', {
+  timeout: 20_000,
+}, async (t) => {
+  const { ask, work, until, untilDone, sql, clock } = await setUp(t)
+  const [sleeping, started] = [gate(), gate()]
+  const finished: string[] = []
+  const ending = (name: string) => async (tx: Transaction) => {
+    await tx.query(statement`INSERT INTO instance (name, value) VALUES (${name}, 'committed')`)
+    finished.push(name)
+    return { response: { by: name } }
+  }
+  // Its clock stands still, so it never renews: like a process that was stopped and later goes on.
+  work(
+    async () => {
+      started.resolve()
+      await sleeping.promise
+      return ending('slow')
+    },
+    { clock: handClock(clock.now()) },
+  )
+  const operation = await ask()
+  await started.promise
+  await clock.advance(LEASE_MS + 1)
+  work(async () => ending('fast'))
+  await until(operation, ({ doneTime }) => doneTime !== null)
+  sleeping.resolve()
+  while (finished.length < 2) await new Promise((resolve) => setImmediate(resolve))
+  assert.deepEqual((await untilDone(operation)).response, { by: 'fast' })
+  const committed = await sql.query(statement`SELECT name FROM instance WHERE value = 'committed'`)
+  assert.deepEqual(
+    committed.map(({ name }) => name),
+    ['fast'],
+  )
+})
+
+test('a cancel reaches the running handler, which says how it ends', { timeout: 20_000 }, async (t) => {
+  const { ask, work, untilDone, operations, path, clock } = await setUp(t)
+  const started = gate()
+  work(async (_operation, signal) => {
+    started.resolve()
+    await new Promise((resolve) => signal.addEventListener('abort', resolve))
+    throw signal.reason
+  })
+  const operation = await ask()
+  await started.promise
+  await operations.cancel(path(operation.environmentId), operation.id)
+  await clock.advance(1000)
+  const { error } = await untilDone(operation)
+  assert.equal(error?.code, 1)
+  assert.equal(error?.details[0]?.reason, 'OPERATION_CANCELLED')
+})
+
+test('an operation cancelled while it waits reaches its handler as cancelled', { timeout: 20_000 }, async (t) => {
+  const { ask, work, untilDone, operations, path } = await setUp(t)
+  const operation = await ask()
+  await operations.cancel(path(operation.environmentId), operation.id)
+  work(async (_operation, signal) => {
+    signal.throwIfAborted()
+    return async () => ({ response: {} })
+  })
+  assert.equal((await untilDone(operation)).error?.code, 1)
+})
+
+test('an operation whose worker dies each time is given up after a few attempts', { timeout: 20_000 }, async (t) => {
+  const { ask, work, untilDone, sql } = await setUp(t)
+  const operation = await ask()
+  await sql.transaction((tx) => tx.query(statement`UPDATE operations SET attempts = ${ATTEMPTS_MOST}`))
+  work(succeed)
+  assert.equal((await untilDone(operation)).error?.details[0]?.reason, 'OPERATION_ABANDONED')
+})
+
+test('a worker that stops hands its operation back, and the next one takes it at once', {
+  timeout: 20_000,
+}, async (t) => {
+  const { ask, work, untilDone } = await setUp(t)
+  const started = gate()
+  const first = work(async (_operation, signal) => {
+    started.resolve()
+    await new Promise((resolve) => signal.addEventListener('abort', resolve))
+    throw signal.reason
+  })
+  const operation = await ask()
+  await started.promise
+  const stopped = first.stop(0)
+  await stopped
+  work(succeed)
+  assert.deepEqual((await untilDone(operation)).response, { well: true })
+})
+
+test('a worker that stops lets a handler that is about to end, end', { timeout: 20_000 }, async (t) => {
+  const { ask, work, untilDone } = await setUp(t)
+  const [started, opened] = [gate(), gate()]
+  const worker = work(async () => {
+    started.resolve()
+    await opened.promise
+    return async () => ({ response: { well: true } })
+  })
+  const operation = await ask()
+  await started.promise
+  const stopped = worker.stop(60_000)
+  opened.resolve()
+  await stopped
+  assert.deepEqual((await untilDone(operation)).response, { well: true })
+})
+
+test('a wait returns when the operation ends, and else when its time is over', { timeout: 20_000 }, async (t) => {
+  const { ask, work, operations, path, clock } = await setUp(t)
+  const operation = await ask()
+  const at = path(operation.environmentId)
+  const never = new AbortController().signal
+
+  const tooShort = operations.wait(at, operation.id, 500, never)
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  await clock.advance(500)
+  assert.equal((await tooShort).doneTime, null)
+
+  const waiting = operations.wait(at, operation.id, 30_000, never)
+  work(succeed)
+  assert.notEqual((await waiting).doneTime, null)
+})

@@ -1,0 +1,73 @@
+/** What every store behind `Blobs` must do. */
+import assert from 'node:assert/strict'
+import { createHash, randomBytes } from 'node:crypto'
+import { buffer } from 'node:stream/consumers'
+import { suite, type TestContext, test } from 'node:test'
+import type { Blobs, Digest } from '../../src/storage/index.ts'
+
+export function blobsSuite(adapter: string, open: (t: TestContext) => Promise<Blobs>) {
+  const from = async function* (...chunks: Uint8Array[]) {
+    yield* chunks
+  }
+  const digestOf = (bytes: Uint8Array): Digest => `sha256:${createHash('sha256').update(bytes).digest('hex')}`
+
+  suite(`${adapter} as Blobs`, () => {
+    test('what was put is read back under its SHA-256', async (t) => {
+      const blobs = await open(t)
+      const chunks = [randomBytes(70_000), randomBytes(1), randomBytes(300_000)]
+      const whole = Buffer.concat(chunks)
+      assert.deepEqual(await blobs.put(from(...chunks)), { digest: digestOf(whole), bytes: whole.length })
+      assert.deepEqual(await buffer(await blobs.open(digestOf(whole))), whole)
+    })
+
+    test('an empty blob is a blob', async (t) => {
+      const blobs = await open(t)
+      const { digest, bytes } = await blobs.put(from())
+      assert.equal(bytes, 0)
+      assert.equal((await buffer(await blobs.open(digest))).length, 0)
+    })
+
+    test('the same bytes put twice, even at once, are one blob', async (t) => {
+      const blobs = await open(t)
+      const bytes = randomBytes(1000)
+      const both = await Promise.all([blobs.put(from(bytes)), blobs.put(from(bytes))])
+      assert.deepEqual(both[0], both[1])
+      assert.deepEqual(await buffer(await blobs.open(both[0].digest)), bytes)
+    })
+
+    test('a source that fails leaves nothing behind', async (t) => {
+      const blobs = await open(t)
+      const bytes = randomBytes(1000)
+      const failing = async function* () {
+        yield bytes
+        throw new Error('the client went away')
+      }
+      await assert.rejects(blobs.put(failing()), /went away/)
+      assert.equal(await blobs.has(digestOf(bytes)), false)
+    })
+
+    test('a blob that is not there is BlobNotFound, and removing it is no error', async (t) => {
+      const blobs = await open(t)
+      const digest = digestOf(randomBytes(8))
+      await assert.rejects(blobs.open(digest), { name: 'BlobNotFound' })
+      await blobs.remove(digest)
+    })
+
+    test('a removed blob is gone and can be put again', async (t) => {
+      const blobs = await open(t)
+      const bytes = randomBytes(1000)
+      const { digest } = await blobs.put(from(bytes))
+      await blobs.remove(digest)
+      assert.equal(await blobs.has(digest), false)
+      await blobs.put(from(bytes))
+      assert.equal(await blobs.has(digest), true)
+    })
+
+    test('a digest that is no digest never becomes a path', async (t) => {
+      const blobs = await open(t)
+      for (const text of ['sha256:../../etc/passwd', '', 'sha256:', `sha256:${'A'.repeat(64)}`]) {
+        await assert.rejects(async () => blobs.open(text as Digest), /not a digest/)
+      }
+    })
+  })
+}
