@@ -14,7 +14,9 @@ if (missing.length > 0) {
     execFileSync('apt-get', [...wait, 'update'], options)
     execFileSync('apt-get', [...wait, 'install', '-y', '--no-install-recommends', ...missing], options)
   } else {
-    process.stderr.write(`The tests need these Debian packages: ${missing.join(' ')}. Install them, as root: apt-get install ${missing.join(' ')}\n`)
+    process.stderr.write(
+      `The tests need these Debian packages: ${missing.join(' ')}. Install them, as root: apt-get install ${missing.join(' ')}\n`,
+    )
     process.exit(1)
   }
 }

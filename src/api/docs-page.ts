@@ -19,7 +19,7 @@ type Entry = { method: string; path: string; operation: OpenApiOperation }
 type Parameter = { name: string; in: string; required: boolean; description?: string; schema: Shape }
 
 const WHO: Record<OpenApiOperation['x-access'], string> = {
-  public: 'Everybody, without a log-in',
+  public: 'Everybody, no credentials needed',
   known: 'Whoever has API credentials or a session',
   session: 'Whoever is logged in to the portal',
   viewer: 'Viewers, developers and owners of the account',
@@ -139,7 +139,8 @@ function reply({ responses }: OpenApiOperation, components: Components): Html {
   if (!content) return part('Reply', prose(description))
   const of = jsonSchema(content)
   if (!of) return part('Reply', html`${mediaTypes(content)}`)
-  const { name = 'object' } = resolve(of, components)
+  const { name = 'object', shape } = resolve(of, components)
+  if (Object.keys(shape.properties ?? {}).length === 0) return part('Reply', typeInWords(shape))
   return html`<details><summary><h4 class="label">Reply</h4> <span>${name}</span></summary>
 ${fieldsOf(of, components, 'received')}</details>`
 }

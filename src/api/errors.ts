@@ -31,15 +31,24 @@ export function toProblem(error: unknown): Problem {
 }
 
 export function sendProblem(error: unknown, request: FastifyRequest, reply: FastifyReply) {
-  const problem = toProblem(error)
+  // The caller left in the middle of the body: that is no fault of ours, and nobody reads the answer.
+  const problem = request.raw.errored ? new Problem('REQUEST_MALFORMED', 'The body broke off.') : toProblem(error)
   const { http, fault } = PROBLEMS[problem.reason]
   if (fault === 'service') request.log.error({ err: problem.cause ?? problem }, problem.message)
   if (http === 401) reply.header('www-authenticate', 'Basic realm="headland"')
   if (http === 405) reply.header('allow', problem.metadata.allow)
   if (problem.retryAfterSeconds !== undefined) reply.header('retry-after', problem.retryAfterSeconds)
-  // The body that was not read to its end would be taken for the next request.
-  if (http === 413 || http === 408) reply.header('connection', 'close')
+  // A connection that is closed while its caller still sends is reset, and the answer is lost with it. So the rest of a
+  // body is read and thrown away where it is not much; otherwise the caller has to be stopped.
+  if (http === 408 || (http === 413 && !isSoonOver(request))) reply.header('connection', 'close')
+  else reply.removeHeader('connection')
   reply.code(http).type('application/json; charset=utf-8').serializer(JSON.stringify).send(errorBody(problem))
+}
+
+const DISCARDED_BYTES_MOST = 16 * LIMITS.bodyBytes
+
+function isSoonOver({ headers }: FastifyRequest): boolean {
+  return Number(headers['content-length'] ?? Number.POSITIVE_INFINITY) <= DISCARDED_BYTES_MOST
 }
 
 /** A request that is not HTTP: there is no request and no reply yet, only a socket. */

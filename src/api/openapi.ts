@@ -101,7 +101,9 @@ function success(route: Route, components: Record<string, Json>): { description:
   if (isJson(route.reply)) {
     return { description: 'Done.', content: { 'application/json': { schema: refer(route.reply, components) } } }
   }
-  return { description: 'Done.', content: { [String(route.reply.mediaType)]: { schema: { type: 'string' } } } }
+  const mediaType = String(route.reply.mediaType)
+  const type = mediaType === 'application/json' ? 'object' : 'string'
+  return { description: 'Done.', content: { [mediaType]: { schema: { type } } } }
 }
 
 function failures(reasons: readonly Reason[], components: Record<string, Json>) {

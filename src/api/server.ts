@@ -2,7 +2,7 @@
 import { isUtf8 } from 'node:buffer'
 import { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, fastify, LogController } from 'fastify'
 import type { Log, NewId } from '../base/index.ts'
-import { LIMITS, names, Problem, schema } from '../contract/index.ts'
+import { fieldInvalid, LIMITS, names, Problem, schema } from '../contract/index.ts'
 import { type Auth, membershipIn, type Principal } from './auth.ts'
 import { sendClientError, sendProblem } from './errors.ts'
 import type { Metrics } from './metrics.ts'
@@ -93,14 +93,14 @@ export function createApiServer({
     )
   })
 
-  for (const route of routes) register(app, auth, route)
+  for (const route of routes) register(app, auth, routes, route)
   return app
 }
 
 /** Carries a compiled check through Fastify to where it would compile a schema. */
 type Marked = { check: ReturnType<typeof createCheck> }
 
-function register(app: FastifyInstance, auth: Auth, route: Route) {
+function register(app: FastifyInstance, auth: Auth, routes: readonly Route[], route: Route) {
   const { access, query = schema.object({}), body, bodyIsOptional } = route
   app.route({
     method: route.method,
@@ -112,6 +112,8 @@ function register(app: FastifyInstance, auth: Auth, route: Route) {
       ...(isJson(route.reply) ? { response: { 200: route.reply } } : {}),
     },
     async onRequest(request) {
+      // `{operation}` alone also matches `id:wait`: a verb that this method does not have.
+      if (hasVerb(request.url) && !hasVerb(route.path)) refuseUnknown(routes, request)
       if (access !== 'public') request.setDecorator('principal', await auth.admit(request, access))
     },
     async handler(request, reply) {
@@ -134,12 +136,21 @@ function toFastifyPath(path: string): string {
 function parseJson(body: Buffer): unknown {
   if (body.length === 0) return undefined
   if (!isUtf8(body)) throw new Problem('JSON_MALFORMED', 'The body is not valid UTF-8.')
+  const value = parseText(body.toString('utf8'))
+  // Fastify hands an absent body to the check as null: the two are told apart here.
+  if (value === null) throw fieldInvalid('body', 'must be a JSON object')
+  return value
+}
+
+function parseText(text: string): unknown {
   try {
-    return JSON.parse(body.toString('utf8'))
+    return JSON.parse(text)
   } catch (error) {
     throw new Problem('JSON_MALFORMED', `The body is not valid JSON: ${(error as Error).message.slice(0, 200)}.`)
   }
 }
+
+const hasVerb = (url: string): boolean => /:[^/]*$/.test(url.split('?', 1)[0] ?? '')
 
 /** A path that exists with another method is a 405 that names those; any other is a 404. */
 function refuseUnknown(routes: readonly Route[], request: FastifyRequest): never {

@@ -6,7 +6,7 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import { type FieldViolation, Problem, type schema } from '../contract/index.ts'
 
-const options = { strict: false, validateFormats: false, allErrors: false } as const
+const options = { strict: false, validateFormats: false, allErrors: false, verbose: true } as const
 const exact = new Ajv2020(options)
 const fromText = new Ajv2020({ ...options, coerceTypes: true })
 

@@ -18,8 +18,12 @@ export function createVariables({ vault }: { vault: Vault }) {
       given: readonly ChangedVariable[],
       before: readonly SealedVariable[] = [],
     ): SealedVariable[] {
-      check(given)
       const known = new Map(before.map(({ key, sealed }) => [key, sealed]))
+      const plainOf = ({ key, value }: ChangedVariable) => {
+        const sealed = known.get(key)
+        return value ?? (sealed === undefined ? '' : vault.open(sealed, place(environmentId, key)))
+      }
+      check(given, plainOf)
       return given.map(({ key, value }, index) => {
         if (value !== undefined) return { key, sealed: vault.seal(value, place(environmentId, key)) }
         const sealed = known.get(key)
@@ -36,10 +40,12 @@ export function createVariables({ vault }: { vault: Vault }) {
 
 export type Variables = ReturnType<typeof createVariables>
 
-function check(variables: readonly ChangedVariable[]) {
+function check(variables: readonly ChangedVariable[], plainOf: (variable: ChangedVariable) => string) {
+  if (variables.length > LIMITS.variables) throw tooLarge('shellVariables', LIMITS.variables, 'items')
   const seen = new Set<string>()
   let totalBytes = 0
-  for (const [index, { key, value = '' }] of variables.entries()) {
+  for (const [index, variable] of variables.entries()) {
+    const { key } = variable
     const field = `shellVariables[${index}]`
     if (names.RESERVED_VARIABLES.includes(key)) {
       throw new Problem('VARIABLE_RESERVED', `${key} is set by the service and cannot be overridden.`, {
@@ -49,15 +55,15 @@ function check(variables: readonly ChangedVariable[]) {
     }
     if (seen.has(key)) throw fieldInvalid(`${field}.key`, `${key} is given twice`)
     seen.add(key)
-    const bytes = Buffer.byteLength(value)
+    const bytes = Buffer.byteLength(plainOf(variable))
     if (bytes > LIMITS.variableValueBytes) throw tooLarge(`${field}.value`, LIMITS.variableValueBytes)
     totalBytes += Buffer.byteLength(key) + bytes
   }
   if (totalBytes > LIMITS.variableTotalBytes) throw tooLarge('shellVariables', LIMITS.variableTotalBytes)
 }
 
-function tooLarge(field: string, limit: number): Problem {
-  const description = `must not be larger than ${limit} bytes`
+function tooLarge(field: string, limit: number, unit: 'bytes' | 'items' = 'bytes'): Problem {
+  const description = `must not have more than ${limit} ${unit}`
   return new Problem('BODY_TOO_LARGE', `${field} ${description}.`, {
     metadata: { limit: String(limit) },
     fields: [{ field, description }],

@@ -8,7 +8,7 @@ export const LIMITS = {
   appNameLength: 40,
   /** Characters of a displayName or a cmsEnvironment. */
   textLength: 100,
-  /** Bytes of a rootDirectory. */
+  /** Characters of a rootDirectory. */
   rootDirectoryLength: 1024,
   /** Shell variables of one environment. */
   variables: 500,

@@ -14,8 +14,8 @@ export const NO_BUILD = 'no_build'
 
 const uuid7 = '^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$'
 
-/** A visible, well-formed line of text: no control character, no half of a surrogate pair, not blank. */
-const lineOfText = '^(?=.*\\S)[^\\p{Cc}\\p{Cs}]*$'
+/** A visible, well-formed line of text: no control character or line separator, no half of a surrogate pair, not blank. */
+const lineOfText = '^(?=.*\\S)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}]*$'
 
 export const accountName = string({
   pattern: '^[a-z][a-z0-9-]{1,38}[a-z0-9]$',
@@ -48,7 +48,7 @@ export const variableKey = string({
 })
 export const rootDirectory = string({
   maxLength: LIMITS.rootDirectoryLength,
-  pattern: '^(?!/)(?!.*(?:^|/)\\.\\.(?:/|$))[^\\\\\\p{Cc}\\p{Cs}]*$',
+  pattern: '^(?!/)(?!.*(?:^|/)\\.\\.(?:/|$))[^\\\\\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}]*$',
   description: 'Folder of the archive that holds the app, relative, without `..`; empty for the top.',
 })
 

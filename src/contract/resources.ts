@@ -49,10 +49,10 @@ export const app = object(
 )
 export type App = Static<typeof app>
 
+/** Limits of size and count are not part of the schema: whoever exceeds them gets 413 with the limit. */
 const variableValue = string({
-  maxLength: LIMITS.variableValueBytes,
-  pattern: '^[^\\u0000]*$',
-  description: 'Value; never shown again unless `view=FULL` is asked for.',
+  pattern: '^[^\\u0000\\p{Cs}]*$',
+  description: `Value, at most ${LIMITS.variableValueBytes} bytes; never shown again unless \`view=FULL\` is asked for.`,
 })
 
 export const shellVariable = object({ key: names.variableKey, value: variableValue }, { title: 'ShellVariable' })
@@ -70,7 +70,7 @@ export const shownVariable = object(
   { title: 'ShownShellVariable' },
 )
 
-const variableList = <S extends Schema>(of: S) => array(of, { maxItems: LIMITS.variables })
+const variableList = <S extends Schema>(of: S) => array(of, { description: `At most ${LIMITS.variables}.` })
 
 export const newEnvironment = object(
   {

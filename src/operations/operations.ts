@@ -104,6 +104,8 @@ export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock
     async list(path: OperationPath, page: Page): Promise<PageOf<Operation>> {
       const rows = await sql.query<OperationRow>(statement`
         SELECT ${columns} FROM operations WHERE ${matching(path)} AND ${page.after} ${page.order}`)
+      // Every environment has at least the operation that created it, also when it is gone.
+      if (rows.length === 0 && !page.isResumed) throw new Problem('ENVIRONMENT_NOT_FOUND')
       return pageOf(rows.map(toOperation), page)
     },
 

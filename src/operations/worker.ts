@@ -49,7 +49,9 @@ export function startWorker({ sql, clock, log, operations, handlers, concurrency
   const loop = look()
 
   async function look() {
-    await claims.releaseDead().catch((error) => log.error({ err: error }, 'cannot look for operations of dead processes'))
+    await claims
+      .releaseDead()
+      .catch((error) => log.error({ err: error }, 'cannot look for operations of dead processes'))
     while (!stopping.signal.aborted) {
       alarm = new AbortController()
       const found = running.size < concurrency ? await claimNext() : false

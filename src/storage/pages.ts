@@ -10,6 +10,8 @@ export type Order = 'newest' | 'oldest'
 export type Page = {
   size: number
   direction: Order
+  /** Whether it follows another page. */
+  isResumed: boolean
   /** A condition on the column `id`. */
   after: Statement
   /** ORDER BY and LIMIT: one row more than the page, to know whether there is a next one. */
@@ -27,12 +29,14 @@ export function toPage({ pageSize, pageToken, order = 'newest' }: PageRequest): 
     ? {
         size,
         direction: order,
+        isResumed: last !== undefined,
         after: last ? statement`id < ${last}` : statement`id IS NOT NULL`,
         order: statement`ORDER BY id DESC LIMIT ${size + 1}`,
       }
     : {
         size,
         direction: order,
+        isResumed: last !== undefined,
         after: last ? statement`id > ${last}` : statement`id IS NOT NULL`,
         order: statement`ORDER BY id ASC LIMIT ${size + 1}`,
       }

@@ -4,13 +4,13 @@
  */
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
-import { after, type TestContext, test } from 'node:test'
+import { after, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { LIMITS, PROBLEMS, type Reason } from '../../src/contract/index.ts'
 import { createApp, createEnvironment } from '../support/environment.ts'
 import { startService } from '../support/service.ts'
 
-const service = await startService({ after: after as TestContext['after'] })
+const service = await startService({ after })
 const as = await service.login()
 const APPS = '/v1/accounts/default/apps'
 const CREDENTIALS = '/v1/accounts/default/credentials'

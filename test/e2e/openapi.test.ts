@@ -1,7 +1,7 @@
 /** The documents that people and programs read say what the code does: OpenAPI, `/docs`, and `docs/reference/`. */
 import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'
-import { after, type TestContext, test } from 'node:test'
+import { after, test } from 'node:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { LOG_IN_LIMITS } from '../../src/accounts/attempts.ts'
@@ -28,7 +28,7 @@ type Document = {
   components: { schemas: Record<string, object> }
 }
 
-const service = await startService({ after: after as TestContext['after'] })
+const service = await startService({ after })
 const answer = await service.call('/openapi.json')
 const document: Document = answer.json
 const operations = Object.entries(document.paths).flatMap(([path, methods]) =>

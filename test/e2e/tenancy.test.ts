@@ -3,7 +3,7 @@
  * that the service serves: a new route fails here until `REQUESTS` says how to call it.
  */
 import assert from 'node:assert/strict'
-import { after, type TestContext, test } from 'node:test'
+import { after, test } from 'node:test'
 import { resources } from '../../src/contract/index.ts'
 import { createApp, createEnvironment } from '../support/environment.ts'
 import { type Answer, type Login, startService } from '../support/service.ts'
@@ -52,7 +52,7 @@ const ABSENT: Record<string, string> = {
   credential: UNUSED_ID,
 }
 
-const service = await startService({ after: after as TestContext['after'] })
+const service = await startService({ after })
 await service.operator('accounts', 'create', THEIRS)
 const [owner, developer, viewer, stranger] = await Promise.all([
   service.login('owner', OURS),

@@ -2,9 +2,11 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { TestContext } from 'node:test'
 
-export async function temporaryFolder(t: Pick<TestContext, 'after'>): Promise<string> {
+/** A test, or a whole file of them: whatever can be asked to clean up after itself. */
+export type Scope = { after(end: () => unknown): void }
+
+export async function temporaryFolder(t: Scope): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'headland-test-'))
   t.after(() => rm(folder, { recursive: true, force: true }))
   return folder

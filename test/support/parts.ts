@@ -1,13 +1,13 @@
 /** The lower rooms on a real database, with a clock that the test moves. */
-import type { TestContext } from 'node:test'
 import { createAccounts, createCredentials, createSessions, createUsers } from '../../src/accounts/index.ts'
 import { createApps, createEnvironments } from '../../src/apps/index.ts'
 import { createIds } from '../../src/base/index.ts'
 import { createOperations } from '../../src/operations/index.ts'
 import { handClock } from './clock.ts'
+import type { Scope } from './folder.ts'
 import { migratedSql } from './sql.ts'
 
-export async function lowerRooms(t: Pick<TestContext, 'after'>) {
+export async function lowerRooms(t: Scope) {
   const sql = await migratedSql(t)
   const clock = handClock()
   const parts = { sql, clock, newId: createIds(clock) }

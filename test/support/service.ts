@@ -6,12 +6,11 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
-import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import type { resources } from '../../src/contract/index.ts'
-import { temporaryFolder } from './folder.ts'
+import { type Scope, temporaryFolder } from './folder.ts'
 
 const HEADLAND = fileURLToPath(new URL('../../bin/headland', import.meta.url))
 const START_TIMEOUT_MS = 60_000
@@ -54,7 +53,7 @@ export type TestService = {
 
 type Start = { dataDir?: string; settings?: Record<string, string> }
 
-export async function startService(t: Pick<TestContext, 'after'>, given: Start = {}): Promise<TestService> {
+export async function startService(t: Scope, given: Start = {}): Promise<TestService> {
   const dataDir = given.dataDir ?? (await temporaryFolder(t))
   const env = { PATH: process.env.PATH, HEADLAND_DATA_DIR: dataDir, ...given.settings }
   const child = spawn(process.execPath, [HEADLAND, 'serve'], {

@@ -1,12 +1,11 @@
 /** A real SQLite database in a temporary folder, migrated. */
 import { join } from 'node:path'
-import type { TestContext } from 'node:test'
 import { systemClock } from '../../src/base/index.ts'
 import { MIGRATIONS, migrate, type Sql } from '../../src/storage/index.ts'
 import { openSqlite } from '../../src/storage/sqlite.ts'
-import { temporaryFolder } from './folder.ts'
+import { type Scope, temporaryFolder } from './folder.ts'
 
-export async function migratedSql(t: Pick<TestContext, 'after'>): Promise<Sql> {
+export async function migratedSql(t: Scope): Promise<Sql> {
   const sql = await openSqlite(join(await temporaryFolder(t), 'test.db'))
   t.after(() => sql.close())
   await migrate(sql, MIGRATIONS, systemClock.now())
