@@ -93,7 +93,7 @@ const commands: readonly Entry[] = [
     options: JSON_OPTION,
     async run({ config }, _, { json }) {
       const { filesIn } = await import('./main.ts')
-      const findings = await examine(config.dataDir, filesIn(config.dataDir).masterKey)
+      const findings = await examine(config.dataDir, filesIn(config.dataDir).masterKey, config.bubblewrap)
       print(json ? JSON.stringify(findings) : table(findings.map((finding) => ({ ...finding }))))
       return findings.some(({ state }) => state === 'broken') ? EXIT.caller : EXIT.done
     },

@@ -19,6 +19,15 @@ export type Config = {
   masterKey: Secret | undefined
   trustedProxies: string[]
   concurrency: number
+  installTimeout: number
+  buildTimeout: number
+  startTimeout: number
+  idleTimeout: number
+  archiveBytes: number
+  archiveEntries: number
+  unpackedBytes: number
+  uploadStall: number
+  bubblewrap: string
   logLevel: LogLevel
 }
 
@@ -51,11 +60,16 @@ export const SETTINGS: { [K in keyof Config]: Setting<Config[K]> } = {
   trustedProxies: setting('', 'Addresses or CIDR ranges whose `X-Forwarded-For` is believed, with commas.', (text) =>
     text.split(',').flatMap((part) => part.trim() || []),
   ),
-  concurrency: setting(
-    String(Math.max(1, Math.floor(availableParallelism() / 2))),
-    'Operations worked on at a time.',
-    count,
-  ),
+  concurrency: setting(String(Math.max(1, Math.floor(availableParallelism() / 2))), 'Builds at a time.', count),
+  installTimeout: setting('600', 'Seconds that installing dependencies may take.', count),
+  buildTimeout: setting('1200', 'Seconds that a build script may take.', count),
+  startTimeout: setting('60', 'Seconds within which an app must answer after its start.', count),
+  idleTimeout: setting('900', 'Seconds without a visitor after which an app sleeps.', count),
+  archiveBytes: setting('536870912', 'Bytes of an uploaded archive at most.', count),
+  archiveEntries: setting('50000', 'Entries of an archive at most.', count),
+  unpackedBytes: setting('2147483648', 'Bytes of an unpacked archive at most.', count),
+  uploadStall: setting('30', 'Seconds that an upload may stand still.', count),
+  bubblewrap: setting('/usr/bin/bwrap', 'Path of bubblewrap.', (text) => resolve(text)),
   logLevel: setting('info', `One of ${LOG_LEVELS.join(', ')}.`, parseLogLevel),
 }
 
@@ -68,6 +82,9 @@ const FILE_VARIABLE = 'HEADLAND_CONFIG'
 export const flagName = (key: string): string => key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
 export const variableName = (key: string): string =>
   `HEADLAND_${key.replaceAll(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`
+
+/** Where a shell would look for programs: npm is found there. */
+export const searchPath = (): string => process.env.PATH ?? ''
 
 export class ConfigError extends Error {}
 
@@ -162,7 +179,7 @@ function parseDomain(text: string): string {
 }
 
 function count(text: string): number {
-  if (!/^[1-9]\d{0,3}$/.test(text)) throw new Error('it must be a whole number from 1 to 9999')
+  if (!/^[1-9]\d{0,12}$/.test(text)) throw new Error('it must be a whole number above 0')
   return Number(text)
 }
 

@@ -6,16 +6,38 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createAccounts, createCredentials, createSessions, createUsers } from './accounts/index.ts'
 import { createApps, createCmsInstalls, createEnvironments, createVariables } from './apps/index.ts'
+import { type ArchiveLimits, createArchives, DEFAULT_ARCHIVE_LIMITS } from './archives/index.ts'
 import { createIds, createLog, type Log, systemClock } from './base/index.ts'
-import { type Config, formatListen } from './config.ts'
-import { createHandlers, createRequests, createRouting } from './deployments/index.ts'
+import { createBuilds, createOutputs, DEFAULT_OUTPUT_LIMITS, openToolchain } from './builds/index.ts'
+import { type Config, formatListen, searchPath } from './config.ts'
+import { Problem } from './contract/index.ts'
+import {
+  createAppVariables,
+  createDeploy,
+  createDeployments,
+  createFolders,
+  createLauncher,
+  createProvision,
+  createRedeploy,
+  createRequests,
+  createRouting,
+  createSwitch,
+  watchIdle,
+} from './deployments/index.ts'
 import { startEdge } from './edge/index.ts'
+import type { Engine } from './engines/index.ts'
+import { openPlain } from './engines/plain.ts'
+import { openSandbox } from './engines/sandbox.ts'
 import { createOperations, startWorker } from './operations/index.ts'
-import { MIGRATIONS, migrate, openVault, statement } from './storage/index.ts'
+import { createSupervisor } from './runtime/index.ts'
+import { openDiskBlobs } from './storage/blobs-disk.ts'
+import { createLineLogs, MIGRATIONS, migrate, openVault, statement } from './storage/index.ts'
 import { openSqlite } from './storage/sqlite.ts'
 
 /** Together less than the 30 seconds within which a stop is promised. */
-const GRACE_MS = { api: 5_000, worker: 15_000, edge: 5_000 }
+const GRACE_MS = { api: 5_000, worker: 10_000, apps: 5_000, edge: 5_000 }
+
+const QUICK_CONCURRENCY = 8
 
 export type Service = { api: string; edge: string; stop(): Promise<void> }
 
@@ -32,20 +54,96 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
     const { sql, clock, newId, accounts, users, credentials, sessions, apps, environments, operations } = ground
     const vault = await openVault(sql, { file: files.masterKey, given: config.masterKey?.reveal() })
     const variables = createVariables({ vault })
+    const blobs = await openDiskBlobs(files.blobs)
+    const archives = createArchives({ blobs, limits: archiveLimits(config) })
+    const logs = createLineLogs(files.logs)
+
+    const engine = await openEngine(config, log)
+    const toolchain = await openToolchain({
+      folder: files.toolchain,
+      searchPath: searchPath(),
+      isIsolating: engine.isIsolating,
+    })
+    const builds = createBuilds({ sql, clock, newId })
+    const outputs = createOutputs({ folder: files.outputs, limits: DEFAULT_OUTPUT_LIMITS })
 
     const edge = await startEdge({ clock, log, ...config.edgeListen, tableFile: files.routeTable })
     parts.defer(() => edge.stop(GRACE_MS.edge))
     log.info({ edgePid: edge.pid(), port: edge.address.port }, 'the edge listens')
     const siteUrl = siteUrls(config, edge.address.port)
 
-    const routing = createRouting({ sql, clock, log, environments, edge, domain: config.domain })
+    const supervisor = createSupervisor({ engine, clock, log, startDeadlineMs: config.startTimeout * 1000 })
+    parts.defer(() => supervisor.stop(GRACE_MS.apps))
+
+    const { domain } = config
+    const folders = createFolders(config.dataDir, { canChooseUsers: process.getuid?.() === 0 })
+    const appVariables = createAppVariables({ variables, cmsInstalls: ground.cmsInstalls })
+    const deployments = createDeployments({ sql, clock, newId })
+    const routing = createRouting({ sql, clock, log, environments, outputs, supervisor, edge, domain })
+    const launcher = createLauncher({
+      ...{
+        sql,
+        builds,
+        environments,
+        deployments,
+        outputs,
+        supervisor,
+        toolchain,
+        folders,
+        logs,
+        appVariables,
+        domain,
+      },
+    })
+    await outputs.sweep()
+    await folders.sweepWork(builds.isOver)
+    await launcher.restore()
     await routing.start()
     parts.defer(() => routing.stop())
 
-    const requests = createRequests({ sql, apps, environments, variables, operations, routing })
-    const handlers = createHandlers({ sql, accounts, apps, environments, operations, routing, siteUrl })
-    const worker = startWorker({ sql, clock, log, operations, handlers, concurrency: config.concurrency })
+    const switching = createSwitch({
+      sql,
+      log,
+      environments,
+      deployments,
+      operations,
+      supervisor,
+      edge,
+      folders,
+      routing,
+    })
+    const requests = createRequests({
+      ...{ sql, apps, environments, variables, operations, builds, deployments, routing },
+    })
+    const provision = createProvision({
+      ...{ sql, accounts, apps, environments, operations, routing, builds, outputs, deployments, switching },
+      ...{ folders, logs, siteUrl },
+    })
+    const { finishWithEnvironment } = provision
+    const deadlines = { installMs: config.installTimeout * 1000, buildMs: config.buildTimeout * 1000 }
+    const deploy = createDeploy({
+      ...{ sql, clock, log, archives, builds, outputs, environments, deployments, launcher, switching, folders, logs },
+      ...{ appVariables, finishWithEnvironment, run: { engine, toolchain, deadlines } },
+    })
+    const redeploy = createRedeploy({
+      ...{ sql, builds, environments, deployments, launcher, switching, finishWithEnvironment },
+    })
+    const worker = startWorker({
+      ...{ sql, clock, log, operations },
+      handlers: {
+        CREATE: provision.create,
+        UPDATE: redeploy.update,
+        DELETE: provision.remove,
+        UPLOAD: deploy,
+        REBUILD: deploy,
+        CLEAN_REBUILD: deploy,
+        ACTIVATE: redeploy.activate,
+      },
+      concurrency: { quick: QUICK_CONCURRENCY, build: config.concurrency },
+    })
     parts.defer(() => worker.stop(GRACE_MS.worker))
+    const idle = watchIdle({ clock, log, edge, supervisor, idleMs: config.idleTimeout * 1000 })
+    parts.defer(() => idle.stop())
 
     let apiUrl = ''
     const auth = createAuth({ credentials, sessions, users })
@@ -56,6 +154,10 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
     })
     const routes = createRoutes({
       ...{ apps, environments, variables, operations, requests, credentials, sessions, users, auth, metrics, siteUrl },
+      ...{ archives, builds, deployments, supervisor, logs },
+      async checkIsolation() {
+        if (!engine.isIsolating && (await accounts.list()).length > 1) throw new Problem('ISOLATION_MISSING')
+      },
       ready: {
         database: () =>
           sql.query(statement`SELECT 1 AS one`).then(
@@ -90,10 +192,32 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
   }
 }
 
+/** Bubblewrap, or a clear word about what is missing without it. */
+async function openEngine({ bubblewrap }: Config, log: Log): Promise<Engine> {
+  const sandbox = await openSandbox(bubblewrap)
+  if ('start' in sandbox) return sandbox
+  log.warn(
+    `${sandbox.missing}: builds and apps are not isolated, so the service builds for a single account only. Install it: apt-get install bubblewrap`,
+  )
+  return openPlain()
+}
+
+const archiveLimits = ({ archiveBytes, archiveEntries, unpackedBytes, uploadStall }: Config): ArchiveLimits => ({
+  ...DEFAULT_ARCHIVE_LIMITS,
+  archiveBytes,
+  entries: archiveEntries,
+  unpackedBytes,
+  stallMs: uploadStall * 1000,
+})
+
 export const filesIn = (dataDir: string) => ({
   database: join(dataDir, 'headland.db'),
   masterKey: join(dataDir, 'master.key'),
   routeTable: join(dataDir, 'routes.json'),
+  blobs: join(dataDir, 'blobs'),
+  outputs: join(dataDir, 'outputs'),
+  logs: join(dataDir, 'logs'),
+  toolchain: join(dataDir, 'toolchain'),
 })
 
 /** The lower floors on a data folder: what the service stands on, and all that operators' commands need. */

@@ -3,7 +3,11 @@ import { execFileSync } from 'node:child_process'
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
-const NEEDED = [{ command: 'curl', debianPackage: 'curl' }]
+const NEEDED = [
+  { command: 'curl', debianPackage: 'curl' },
+  { command: 'zip', debianPackage: 'zip' },
+  { command: 'bwrap', debianPackage: 'bubblewrap' },
+]
 
 const missing = NEEDED.filter(({ command }) => !isOnPath(command)).map(({ debianPackage }) => debianPackage)
 

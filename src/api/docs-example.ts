@@ -34,11 +34,11 @@ export const shellSettings = (baseUrl: string, paths: readonly string[]): string
 
 export function curlOf(method: string, path: string, operation: OpenApiOperation, components: Components): string {
   const verb = method.toUpperCase()
-  return [
-    `curl${verb === 'GET' ? '' : ` -X ${verb}`}${logInOf(operation, verb, path)}`,
-    `"$BASE_URL${inShell(path)}${requiredQuery(operation, components)}"`,
-    ...bodyOf(operation, components),
-  ].join(' \\\n  ')
+  const start = `curl${verb === 'GET' ? '' : ` -X ${verb}`}${logInOf(operation, verb, path)}`
+  const address = `"$BASE_URL${inShell(path)}${requiredQuery(operation, components)}"`
+  return [...(start === 'curl' ? [`curl ${address}`] : [start, address]), ...bodyOf(operation, components)].join(
+    ' \\\n  ',
+  )
 }
 
 function logInOf({ 'x-access': access }: OpenApiOperation, verb: string, path: string): string {

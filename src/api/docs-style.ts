@@ -79,7 +79,7 @@ pre code { font: inherit; -webkit-user-select: all; user-select: all }
 table { width: 100%; margin-top: .35rem; border-collapse: collapse; font-size: .95rem }
 th, td { padding: .5rem .9rem .5rem 0; text-align: left; vertical-align: baseline; font-weight: 400; border-bottom: 1px solid var(--line) }
 thead th { font-size: .82rem; color: var(--quiet) }
-.detail > * + .part, .detail > details { margin-top: 1.25rem }
+.detail > * + :is(.part, details) { margin-top: 1.25rem }
 .part .label { display: inline; margin-right: .5rem }
 @media (min-width: 40.01rem) {
   .parameters { table-layout: fixed }

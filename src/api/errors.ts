@@ -22,6 +22,9 @@ export function toProblem(error: unknown): Problem {
     return new Problem('STORAGE_UNAVAILABLE', undefined, { cause: error, retryAfterSeconds: RETRY_AFTER_SECONDS })
   }
   const { code = '', message = '' } = error as { code?: string; message?: string }
+  if (code === 'ENOSPC' || code === 'EDQUOT') {
+    return new Problem('STORAGE_UNAVAILABLE', 'The disk is full.', { cause: error, retryAfterSeconds: 60 })
+  }
   const reason = FRAMEWORK_PROBLEMS[code]
   if (reason === 'BODY_TOO_LARGE') {
     return new Problem(reason, undefined, { metadata: { limit: String(LIMITS.bodyBytes) } })
@@ -32,20 +35,24 @@ export function toProblem(error: unknown): Problem {
 
 export function sendProblem(error: unknown, request: FastifyRequest, reply: FastifyReply) {
   // The caller left in the middle of the body: that is no fault of ours, and nobody reads the answer.
-  const problem = request.raw.errored ? new Problem('REQUEST_MALFORMED', 'The body broke off.') : toProblem(error)
+  const isCutOff = request.raw.errored && !(error instanceof Problem)
+  const problem = isCutOff ? new Problem('REQUEST_MALFORMED', 'The body broke off.') : toProblem(error)
   const { http, fault } = PROBLEMS[problem.reason]
-  if (fault === 'service') request.log.error({ err: problem.cause ?? problem }, problem.message)
+  if (fault === 'service') request.log.error({ err: problem.cause ?? problem, requestId: request.id }, problem.message)
   if (http === 401) reply.header('www-authenticate', 'Basic realm="headland"')
   if (http === 405) reply.header('allow', problem.metadata.allow)
   if (problem.retryAfterSeconds !== undefined) reply.header('retry-after', problem.retryAfterSeconds)
   // A connection that is closed while its caller still sends is reset, and the answer is lost with it. So the rest of a
   // body is read and thrown away where it is not much; otherwise the caller has to be stopped.
-  if (http === 408 || (http === 413 && !isSoonOver(request))) reply.header('connection', 'close')
+  if (http === 408 || (isStillSending(request) && !isSoonOver(request))) reply.header('connection', 'close')
   else reply.removeHeader('connection')
+  request.raw.resume()
   reply.code(http).type('application/json; charset=utf-8').serializer(JSON.stringify).send(errorBody(problem))
 }
 
-const DISCARDED_BYTES_MOST = 16 * LIMITS.bodyBytes
+const DISCARDED_BYTES_MOST = 64 * 1024 * 1024
+
+const isStillSending = ({ raw }: FastifyRequest): boolean => !raw.complete
 
 function isSoonOver({ headers }: FastifyRequest): boolean {
   return Number(headers['content-length'] ?? Number.POSITIVE_INFINITY) <= DISCARDED_BYTES_MOST

@@ -75,8 +75,17 @@ function describeRoute(route: Route, components: Record<string, Json>): OpenApiO
           },
         }
       : {}),
+    ...(route.takesForm
+      ? { requestBody: { required: true, content: { 'multipart/form-data': { schema: FORM } } } }
+      : {}),
     responses: { 200: success(route, components), ...failures(reasons, components) },
   }
+}
+
+const FORM = {
+  type: 'object',
+  properties: { repository: { type: 'string', contentMediaType: 'application/zip', description: 'The `.zip` file.' } },
+  required: ['repository'],
 }
 
 function securityOf({ access }: Route): Json[] {

@@ -2,8 +2,11 @@
 import type { Account, Credential } from '../accounts/index.ts'
 import type { App } from '../apps/index.ts'
 import { toRfc3339 } from '../base/index.ts'
+import type { Build } from '../builds/index.ts'
 import { names, resources } from '../contract/index.ts'
+import type { Deployment } from '../deployments/index.ts'
 import type { Operation } from '../operations/index.ts'
+import type { Running } from '../runtime/index.ts'
 
 export const renderApp = (account: Account, app: App): resources.App => ({
   name: names.appResource({ account: account.name, app: app.name }),
@@ -12,17 +15,19 @@ export const renderApp = (account: Account, app: App): resources.App => ({
   createTime: toRfc3339(app.createTime),
 })
 
-export function renderOperation(account: Account, operation: Operation): resources.Operation {
+/** `queuePosition` is told while the operation waits in a queue. */
+export function renderOperation(account: Account, operation: Operation, queuePosition = 0): resources.Operation {
   const at = { account: account.name, app: operation.appName, environment: operation.environmentId }
   return {
     name: names.operationResource(at, operation.id),
     metadata: {
       '@type': resources.OPERATION_METADATA_TYPE,
       build: names.buildResource(at, operation.build),
-      deployment: operation.deployment,
+      deployment: operation.deployment ? names.deploymentResource(at, operation.deployment) : '',
       createTime: toRfc3339(operation.createTime),
       phase: operation.phase,
       trigger: operation.trigger,
+      ...(queuePosition > 0 ? { queuePosition } : {}),
     },
     done: operation.doneTime !== null,
     ...(operation.response === null ? {} : { response: operation.response as Record<string, unknown> }),
@@ -37,3 +42,36 @@ export const renderCredential = (account: Account, credential: Credential): reso
   role: credential.role,
   createTime: toRfc3339(credential.createTime),
 })
+
+export function renderBuild(at: names.EnvironmentPath, build: Build): resources.Build {
+  return {
+    name: names.buildResource(at, build.id),
+    state: build.state,
+    phase: build.phase,
+    trigger: build.trigger,
+    clean: build.isClean,
+    archive: build.archive,
+    ...(build.plan ? { plan: build.plan as unknown as Record<string, unknown> } : {}),
+    createTime: toRfc3339(build.createTime),
+    ...(build.startTime === null ? {} : { startTime: toRfc3339(build.startTime) }),
+    ...(build.finishTime === null ? {} : { finishTime: toRfc3339(build.finishTime) }),
+    durations: Object.fromEntries(Object.entries(build.durations).map(([phase, ms]) => [phase, ms / 1000])),
+    ...(build.failure ? { failure: build.failure } : {}),
+  }
+}
+
+export function renderDeployment(
+  at: names.EnvironmentPath,
+  deployment: Deployment,
+  running: Running | undefined,
+): resources.Deployment {
+  return {
+    name: names.deploymentResource(at, deployment.id),
+    build: names.buildResource(at, deployment.buildId),
+    state: deployment.state,
+    ...(running ? { instance: { state: running.state, restarts: running.restarts } } : {}),
+    createTime: toRfc3339(deployment.createTime),
+    ...(deployment.liveTime === null ? {} : { liveTime: toRfc3339(deployment.liveTime) }),
+    ...(deployment.retireTime === null ? {} : { retireTime: toRfc3339(deployment.retireTime) }),
+  }
+}

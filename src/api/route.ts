@@ -17,7 +17,7 @@ export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
 export type Call<Query, Body> = {
   /** Path segments by name, already of the form that the contract demands. */
-  params: Record<'account' | 'app' | 'environment' | 'operation' | 'credential', string>
+  params: Record<'account' | 'app' | 'environment' | 'operation' | 'build' | 'deployment' | 'credential', string>
   query: Query
   body: Body
   /** Only where the route is not public. */
@@ -38,6 +38,8 @@ export type Route = {
   access: Access
   query?: schema.ObjectSchema
   body?: schema.ObjectSchema
+  /** The body is a form that the handler reads from the request as it arrives. */
+  takesForm?: true
   /** A request without a body counts as an empty object. */
   bodyIsOptional?: boolean
   /** Schema of the JSON reply; `null` for a reply without a body; a media type where it is not JSON. */

@@ -14,6 +14,8 @@ const PATH_PARAMETERS: Record<string, schema.Schema> = {
   app: names.appName,
   environment: names.environmentId,
   operation: names.operationId,
+  build: names.buildId,
+  deployment: names.deploymentId,
   credential: names.credentialId,
 }
 
@@ -43,11 +45,14 @@ export function createApiServer({
 }: Parts): FastifyInstance {
   const app = fastify({
     loggerInstance: log as FastifyBaseLogger,
-    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
+    // One line a request, written below; a logger for each request would cost as much as the line.
+    logController: new LogController({ disableRequestLogging: true }),
+    childLoggerFactory: (logger) => logger,
     genReqId: newId,
     bodyLimit: LIMITS.bodyBytes,
     trustProxy: trustedProxies.length > 0 ? trustedProxies : false,
-    requestTimeout: 60_000,
+    // An upload may take as long as it moves; every other body has its own limit below.
+    requestTimeout: 0,
     keepAliveTimeout: 65_000,
     return503OnClosing: false,
     forceCloseConnections: 'idle',
@@ -66,23 +71,30 @@ export function createApiServer({
       done(error as Error)
     }
   })
+  // Handed over as a stream: whoever takes it counts, checks and limits it.
+  app.addContentTypeParser('multipart/form-data', (request, body, done) => {
+    if (request.routeOptions.config.takesForm) return done(null, body)
+    done(new Problem('CONTENT_TYPE_UNSUPPORTED'))
+  })
   app.setValidatorCompiler<Marked>(({ schema: marked }) => marked.check)
   app.setErrorHandler(sendProblem)
   app.setNotFoundHandler((request) => refuseUnknown(routes, request))
 
-  app.addHook('onSend', async (request, reply) => {
+  app.addHook('onSend', (request, reply, _payload, done) => {
     reply.header('x-request-id', request.id)
     // A connection that is kept alive would outlive the server.
     if (stopping.aborted) reply.header('connection', 'close')
     reply.header('x-content-type-options', 'nosniff')
     if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store')
+    done()
   })
-  app.addHook('onResponse', async (request, reply) => {
+  app.addHook('onResponse', (request, reply, done) => {
     const { method, url = 'unknown' } = request.routeOptions
     metrics.observeRequest(String(method ?? request.method), url, reply.statusCode, reply.elapsedTime)
     // The path without its query: a query may carry a token.
-    request.log.info(
+    log.info(
       {
+        requestId: request.id,
         method: request.method,
         path: request.url.split('?', 1)[0],
         status: reply.statusCode,
@@ -91,10 +103,17 @@ export function createApiServer({
       },
       'request',
     )
+    done()
   })
 
   for (const route of routes) register(app, auth, routes, route)
   return app
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    takesForm?: boolean
+  }
 }
 
 /** Carries a compiled check through Fastify to where it would compile a schema. */
@@ -105,6 +124,8 @@ function register(app: FastifyInstance, auth: Auth, routes: readonly Route[], ro
   app.route({
     method: route.method,
     url: toFastifyPath(route.path),
+    config: { takesForm: route.takesForm ?? false },
+    ...(route.takesForm ? { bodyLimit: Number.MAX_SAFE_INTEGER } : {}),
     schema: {
       params: { check: createCheck(parametersOf(route.path), 'path') },
       querystring: { check: createCheck(query, 'query') },
@@ -112,6 +133,7 @@ function register(app: FastifyInstance, auth: Auth, routes: readonly Route[], ro
       ...(isJson(route.reply) ? { response: { 200: route.reply } } : {}),
     },
     async onRequest(request) {
+      if (!route.takesForm) limitBodyTime(request)
       // `{operation}` alone also matches `id:wait`: a verb that this method does not have.
       if (hasVerb(request.url) && !hasVerb(route.path)) refuseUnknown(routes, request)
       if (access !== 'public') request.setDecorator('principal', await auth.admit(request, access))
@@ -126,6 +148,17 @@ function register(app: FastifyInstance, auth: Auth, routes: readonly Route[], ro
       return route.reply === null ? reply.send() : answer
     },
   })
+}
+
+const BODY_MS = 60_000
+
+/** A JSON body that drips in is cut off: it would hold a connection for nothing. */
+function limitBodyTime({ raw }: FastifyRequest) {
+  if (raw.headers['content-length'] === undefined && raw.headers['transfer-encoding'] === undefined) return
+  const tooSlow = Object.assign(new Error('the body came too slowly'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
+  const timer = setTimeout(() => sendClientError(tooSlow, raw.socket), BODY_MS)
+  raw.once('end', () => clearTimeout(timer))
+  raw.once('close', () => clearTimeout(timer))
 }
 
 /** `{operation}:wait` is a parameter that ends at the colon, and a literal. */

@@ -33,6 +33,9 @@ export type Environment = {
   rootDirectory: string
   variables: SealedVariable[]
   hostLabel: string | null
+  /** The user that its code runs as, where the service may choose. */
+  uid: number | null
+  liveDeployment: string | null
   state: resources.EnvironmentState
   createTime: number
   updateTime: number
@@ -55,6 +58,8 @@ type EnvironmentRow = {
   root_directory: string
   shell_variables: string
   host_label: string | null
+  uid: number | null
+  live_deployment: string | null
   state: Environment['state']
   create_time: number
   update_time: number
@@ -62,7 +67,7 @@ type EnvironmentRow = {
 
 const selected = statement`
   SELECT e.id, e.account_id, e.app_id, a.name AS app_name, e.display_name, e.branch, e.cms_environment,
-    e.root_directory, e.shell_variables, e.host_label, e.state, e.create_time, e.update_time
+    e.root_directory, e.shell_variables, e.host_label, e.uid, e.live_deployment, e.state, e.create_time, e.update_time
   FROM environments e JOIN apps a ON a.id = e.app_id`
 
 export function createEnvironments({ sql, clock, newId }: { sql: Sql; clock: Clock; newId: NewId }) {
@@ -138,15 +143,37 @@ export function createEnvironments({ sql, clock, newId }: { sql: Sql; clock: Clo
       if (hostLabel === null) throw new Error('five random host labels in a row were taken')
     },
 
+    /** Gives the environment the user id that its code runs as, once; no other ever gets the same. */
+    async assignUid(tx: Transaction, { id, uid }: Environment) {
+      if (uid !== null) return
+      const [next] = await tx.query<{ value: number }>(
+        statement`UPDATE revisions SET value = value + 1 WHERE name = 'uids' RETURNING value`,
+      )
+      await tx.query(statement`UPDATE environments SET uid = ${next?.value ?? null} WHERE id = ${id}`)
+    },
+
+    /** From now on this deployment answers; nothing else changes what visitors get. */
+    async setLive(tx: Transaction, id: string, deployment: string) {
+      await tx.query(statement`
+        UPDATE environments SET live_deployment = ${deployment}, state = CASE WHEN state = 'EMPTY' THEN 'LIVE' ELSE state END,
+          update_time = ${clock.now()}
+        WHERE id = ${id}`)
+    },
+
     async remove(tx: Transaction, id: string) {
       await tx.query(statement`DELETE FROM environments WHERE id = ${id}`)
     },
 
     /** What the edge must answer for. */
-    async routable(): Promise<{ id: string; hostLabel: string; state: Environment['state'] }[]> {
-      const rows = await sql.query<{ id: string; host_label: string; state: Environment['state'] }>(statement`
-        SELECT id, host_label, state FROM environments WHERE host_label IS NOT NULL AND state <> 'DELETING'`)
-      return rows.map(({ id, host_label, state }) => ({ id, hostLabel: host_label, state }))
+    async routable(): Promise<{ id: string; hostLabel: string; liveDeployment: string | null }[]> {
+      const rows = await sql.query<{ id: string; host_label: string; live_deployment: string | null }>(statement`
+        SELECT id, host_label, live_deployment FROM environments
+        WHERE host_label IS NOT NULL AND state <> 'DELETING'`)
+      return rows.map(({ id, host_label, live_deployment }) => ({
+        id,
+        hostLabel: host_label,
+        liveDeployment: live_deployment,
+      }))
     },
   }
 }
@@ -164,6 +191,8 @@ const toEnvironment = (row: EnvironmentRow): Environment => ({
   rootDirectory: row.root_directory,
   variables: JSON.parse(row.shell_variables),
   hostLabel: row.host_label,
+  uid: row.uid,
+  liveDeployment: row.live_deployment,
   state: row.state,
   createTime: row.create_time,
   updateTime: row.update_time,

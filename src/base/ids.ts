@@ -8,13 +8,27 @@ import type { Clock } from './clock.ts'
 
 export type NewId = () => string
 
+const BYTES_PER_ID = 10
+
 export function createIds(clock: Pick<Clock, 'now'>): NewId {
   let lastMs = 0
   let counter = 0
+  // Random bytes are drawn for many ids at once: a request has an id too, and drawing costs more than all the rest.
+  let pool = Buffer.alloc(0)
+  let used = 0
+
+  function draw(): Buffer {
+    if (used + BYTES_PER_ID > pool.length) {
+      pool = randomBytes(BYTES_PER_ID * 256)
+      used = 0
+    }
+    used += BYTES_PER_ID
+    return pool.subarray(used - BYTES_PER_ID, used)
+  }
 
   return () => {
     const now = clock.now()
-    const random = randomBytes(10)
+    const random = draw()
     if (now > lastMs) {
       lastMs = now
       // Leaving the top bit free gives at least 2,048 ids before the counter runs over into the next millisecond.

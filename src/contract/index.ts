@@ -1,5 +1,6 @@
 export * from './limits.ts'
 export * as names from './names.ts'
 export * from './problems.ts'
+export * from './reasons.ts'
 export * as resources from './resources.ts'
 export * as schema from './schema.ts'

@@ -28,6 +28,8 @@ export const appName = string({
 })
 export const environmentId = string({ pattern: uuid7, description: 'Id of the environment, given by the service.' })
 export const operationId = string({ pattern: uuid7, description: 'Id of the operation, given by the service.' })
+export const buildId = string({ pattern: uuid7, description: 'Id of the build, given by the service.' })
+export const deploymentId = string({ pattern: uuid7, description: 'Id of the deployment, given by the service.' })
 export const credentialId = string({ pattern: uuid7, description: 'Id of the credential: its userId.' })
 
 export const displayName = string({
@@ -81,3 +83,4 @@ export const appResource = (at: AppPath) => `accounts/${at.account}/apps/${at.ap
 export const environmentResource = (at: EnvironmentPath) => `${appResource(at)}/environments/${at.environment}`
 export const operationResource = (at: EnvironmentPath, id: string) => `${environmentResource(at)}/operations/${id}`
 export const buildResource = (at: EnvironmentPath, id: string) => `${environmentResource(at)}/builds/${id}`
+export const deploymentResource = (at: EnvironmentPath, id: string) => `${environmentResource(at)}/deployments/${id}`

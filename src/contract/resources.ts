@@ -134,7 +134,7 @@ export const PHASES = [
 ] as const
 export type Phase = (typeof PHASES)[number]
 
-export const TRIGGERS = ['CREATE', 'UPDATE', 'DELETE'] as const
+export const TRIGGERS = ['CREATE', 'UPDATE', 'DELETE', 'UPLOAD', 'REBUILD', 'CLEAN_REBUILD', 'ACTIVATE'] as const
 export type Trigger = (typeof TRIGGERS)[number]
 
 export const operation = object(
@@ -147,6 +147,7 @@ export const operation = object(
       createTime: time('When it was asked for.'),
       phase: oneOf(PHASES),
       trigger: oneOf(TRIGGERS, { description: 'What asked for it.' }),
+      queuePosition: optional(integer({ description: 'While it waits: how many builds are before it, and itself.' })),
     }),
     done: boolean(),
     response: optional(anyObject({ description: 'When done and well: the environment, or `{}` if it is deleted.' })),
@@ -160,6 +161,79 @@ export const operation = object(
   { title: 'Operation' },
 )
 export type Operation = Static<typeof operation>
+
+export const BUILD_STATES = ['QUEUED', 'RUNNING', 'SUCCEEDED', 'FAILED', 'CANCELLED'] as const
+export type BuildState = (typeof BUILD_STATES)[number]
+
+const plan = anyObject({
+  title: 'Plan',
+  description: 'What was detected, and what is done: framework, commands, output.',
+})
+
+export const build = object(
+  {
+    name: string({ description: '`accounts/…/environments/{environment}/builds/{build}`' }),
+    state: oneOf(BUILD_STATES),
+    phase: oneOf(PHASES),
+    trigger: oneOf(TRIGGERS),
+    clean: boolean({ description: 'Whether it started without anything kept from earlier builds.' }),
+    archive: object({ digest: string(), bytes: integer(), files: integer() }),
+    plan: optional(plan),
+    createTime: time('When it was asked for.'),
+    startTime: optional(time('When work on it began.')),
+    finishTime: optional(time('When it was over.')),
+    durations: anyObject({ description: 'Seconds of each phase.', additionalProperties: { type: 'number' } }),
+    failure: optional(
+      object(
+        {
+          reason: string({ description: 'One of the reasons of the error reference.' }),
+          fault: oneOf(['caller', 'app', 'service']),
+          retryable: boolean(),
+          message: string(),
+          logLine: integer({ description: 'The line of the log that shows it; 0 where none does.' }),
+        },
+        { title: 'BuildFailure' },
+      ),
+    ),
+  },
+  { title: 'Build' },
+)
+export type Build = Static<typeof build>
+
+export const validatedPlan = object(
+  { plan },
+  { title: 'ValidatedPlan', description: 'What would be done; nothing was.' },
+)
+
+export const DEPLOYMENT_STATES = ['STARTING', 'LIVE', 'RETIRED', 'FAILED'] as const
+export type DeploymentState = (typeof DEPLOYMENT_STATES)[number]
+
+export const INSTANCE_STATES = ['STARTING', 'RUNNING', 'ASLEEP', 'RESTARTING', 'CRASH_LOOP'] as const
+export type InstanceState = (typeof INSTANCE_STATES)[number]
+
+export const deployment = object(
+  {
+    name: string({ description: '`accounts/…/environments/{environment}/deployments/{deployment}`' }),
+    build: string({ description: 'The build whose output it is.' }),
+    state: oneOf(DEPLOYMENT_STATES),
+    instance: optional(
+      object(
+        { state: oneOf(INSTANCE_STATES), restarts: integer({ description: 'How often it died by itself.' }) },
+        { title: 'Instance', description: 'Its process, while it is live and has one.' },
+      ),
+    ),
+    createTime: time('When it was made.'),
+    liveTime: optional(time('When traffic was first switched to it.')),
+    retireTime: optional(time('When another took its place.')),
+  },
+  { title: 'Deployment' },
+)
+export type Deployment = Static<typeof deployment>
+
+export const rebuild = object(
+  { clean: optional(boolean({ description: 'Start without anything kept from earlier builds.' })) },
+  { title: 'Rebuild' },
+)
 
 export const newCredential = object(
   { role: optional(role), displayName: optional(names.displayName) },

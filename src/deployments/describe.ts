@@ -9,12 +9,14 @@ export type Described = {
   environment: Environment
   accountName: string
   isReconciling: boolean
+  /** The build of the live deployment. */
+  liveBuild: string | undefined
   /** Values of the shell variables, where the caller may see them. */
   values?: resources.ShellVariable[]
 }
 
 export function describeEnvironment(
-  { environment, accountName, isReconciling, values }: Described,
+  { environment, accountName, isReconciling, liveBuild, values }: Described,
   siteUrl: SiteUrl,
 ): resources.Environment {
   const at = { account: accountName, app: environment.appName, environment: environment.id }
@@ -27,8 +29,8 @@ export function describeEnvironment(
     rootDirectory: environment.rootDirectory,
     url: environment.hostLabel ? siteUrl(environment.hostLabel) : '',
     domains: [],
-    build: '',
-    deployment: '',
+    build: liveBuild ? names.buildResource(at, liveBuild) : '',
+    deployment: environment.liveDeployment ? names.deploymentResource(at, environment.liveDeployment) : '',
     state: environment.state,
     reconciling: isReconciling,
     createTime: toRfc3339(environment.createTime),

@@ -4,11 +4,17 @@
  */
 import type { Accounts } from '../accounts/index.ts'
 import type { Apps, Environments } from '../apps/index.ts'
+import type { Builds, Outputs } from '../builds/index.ts'
 import { Problem, type resources } from '../contract/index.ts'
-import type { Finish, Handler, Handlers, Operation, Operations } from '../operations/index.ts'
-import type { Sql, Transaction } from '../storage/index.ts'
+import { type Finish, type Handler, isCancelled, type Operation, type Operations } from '../operations/index.ts'
+import type { LineLogs, Sql, Transaction } from '../storage/index.ts'
+import { buildLogName } from './deploy.ts'
+import type { Deployments } from './deployments.ts'
 import { describeEnvironment, type SiteUrl } from './describe.ts'
+import type { Folders } from './folders.ts'
+import { runtimeLogName } from './launch.ts'
 import type { Routing } from './routing.ts'
+import type { Switch } from './switch.ts'
 
 type Parts = {
   sql: Sql
@@ -17,29 +23,37 @@ type Parts = {
   environments: Environments
   operations: Operations
   routing: Routing
+  builds: Builds
+  outputs: Outputs
+  deployments: Deployments
+  switching: Switch
+  folders: Folders
+  logs: LineLogs
   siteUrl: SiteUrl
 }
 
-export function createHandlers({ sql, accounts, apps, environments, operations, routing, siteUrl }: Parts): Handlers {
+export function createProvision(parts: Parts) {
+  const { sql, accounts, apps, environments, operations, routing, siteUrl } = parts
+  const { builds, outputs, deployments, switching, folders, logs } = parts
+
   /** The environment gets its host label, and the edge answers for it. */
-  const create: Handler = async (operation, signal) => {
-    if (isCancelled(signal)) return undo(operation)
+  const create: Handler = async (operation, work) => {
+    if (isCancelled(work)) return undo(operation)
     await sql.transaction(async (tx) => {
       const environment = await environments.byId(tx, operation.environmentId)
       if (!environment || environment.state === 'DELETING') return
       await environments.assignHostLabel(tx, environment)
+      await environments.assignUid(tx, environment)
       await routing.touch(tx)
     })
     await routing.publish()
-    return isCancelled(signal) ? undo(operation) : finishWithEnvironment(operation)
+    return isCancelled(work) ? undo(operation) : finishWithEnvironment(operation)
   }
-
-  /** What changed was written when it was asked for. Nothing runs yet that would have to be started anew. */
-  const update: Handler = async (operation) => finishWithEnvironment(operation)
 
   /** The edge forgets the environment first; then its row goes. */
   const remove: Handler = async (operation) => {
     await routing.publish()
+    await takeDown(operation)
     return async (tx) => {
       await removeRow(tx, operation)
       return { response: {} }
@@ -59,9 +73,23 @@ export function createHandlers({ sql, accounts, apps, environments, operations, 
     }
   }
 
+  /** Ends its process, and removes its files and logs. What other environments share stays. */
+  async function takeDown({ environmentId }: Operation) {
+    const environment = await environments.byId(sql, environmentId)
+    if (!environment) return
+    if (environment.liveDeployment) await switching.retire(environmentId, environment.liveDeployment)
+    const path = { accountId: environment.accountId, environmentId }
+    for (const { id } of await builds.all(path)) await logs.remove(buildLogName(id))
+    await logs.remove(runtimeLogName(environmentId))
+    await folders.remove(environmentId)
+    for (const output of await builds.outputsOnlyOf(path)) await outputs.remove(output)
+  }
+
   async function removeRow(tx: Transaction, { environmentId }: Operation) {
     const environment = await environments.byId(tx, environmentId)
     if (!environment) return
+    await deployments.removeAll(tx, environmentId)
+    await builds.removeAll(tx, environmentId)
     await environments.remove(tx, environmentId)
     await apps.removeIfHiddenAndEmpty(tx, environment.appId)
   }
@@ -78,11 +106,9 @@ export function createHandlers({ sql, accounts, apps, environments, operations, 
     if (!environment) return undefined
     const { name: accountName } = await accounts.requireById(tx, environment.accountId)
     const isReconciling = await operations.isAnotherUnfinished(tx, operation)
-    return describeEnvironment({ environment, accountName, isReconciling }, siteUrl)
+    const live = environment.liveDeployment ? await deployments.find(tx, environment.liveDeployment) : undefined
+    return describeEnvironment({ environment, accountName, isReconciling, liveBuild: live?.buildId }, siteUrl)
   }
 
-  return { CREATE: create, UPDATE: update, DELETE: remove }
+  return { create, remove, finishWithEnvironment }
 }
-
-const isCancelled = (signal: AbortSignal): boolean =>
-  signal.reason instanceof Problem && signal.reason.reason === 'OPERATION_CANCELLED'

@@ -4,9 +4,11 @@
  */
 import type { Account } from '../accounts/index.ts'
 import type { Apps, EnvironmentChange, Environments, Variables } from '../apps/index.ts'
-import { fieldInvalid, Problem, type resources } from '../contract/index.ts'
-import type { Operation, Operations } from '../operations/index.ts'
+import type { Archive, Builds } from '../builds/index.ts'
+import { fieldInvalid, names, Problem, type resources } from '../contract/index.ts'
+import type { Operation, OperationPath, Operations } from '../operations/index.ts'
 import type { Sql, Transaction } from '../storage/index.ts'
+import type { Deployments } from './deployments.ts'
 import type { Routing } from './routing.ts'
 
 type Parts = {
@@ -15,13 +17,21 @@ type Parts = {
   environments: Environments
   variables: Variables
   operations: Operations
+  builds: Builds
+  deployments: Deployments
   routing: Pick<Routing, 'touch'>
 }
+
+type BuildTrigger = 'UPLOAD' | 'REBUILD' | 'CLEAN_REBUILD'
+
+const QUEUE_MOST = 1000
 
 export const CHANGEABLE = ['displayName', 'cmsEnvironment', 'shellVariables', 'rootDirectory'] as const
 export type Changeable = (typeof CHANGEABLE)[number]
 
-export function createRequests({ sql, apps, environments, variables, operations, routing }: Parts) {
+export function createRequests(parts: Parts) {
+  const { sql, apps, environments, variables, operations, builds, deployments, routing } = parts
+
   async function inOneTransaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     const result = await sql.transaction(work)
     operations.announce()
@@ -32,12 +42,88 @@ export function createRequests({ sql, apps, environments, variables, operations,
     const path = { accountId: account.id, appName, environmentId: id }
     const already = await operations.unfinished(tx, path, 'DELETE')
     if (already) return already
+    // A build under way would only be thrown away.
+    await operations.cancelAll(tx, path)
     await environments.markDeleting(tx, id)
     await routing.touch(tx)
     return operations.request(tx, path, 'DELETE')
   }
 
+  /** Builds are bounded: at most one runs and one waits for each environment, and so many wait in all. */
+  async function requestBuild(
+    tx: Transaction,
+    path: OperationPath,
+    trigger: BuildTrigger,
+    archive: Archive,
+  ): Promise<Operation> {
+    if ((await operations.countWaitingBuilds(tx)) >= QUEUE_MOST) {
+      throw new Problem('QUEUE_FULL', undefined, { retryAfterSeconds: 60 })
+    }
+    const id = builds.newId()
+    const operation = await operations.request(tx, path, trigger, { lane: 'build', build: id })
+    const isClean = trigger === 'CLEAN_REBUILD'
+    await builds.insert(tx, path, { id, operationId: operation.id, trigger, isClean, archive })
+    return operation
+  }
+
+  async function requireOpen(tx: Transaction, account: Account, appName: string, id: string) {
+    const environment = await environments.require(account.id, appName, id, tx)
+    if (environment.state === 'DELETING') throw new Problem('ENVIRONMENT_DELETING')
+    return { environment, path: { accountId: account.id, appName: environment.appName, environmentId: id } }
+  }
+
   return {
+    /** A newer upload takes the place of one that waits. A rebuild that waits is satisfied by it. */
+    upload(account: Account, appName: string, id: string, archive: Archive): Promise<Operation> {
+      return inOneTransaction(async (tx) => {
+        const { path } = await requireOpen(tx, account, appName, id)
+        const waiting = await operations.waitingBuild(tx, path)
+        const operation = await requestBuild(tx, path, 'UPLOAD', archive)
+        if (waiting?.trigger === 'UPLOAD') {
+          const newer = names.operationResource(
+            { account: account.name, app: path.appName, environment: id },
+            operation.id,
+          )
+          const problem = new Problem('SUPERSEDED', `A newer upload took its place: ${newer}.`, {
+            metadata: { operation: newer },
+          })
+          await operations.abort(tx, waiting.id, problem)
+          await builds.end(tx, waiting.build, { state: 'CANCELLED', durations: {}, failure: null })
+        } else if (waiting) {
+          await operations.satisfyBy(tx, waiting.id, operation.id)
+          await builds.end(tx, waiting.build, { state: 'CANCELLED', durations: {}, failure: null })
+        }
+        return operation
+      })
+    },
+
+    /** From the last archive. One that waits already is joined; the strongest wins. */
+    rebuild(account: Account, appName: string, id: string, { clean }: { clean: boolean }): Promise<Operation> {
+      return inOneTransaction(async (tx) => {
+        const { path } = await requireOpen(tx, account, appName, id)
+        const archive = await builds.lastArchive(tx, id)
+        if (!archive) throw new Problem('NOTHING_UPLOADED')
+        const waiting = await operations.waitingBuild(tx, path)
+        if (!waiting) return requestBuild(tx, path, clean ? 'CLEAN_REBUILD' : 'REBUILD', archive)
+        if (clean) await builds.makeClean(tx, waiting.build)
+        return waiting
+      })
+    },
+
+    activate(account: Account, appName: string, id: string, deploymentId: string): Promise<Operation> {
+      return inOneTransaction(async (tx) => {
+        const { path } = await requireOpen(tx, account, appName, id)
+        const deployment = await deployments.require(path, deploymentId, tx)
+        if (deployment.state !== 'RETIRED' && deployment.state !== 'LIVE') {
+          throw new Problem(
+            'DEPLOYMENT_NOT_ACTIVATABLE',
+            `A deployment that is ${deployment.state} cannot be made live.`,
+          )
+        }
+        return operations.request(tx, path, 'ACTIVATE', { activates: deployment.id, build: deployment.buildId })
+      })
+    },
+
     createEnvironment(account: Account, appName: string, given: resources.NewEnvironment): Promise<Operation> {
       const id = environments.newId()
       const draft = {

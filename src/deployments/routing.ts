@@ -1,29 +1,80 @@
 /**
- * Keeps the edge's route table the picture of the database. Whoever changes what visitors get calls `touch` in the same
- * transaction and `publish` after it; other processes see the risen revision and follow within a second.
+ * Keeps the edge's route table the picture of the database and of the processes that run. Whoever changes what visitors
+ * get calls `touch` in the same transaction and `publish` after it; other processes see the risen revision and follow
+ * within a second.
  */
+import { join } from 'node:path'
 import type { Environments } from '../apps/index.ts'
 import type { Clock, Log } from '../base/index.ts'
-import type { Edge, RouteTable } from '../edge/index.ts'
-import { type Sql, statement, type Transaction } from '../storage/index.ts'
+import type { Outputs, Plan } from '../builds/index.ts'
+import type { Edge, RouteTable, Target } from '../edge/index.ts'
+import type { Supervisor } from '../runtime/index.ts'
+import { type Digest, list, type Sql, statement, type Transaction } from '../storage/index.ts'
+
+export const MANIFEST = 'manifest.json'
 
 const FOLLOW_MS = 1000
 
-type Parts = { sql: Sql; clock: Clock; log: Log; environments: Environments; edge: Edge; domain: string }
+type Parts = {
+  sql: Sql
+  clock: Clock
+  log: Log
+  environments: Environments
+  outputs: Outputs
+  supervisor: Supervisor
+  edge: Edge
+  domain: string
+}
 
-export function createRouting({ sql, clock, log, environments, edge, domain }: Parts) {
+export function createRouting({ sql, clock, log, environments, outputs, supervisor, edge, domain }: Parts) {
   let current: Promise<void> | undefined
   let next: Promise<void> | undefined
   let publishedRevision = -1
   const stopping = new AbortController()
+  /** A deployment never changes, so what kind of target it is is read once. */
+  const kinds = new Map<string, { output: Digest; kind: Plan['output']['kind'] }>()
 
   async function publishOnce(): Promise<void> {
     // The revision is read before the rows: a change in between is published twice, never missed.
     const revision = await readRevision()
+    const routable = await environments.routable()
+    await readKinds(routable.flatMap(({ liveDeployment }) => liveDeployment ?? []))
     const hosts: RouteTable['hosts'] = {}
-    for (const { hostLabel } of await environments.routable()) hosts[`${hostLabel}.${domain}`] = { kind: 'empty' }
+    for (const { hostLabel, liveDeployment } of routable) {
+      hosts[`${hostLabel}.${domain}`] = liveDeployment ? targetOf(liveDeployment) : { kind: 'empty' }
+    }
     await edge.publish({ hosts }, stopping.signal)
     publishedRevision = revision
+  }
+
+  function targetOf(deployment: string): Target {
+    const made = kinds.get(deployment)
+    // Deleted between the two queries: the next table has it no more.
+    if (!made) return { kind: 'empty' }
+    if (made.kind === 'static') {
+      const manifest = join(outputs.edgeFolderOf(made.output), MANIFEST)
+      return { kind: 'static', deployment, folder: outputs.filesOf(made.output), manifest }
+    }
+    const running = supervisor.of(deployment)
+    if (running?.state === 'CRASH_LOOP') return { kind: 'down', deployment }
+    if (!running?.instance) return { kind: 'asleep', deployment }
+    const { id, host, port } = running.instance
+    return { kind: 'server', deployment, instance: id, host, port }
+  }
+
+  /** Keeps `kinds` what the live deployments need, and no more. */
+  async function readKinds(live: readonly string[]) {
+    const wanted = new Set(live)
+    for (const known of kinds.keys()) if (!wanted.has(known)) kinds.delete(known)
+    const missing = live.filter((deployment) => !kinds.has(deployment))
+    for (let from = 0; from < missing.length; from += 500) {
+      const rows = await sql.query<{ id: string; plan: string; output_digest: Digest }>(statement`
+        SELECT d.id, b.plan, b.output_digest FROM deployments d JOIN builds b ON b.id = d.build_id
+        WHERE d.id IN (${list(missing.slice(from, from + 500))})`)
+      for (const { id, plan, output_digest } of rows) {
+        kinds.set(id, { output: output_digest, kind: (JSON.parse(plan) as Plan).output.kind })
+      }
+    }
   }
 
   async function readRevision(): Promise<number> {
@@ -48,6 +99,12 @@ export function createRouting({ sql, clock, log, environments, edge, domain }: P
     return next
   }
 
+  function publishInBackground() {
+    publish().catch((error) => {
+      if (!stopping.signal.aborted) log.error({ err: error }, 'the edge could not be given its routes')
+    })
+  }
+
   async function follow() {
     while (!stopping.signal.aborted) {
       await clock.sleep(FOLLOW_MS, stopping.signal)
@@ -68,6 +125,7 @@ export function createRouting({ sql, clock, log, environments, edge, domain }: P
       await tx.query(statement`UPDATE revisions SET value = value + 1 WHERE name = 'routes'`)
     },
     async start() {
+      supervisor.onChange(publishInBackground)
       await publish()
       following = follow()
     },

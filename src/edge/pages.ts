@@ -1,18 +1,54 @@
 /** The edge's own pages: plain, without a script, and without a word about what else is hosted here. */
+import { type ServerResponse, STATUS_CODES } from 'node:http'
 
 export type Page = { status: number; title: string; text: string }
 
 export const PAGES = {
+  badRequest: { status: 400, title: 'Bad request', text: 'The request could not be understood.' },
+  unknownHost: { status: 404, title: 'Not found', text: 'There is no site at this address.' },
   nothingDeployed: {
     status: 404,
     title: 'Nothing deployed yet',
     text: 'This environment is ready. Upload an archive, and its site appears here.',
   },
-  unknownHost: { status: 404, title: 'Not found', text: 'There is no site at this address.' },
-  badRequest: { status: 400, title: 'Bad request', text: 'The request could not be understood.' },
+  notFound: { status: 404, title: 'Not found', text: 'There is no page at this address.' },
+  wrongMethod: { status: 405, title: 'Method not allowed', text: 'This address can only be read.' },
+  fault: { status: 500, title: 'Something went wrong', text: 'Please try again.' },
+  badGateway: { status: 502, title: 'No valid answer', text: 'The application did not give a valid answer.' },
+  busy: { status: 503, title: 'Too busy', text: 'Too many requests are waiting. Please try again in a moment.' },
+  down: { status: 503, title: 'Not available', text: 'The application is not running at the moment.' },
+  late: { status: 504, title: 'No answer in time', text: 'The application did not answer in time.' },
 } as const satisfies Record<string, Page>
 
-export const render = ({ title, text }: Page): string => `<!doctype html>
+const HEADERS = {
+  'content-type': 'text/html; charset=utf-8',
+  'cache-control': 'no-store',
+  'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'",
+  'x-content-type-options': 'nosniff',
+}
+
+export function sendPage(response: ServerResponse, page: Page, headers: Record<string, string> = {}) {
+  // Once a response has begun, only its breaking off tells the client that it is not whole.
+  if (response.headersSent) return void response.destroy()
+  const body = render(page)
+  // The reason is said, for one from an upstream may have been tried before, and stays.
+  response.writeHead(page.status, STATUS_CODES[page.status], {
+    ...HEADERS,
+    'content-length': Buffer.byteLength(body),
+    ...headers,
+  })
+  response.end(body)
+}
+
+/** The page as it goes over a connection that has no response object: one that asked for an upgrade. */
+export function rawPage(page: Page): string {
+  const body = render(page)
+  const headers = { ...HEADERS, 'content-length': Buffer.byteLength(body), connection: 'close' }
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+  return `HTTP/1.1 ${page.status} ${STATUS_CODES[page.status]}\r\n${lines.join('\r\n')}\r\n\r\n${body}`
+}
+
+const render = ({ title, text }: Page): string => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">

@@ -3,16 +3,24 @@
  * from the first moment, and ends when the process that started it is gone.
  */
 import type { FromEdge, ToEdge } from './channel.ts'
-import { loadTable, saveTable, toRoutes } from './routes.ts'
+import { loadRoutes, saveTable, toRoutes } from './routes.ts'
 import { createEdgeServer } from './server.ts'
 
-const edge = createEdgeServer()
+const ACTIVITY_MS = 5000
+/** The same trouble is told once in this time: a fault that every request meets must not become a flood. */
+const TROUBLE_MS = 10_000
+
+const edge = createEdgeServer({
+  wake: (deployment) => tell({ kind: 'wake', deployment }),
+  report: (error) => tellTrouble(error),
+})
 let tableFile = ''
 let lastSave: Promise<void> = Promise.resolve()
+const told = new Set<string>()
 
 process.on('message', (message: ToEdge) => {
   handle(message).catch((error) => {
-    tell({ kind: 'failed', message: String(error?.stack ?? error) })
+    tell({ kind: 'failed', message: describe(error) })
     process.exitCode = 1
     process.disconnect()
   })
@@ -21,13 +29,21 @@ process.on('disconnect', () => process.exit())
 // The terminal's Ctrl-C reaches the whole process group: the parent decides when we stop.
 process.on('SIGINT', () => undefined)
 process.on('SIGTERM', () => undefined)
+// A fault that nobody foresaw concerns one request. To end would break off all the others, as often as somebody likes.
+process.on('uncaughtException', tellTrouble)
+process.on('unhandledRejection', tellTrouble)
+
+setInterval(() => {
+  const deployments = edge.takeActivity()
+  if (deployments) tell({ kind: 'activity', deployments })
+}, ACTIVITY_MS).unref()
 
 async function handle(message: ToEdge) {
   switch (message.kind) {
     case 'start': {
       tableFile = message.tableFile
-      const known = await loadTable(tableFile)
-      if (known) edge.useRoutes(toRoutes(known))
+      const known = await loadRoutes(tableFile)
+      if (known) edge.useRoutes(known)
       await listen(message.host, message.port)
       const address = edge.http.address()
       return tell({ kind: 'listening', port: typeof address === 'object' && address ? address.port : message.port })
@@ -35,11 +51,15 @@ async function handle(message: ToEdge) {
     case 'table':
       edge.useRoutes(toRoutes(message.table))
       tell({ kind: 'using', id: message.id })
-      lastSave = lastSave.then(() => saveTable(tableFile, message.table))
+      // Without a saved table a restart begins with none; to stop serving because the disk is full would be worse.
+      lastSave = lastSave.then(() => saveTable(tableFile, message.table)).catch(tellTrouble)
       return lastSave
+    case 'drain':
+      await edge.drain(message.instance, message.graceMs)
+      return tell({ kind: 'drained', id: message.id })
     case 'stop':
-      edge.http.close(() => process.disconnect())
-      edge.http.closeIdleConnections()
+      await edge.stop()
+      process.disconnect()
   }
 }
 
@@ -51,5 +71,16 @@ function listen(host: string, port: number): Promise<void> {
 }
 
 function tell(message: FromEdge) {
-  process.send?.(message)
+  // What cannot be told is of no use any more: a channel that is closed ends this process.
+  if (process.connected) process.send?.(message, undefined, undefined, () => undefined)
 }
+
+function tellTrouble(error: unknown) {
+  const message = describe(error)
+  if (told.has(message)) return
+  told.add(message)
+  setTimeout(() => told.delete(message), TROUBLE_MS).unref()
+  tell({ kind: 'trouble', message })
+}
+
+const describe = (error: unknown): string => (error instanceof Error ? (error.stack ?? error.message) : String(error))

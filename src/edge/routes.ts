@@ -1,33 +1,54 @@
 /** The route table: which host name leads to what. It is replaced as a whole, never edited. */
 import { readFile, rename, writeFile } from 'node:fs/promises'
 
-/** What a request is sent to. `empty`: the environment exists, and nothing is deployed to it yet. */
-export type Target = { kind: 'empty' }
+/** What a request is sent to. */
+export type Target =
+  /** The environment exists, and nothing is deployed to it yet. */
+  | { kind: 'empty' }
+  /** An absolute folder with the files, and the absolute path of their manifest. */
+  | { kind: 'static'; deployment: string; folder: string; manifest: string }
+  | { kind: 'server'; deployment: string; instance: string; host: string; port: number }
+  /** No process now: the edge asks for one and holds the request. */
+  | { kind: 'asleep'; deployment: string }
+  /** It keeps crashing. */
+  | { kind: 'down'; deployment: string }
+
+export type StaticTarget = Extract<Target, { kind: 'static' }>
+export type ServerTarget = Extract<Target, { kind: 'server' }>
 
 export type RouteTable = { hosts: Record<string, Target> }
 
-export type Routes = ReadonlyMap<string, Target>
+/**
+ * `awaited`: a process stood behind this host when the table was saved. Whether it still does, and whether its port is
+ * still its own, only the control plane knows; its first table is on the way, and requests are held for it.
+ */
+export type Routed = Target | { kind: 'awaited' }
+
+export type Routes = ReadonlyMap<string, Routed>
 
 export const NO_ROUTES: Routes = new Map()
 
 export const toRoutes = (table: RouteTable): Routes => new Map(Object.entries(table.hosts))
 
-/** The target for a Host header: without its port, in lower case, without the dot of a fully qualified name. */
-export function findTarget(routes: Routes, hostHeader: string | undefined): Target | undefined {
-  if (!hostHeader) return undefined
+/** The host name of a Host header: without its port, in lower case, without the dot of a fully qualified name. */
+export function toHost(hostHeader: string): string {
   const host = hostHeader.replace(/:\d*$/, '').toLowerCase()
-  return routes.get(host.endsWith('.') ? host.slice(0, -1) : host)
+  return host.endsWith('.') ? host.slice(0, -1) : host
 }
 
-/** The last good table, from before a restart; undefined when there is none or it cannot be read. */
-export async function loadTable(file: string): Promise<RouteTable | undefined> {
+/** The routes of the last good table, from before a restart; undefined when there is none or it cannot be read. */
+export async function loadRoutes(file: string): Promise<Routes | undefined> {
   try {
-    return JSON.parse(await readFile(file, 'utf8'))
+    const { hosts }: RouteTable = JSON.parse(await readFile(file, 'utf8'))
+    return new Map(Object.entries(hosts).map(([host, target]) => [host, onceKnown(target)]))
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT' || error instanceof SyntaxError) return undefined
     throw error
   }
 }
+
+const onceKnown = (target: Target): Routed =>
+  target.kind === 'static' || target.kind === 'empty' ? target : { kind: 'awaited' }
 
 export async function saveTable(file: string, table: RouteTable): Promise<void> {
   const draft = `${file}.${process.pid}.new`

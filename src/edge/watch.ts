@@ -16,6 +16,15 @@ export type Edge = {
   address: { host: string; port: number }
   /** Resolves when the edge uses this table or a newer one. */
   publish(table: RouteTable, signal?: AbortSignal): Promise<void>
+  /**
+   * Resolves when no request of this instance is in flight; after the time, those that are left are broken off. Call it
+   * when a table without the instance is in use, for until then new requests come.
+   */
+  drain(instance: string, graceMs: number): Promise<void>
+  /** A visitor waits for this deployment, which sleeps. Returns what ends the listening. */
+  onWake(listener: (deployment: string) => void): () => void
+  /** Every few seconds, where there were any: requests by deployment, those that go on for long in each report. */
+  onActivity(listener: (deployments: Record<string, number>) => void): () => void
   isServing(): boolean
   pid(): number | undefined
   /** Lets requests in flight end within the time, then ends the process. */
@@ -31,6 +40,9 @@ const WELL_AFTER_MS = 30_000
 export async function startEdge({ clock, log, host, port, tableFile }: Parts): Promise<Edge> {
   const stopping = new AbortController()
   const waiting = new Set<{ id: number; resolve(): void }>()
+  const draining = new Map<number, () => void>()
+  const wakeListeners = new Set<(deployment: string) => void>()
+  const activityListeners = new Set<(deployments: Record<string, number>) => void>()
   let newest: { id: number; table: RouteTable } | undefined
   let child: ChildProcess | undefined
   let isServing = false
@@ -51,14 +63,16 @@ export async function startEdge({ clock, log, host, port, tableFile }: Parts): P
     const exited = new Promise<void>((resolve) => {
       born.once('exit', () => {
         isServing = false
+        // With the process, everything that it had in flight is gone.
+        for (const id of [...draining.keys()]) drained(id)
         resolve()
       })
     })
     const listening = new Promise<number>((resolve, reject) => {
       born.on('message', (message: FromEdge) => {
         if (message.kind === 'listening') resolve(message.port)
-        if (message.kind === 'using') settle(message.id)
-        if (message.kind === 'failed') reject(new Error(`the edge failed: ${message.message}`))
+        else if (message.kind === 'failed') reject(new Error(`the edge failed: ${message.message}`))
+        else hear(message)
       })
       exited.then(() => reject(new Error('the edge ended before it listened')))
     })
@@ -67,6 +81,23 @@ export async function startEdge({ clock, log, host, port, tableFile }: Parts): P
     isServing = true
     if (newest) send({ kind: 'table', ...newest })
     return { port: boundPort, exited }
+  }
+
+  function hear(message: Exclude<FromEdge, { kind: 'listening' | 'failed' }>) {
+    switch (message.kind) {
+      case 'using':
+        return settle(message.id)
+      case 'drained':
+        return drained(message.id)
+      case 'wake':
+        for (const listener of wakeListeners) listener(message.deployment)
+        return
+      case 'activity':
+        for (const listener of activityListeners) listener(message.deployments)
+        return
+      case 'trouble':
+        log.error({ trouble: message.message }, 'the edge met a fault, and goes on')
+    }
   }
 
   async function watch(firstExited: Promise<void>) {
@@ -85,7 +116,7 @@ export async function startEdge({ clock, log, host, port, tableFile }: Parts): P
       try {
         exited = (await launch(address.port)).exited
       } catch (error) {
-        log.error({ err: error }, 'the edge could not be started')
+        if (!stopping.signal.aborted) log.error({ err: error }, 'the edge could not be started')
       }
     }
   }
@@ -103,6 +134,11 @@ export async function startEdge({ clock, log, host, port, tableFile }: Parts): P
     }
   }
 
+  function drained(id: number) {
+    draining.get(id)?.()
+    draining.delete(id)
+  }
+
   return {
     address,
     isServing: () => isServing,
@@ -111,25 +147,50 @@ export async function startEdge({ clock, log, host, port, tableFile }: Parts): P
       const id = ++lastId
       newest = { id, table }
       return new Promise((resolve, reject) => {
-        const waiter = { id, resolve }
-        waiting.add(waiter)
-        signal?.addEventListener('abort', () => {
+        if (signal?.aborted) return reject(signal.reason)
+        const waiter = {
+          id,
+          resolve() {
+            signal?.removeEventListener('abort', giveUp)
+            resolve()
+          },
+        }
+        function giveUp() {
           waiting.delete(waiter)
-          reject(signal.reason)
-        })
+          reject(signal?.reason)
+        }
+        waiting.add(waiter)
+        signal?.addEventListener('abort', giveUp, { once: true })
         if (isServing) send({ kind: 'table', id, table })
       })
+    },
+    drain(instance, graceMs) {
+      // One that does not serve yet has sent nobody anywhere.
+      if (!isServing) return Promise.resolve()
+      const id = ++lastId
+      return new Promise((resolve) => {
+        draining.set(id, resolve)
+        send({ kind: 'drain', id, instance, graceMs })
+      })
+    },
+    onWake(listener) {
+      wakeListeners.add(listener)
+      return () => wakeListeners.delete(listener)
+    },
+    onActivity(listener) {
+      activityListeners.add(listener)
+      return () => activityListeners.delete(listener)
     },
     async stop(graceMs) {
       stopping.abort()
       if (child && isServing) {
-        const ending = child
-        send({ kind: 'stop' })
         const patience = new AbortController()
-        ending.once('exit', () => patience.abort())
+        child.once('exit', () => patience.abort())
+        send({ kind: 'stop' })
         await clock.sleep(graceMs, patience.signal)
-        ending.kill('SIGKILL')
       }
+      // Also one that was just being started: it would live on, and be waited for.
+      child?.kill('SIGKILL')
       await watching
     },
   }

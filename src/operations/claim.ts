@@ -3,8 +3,8 @@
  * may differ by less than the lease: a lease is renewed at a third of its time.
  */
 import type { Clock } from '../base/index.ts'
-import { type Sql, statement } from '../storage/index.ts'
-import { columns, type Operation, type OperationRow, toOperation } from './operations.ts'
+import { list, type Sql, statement } from '../storage/index.ts'
+import { columns, type Lane, type Operation, type OperationRow, toOperation } from './operations.ts'
 import { isDead } from './owner.ts'
 
 export const LEASE_MS = 30_000
@@ -12,37 +12,51 @@ export const LEASE_MS = 30_000
 /** `cancelled`: ours, but the handler should end. `lost`: it ran out, and somebody else took it or ended it. */
 export type LeaseState = 'held' | 'cancelled' | 'lost'
 
-export type Claim = { operation: Operation; attempt: number; isCancelled: boolean }
+export type Claim = { operation: Operation; attempt: number; isCancelled: boolean; lane: Lane }
 
 export function createClaims({ sql, clock, owner }: { sql: Sql; clock: Clock; owner: string }) {
   return {
     /**
-     * The oldest operation that nobody works on, now ours. Operations of one environment are taken in the order they
-     * were asked for, one at a time. The condition on the lease stands twice: a database that lets two claims run side
+     * An operation of these lanes that nobody works on, now ours: of the account that has the fewest at work, and of
+     * those the oldest. Operations of one environment are taken in the order they were asked for, one at a time. The condition on the lease stands twice: a database that lets two claims run side
      * by side looks at the outer one again before it writes.
      */
-    async next(): Promise<Claim | undefined> {
+    async next(lanes: readonly Lane[]): Promise<Claim | undefined> {
       const now = clock.now()
       const [row] = await sql.transaction((tx) =>
-        tx.query<OperationRow & { attempts: number; cancel_time: number | null }>(statement`
+        tx.query<OperationRow & { attempts: number; cancel_time: number | null; lane: Lane }>(statement`
           UPDATE operations SET lease_owner = ${owner}, lease_until = ${now + LEASE_MS}, attempts = attempts + 1
           WHERE id = (
             SELECT o.id FROM operations o
-            WHERE o.done_time IS NULL AND (o.lease_until IS NULL OR o.lease_until < ${now})
+            WHERE o.done_time IS NULL AND o.lane IN (${list(lanes)}) AND (o.lease_until IS NULL OR o.lease_until < ${now})
             AND NOT EXISTS (
               SELECT 1 FROM operations earlier
-              WHERE earlier.done_time IS NULL AND earlier.environment_id = o.environment_id AND earlier.id < o.id)
-            ORDER BY o.id LIMIT 1)
+              WHERE earlier.done_time IS NULL AND earlier.lane <> 'none'
+              AND earlier.environment_id = o.environment_id AND earlier.id < o.id)
+            ORDER BY (
+              SELECT COUNT(*) FROM operations mine
+              WHERE mine.done_time IS NULL AND mine.account_id = o.account_id AND mine.lane = o.lane
+              AND mine.lease_until >= ${now}), o.id
+            LIMIT 1)
           AND done_time IS NULL AND (lease_until IS NULL OR lease_until < ${now})
-          RETURNING ${columns}, attempts, cancel_time`),
+          RETURNING ${columns}, attempts, cancel_time, lane`),
       )
-      return row && { operation: toOperation(row), attempt: row.attempts, isCancelled: row.cancel_time !== null }
+      return (
+        row && {
+          operation: toOperation(row),
+          attempt: row.attempts,
+          isCancelled: row.cancel_time !== null,
+          lane: row.lane,
+        }
+      )
     },
 
     /** Whether there may be something to claim; asked before `next`, which takes the write lock. */
-    async isAnyWaiting(): Promise<boolean> {
+    async isAnyWaiting(lanes: readonly Lane[]): Promise<boolean> {
       const [row] = await sql.query(statement`
-        SELECT id FROM operations WHERE done_time IS NULL AND (lease_until IS NULL OR lease_until < ${clock.now()}) LIMIT 1`)
+        SELECT id FROM operations
+        WHERE done_time IS NULL AND lane IN (${list(lanes)}) AND (lease_until IS NULL OR lease_until < ${clock.now()})
+        LIMIT 1`)
       return row !== undefined
     },
 

@@ -30,6 +30,8 @@ export type Operation = {
   phase: resources.Phase
   build: string
   deployment: string
+  /** The deployment that is to be made live, where one exists already. */
+  activates: string | null
   createTime: number
   doneTime: number | null
   response: unknown
@@ -45,6 +47,7 @@ export type OperationRow = {
   phase: resources.Phase
   build: string
   deployment: string
+  activates: string | null
   create_time: number
   done_time: number | null
   response: string | null
@@ -52,10 +55,17 @@ export type OperationRow = {
 }
 
 export const columns = statement`id, account_id, app_name, environment_id, trigger_name, phase, build, deployment,
-  create_time, done_time, response, error`
+  activates, create_time, done_time, response, error`
 
 /** Where an operation is looked for: never by its id alone. */
 export type OperationPath = { accountId: string; appName: string; environmentId: string }
+
+/**
+ * Builds take minutes and everything else milliseconds: they wait in lanes of their own. One whose work another operation
+ * does waits in none.
+ */
+export const LANES = ['quick', 'build'] as const
+export type Lane = (typeof LANES)[number]
 
 export type Ending = { response: unknown } | { error: Problem }
 
@@ -81,12 +91,17 @@ export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock
     require,
 
     /** Records that the work is wanted. Call `announce` once the transaction is committed. */
-    async request(tx: Transaction, path: OperationPath, trigger: resources.Trigger): Promise<Operation> {
+    async request(
+      tx: Transaction,
+      path: OperationPath,
+      trigger: resources.Trigger,
+      { lane = 'quick', build = names.NO_BUILD, activates }: { lane?: Lane; build?: string; activates?: string } = {},
+    ): Promise<Operation> {
       const [row] = await tx.query<OperationRow>(statement`
         INSERT INTO operations (id, account_id, app_name, folded_app_name, environment_id, trigger_name, phase, build,
-          deployment, attempts, create_time)
+          deployment, attempts, create_time, lane, activates)
         VALUES (${newId()}, ${path.accountId}, ${path.appName}, ${names.fold(path.appName)}, ${path.environmentId},
-          ${trigger}, 'QUEUED', ${names.NO_BUILD}, '', 0, ${clock.now()})
+          ${trigger}, 'QUEUED', ${build}, '', 0, ${clock.now()}, ${lane}, ${activates ?? null})
         RETURNING ${columns}`)
       return toOperation(row as OperationRow)
     },
@@ -132,6 +147,63 @@ export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock
       return row && toOperation(row)
     },
 
+    /** The build of this environment that was asked for and not begun: there is at most one. */
+    async waitingBuild(tx: Transaction, { accountId, environmentId }: OperationPath): Promise<Operation | undefined> {
+      const [row] = await tx.query<OperationRow>(statement`
+        SELECT ${columns} FROM operations
+        WHERE environment_id = ${environmentId} AND account_id = ${accountId} AND done_time IS NULL
+        AND lane = 'build' AND attempts = 0 AND lease_owner IS NULL ORDER BY id DESC LIMIT 1`)
+      return row && toOperation(row)
+    },
+
+    async countWaitingBuilds(reader: Reader): Promise<number> {
+      const [row] = await reader.query<{ n: number }>(statement`
+        SELECT COUNT(*) AS n FROM operations WHERE done_time IS NULL AND lane = 'build' AND lease_owner IS NULL`)
+      return row?.n ?? 0
+    },
+
+    /** How many builds are before this one in the queue, itself included; 0 when it does not wait. */
+    async queuePosition({ id, doneTime, phase }: Operation): Promise<number> {
+      if (doneTime !== null || phase !== 'QUEUED') return 0
+      const rows = await sql.query<{ id: string }>(statement`
+        SELECT id FROM operations
+        WHERE done_time IS NULL AND lane = 'build' AND lease_owner IS NULL AND id <= ${id}`)
+      return rows.some((row) => row.id === id) ? rows.length : 0
+    },
+
+    /** Ends an operation that nobody works on yet. */
+    async abort(tx: Transaction, id: string, problem: Problem) {
+      await tx.query(statement`
+        UPDATE operations SET done_time = ${clock.now()}, phase = 'DONE', error = ${JSON.stringify(operationError(problem))}
+        WHERE id = ${id} AND done_time IS NULL AND lease_owner IS NULL`)
+    },
+
+    /** The waiting operation is taken out of its lane, and ends as the other one will. */
+    async satisfyBy(tx: Transaction, waitingId: string, byId: string) {
+      await tx.query(statement`
+        UPDATE operations SET lane = 'none', satisfied_by = ${byId}
+        WHERE (id = ${waitingId} OR satisfied_by = ${waitingId}) AND done_time IS NULL AND lease_owner IS NULL`)
+    },
+
+    async setPhase(id: string, leaseOwner: string, phase: resources.Phase) {
+      await sql.transaction((tx) =>
+        tx.query(statement`
+          UPDATE operations SET phase = ${phase} WHERE id = ${id} AND lease_owner = ${leaseOwner} AND done_time IS NULL`),
+      )
+    },
+
+    async setDeployment(tx: Transaction, id: string, deployment: string) {
+      await tx.query(statement`UPDATE operations SET deployment = ${deployment} WHERE id = ${id}`)
+    },
+
+    /** Asks everything unfinished of an environment to end early. */
+    async cancelAll(tx: Transaction, { accountId, environmentId }: OperationPath) {
+      await tx.query(statement`
+        UPDATE operations SET cancel_time = ${clock.now()}
+        WHERE environment_id = ${environmentId} AND account_id = ${accountId} AND done_time IS NULL
+        AND cancel_time IS NULL`)
+    },
+
     /** Asks it to end early. Whether it could is told by how it ends; one that is done stays as it is. */
     async cancel(path: OperationPath, id: string) {
       await sql.transaction(async (tx) => {
@@ -168,13 +240,18 @@ export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock
         UPDATE operations SET done_time = ${clock.now()}, phase = 'DONE', response = ${response}, error = ${error},
           lease_owner = NULL, lease_until = NULL
         WHERE id = ${id} AND lease_owner = ${leaseOwner} AND done_time IS NULL RETURNING id`)
-      return row !== undefined
+      if (!row) return false
+      await tx.query(statement`
+        UPDATE operations SET done_time = ${clock.now()}, phase = 'DONE', response = ${response}, error = ${error}
+        WHERE satisfied_by = ${id} AND done_time IS NULL`)
+      return true
     },
 
     ended(id: string) {
       for (const wake of waiters.get(id) ?? []) wake()
     },
 
+    /** How many unfinished operations there are. */
     async count(): Promise<{ unfinished: number }> {
       const [row] = await sql.query<{ unfinished: number }>(
         statement`SELECT COUNT(*) AS unfinished FROM operations WHERE done_time IS NULL`,
@@ -204,6 +281,7 @@ export const toOperation = (row: OperationRow): Operation => ({
   phase: row.phase,
   build: row.build,
   deployment: row.deployment,
+  activates: row.activates,
   createTime: row.create_time,
   doneTime: row.done_time,
   response: row.response === null ? null : JSON.parse(row.response),

@@ -3,11 +3,11 @@ import { type TestContext, test } from 'node:test'
 import { handClock } from '../../test/support/clock.ts'
 import { lowerRooms } from '../../test/support/parts.ts'
 import { createLog } from '../base/index.ts'
-import { Problem } from '../contract/index.ts'
+import { Problem, resources } from '../contract/index.ts'
 import { statement, type Transaction } from '../storage/index.ts'
 import { LEASE_MS } from './claim.ts'
 import type { Operation } from './operations.ts'
-import { ATTEMPTS_MOST, type Handler, startWorker } from './worker.ts'
+import { ATTEMPTS_MOST, type Handler, type Handlers, startWorker } from './worker.ts'
 
 const log = createLog('silent')
 const succeed: Handler = async () => async () => ({ response: { well: true } })
@@ -17,14 +17,16 @@ async function setUp(t: TestContext) {
   const account = await rooms.accounts.create('agency')
   const path = (environmentId: string) => ({ accountId: account.id, appName: 'App', environmentId })
 
-  async function ask(environmentId = rooms.newId()): Promise<Operation> {
-    const operation = await rooms.sql.transaction((tx) => rooms.operations.request(tx, path(environmentId), 'CREATE'))
+  async function ask(environmentId = rooms.newId(), lane: 'quick' | 'build' = 'quick'): Promise<Operation> {
+    const operation = await rooms.sql.transaction((tx) =>
+      rooms.operations.request(tx, path(environmentId), 'CREATE', { lane }),
+    )
     rooms.operations.announce()
     return operation
   }
 
-  function work(handler: Handler, { clock = rooms.clock, concurrency = 4 } = {}) {
-    const handlers = { CREATE: handler, UPDATE: handler, DELETE: handler }
+  function work(handler: Handler, { clock = rooms.clock, concurrency = { quick: 4, build: 1 } } = {}) {
+    const handlers = Object.fromEntries(resources.TRIGGERS.map((trigger) => [trigger, handler])) as Handlers
     const worker = startWorker({ ...rooms, clock, log, handlers, concurrency })
     t.after(() => worker.stop(0))
     return worker
@@ -104,7 +106,7 @@ test('no more operations run at a time than allowed', { timeout: 20_000 }, async
       running--
       return async () => ({ response: {} })
     },
-    { concurrency: 3 },
+    { concurrency: { quick: 3, build: 1 } },
   )
   await Promise.all(asked.map(untilDone))
   assert.ok(most <= 3, `${most} ran at a time`)
@@ -171,7 +173,7 @@ test('a worker that slept through its lease records no second end, and nothing o
 test('a cancel reaches the running handler, which says how it ends', { timeout: 20_000 }, async (t) => {
   const { ask, work, untilDone, operations, path, clock } = await setUp(t)
   const started = gate()
-  work(async (_operation, signal) => {
+  work(async (_operation, { signal }) => {
     started.resolve()
     await new Promise((resolve) => signal.addEventListener('abort', resolve))
     throw signal.reason
@@ -189,7 +191,7 @@ test('an operation cancelled while it waits reaches its handler as cancelled', {
   const { ask, work, untilDone, operations, path } = await setUp(t)
   const operation = await ask()
   await operations.cancel(path(operation.environmentId), operation.id)
-  work(async (_operation, signal) => {
+  work(async (_operation, { signal }) => {
     signal.throwIfAborted()
     return async () => ({ response: {} })
   })
@@ -209,7 +211,7 @@ test('a worker that stops hands its operation back, and the next one takes it at
 }, async (t) => {
   const { ask, work, untilDone } = await setUp(t)
   const started = gate()
-  const first = work(async (_operation, signal) => {
+  const first = work(async (_operation, { signal }) => {
     started.resolve()
     await new Promise((resolve) => signal.addEventListener('abort', resolve))
     throw signal.reason
@@ -252,4 +254,57 @@ test('a wait returns when the operation ends, and else when its time is over', {
   const waiting = operations.wait(at, operation.id, 30_000, never)
   work(succeed)
   assert.notEqual((await waiting).doneTime, null)
+})
+
+test('a build that runs does not hold up what is quick', { timeout: 20_000 }, async (t) => {
+  const { ask, work, untilDone, newId } = await setUp(t)
+  const [started, opened] = [gate(), gate()]
+  const building = await ask(newId(), 'build')
+  work(async ({ id }) => {
+    if (id === building.id) {
+      started.resolve()
+      await opened.promise
+    }
+    return async () => ({ response: {} })
+  })
+  await started.promise
+  await untilDone(await ask())
+  opened.resolve()
+  await untilDone(building)
+})
+
+test('an account with many builds waiting does not keep another one from its turn', { timeout: 20_000 }, async (t) => {
+  const { ask, work, untilDone, newId, accounts, sql, operations } = await setUp(t)
+  const many = [await ask(newId(), 'build'), await ask(newId(), 'build'), await ask(newId(), 'build')]
+  const other = await accounts.create('other')
+  const path = { accountId: other.id, appName: 'App', environmentId: newId() }
+  const late = await sql.transaction((tx) => operations.request(tx, path, 'CREATE', { lane: 'build' }))
+  const order: string[] = []
+  const opened = gate()
+  work(
+    async ({ id }) => {
+      order.push(id)
+      if (order.length === 2) opened.resolve()
+      await opened.promise
+      return async () => ({ response: {} })
+    },
+    { concurrency: { quick: 1, build: 2 } },
+  )
+  await Promise.all(many.map(untilDone))
+  assert.deepEqual(order.slice(0, 2), [many[0]?.id, late.id])
+})
+
+test('an operation whose work another does ends as that one ends', { timeout: 20_000 }, async (t) => {
+  const { ask, work, untilDone, newId, sql, operations } = await setUp(t)
+  const environmentId = newId()
+  const waiting = await ask(environmentId, 'build')
+  const doing = await ask(environmentId, 'build')
+  await sql.transaction((tx) => operations.satisfyBy(tx, waiting.id, doing.id))
+  const ran: string[] = []
+  work(async ({ id }) => {
+    ran.push(id)
+    return async () => ({ response: { by: id } })
+  })
+  assert.deepEqual((await untilDone(waiting)).response, { by: doing.id })
+  assert.deepEqual(ran, [doing.id])
 })

@@ -7,7 +7,7 @@ import type { Clock, Log } from '../base/index.ts'
 import { Problem, type resources } from '../contract/index.ts'
 import type { Sql, Transaction } from '../storage/index.ts'
 import { type Claim, createClaims, LEASE_MS } from './claim.ts'
-import type { Ending, Operation, Operations } from './operations.ts'
+import { type Ending, LANES, type Lane, type Operation, type Operations } from './operations.ts'
 import { ownerOfThisProcess } from './owner.ts'
 
 /** What a handler leaves to be done in the transaction that records the end. */
@@ -17,7 +17,16 @@ export type Finish = (tx: Transaction) => Promise<Ending>
  * Does the work and returns how to finish. When the signal is aborted with a Problem as its reason, the work was
  * cancelled: the handler undoes what should not stay, and finishes with that Problem or with success if it was too late.
  */
-export type Handler = (operation: Operation, signal: AbortSignal) => Promise<Finish>
+export type Handler = (operation: Operation, work: Work) => Promise<Finish>
+
+export type Work = {
+  signal: AbortSignal
+  /** Tells whoever watches how far it is. */
+  enter(phase: resources.Phase): Promise<void>
+}
+
+export const isCancelled = ({ signal }: Work): boolean =>
+  signal.reason instanceof Problem && signal.reason.reason === 'OPERATION_CANCELLED'
 
 export type Handlers = Record<resources.Trigger, Handler>
 
@@ -35,18 +44,22 @@ type Parts = {
   log: Log
   operations: Operations
   handlers: Handlers
-  concurrency: number
+  /** How many operations of each lane run at a time. */
+  concurrency: Record<Lane, number>
 }
 
 export function startWorker({ sql, clock, log, operations, handlers, concurrency }: Parts) {
   const owner = ownerOfThisProcess()
   const claims = createClaims({ sql, clock, owner })
   const stopping = new AbortController()
-  const running = new Map<string, Promise<void>>()
+  const running = new Map<string, { lane: Lane; done: Promise<void> }>()
   let alarm = new AbortController()
+  let isLeaving = false
 
   const forget = operations.onRequested(() => alarm.abort())
   const loop = look()
+
+  const runningIn = (lane: Lane) => [...running.values()].filter((one) => one.lane === lane).length
 
   async function look() {
     await claims
@@ -54,21 +67,23 @@ export function startWorker({ sql, clock, log, operations, handlers, concurrency
       .catch((error) => log.error({ err: error }, 'cannot look for operations of dead processes'))
     while (!stopping.signal.aborted) {
       alarm = new AbortController()
-      const found = running.size < concurrency ? await claimNext() : false
+      const found = await claimNext()
       if (!found) await clock.sleep(POLL_MS, AbortSignal.any([alarm.signal, stopping.signal]))
     }
   }
 
   async function claimNext(): Promise<boolean> {
+    const lanes = isLeaving ? [] : LANES.filter((lane) => runningIn(lane) < concurrency[lane])
+    if (lanes.length === 0) return false
     try {
-      const claim = (await claims.isAnyWaiting()) ? await claims.next() : undefined
+      const claim = (await claims.isAnyWaiting(lanes)) ? await claims.next(lanes) : undefined
       if (!claim) return false
       const { id } = claim.operation
-      const work = run(claim).finally(() => {
+      const done = run(claim).finally(() => {
         running.delete(id)
         alarm.abort()
       })
-      running.set(id, work)
+      running.set(id, { lane: claim.lane, done })
       return true
     } catch (error) {
       // The database is away. The operation, if one was claimed, is found again when its lease runs out.
@@ -106,7 +121,8 @@ export function startWorker({ sql, clock, log, operations, handlers, concurrency
   async function decide(operation: Operation, attempt: number, signal: AbortSignal): Promise<Finish> {
     if (attempt > ATTEMPTS_MOST) return async () => ({ error: new Problem('OPERATION_ABANDONED') })
     try {
-      return await handlers[operation.trigger](operation, signal)
+      const enter = (phase: resources.Phase) => operations.setPhase(operation.id, owner, phase)
+      return await handlers[operation.trigger](operation, { signal, enter })
     } catch (error) {
       if (stopping.signal.aborted) throw error
       if (!(error instanceof Problem)) log.error({ err: error, operation: operation.id, attempt }, 'a handler failed')
@@ -138,9 +154,9 @@ export function startWorker({ sql, clock, log, operations, handlers, concurrency
     async stop(graceMs: number) {
       forget()
       const patience = new AbortController()
-      const settled = Promise.all(running.values()).finally(() => patience.abort())
-      // From here on `look` claims nothing, but what runs may still finish in peace.
-      concurrency = 0
+      // From here on nothing is claimed, but what runs may still finish in peace.
+      isLeaving = true
+      const settled = Promise.all([...running.values()].map(({ done }) => done)).finally(() => patience.abort())
       alarm.abort()
       await clock.sleep(graceMs, patience.signal)
       stopping.abort(new Problem('STOPPING'))

@@ -12,14 +12,14 @@ const run = promisify(execFile)
 const PROBE_TIMEOUT_MS = 10_000
 const DISK_WANTED_BYTES = 2 * 1024 ** 3
 
-export async function examine(dataDir: string, masterKeyFile: string): Promise<Finding[]> {
+export async function examine(dataDir: string, masterKeyFile: string, bubblewrap: string): Promise<Finding[]> {
   return Promise.all([
     nodeVersion(),
     user(),
     dataFolder(dataDir),
     diskSpace(dataDir),
     masterKey(masterKeyFile),
-    sandbox(),
+    sandbox(bubblewrap),
     limits(),
     network(),
   ])
@@ -86,15 +86,15 @@ async function masterKey(file: string): Promise<Finding> {
     : ok('master key', `${file}; keep a copy apart from the data`)
 }
 
-async function sandbox(): Promise<Finding> {
+async function sandbox(bubblewrap: string): Promise<Finding> {
   const probe = ['--ro-bind', '/', '/', '--unshare-all', '--die-with-parent', 'true']
-  const failure = await run('bwrap', probe, { timeout: PROBE_TIMEOUT_MS }).then(
+  const failure = await run(bubblewrap, probe, { timeout: PROBE_TIMEOUT_MS }).then(
     () => undefined,
     (error: NodeJS.ErrnoException & { stderr?: string }) => error,
   )
   if (!failure) return ok('sandbox', 'bubblewrap works')
   return failure.code === 'ENOENT'
-    ? weaker('sandbox', 'bubblewrap is not installed', 'apt-get install bubblewrap')
+    ? weaker('sandbox', `there is no bubblewrap at ${bubblewrap}`, 'apt-get install bubblewrap')
     : weaker(
         'sandbox',
         `bubblewrap fails: ${(failure.stderr ?? failure.message).trim().slice(0, 200)}`,

@@ -26,23 +26,11 @@ export async function openDiskBlobs(folder: string): Promise<Blobs> {
 
   return {
     has,
-    async put(source) {
+    async put(source, check) {
       const draft = join(aside, randomToken())
-      const hash = createHash('sha256')
-      let bytes = 0
       try {
-        const file = await open(draft, 'wx', 0o600)
-        try {
-          for await (const chunk of source) {
-            hash.update(chunk)
-            bytes += chunk.byteLength
-            await file.writeFile(chunk)
-          }
-          await file.sync()
-        } finally {
-          await file.close()
-        }
-        const digest: Digest = `sha256:${hash.digest('hex')}`
+        const { digest, bytes } = await write(draft, source)
+        await check?.(draft)
         const { shelf, file: target } = place(digest)
         const firstMade = await mkdir(shelf, { recursive: true, mode: 0o700 })
         await rename(draft, target)
@@ -59,6 +47,10 @@ export async function openDiskBlobs(folder: string): Promise<Blobs> {
       if (!file) throw new BlobNotFound(digest)
       return file.createReadStream()
     },
+    async file(digest) {
+      if (!(await has(digest))) throw new BlobNotFound(digest)
+      return place(digest).file
+    },
     async remove(digest) {
       const { shelf, file } = place(digest)
       if (!(await has(digest))) return
@@ -66,6 +58,62 @@ export async function openDiskBlobs(folder: string): Promise<Blobs> {
       await syncFolder(shelf)
     },
   }
+}
+
+const PIECE_BYTES = 1024 * 1024
+const SYNC_BYTES = 64 * 1024 * 1024
+
+/**
+ * Writes, hashes and fsyncs what a source gives. Two pieces are used in turn, so that one is on its way to the disk while
+ * the other fills, and memory stays what it is; and the disk is kept busy from the start, so that the last fsync is short.
+ */
+async function write(path: string, source: AsyncIterable<Uint8Array>): Promise<{ digest: Digest; bytes: number }> {
+  const hash = createHash('sha256')
+  const file = await open(path, 'wx', 0o600)
+  let [filling, other] = [Buffer.allocUnsafeSlow(PIECE_BYTES), Buffer.allocUnsafeSlow(PIECE_BYTES)]
+  let [filled, bytes, synced] = [0, 0, 0]
+  let writing: Promise<void> = Promise.resolve()
+  let syncing: Promise<void> = Promise.resolve()
+
+  async function handOver() {
+    await writing
+    writing = file.writeFile(filling.subarray(0, filled))
+    // Looked at by the next one; this keeps a fault from being nobody's if the source fails first.
+    writing.catch(() => undefined)
+    ;[filling, other] = [other, filling]
+    filled = 0
+  }
+
+  async function syncNowAndThen() {
+    if (bytes - synced < SYNC_BYTES) return
+    synced = bytes
+    await syncing
+    syncing = file.datasync()
+    syncing.catch(() => undefined)
+  }
+
+  try {
+    for await (const chunk of source) {
+      hash.update(chunk)
+      bytes += chunk.byteLength
+      for (let from = 0; from < chunk.byteLength; ) {
+        const piece = chunk.subarray(from, from + PIECE_BYTES - filled)
+        filling.set(piece, filled)
+        filled += piece.byteLength
+        from += piece.byteLength
+        if (filled === PIECE_BYTES) await handOver()
+      }
+      await syncNowAndThen()
+    }
+    await handOver()
+    await writing
+    await syncing
+    await file.sync()
+  } finally {
+    await Promise.allSettled([writing, syncing])
+    await file.close()
+  }
+  return { digest: `sha256:${hash.digest('hex')}`, bytes }
 }
 
 /** A draft that nobody has written to for this long was left by a process that died. */

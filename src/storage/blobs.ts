@@ -6,11 +6,16 @@ export type Digest = `sha256:${string}`
 export type Blob = { digest: Digest; bytes: number }
 
 export interface Blobs {
-  /** Stores what the source gives; on stable storage when it resolves. A source that throws leaves nothing behind. */
-  put(source: AsyncIterable<Uint8Array>): Promise<Blob>
+  /**
+   * Stores what the source gives; on stable storage when it resolves. `check` sees all of it in a file before it becomes
+   * a blob. A source or a check that throws leaves nothing behind.
+   */
+  put(source: AsyncIterable<Uint8Array>, check?: (file: string) => Promise<void>): Promise<Blob>
   has(digest: Digest): Promise<boolean>
   /** The bytes; rejects with BlobNotFound. */
   open(digest: Digest): Promise<Readable>
+  /** A local file with the bytes, for whoever has to jump about in them. To be read only; rejects with BlobNotFound. */
+  file(digest: Digest): Promise<string>
   /** Removing what is not there is not an error. */
   remove(digest: Digest): Promise<void>
 }

@@ -1,4 +1,5 @@
 export * from './blobs.ts'
+export * from './line-log.ts'
 export { openVault } from './master-key.ts'
 export { type Migration, migrate, SchemaTooNew } from './migrate.ts'
 export { MIGRATIONS } from './migrations/index.ts'

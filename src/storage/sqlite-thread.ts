@@ -4,13 +4,14 @@ import { parentPort, workerData } from 'node:worker_threads'
 import type { Row, Value } from './sql.ts'
 
 export type Connection = 'reader' | 'writer'
-export type Call = { id: number; connection: Connection; text: string; values: readonly Value[] }
+/** `text` comes with the first call of a statement; after that its number stands for it. */
+export type Call = { id: number; connection: Connection; statement: number; text?: string; values: readonly Value[] }
 export type Answer = { id: number; rows?: Row[]; error?: { message: string; code: number } }
 
 /** How long to wait for another process (an operator's command, say) that holds the write lock. */
 const BUSY_TIMEOUT_MS = 5000
 
-type Open = { database: DatabaseSync; prepared: Map<string, StatementSync> }
+type Open = { database: DatabaseSync; prepared: Map<number, StatementSync> }
 
 if (!parentPort) throw new Error('sqlite-thread.ts is started by sqlite.ts')
 const port = parentPort
@@ -23,22 +24,29 @@ const opened = attempt(0, () => {
   connections = { writer, reader: open(true) }
   return []
 })
-port.postMessage([opened])
-port.on('message', (calls: Call[]) => port.postMessage(calls.map((call) => attempt(call.id, () => run(call)))))
+port.postMessage(JSON.stringify([opened]))
+port.on('message', (message: string) => {
+  const calls: Call[] = JSON.parse(message)
+  port.postMessage(JSON.stringify(calls.map((call) => attempt(call.id, () => run(call)))))
+})
 
 function open(readOnly: boolean): Open {
   const database = new DatabaseSync(workerData.file, { readOnly, timeout: BUSY_TIMEOUT_MS })
   return { database, prepared: new Map() }
 }
 
-function run({ connection, text, values }: Call): Row[] {
+const texts = new Map<number, string>()
+
+function run({ connection, statement: number, text, values }: Call): Row[] {
+  if (text !== undefined) texts.set(number, text)
+  const known = texts.get(number) ?? ''
   if (!connections) throw new Error('the database is closed')
-  if (text === 'CLOSE') return close(connections)
+  if (known === 'CLOSE') return close(connections)
   const { database, prepared } = connections[connection]
-  let statement = prepared.get(text)
+  let statement = prepared.get(number)
   if (!statement) {
-    statement = database.prepare(text)
-    prepared.set(text, statement)
+    statement = database.prepare(known)
+    prepared.set(number, statement)
   }
   return statement.all(...values) as Row[]
 }

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { resources } from '../../src/contract/index.ts'
+import { deploy, formOf, page } from '../support/deploy.ts'
 import { createApp, createEnvironment } from '../support/environment.ts'
 import { type Answer, type Login, startService } from '../support/service.ts'
 
@@ -21,6 +22,16 @@ const REQUESTS: Record<string, { query?: string; body?: unknown }> = {
   getV1AccountsAccountAppsAppEnvironmentsEnvironment: {},
   patchV1AccountsAccountAppsAppEnvironmentsEnvironment: { body: { displayName: 'Intruder' } },
   deleteV1AccountsAccountAppsAppEnvironmentsEnvironment: {},
+  postFuV1AccountsAccountAppsAppEnvironmentsEnvironmentUpload: { body: formOf(page('intruder')) },
+  postV1AccountsAccountAppsAppEnvironmentsEnvironmentRebuild: { body: {} },
+  getV1AccountsAccountAppsAppEnvironmentsEnvironmentBuilds: {},
+  getV1AccountsAccountAppsAppEnvironmentsEnvironmentBuildsBuild: {},
+  postV1AccountsAccountAppsAppEnvironmentsEnvironmentBuildsBuildCancel: { body: {} },
+  getV1AccountsAccountAppsAppEnvironmentsEnvironmentBuildsBuildLog: {},
+  getV1AccountsAccountAppsAppEnvironmentsEnvironmentDeployments: {},
+  getV1AccountsAccountAppsAppEnvironmentsEnvironmentDeploymentsDeployment: {},
+  postV1AccountsAccountAppsAppEnvironmentsEnvironmentDeploymentsDeploymentActivate: { body: {} },
+  getV1AccountsAccountAppsAppEnvironmentsEnvironmentLogs: {},
   getV1AccountsAccountAppsAppEnvironmentsEnvironmentOperations: {},
   getV1AccountsAccountAppsAppEnvironmentsEnvironmentOperationsOperation: {},
   postV1AccountsAccountAppsAppEnvironmentsEnvironmentOperationsOperationWait: { query: '?timeout=1s', body: {} },
@@ -49,6 +60,8 @@ const ABSENT: Record<string, string> = {
   app: 'nobody-has-this',
   environment: UNUSED_ID,
   operation: UNUSED_ID,
+  build: UNUSED_ID,
+  deployment: UNUSED_ID,
   credential: UNUSED_ID,
 }
 
@@ -63,7 +76,7 @@ const [owner, developer, viewer, stranger] = await Promise.all([
 const strangersCookie = await logIn('stranger@example.com', THEIRS)
 
 /** Values for the path parameters, each of something that exists in the account. */
-type Furniture = Record<'account' | 'app' | 'environment' | 'operation' | 'credential', string>
+type Furniture = Record<'account' | 'app' | 'environment' | 'operation' | 'build' | 'deployment' | 'credential', string>
 
 async function furnish(as: Login, account: string, app: string): Promise<Furniture> {
   await createApp(service, as, { account, app })
@@ -74,6 +87,7 @@ async function furnish(as: Login, account: string, app: string): Promise<Furnitu
     shellVariables: [{ key: 'SECRET', value: `of ${account}` }],
   }
   const { name } = await createEnvironment(service, as, { account, app, body })
+  const live = await deploy(service, as, name, page(account))
   const { json } = await service.call(`/v1/${name}/operations`, { as })
   const issued = await service.call(`/v1/accounts/${account}/credentials`, { method: 'POST', as, body: {} })
   return {
@@ -81,6 +95,8 @@ async function furnish(as: Login, account: string, app: string): Promise<Furnitu
     app,
     environment: last(name),
     operation: last(json.operations[0].name),
+    build: last(live.metadata.build),
+    deployment: last(live.metadata.deployment),
     credential: issued.json.userId,
   }
 }

@@ -1,6 +1,7 @@
 /** What every store behind `Blobs` must do. */
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
 import { suite, type TestContext, test } from 'node:test'
 import type { Blobs, Digest } from '../../src/storage/index.ts'
@@ -46,10 +47,50 @@ export function blobsSuite(adapter: string, open: (t: TestContext) => Promise<Bl
       assert.equal(await blobs.has(digestOf(bytes)), false)
     })
 
+    test('a check sees the whole of it in a file, before it is a blob', async (t) => {
+      const blobs = await open(t)
+      const bytes = randomBytes(200_000)
+      const seen: unknown[] = []
+      const { digest } = await blobs.put(from(bytes.subarray(0, 70_000), bytes.subarray(70_000)), async (file) => {
+        seen.push(await readFile(file), await blobs.has(digestOf(bytes)))
+      })
+      assert.deepEqual(seen, [bytes, false])
+      assert.equal(await blobs.has(digest), true)
+    })
+
+    test('a check that throws leaves nothing behind', async (t) => {
+      const blobs = await open(t)
+      const bytes = randomBytes(1000)
+      const files: string[] = []
+      const refusing = blobs.put(from(bytes), async (file) => {
+        files.push(file)
+        throw new Error('not that one')
+      })
+      await assert.rejects(refusing, /not that one/)
+      assert.equal(await blobs.has(digestOf(bytes)), false)
+      for (const file of files) await assert.rejects(readFile(file), { code: 'ENOENT' })
+    })
+
+    test('a check that throws does not harm the same bytes that were put before', async (t) => {
+      const blobs = await open(t)
+      const bytes = randomBytes(1000)
+      const { digest } = await blobs.put(from(bytes))
+      await assert.rejects(blobs.put(from(bytes), () => Promise.reject(new Error('not that one'))))
+      assert.deepEqual(await buffer(await blobs.open(digest)), bytes)
+    })
+
+    test('a blob can be read as a local file', async (t) => {
+      const blobs = await open(t)
+      const bytes = randomBytes(1000)
+      const { digest } = await blobs.put(from(bytes))
+      assert.deepEqual(await readFile(await blobs.file(digest)), bytes)
+    })
+
     test('a blob that is not there is BlobNotFound, and removing it is no error', async (t) => {
       const blobs = await open(t)
       const digest = digestOf(randomBytes(8))
       await assert.rejects(blobs.open(digest), { name: 'BlobNotFound' })
+      await assert.rejects(blobs.file(digest), { name: 'BlobNotFound' })
       await blobs.remove(digest)
     })
 
@@ -67,6 +108,7 @@ export function blobsSuite(adapter: string, open: (t: TestContext) => Promise<Bl
       const blobs = await open(t)
       for (const text of ['sha256:../../etc/passwd', '', 'sha256:', `sha256:${'A'.repeat(64)}`]) {
         await assert.rejects(async () => blobs.open(text as Digest), /not a digest/)
+        await assert.rejects(async () => blobs.file(text as Digest), /not a digest/)
       }
     })
   })

@@ -1,6 +1,6 @@
 /** Makes an app and an environment over the API, and looks at the environment's site. */
 import assert from 'node:assert/strict'
-import { request } from 'node:http'
+import { type IncomingHttpHeaders, request } from 'node:http'
 import type { resources } from '../../src/contract/index.ts'
 import type { Login, TestService } from './service.ts'
 
@@ -42,17 +42,21 @@ export async function createEnvironment(
 }
 
 /** Asks the edge with the site's own Host header, whatever resolves that name. */
-export function siteAnswer(service: TestService, url: string): Promise<{ status: number; text: string }> {
+export function siteAnswer(
+  service: TestService,
+  url: string,
+  path = '/',
+): Promise<{ status: number; text: string; headers: IncomingHttpHeaders }> {
   const { host } = new URL(url)
   const { hostname, port } = new URL(service.edge)
   return new Promise((resolve, reject) => {
-    request({ host: hostname, port, path: '/', headers: { host }, agent: false }, (response) => {
+    request({ host: hostname, port, path, headers: { host }, agent: false }, (response) => {
       let text = ''
       response.setEncoding('utf8')
       response.on('data', (chunk) => {
         text += chunk
       })
-      response.on('end', () => resolve({ status: response.statusCode ?? 0, text }))
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, text, headers: response.headers }))
     })
       .on('error', reject)
       .end()

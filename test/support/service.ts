@@ -70,15 +70,15 @@ export async function startService(t: Scope, given: Start = {}): Promise<TestSer
   let validate: ReturnType<typeof createValidator> | undefined
 
   async function call(path: string, { method = 'GET', as, body, headers = {} }: CallOptions = {}): Promise<Answer> {
-    const isText = typeof body === 'string' || body instanceof Uint8Array
+    const isRaw = typeof body === 'string' || body instanceof Uint8Array || body instanceof FormData
     const response = await fetch(`${api}${path}`, {
       method,
       headers: {
         ...(as ? { authorization: `Basic ${btoa(`${as.userId}:${as.password}`)}` } : {}),
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(body === undefined || body instanceof FormData ? {} : { 'content-type': 'application/json' }),
         ...headers,
       },
-      ...(body === undefined ? {} : { body: (isText ? body : JSON.stringify(body)) as string }),
+      ...(body === undefined ? {} : { body: (isRaw ? body : JSON.stringify(body)) as string }),
       redirect: 'manual',
     })
     const text = await response.text()

@@ -11,7 +11,12 @@ export type Source = { path: string; text: string }
 export type Floors = ReadonlyMap<string, number>
 
 /** What stands behind an interface, chosen in one place. */
-export const ADAPTERS: readonly string[] = ['src/storage/sqlite.ts', 'src/storage/blobs-disk.ts']
+export const ADAPTERS: readonly string[] = [
+  'src/storage/sqlite.ts',
+  'src/storage/blobs-disk.ts',
+  'src/engines/sandbox.ts',
+  'src/engines/plain.ts',
+]
 const CHOOSER = 'src/main.ts'
 const READER_OF_ENVIRONMENT = 'src/config.ts'
 

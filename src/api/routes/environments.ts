@@ -4,6 +4,7 @@ import { fieldInvalid, resources, schema } from '../../contract/index.ts'
 import {
   CHANGEABLE,
   type Changeable,
+  type Deployments,
   describeEnvironment,
   type Requests,
   type SiteUrl,
@@ -22,19 +23,24 @@ type Parts = {
   environments: Environments
   variables: Variables
   operations: Operations
+  deployments: Deployments
   requests: Requests
   siteUrl: SiteUrl
 }
 
-export function environmentRoutes({ apps, environments, variables, operations, requests, siteUrl }: Parts): Route[] {
+export function environmentRoutes(parts: Parts): Route[] {
+  const { apps, environments, variables, operations, deployments, requests, siteUrl } = parts
+
   async function show(account: Account, found: Environment[], view: 'BASIC' | 'FULL') {
     const reconciling = await operations.reconciling(found.map(({ id }) => id))
+    const builds = await deployments.buildsOf(found.flatMap(({ liveDeployment }) => liveDeployment ?? []))
     return found.map((environment) =>
       describeEnvironment(
         {
           environment,
           accountName: account.name,
           isReconciling: reconciling.has(environment.id),
+          liveBuild: builds.get(environment.liveDeployment ?? ''),
           ...(view === 'FULL' ? { values: variables.open(environment.id, environment.variables) } : {}),
         },
         siteUrl,

@@ -1,19 +1,26 @@
 /** Every route of the API, in the order in which the documentation shows them. */
 import type { Credentials, Sessions, Users } from '../../accounts/index.ts'
 import type { Apps, Environments, Variables } from '../../apps/index.ts'
-import type { Requests, SiteUrl } from '../../deployments/index.ts'
+import type { Archives } from '../../archives/index.ts'
+import type { Builds } from '../../builds/index.ts'
+import type { Deployments, Requests, SiteUrl } from '../../deployments/index.ts'
 import type { Operations } from '../../operations/index.ts'
+import type { Supervisor } from '../../runtime/index.ts'
+import type { LineLogs } from '../../storage/index.ts'
 import type { Auth } from '../auth.ts'
 import type { Metrics } from '../metrics.ts'
 import type { Route } from '../route.ts'
 import { accountRoutes } from './accounts.ts'
 import { appRoutes } from './apps.ts'
+import { buildRoutes } from './builds.ts'
 import { credentialRoutes } from './credentials.ts'
+import { deploymentRoutes } from './deployments.ts'
 import { documentationRoutes } from './documentation.ts'
 import { environmentRoutes } from './environments.ts'
 import { healthRoutes, type ReadyChecks } from './health.ts'
 import { operationRoutes } from './operations.ts'
 import { sessionRoutes } from './session.ts'
+import { uploadRoutes } from './uploads.ts'
 
 export type RouteParts = {
   apps: Apps
@@ -26,6 +33,13 @@ export type RouteParts = {
   users: Users
   auth: Auth
   metrics: Metrics
+  archives: Archives
+  builds: Builds
+  deployments: Deployments
+  supervisor: Supervisor
+  logs: LineLogs
+  /** Throws when this machine cannot keep the builds of several accounts apart, and there are several. */
+  checkIsolation(): Promise<void>
   ready: ReadyChecks
   siteUrl: SiteUrl
   isHttps: boolean
@@ -38,6 +52,9 @@ export function createRoutes(parts: RouteParts): Route[] {
   const routes: Route[] = [
     ...appRoutes(parts),
     ...environmentRoutes(parts),
+    ...uploadRoutes(parts),
+    ...buildRoutes(parts),
+    ...deploymentRoutes(parts),
     ...operationRoutes(parts),
     ...credentialRoutes(parts),
     ...accountRoutes(),

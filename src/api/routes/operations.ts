@@ -39,7 +39,8 @@ export const operationRoutes = ({ operations, stopping }: Parts): Route[] => [
     reply: resources.operation,
     problems: ['OPERATION_NOT_FOUND'],
     async handle(call) {
-      return renderOperation(call.account, await operations.require(pathOf(call), call.params.operation))
+      const operation = await operations.require(pathOf(call), call.params.operation)
+      return renderOperation(call.account, operation, await operations.queuePosition(operation))
     },
   }),
   route({
@@ -67,7 +68,7 @@ export const operationRoutes = ({ operations, stopping }: Parts): Route[] => [
       call.reply.raw.once('close', () => gone.abort())
       const signal = AbortSignal.any([gone.signal, stopping])
       const operation = await operations.wait(pathOf(call), call.params.operation, seconds * 1000, signal)
-      return renderOperation(call.account, operation)
+      return renderOperation(call.account, operation, await operations.queuePosition(operation))
     },
   }),
   route({

@@ -1,5 +1,6 @@
 /** Every change of the database's shape, in order. An entry that has been released is never edited: add another. */
 import type { Migration } from '../migrate.ts'
 import { groundFloor } from './0001-ground-floor.ts'
+import { builds } from './0002-builds.ts'
 
-export const MIGRATIONS: readonly Migration[] = [groundFloor]
+export const MIGRATIONS: readonly Migration[] = [groundFloor, builds]

@@ -1,0 +1,76 @@
+/** CPU time and memory as the kernel counts them (proc(5)): steady where wall-clock time jumps with the neighbours. */
+import { readdirSync, readFileSync } from 'node:fs'
+
+/** USER_HZ, which is 100 on every Linux that Node runs on. */
+const MS_PER_TICK = 10
+
+type Stat = { pid: number; parent: number; ownTicks: number; reapedTicks: number }
+
+/** CPU time of a process and all its threads, those that have ended included. */
+export const cpuMs = (pid: number): number => readStat(pid).ownTicks * MS_PER_TICK
+
+/** CPU time of a process and all that descends from it. Children that have ended count through who waited for them. */
+export function treeCpuMs(root: number): number {
+  const ticks = treeOf(root).reduce((sum, { ownTicks, reapedTicks }) => sum + ownTicks + reapedTicks, 0)
+  return ticks * MS_PER_TICK
+}
+
+export const treePids = (root: number): number[] => treeOf(root).map(({ pid }) => pid)
+
+export const commandOf = (pid: number): string => read(pid, 'cmdline').replaceAll('\0', ' ').trim()
+
+/** Memory of one process, in megabytes of 1024². */
+export type Memory = {
+  /** All that is resident, pages that others share counted in full. */
+  rss: number
+  /** What belongs to it alone. */
+  rssAnon: number
+  /** Pages of files, of which those of the program itself are shared by every process that runs it. */
+  rssFile: number
+  /** A page that n processes share counts an n-th: falls when anything else on the machine runs the same program. */
+  pss: number
+}
+
+export const memoryOf = (pid: number): Memory => ({
+  rss: megabytes(pid, 'status', 'VmRSS'),
+  rssAnon: megabytes(pid, 'status', 'RssAnon'),
+  rssFile: megabytes(pid, 'status', 'RssFile'),
+  pss: megabytes(pid, 'smaps_rollup', 'Pss'),
+})
+
+function treeOf(root: number): Stat[] {
+  const all = readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => statIfAlive(Number(name)))
+  const found = all.filter(({ pid }) => pid === root)
+  // Grows while it is walked: children follow their parents.
+  for (const { pid } of found) found.push(...all.filter(({ parent }) => parent === pid))
+  return found
+}
+
+function statIfAlive(pid: number): Stat[] {
+  try {
+    return [readStat(pid)]
+  } catch (error) {
+    if (['ENOENT', 'ESRCH'].includes((error as NodeJS.ErrnoException).code ?? '')) return []
+    throw error
+  }
+}
+
+/** Fields are counted from behind the name, which is in parentheses and may hold anything. */
+function readStat(pid: number): Stat {
+  const text = read(pid, 'stat')
+  const fields = text
+    .slice(text.lastIndexOf(')') + 2)
+    .split(' ')
+    .map(Number)
+  const [parent = 0, utime = 0, stime = 0, cutime = 0, cstime = 0] = [1, 11, 12, 13, 14].map((index) => fields[index])
+  return { pid, parent, ownTicks: utime + stime, reapedTicks: cutime + cstime }
+}
+
+function megabytes(pid: number, file: string, row: string): number {
+  const found = new RegExp(`^${row}:\\s+(\\d+) kB$`, 'm').exec(read(pid, file))
+  return Number(found?.[1]) / 1024
+}
+
+const read = (pid: number, file: string): string => readFileSync(`/proc/${pid}/${file}`, 'utf8')

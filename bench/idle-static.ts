@@ -1,0 +1,58 @@
+/** What 200 static sites cost that nobody visits: memory beside a service without any, and processes. */
+import { join } from 'node:path'
+import { zipOf } from '../test/support/zip.ts'
+import type { Bench } from './bench.ts'
+import { createApp, createEnvironment, deploy } from './client.ts'
+import { memoryOf, treePids } from './cpu.ts'
+import { logIn, startService, temporaryFolder } from './service.ts'
+
+const SITES = 200
+const ROUNDS = 3
+
+export const idleStatic: Bench = {
+  name: 'idle-static',
+  what: `${SITES} idle static environments, beside none`,
+  async run() {
+    await using folder = await temporaryFolder()
+    const [full, none] = [join(folder.path, 'full'), join(folder.path, 'none')]
+    await fill(full)
+    const memory = { ours: [] as number[], peer: [] as number[] }
+    let [ours, peer] = [0, 0]
+    for (let round = 0; round < ROUNDS; round++) {
+      const empty = await idleCost(none)
+      const filled = await idleCost(full)
+      memory.peer.push(empty.megabytes)
+      memory.ours.push(filled.megabytes)
+      ours = filled.processes
+      peer = empty.processes
+    }
+    const least = (values: number[]) => Math.min(...values)
+    return [
+      { what: 'processes', unit: '', ours, peer, goal: { of: 'ratio', most: 1 } },
+      {
+        what: 'memory that they cost',
+        unit: 'MB',
+        ours: least(memory.ours) - least(memory.peer),
+        goal: { of: 'ours', most: 20 },
+      },
+    ]
+  },
+}
+
+async function fill(dataDir: string) {
+  await using service = await startService(dataDir)
+  const caller = { api: service.api, headers: await logIn(dataDir) }
+  await createApp(caller, 'shop')
+  for (let site = 0; site < SITES; site++) {
+    const { name } = await createEnvironment(caller, 'shop')
+    await deploy(caller, name, zipOf({ 'index.html': `<!doctype html><title>${site}</title>` }))
+  }
+}
+
+/** What belongs to the service's processes alone: the program itself is shared, and the same for both. */
+async function idleCost(dataDir: string): Promise<{ megabytes: number; processes: number }> {
+  await using service = await startService(dataDir)
+  await new Promise((resolve) => setTimeout(resolve, 3000))
+  const pids = treePids(service.pid)
+  return { megabytes: pids.reduce((sum, pid) => sum + memoryOf(pid).rssAnon, 0), processes: pids.length }
+}

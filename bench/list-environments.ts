@@ -1,0 +1,69 @@
+/** A page of environments costs the same however many the app has. */
+import { openGround } from '../src/main.ts'
+import { statement } from '../src/storage/index.ts'
+import type { Bench } from './bench.ts'
+import { sideBySide } from './load.ts'
+import { logIn, startService, temporaryFolder } from './service.ts'
+
+const ACCOUNT = 'default'
+const MANY = 10_000
+const FEW = 10
+
+export const listEnvironments: Bench = {
+  name: 'list-environments',
+  what: `a page of 10 environments of an app with ${MANY}, beside one of an app with ${FEW}`,
+  async run() {
+    await using folder = await temporaryFolder()
+    await seed(folder.path)
+    await using service = await startService(folder.path)
+    const headers = await logIn(folder.path, ACCOUNT)
+    const pageOf = (app: string) => ({
+      url: `${service.api}/v1/accounts/${ACCOUNT}/apps/${app}/environments?pageSize=10`,
+      pid: service.pid,
+      headers,
+    })
+    const { ours: many, peer: few } = await sideBySide(pageOf('many'), pageOf('few'))
+    return [
+      {
+        what: 'CPU per request',
+        unit: 'µs',
+        ours: many.cpuMicrosecondsPerRequest,
+        peer: few.cpuMicrosecondsPerRequest,
+        goal: { of: 'ratio', most: 2 },
+      },
+      {
+        what: 'requests',
+        unit: '/s',
+        ours: many.requestsPerSecond,
+        peer: few.requestsPerSecond,
+        goal: { of: 'ratio', least: 0.5 },
+      },
+    ]
+  },
+}
+
+/** Environments as they are once they are made: with a host label, and the operation that made them behind them. */
+async function seed(dataDir: string) {
+  const { sql, accounts, apps, environments, operations } = await openGround(dataDir)
+  await accounts.create(ACCOUNT)
+  const account = await accounts.byName(ACCOUNT)
+  const draft = { displayName: 'Test', branch: 'uploadable', cmsEnvironment: 'cms', rootDirectory: '', variables: [] }
+  for (const [name, count] of [
+    ['few', FEW],
+    ['many', MANY],
+  ] as const) {
+    const app = await apps.create(account.id, name, 'regions/EU-W')
+    await sql.transaction(async (tx) => {
+      const ids = Array.from({ length: count }, () => environments.newId())
+      await Promise.all(
+        ids.map(async (id, index) => {
+          await environments.insert(tx, { id: app.id, accountId: account.id }, id, draft)
+          await operations.request(tx, { accountId: account.id, appName: name, environmentId: id }, 'CREATE')
+          await tx.query(statement`UPDATE environments SET host_label = ${`${name}-${index}`} WHERE id = ${id}`)
+        }),
+      )
+      await tx.query(statement`UPDATE operations SET done_time = create_time, phase = 'DONE', response = '{}'`)
+    })
+  }
+  await sql.close()
+}

@@ -1,0 +1,98 @@
+/** What a start costs, npm included, and what the service holds when it has nothing to do. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { type Bench, median, type Result } from './bench.ts'
+import { commandOf, type Memory, memoryOf, treeCpuMs, treePids } from './cpu.ts'
+import { environmentOf, PROJECT, ready, temporaryFolder } from './service.ts'
+
+const STARTS = 5
+const IDLE_AFTER_MS = 5000
+
+type Start = { cpuMs: number; idle: Idle | undefined }
+type Idle = { service: Memory; edge: Memory; others: Memory[] }
+
+export const start: Bench = {
+  name: 'start',
+  what: 'npm start on a data folder that exists, beside npm start of a bare Fastify; then idle for a while',
+  async run() {
+    await using data = await temporaryFolder()
+    await using bare = await bareProject()
+    const serve = (idleMs?: number) => npmStart(PROJECT, environmentOf(data.path), idleMs)
+    await serve()
+    const ours: Start[] = []
+    const peer: Start[] = []
+    for (let round = 0; round < STARTS; round++) {
+      ours.push(await serve(round === 0 ? IDLE_AFTER_MS : undefined))
+      peer.push(await npmStart(bare.path, environmentOf(data.path)))
+    }
+    return [
+      {
+        what: 'CPU until ready',
+        unit: 'ms',
+        ours: median(ours.map(({ cpuMs }) => cpuMs)),
+        peer: median(peer.map(({ cpuMs }) => cpuMs)),
+        goal: { of: 'ours', most: 1000 },
+      },
+      ...memoryRows(ours[0]?.idle as Idle),
+    ]
+  },
+}
+
+/** The goal holds for the service by itself, and for it and its edge with the pages of files that both map counted once. */
+function memoryRows({ service, edge, others }: Idle): Result[] {
+  const goal = { of: 'ours', most: 120 } as const
+  const together = service.rssAnon + edge.rssAnon + Math.max(service.rssFile, edge.rssFile)
+  return [
+    { what: 'idle RSS, service', unit: 'MB', ours: service.rss, goal },
+    { what: 'idle RSS, edge', unit: 'MB', ours: edge.rss },
+    { what: 'idle RSS, both, shared once', unit: 'MB', ours: together, goal },
+    { what: 'idle PSS, both', unit: 'MB', ours: service.pss + edge.pss },
+    { what: 'idle PSS, npm and its shell', unit: 'MB', ours: others.reduce((sum, { pss }) => sum + pss, 0) },
+  ]
+}
+
+/** The peer as a project that npm can start. */
+async function bareProject() {
+  const folder = await temporaryFolder()
+  const program = fileURLToPath(new URL('./bare-fastify.ts', import.meta.url))
+  const scripts = { start: `'${process.execPath}' '${program}'` }
+  await writeFile(join(folder.path, 'package.json'), JSON.stringify({ name: 'bare', private: true, scripts }))
+  return folder
+}
+
+async function npmStart(folder: string, env: NodeJS.ProcessEnv, idleMs?: number): Promise<Start> {
+  const child = spawn('npm', ['start'], { cwd: folder, env, stdio: ['ignore', 'pipe', 'ignore'] })
+  try {
+    await ready(child)
+    const cpuMs = treeCpuMs(child.pid as number)
+    if (idleMs !== undefined) await sleep(idleMs)
+    return { cpuMs, idle: idleMs === undefined ? undefined : idleOf(child) }
+  } finally {
+    await stop(child)
+  }
+}
+
+/** The innermost process of the command line is the service: an older Node hands over to it. */
+function idleOf(child: ChildProcess): Idle {
+  const pids = treePids(child.pid as number)
+  const service = pids.findLast((pid) => commandOf(pid).includes('bin/headland'))
+  const edge = pids.find((pid) => commandOf(pid).includes('edge/process'))
+  if (service === undefined || edge === undefined) throw new Error('the service or its edge is not there')
+  const others = pids.filter((pid) => pid !== service && pid !== edge)
+  return { service: memoryOf(service), edge: memoryOf(edge), others: others.map(memoryOf) }
+}
+
+/** npm does not hand every signal on, so the program within is told itself; npm ends after it. */
+async function stop(child: ChildProcess) {
+  if (child.exitCode !== null) return
+  const exited = once(child, 'exit')
+  const programs = treePids(child.pid as number).filter((pid) =>
+    /node .*(bin\/headland|bare-fastify)/.test(commandOf(pid)),
+  )
+  for (const pid of programs.slice(-1)) process.kill(pid, 'SIGTERM')
+  await exited
+}

@@ -1,0 +1,3 @@
+export default function About() {
+  return <h1>Rendered by the build</h1>
+}

@@ -1,0 +1,70 @@
+/**
+ * A log in its two forms: text from a line on, or, for whoever accepts `text/event-stream`, what is there and then each
+ * line as it is written. The id of an event is the number of its line, so a broken connection resumes where it was.
+ */
+import { Readable } from 'node:stream'
+import { schema } from '../contract/index.ts'
+import type { LineLogs, LogLine } from '../storage/index.ts'
+import type { Call } from './route.ts'
+
+export const logQuery = schema.object({
+  offset: schema.optional(
+    schema.integer({
+      minimum: 0,
+      description: 'Leave out so many lines from the start; `X-Next-Offset` says how to go on.',
+    }),
+  ),
+})
+
+type Source = { logs: LineLogs; name: string; isOver(): Promise<boolean>; stopping: AbortSignal }
+
+/** A comment now and then keeps proxies from closing a quiet connection, and finds out when nobody listens any more. */
+const KEEP_ALIVE_MS = 15_000
+
+export async function sendLog(
+  { query, request, reply }: Call<schema.Static<typeof logQuery>, unknown>,
+  { logs, name, isOver, stopping }: Source,
+) {
+  const lastEventId = Number(request.headers['last-event-id'] ?? 0)
+  const after = Number.isSafeInteger(lastEventId) && lastEventId > 0 ? lastEventId : (query.offset ?? 0)
+  if (!String(request.headers.accept).includes('text/event-stream')) {
+    const lines = await logs.read(name, query.offset ?? 0)
+    reply.type('text/plain; charset=utf-8')
+    reply.header('x-next-offset', lines.at(-1)?.number ?? query.offset ?? 0)
+    return lines.map((line) => `${toText(line)}\n`).join('')
+  }
+  const gone = new AbortController()
+  reply.raw.once('close', () => gone.abort())
+  const signal = AbortSignal.any([gone.signal, stopping])
+  reply.type('text/event-stream; charset=utf-8')
+  reply.header('cache-control', 'no-store')
+  return Readable.from(withKeepAlive(logs.follow(name, after, isOver, signal), signal), { objectMode: false })
+}
+
+/** `12 2026-01-01T00:00:00.000Z BUILDING stdout text` */
+const toText = ({ number, time, phase, stream, text }: LogLine): string =>
+  `${number} ${new Date(time).toISOString()} ${phase || '-'} ${stream} ${text}`
+
+const toEvent = (line: LogLine): string => `id: ${line.number}\nevent: line\ndata: ${JSON.stringify(line)}\n\n`
+
+async function* withKeepAlive(lines: AsyncGenerator<LogLine>, signal: AbortSignal): AsyncGenerator<string> {
+  // Sent at once, so that the caller knows the stream is open.
+  yield ': open\n\n'
+  let next = lines.next()
+  while (!signal.aborted) {
+    const timer = Promise.withResolvers<'quiet'>()
+    const timeout = setTimeout(() => timer.resolve('quiet'), KEEP_ALIVE_MS)
+    const arrived = await Promise.race([next, timer.promise])
+    clearTimeout(timeout)
+    if (arrived === 'quiet') {
+      yield ': quiet\n\n'
+      continue
+    }
+    if (arrived.done) {
+      yield 'event: end\ndata: {}\n\n'
+      return
+    }
+    yield toEvent(arrived.value)
+    next = lines.next()
+  }
+}

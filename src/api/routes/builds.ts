@@ -1,0 +1,113 @@
+import type { Environments } from '../../apps/index.ts'
+import type { Builds } from '../../builds/index.ts'
+import { resources } from '../../contract/index.ts'
+import { buildLogName, type Requests } from '../../deployments/index.ts'
+import type { Operations } from '../../operations/index.ts'
+import { type LineLogs, toPage } from '../../storage/index.ts'
+import { logQuery, sendLog } from '../log-stream.ts'
+import { renderBuild, renderOperation } from '../render.ts'
+import { type Call, listOf, pageQuery, pageRequest, type Route, route } from '../route.ts'
+
+const ENVIRONMENT = '/v1/accounts/{account}/apps/{app}/environments/{environment}'
+const BUILDS = '/v1/accounts/{account}/apps/{app}/environments/{environment}/builds'
+const tag = 'Builds'
+
+type Parts = {
+  environments: Environments
+  builds: Builds
+  operations: Operations
+  requests: Requests
+  logs: LineLogs
+  stopping: AbortSignal
+}
+
+export function buildRoutes({ environments, builds, operations, requests, logs, stopping }: Parts): Route[] {
+  /** The environment must be there, under that app and account, before anything of it is looked at. */
+  async function environmentOf({ account, params }: Pick<Call<unknown, unknown>, 'account' | 'params'>) {
+    const environment = await environments.require(account.id, params.app, params.environment)
+    return {
+      path: { accountId: account.id, environmentId: environment.id },
+      at: { account: account.name, app: environment.appName, environment: environment.id },
+      appName: environment.appName,
+    }
+  }
+
+  return [
+    route({
+      method: 'POST',
+      path: `${ENVIRONMENT}:rebuild`,
+      tag,
+      summary: 'Build the last archive again',
+      access: 'developer',
+      body: resources.rebuild,
+      bodyIsOptional: true,
+      reply: resources.operation,
+      problems: ['ENVIRONMENT_NOT_FOUND', 'ENVIRONMENT_DELETING', 'NOTHING_UPLOADED', 'QUEUE_FULL'],
+      async handle({ account, params, body }) {
+        const wanted = { clean: body.clean ?? false }
+        return renderOperation(account, await requests.rebuild(account, params.app, params.environment, wanted))
+      },
+    }),
+    route({
+      method: 'GET',
+      path: BUILDS,
+      tag,
+      summary: 'List the builds of an environment',
+      access: 'viewer',
+      query: pageQuery,
+      reply: listOf('builds', resources.build),
+      problems: ['ENVIRONMENT_NOT_FOUND', 'PAGE_TOKEN_INVALID'],
+      async handle(call) {
+        const { path, at } = await environmentOf(call)
+        const { items, nextPageToken } = await builds.list(path, toPage(pageRequest(call.query)))
+        return { builds: items.map((build) => renderBuild(at, build)), nextPageToken }
+      },
+    }),
+    route({
+      method: 'GET',
+      path: `${BUILDS}/{build}`,
+      tag,
+      summary: 'Read a build',
+      access: 'viewer',
+      reply: resources.build,
+      problems: ['ENVIRONMENT_NOT_FOUND', 'BUILD_NOT_FOUND'],
+      async handle(call) {
+        const { path, at } = await environmentOf(call)
+        return renderBuild(at, await builds.require(path, call.params.build))
+      },
+    }),
+    route({
+      method: 'POST',
+      path: `${BUILDS}/{build}:cancel`,
+      tag,
+      summary: 'Cancel a build: its whole process tree is ended',
+      access: 'developer',
+      body: resources.empty,
+      bodyIsOptional: true,
+      reply: resources.empty,
+      problems: ['ENVIRONMENT_NOT_FOUND', 'BUILD_NOT_FOUND'],
+      async handle(call) {
+        const { path, appName } = await environmentOf(call)
+        const { operationId } = await builds.require(path, call.params.build)
+        await operations.cancel({ ...path, appName }, operationId)
+        return {}
+      },
+    }),
+    route({
+      method: 'GET',
+      path: `${BUILDS}/{build}/log`,
+      tag,
+      summary: 'Read the log of a build, as text or as it is written',
+      access: 'viewer',
+      query: logQuery,
+      reply: { mediaType: 'text/plain' },
+      problems: ['ENVIRONMENT_NOT_FOUND', 'BUILD_NOT_FOUND'],
+      async handle(call) {
+        const { path } = await environmentOf(call)
+        const { id } = await builds.require(path, call.params.build)
+        const isOver = async () => (await builds.require(path, id)).finishTime !== null
+        return sendLog(call, { logs, name: buildLogName(id), isOver, stopping })
+      },
+    }),
+  ]
+}

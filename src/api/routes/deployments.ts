@@ -1,0 +1,93 @@
+import type { Environments } from '../../apps/index.ts'
+import { resources } from '../../contract/index.ts'
+import { type Deployments, type Requests, runtimeLogName } from '../../deployments/index.ts'
+import type { Supervisor } from '../../runtime/index.ts'
+import { type LineLogs, toPage } from '../../storage/index.ts'
+import { logQuery, sendLog } from '../log-stream.ts'
+import { renderDeployment, renderOperation } from '../render.ts'
+import { type Call, listOf, pageQuery, pageRequest, type Route, route } from '../route.ts'
+
+const ENVIRONMENT = '/v1/accounts/{account}/apps/{app}/environments/{environment}'
+const DEPLOYMENTS = '/v1/accounts/{account}/apps/{app}/environments/{environment}/deployments'
+const tag = 'Deployments'
+
+type Parts = {
+  environments: Environments
+  deployments: Deployments
+  supervisor: Supervisor
+  requests: Requests
+  logs: LineLogs
+  stopping: AbortSignal
+}
+
+export function deploymentRoutes({ environments, deployments, supervisor, requests, logs, stopping }: Parts): Route[] {
+  async function environmentOf({ account, params }: Pick<Call<unknown, unknown>, 'account' | 'params'>) {
+    const environment = await environments.require(account.id, params.app, params.environment)
+    return {
+      path: { accountId: account.id, environmentId: environment.id },
+      at: { account: account.name, app: environment.appName, environment: environment.id },
+    }
+  }
+
+  return [
+    route({
+      method: 'GET',
+      path: DEPLOYMENTS,
+      tag,
+      summary: 'List the deployments of an environment',
+      access: 'viewer',
+      query: pageQuery,
+      reply: listOf('deployments', resources.deployment),
+      problems: ['ENVIRONMENT_NOT_FOUND', 'PAGE_TOKEN_INVALID'],
+      async handle(call) {
+        const { path, at } = await environmentOf(call)
+        const { items, nextPageToken } = await deployments.list(path, toPage(pageRequest(call.query)))
+        return { deployments: items.map((one) => renderDeployment(at, one, supervisor.of(one.id))), nextPageToken }
+      },
+    }),
+    route({
+      method: 'GET',
+      path: `${DEPLOYMENTS}/{deployment}`,
+      tag,
+      summary: 'Read a deployment',
+      access: 'viewer',
+      reply: resources.deployment,
+      problems: ['ENVIRONMENT_NOT_FOUND', 'DEPLOYMENT_NOT_FOUND'],
+      async handle(call) {
+        const { path, at } = await environmentOf(call)
+        const deployment = await deployments.require(path, call.params.deployment)
+        return renderDeployment(at, deployment, supervisor.of(deployment.id))
+      },
+    }),
+    route({
+      method: 'POST',
+      path: `${DEPLOYMENTS}/{deployment}:activate`,
+      tag,
+      summary: 'Make a deployment live again, back or forward, without a build',
+      access: 'developer',
+      body: resources.empty,
+      bodyIsOptional: true,
+      reply: resources.operation,
+      problems: ['ENVIRONMENT_NOT_FOUND', 'ENVIRONMENT_DELETING', 'DEPLOYMENT_NOT_FOUND', 'DEPLOYMENT_NOT_ACTIVATABLE'],
+      async handle({ account, params }) {
+        const { app, environment, deployment } = params
+        return renderOperation(account, await requests.activate(account, app, environment, deployment))
+      },
+    }),
+    route({
+      method: 'GET',
+      path: `${ENVIRONMENT}/logs`,
+      tag,
+      summary: 'Read what the app writes while it runs, as text or as it is written',
+      access: 'viewer',
+      query: logQuery,
+      reply: { mediaType: 'text/plain' },
+      problems: ['ENVIRONMENT_NOT_FOUND'],
+      async handle(call) {
+        const { path } = await environmentOf(call)
+        const isOver = async () => false
+        return sendLog(call, { logs, name: runtimeLogName(path.environmentId), isOver, stopping })
+      },
+    }),
+  ]
+}

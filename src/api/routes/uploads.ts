@@ -1,0 +1,63 @@
+import type { Readable } from 'node:stream'
+import type { Environments } from '../../apps/index.ts'
+import type { Archives } from '../../archives/index.ts'
+import { planBuild, readProject } from '../../builds/index.ts'
+import { type resources, schema } from '../../contract/index.ts'
+import type { Requests } from '../../deployments/index.ts'
+import { renderOperation } from '../render.ts'
+import { type Route, route } from '../route.ts'
+
+type Parts = { archives: Archives; environments: Environments; requests: Requests; checkIsolation(): Promise<void> }
+
+export const uploadRoutes = ({ archives, environments, requests, checkIsolation }: Parts): Route[] => [
+  route({
+    method: 'POST',
+    path: '/fu/v1/accounts/{account}/apps/{app}/environments/{environment}:upload',
+    tag: 'Uploads',
+    summary: 'Upload an archive: it is built and goes live',
+    access: 'developer',
+    takesForm: true,
+    query: schema.object({
+      validateOnly: schema.optional(
+        schema.boolean({
+          description: 'Answer with the plan, and build nothing: `{"plan": …}` instead of an operation.',
+        }),
+      ),
+    }),
+    reply: { mediaType: 'application/json' },
+    problems: [
+      'ENVIRONMENT_NOT_FOUND',
+      'ENVIRONMENT_DELETING',
+      'CONTENT_TYPE_UNSUPPORTED',
+      'PART_MISSING',
+      'PART_UNEXPECTED',
+      'MULTIPART_MALFORMED',
+      'UPLOAD_INTERRUPTED',
+      'UPLOAD_TOO_SLOW',
+      'ARCHIVE_NOT_ZIP',
+      'ARCHIVE_EMPTY',
+      'ARCHIVE_ENTRY_UNSAFE',
+      'ARCHIVE_ENTRY_DUPLICATE',
+      'ARCHIVE_ENCRYPTED',
+      'ARCHIVE_SIZE_LIES',
+      'ARCHIVE_TOO_LARGE',
+      'PLAN_FAILED',
+      'QUEUE_FULL',
+      'ISOLATION_MISSING',
+    ],
+    async handle({ account, params, query, request, reply }) {
+      reply.type('application/json; charset=utf-8')
+      // Before a byte is read: who may not upload should not have to send it all first.
+      const { rootDirectory } = await environments.require(account.id, params.app, params.environment)
+      await checkIsolation()
+      const archive = await archives.receive(request.body as Readable, request.headers['content-type'])
+      if (!query.validateOnly) {
+        const operation = await requests.upload(account, params.app, params.environment, archive)
+        return JSON.stringify(renderOperation(account, operation) satisfies resources.Operation)
+      }
+      const files = await archives.entries(archive.digest)
+      const source = { files, read: (path: string) => archives.read(archive.digest, path) }
+      return JSON.stringify({ plan: planBuild(await readProject(source, rootDirectory)) })
+    },
+  }),
+]

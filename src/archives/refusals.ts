@@ -1,0 +1,48 @@
+/** Every way to say no to an archive, each naming the entry that is to blame. */
+import { Problem } from '../contract/index.ts'
+import type { ArchiveLimits } from './limits.ts'
+
+export const notZip = (why: string, cause?: unknown): Problem =>
+  new Problem('ARCHIVE_NOT_ZIP', `The file is not a zip archive, or it is damaged: ${why}.`, {
+    metadata: { why },
+    cause,
+  })
+
+export const unsafe = (name: string, why: string): Problem => blame('ARCHIVE_ENTRY_UNSAFE', name, why)
+export const duplicate = (name: string, why: string): Problem => blame('ARCHIVE_ENTRY_DUPLICATE', name, why)
+export const encrypted = (name: string): Problem => blame('ARCHIVE_ENCRYPTED', name, 'encrypted')
+export const sizeLies = (name: string, why: string): Problem => blame('ARCHIVE_SIZE_LIES', name, why)
+
+function blame(reason: Problem['reason'], name: string, why: string): Problem {
+  const entry = printable(name)
+  return new Problem(reason, `${entry}: ${why}.`, { metadata: { entry, why } })
+}
+
+const MEASURES = {
+  archiveBytes: 'bytes',
+  entries: 'entries',
+  unpackedBytes: 'bytes when unpacked',
+  pathBytes: 'bytes in one name',
+} as const
+
+export function tooLarge(what: keyof typeof MEASURES, limits: ArchiveLimits, name?: string): Problem {
+  const limit = String(limits[what])
+  return new Problem('ARCHIVE_TOO_LARGE', `The archive has more than ${limit} ${MEASURES[what]}.`, {
+    metadata: { what, limit, ...(name === undefined ? {} : { entry: printable(name) }) },
+  })
+}
+
+const SHOWN_CHARACTERS_MOST = 200
+
+/** A name as it may stand in a reply or a log: whatever could move a cursor or turn a line round is escaped. */
+export function printable(name: string): string {
+  const escaped = [...name.slice(0, 2 * SHOWN_CHARACTERS_MOST)].map((character) =>
+    /[\p{C}\p{Zl}\p{Zp}]/u.test(character) ? `\\u{${character.codePointAt(0)?.toString(16)}}` : character,
+  )
+  let shown = ''
+  for (const character of escaped) {
+    if (shown.length + character.length > SHOWN_CHARACTERS_MOST) return shown
+    shown += character
+  }
+  return shown
+}

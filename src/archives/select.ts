@@ -1,0 +1,47 @@
+/**
+ * Which entries are unpacked, and where to: the one decision that listing, reading and unpacking share. The folder that is
+ * around everything is taken off; what the build makes itself, the history and what Finder leaves behind stay out.
+ */
+import type { Entry } from './directory.ts'
+
+/** `path` is relative to the app. */
+export type Selected<E> = { path: string; entry: E }
+
+export type Selection<E> = {
+  selected: Selected<E>[]
+  /** Files left out, folders not counted. */
+  skipped: { nodeModules: number; git: number }
+  strippedFolder: string | undefined
+}
+
+export function select<E extends Pick<Entry, 'name' | 'kind'>>(entries: readonly E[]): Selection<E> {
+  const wanted = entries.filter(({ name }) => !isLitter(name))
+  const strippedFolder = folderAround(wanted)
+  const skipped = { nodeModules: 0, git: 0 }
+  const selected: Selected<E>[] = []
+  for (const entry of wanted) {
+    const path = strippedFolder === undefined ? entry.name : entry.name.slice(strippedFolder.length + 1)
+    if (path === '') continue
+    const reason = skips(path)
+    if (reason === undefined) selected.push({ path, entry })
+    else if (entry.kind !== 'folder') skipped[reason]++
+  }
+  return { selected, skipped, strippedFolder }
+}
+
+const isLitter = (name: string): boolean => /^__MACOSX(\/|$)|(^|\/)\.DS_Store$/.test(name)
+
+function skips(path: string): keyof Selection<Entry>['skipped'] | undefined {
+  const [, segment] = /(?:^|\/)(node_modules|\.git)(?:\/|$)/.exec(path) ?? []
+  if (segment === undefined) return undefined
+  return segment === '.git' ? 'git' : 'nodeModules'
+}
+
+/** A `node_modules` or `.git` beside the other folder says that the top of the archive is the top of the app. */
+function folderAround(entries: readonly Pick<Entry, 'name' | 'kind'>[]): string | undefined {
+  const [folder = ''] = (entries[0]?.name ?? '').split('/')
+  const isAround = entries.every(
+    ({ name, kind }) => name.startsWith(`${folder}/`) || (name === folder && kind === 'folder'),
+  )
+  return folder === '' || !isAround || skips(folder) !== undefined ? undefined : folder
+}

@@ -1,0 +1,46 @@
+/**
+ * A file that is read in small pieces, mostly one after the other: one window of it is kept, so that fifty thousand headers
+ * do not cost fifty thousand reads.
+ */
+import type { FileHandle } from 'node:fs/promises'
+
+const WINDOW_BYTES = 128 * 1024
+
+export type Window = {
+  readonly size: number
+  /** These bytes, valid until the next call; undefined if the file does not have all of them. */
+  read(position: number, length: number): Promise<Buffer | undefined>
+}
+
+export async function openWindow(file: FileHandle): Promise<Window> {
+  const { size } = await file.stat()
+  const room = Buffer.allocUnsafe(WINDOW_BYTES)
+  let start = 0
+  let end = 0
+
+  return {
+    size,
+    async read(position, length) {
+      if (!Number.isSafeInteger(position) || position < 0 || position + length > size) return undefined
+      if (length > WINDOW_BYTES) return await readFully(file, Buffer.allocUnsafe(length), position)
+      if (position < start || position + length > end) {
+        const filled = await readFully(file, room.subarray(0, Math.min(WINDOW_BYTES, size - position)), position)
+        if (!filled) return undefined
+        start = position
+        end = position + filled.length
+      }
+      return room.subarray(position - start, position - start + length)
+    },
+  }
+}
+
+/** Fills the buffer from that position on; undefined if the file ends before. */
+export async function readFully(file: FileHandle, buffer: Buffer, position: number): Promise<Buffer | undefined> {
+  let done = 0
+  while (done < buffer.length) {
+    const { bytesRead } = await file.read(buffer, done, buffer.length - done, position + done)
+    if (bytesRead === 0) return undefined
+    done += bytesRead
+  }
+  return buffer
+}

@@ -1,0 +1,202 @@
+/**
+ * The record of builds. The life of one:
+ *
+ *   QUEUED     asked for together with its operation
+ *   RUNNING    a worker has begun; begun again after a crash
+ *   SUCCEEDED  its output is kept; FAILED with a failure; CANCELLED. Nothing leads out of these three.
+ */
+import type { Clock, NewId } from '../base/index.ts'
+import { type Fault, PROBLEMS, Problem, type Reason, type resources } from '../contract/index.ts'
+import {
+  type Digest,
+  type Page,
+  type PageOf,
+  pageOf,
+  type Reader,
+  type Sql,
+  statement,
+  type Transaction,
+} from '../storage/index.ts'
+import type { Plan } from './plan.ts'
+
+export type Archive = { digest: Digest; bytes: number; files: number }
+
+export type Failure = { reason: Reason; fault: Fault; retryable: boolean; message: string; logLine: number }
+
+export type Build = {
+  id: string
+  environmentId: string
+  operationId: string
+  trigger: resources.Trigger
+  isClean: boolean
+  archive: Archive
+  state: resources.BuildState
+  phase: resources.Phase
+  plan: Plan | null
+  output: Digest | null
+  /** Milliseconds of each phase that was left. */
+  durations: Partial<Record<resources.Phase, number>>
+  failure: Failure | null
+  createTime: number
+  startTime: number | null
+  finishTime: number | null
+}
+
+type BuildRow = {
+  id: string
+  environment_id: string
+  operation_id: string
+  trigger_name: resources.Trigger
+  is_clean: number
+  archive_digest: Digest
+  archive_bytes: number
+  archive_files: number
+  state: Build['state']
+  phase: Build['phase']
+  plan: string | null
+  output_digest: Digest | null
+  durations: string
+  failure: string | null
+  create_time: number
+  start_time: number | null
+  finish_time: number | null
+}
+
+const columns = statement`id, environment_id, operation_id, trigger_name, is_clean, archive_digest, archive_bytes,
+  archive_files, state, phase, plan, output_digest, durations, failure, create_time, start_time, finish_time`
+
+export type BuildPath = { accountId: string; environmentId: string }
+
+export function createBuilds({ sql, clock, newId }: { sql: Sql; clock: Clock; newId: NewId }) {
+  async function change(id: string, set: ReturnType<typeof statement>) {
+    await sql.transaction((tx) => tx.query(statement`UPDATE builds SET ${set} WHERE id = ${id}`))
+  }
+
+  return {
+    newId,
+
+    async insert(
+      tx: Transaction,
+      { accountId, environmentId }: BuildPath,
+      given: { id: string; operationId: string; trigger: resources.Trigger; isClean: boolean; archive: Archive },
+    ) {
+      const { id, operationId, trigger, isClean, archive } = given
+      await tx.query(statement`
+        INSERT INTO builds (id, account_id, environment_id, operation_id, trigger_name, is_clean, archive_digest,
+          archive_bytes, archive_files, state, phase, durations, create_time)
+        VALUES (${id}, ${accountId}, ${environmentId}, ${operationId}, ${trigger}, ${isClean ? 1 : 0},
+          ${archive.digest}, ${archive.bytes}, ${archive.files}, 'QUEUED', 'QUEUED', '{}', ${clock.now()})`)
+    },
+
+    async require({ accountId, environmentId }: BuildPath, id: string, reader: Reader = sql): Promise<Build> {
+      const [row] = await reader.query<BuildRow>(statement`
+        SELECT ${columns} FROM builds
+        WHERE id = ${id} AND account_id = ${accountId} AND environment_id = ${environmentId}`)
+      if (!row) throw new Problem('BUILD_NOT_FOUND')
+      return toBuild(row)
+    },
+
+    /** Whether nobody will work on it again: it ended, or its environment is gone. */
+    async isOver(id: string): Promise<boolean> {
+      const [row] = await sql.query<{ finish_time: number | null }>(
+        statement`SELECT finish_time FROM builds WHERE id = ${id}`,
+      )
+      return row === undefined || row.finish_time !== null
+    },
+
+    async ofOperation(reader: Reader, operationId: string): Promise<Build | undefined> {
+      const [row] = await reader.query<BuildRow>(
+        statement`SELECT ${columns} FROM builds WHERE operation_id = ${operationId}`,
+      )
+      return row && toBuild(row)
+    },
+
+    /** The archive that a rebuild starts from: the last that was accepted, whether or not it built. */
+    async lastArchive(reader: Reader, environmentId: string): Promise<Archive | undefined> {
+      const [row] = await reader.query<BuildRow>(statement`
+        SELECT ${columns} FROM builds WHERE environment_id = ${environmentId} ORDER BY id DESC LIMIT 1`)
+      return row && toBuild(row).archive
+    },
+
+    async list({ accountId, environmentId }: BuildPath, page: Page): Promise<PageOf<Build>> {
+      const rows = await sql.query<BuildRow>(statement`
+        SELECT ${columns} FROM builds
+        WHERE account_id = ${accountId} AND environment_id = ${environmentId} AND ${page.after} ${page.order}`)
+      return pageOf(rows.map(toBuild), page)
+    },
+
+    async all({ accountId, environmentId }: BuildPath): Promise<Pick<Build, 'id'>[]> {
+      return sql.query<{ id: string }>(
+        statement`SELECT id FROM builds WHERE account_id = ${accountId} AND environment_id = ${environmentId}`,
+      )
+    },
+
+    /** Outputs that no build of another environment has too. */
+    async outputsOnlyOf({ environmentId }: BuildPath): Promise<Digest[]> {
+      const rows = await sql.query<{ output_digest: Digest }>(statement`
+        SELECT DISTINCT output_digest FROM builds mine
+        WHERE environment_id = ${environmentId} AND output_digest IS NOT NULL AND NOT EXISTS (
+          SELECT 1 FROM builds other
+          WHERE other.output_digest = mine.output_digest AND other.environment_id <> ${environmentId})`)
+      return rows.map(({ output_digest }) => output_digest)
+    },
+
+    async begin(id: string) {
+      await change(id, statement`state = 'RUNNING', start_time = COALESCE(start_time, ${clock.now()})`)
+    },
+    async enter(id: string, phase: resources.Phase, durations: Build['durations']) {
+      await change(id, statement`phase = ${phase}, durations = ${JSON.stringify(durations)}`)
+    },
+    async planned(id: string, plan: Plan) {
+      await change(id, statement`plan = ${JSON.stringify(plan)}`)
+    },
+    async built(id: string, output: Digest) {
+      await change(id, statement`output_digest = ${output}`)
+    },
+
+    /** Only one end: a build that is over stays as it is. */
+    async end(
+      tx: Transaction,
+      id: string,
+      ended: { state: 'SUCCEEDED' | 'FAILED' | 'CANCELLED'; durations: Build['durations']; failure: Failure | null },
+    ) {
+      await tx.query(statement`
+        UPDATE builds SET state = ${ended.state}, phase = 'DONE', durations = ${JSON.stringify(ended.durations)},
+          failure = ${ended.failure ? JSON.stringify(ended.failure) : null}, finish_time = ${clock.now()}
+        WHERE id = ${id} AND finish_time IS NULL`)
+    },
+
+    async makeClean(tx: Transaction, id: string) {
+      await tx.query(statement`UPDATE builds SET is_clean = 1 WHERE id = ${id} AND start_time IS NULL`)
+    },
+
+    async removeAll(tx: Transaction, environmentId: string) {
+      await tx.query(statement`DELETE FROM builds WHERE environment_id = ${environmentId}`)
+    },
+  }
+}
+
+export type Builds = ReturnType<typeof createBuilds>
+
+export function toFailure(problem: Problem, logLine: number): Failure {
+  const { fault, retryable } = PROBLEMS[problem.reason]
+  return { reason: problem.reason, fault, retryable, message: problem.message, logLine }
+}
+
+const toBuild = (row: BuildRow): Build => ({
+  id: row.id,
+  environmentId: row.environment_id,
+  operationId: row.operation_id,
+  trigger: row.trigger_name,
+  isClean: row.is_clean === 1,
+  archive: { digest: row.archive_digest, bytes: row.archive_bytes, files: row.archive_files },
+  state: row.state,
+  phase: row.phase,
+  plan: row.plan === null ? null : JSON.parse(row.plan),
+  output: row.output_digest,
+  durations: JSON.parse(row.durations),
+  failure: row.failure === null ? null : JSON.parse(row.failure),
+  createTime: row.create_time,
+  startTime: row.start_time,
+  finishTime: row.finish_time,
+})

@@ -1,0 +1,7 @@
+export { type Archive, type Build, type Builds, createBuilds, type Failure, toFailure } from './builds.ts'
+export { createOutputs, DEFAULT_OUTPUT_LIMITS, type Outputs } from './outputs.ts'
+export { type Plan, planBuild } from './plan.ts'
+export { readProject, type Source } from './project.ts'
+export { DEFAULT_DEADLINES, type RunParts, runPlan } from './run.ts'
+export { sourceInFolder } from './source.ts'
+export { openToolchain, type Toolchain } from './toolchain.ts'

@@ -1,0 +1,245 @@
+import assert from 'node:assert/strict'
+import { chmod, lstat, mkdir, readdir, readFile, rm, symlink, utimes, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { temporaryFolder } from '../../test/support/folder.ts'
+import { Problem } from '../contract/index.ts'
+import { createOutputs, DEFAULT_OUTPUT_LIMITS, type OutputLimits } from './outputs.ts'
+
+/** A file's text, or where a link leads, or an empty folder. */
+type Tree = Record<string, string | { link: string } | { program: string } | null>
+
+const TREE: Tree = {
+  'index.html': '<h1>',
+  'assets/app.js': 'start()',
+  'bin/run': { program: '#!/bin/sh' },
+  current: { link: 'assets' },
+  empty: null,
+  'node_modules/left-pad/index.js': 'pad()',
+}
+
+const nothing = async () => undefined
+
+async function storeOf(t: TestContext, limits: Partial<OutputLimits> = {}) {
+  const top = await temporaryFolder(t)
+  const folder = join(top, 'outputs')
+  const outputs = createOutputs({ folder, limits: { ...DEFAULT_OUTPUT_LIMITS, ...limits } })
+  await outputs.sweep()
+  let count = 0
+
+  /** A folder as a build leaves it. */
+  async function built(tree: Tree | [string, Tree[string]][] = TREE): Promise<string> {
+    const source = join(top, `work-${++count}`)
+    await mkdir(source)
+    for (const [name, content] of Array.isArray(tree) ? tree : Object.entries(tree)) {
+      const path = join(source, name)
+      await mkdir(content === null ? path : dirname(path), { recursive: true })
+      if (content === null) continue
+      if (typeof content === 'string') await writeFile(path, content)
+      else if ('link' in content) await symlink(content.link, path)
+      else await writeFile(path, content.program, { mode: 0o755 })
+    }
+    return source
+  }
+
+  return {
+    ...outputs,
+    folder,
+    built,
+    keepTree: async (tree?: Parameters<typeof built>[0]) => outputs.keep(await built(tree), nothing),
+    names: () => readdir(folder),
+  }
+}
+
+test('a folder is taken from its place and kept as it is, under its digest', async (t) => {
+  const outputs = await storeOf(t)
+  const source = await outputs.built()
+  const digest = await outputs.keep(source, nothing)
+  assert.match(digest, /^sha256:[0-9a-f]{64}$/)
+  assert.equal(await outputs.has(digest), true)
+  const files = outputs.filesOf(digest)
+  assert.equal(await readFile(join(files, 'current/app.js'), 'utf8'), 'start()')
+  assert.deepEqual(
+    (await readdir(files)).toSorted(),
+    Object.keys(TREE)
+      .map((name) => name.split('/')[0])
+      .toSorted(),
+  )
+  await assert.rejects(lstat(source), { code: 'ENOENT' })
+})
+
+test('the same content has the same digest, in whatever order and whenever it was written', async (t) => {
+  const outputs = await storeOf(t)
+  const first = await outputs.keepTree()
+  await outputs.remove(first)
+  const source = await outputs.built(Object.entries(TREE).toReversed())
+  await utimes(join(source, 'index.html'), 1, 1)
+  await utimes(join(source, 'assets'), 2, 2)
+  assert.equal(await outputs.keep(source, nothing), first)
+})
+
+const CHANGES: Record<string, Tree> = {
+  'a changed byte': { ...TREE, 'index.html': '<h2>' },
+  'a changed name': { ...omit('index.html'), 'index.htm': '<h1>' },
+  'a file in another folder': { ...omit('assets/app.js'), 'assets/js/app.js': 'start()' },
+  'a file that can be run': { ...TREE, 'assets/app.js': { program: 'start()' } },
+  'a program that cannot be run any more': { ...TREE, 'bin/run': '#!/bin/sh' },
+  'a link to another place': { ...TREE, current: { link: 'bin' } },
+  'a file in the place of a link': { ...TREE, current: 'assets' },
+  'an empty folder more': { ...TREE, tmp: null },
+  'an empty file more': { ...TREE, robots: '' },
+  'a file of a package with another size': { ...TREE, 'node_modules/left-pad/index.js': 'pad();' },
+  'a file of a package with another name': {
+    ...omit('node_modules/left-pad/index.js'),
+    'node_modules/left-pad/main.js': 'pad()',
+  },
+}
+
+function omit(name: string): Tree {
+  return Object.fromEntries(Object.entries(TREE).filter(([key]) => key !== name))
+}
+
+for (const [what, tree] of Object.entries(CHANGES)) {
+  test(`${what} changes the digest`, async (t) => {
+    const outputs = await storeOf(t)
+    assert.notEqual(await outputs.keepTree(tree), await outputs.keepTree(TREE))
+  })
+}
+
+test('a change of the mode that nobody runs by does not change the digest', async (t) => {
+  const outputs = await storeOf(t)
+  const source = await outputs.built()
+  await chmod(join(source, 'index.html'), 0o640)
+  assert.equal(await outputs.keep(source, nothing), await outputs.keepTree())
+})
+
+test('a file of a package counts by its size, at whatever depth', async (t) => {
+  const outputs = await storeOf(t)
+  const tree = (content: string): Tree => ({ 'packages/web/node_modules/a/node_modules/b/index.js': content })
+  assert.equal(await outputs.keepTree(tree('one')), await outputs.keepTree(tree('two')))
+})
+
+test('a name that is not UTF-8 is kept and counts', async (t) => {
+  const outputs = await storeOf(t)
+  const source = await outputs.built()
+  await writeFile(Buffer.concat([Buffer.from(`${source}/`), Buffer.from([0x61, 0xff])]), '')
+  assert.notEqual(await outputs.keep(source, nothing), await outputs.keepTree())
+})
+
+test('an output that is kept twice is there once, and both builds give their folder away', async (t) => {
+  const outputs = await storeOf(t)
+  const digest = await outputs.keepTree()
+  const source = await outputs.built()
+  const again = await outputs.keep(source, () => assert.fail('it is prepared already'))
+  assert.equal(again, digest)
+  assert.deepEqual(await outputs.names(), [digest.slice('sha256:'.length)])
+  await assert.rejects(lstat(source), { code: 'ENOENT' })
+})
+
+test('of two builds that keep the same output at the same time, the first to end is kept whole', async (t) => {
+  const outputs = await storeOf(t)
+  const both = { waiting: 0, ready: Promise.withResolvers<void>() }
+  const prepare = async (_files: string, edgeFolder: string) => {
+    await mkdir(edgeFolder)
+    if (++both.waiting === 2) both.ready.resolve()
+    await both.ready.promise
+    await writeFile(join(edgeFolder, 'manifest'), 'whole')
+  }
+  const sources = [await outputs.built(), await outputs.built()]
+  const [one, two] = await Promise.all(sources.map((source) => outputs.keep(source, prepare)))
+  assert.ok(one && one === two)
+  assert.deepEqual(await outputs.names(), [one.slice('sha256:'.length)])
+  assert.equal(await readFile(join(outputs.edgeFolderOf(one), 'manifest'), 'utf8'), 'whole')
+  assert.equal(await readFile(join(outputs.filesOf(one), 'index.html'), 'utf8'), '<h1>')
+})
+
+test('what is prepared for the edge is seen together with the files, and not before', async (t) => {
+  const outputs = await storeOf(t)
+  const digest = await outputs.keep(await outputs.built(), async (files, edgeFolder) => {
+    await mkdir(edgeFolder)
+    await writeFile(join(edgeFolder, 'manifest'), await readFile(join(files, 'index.html')))
+    assert.deepEqual(
+      (await outputs.names()).filter((name) => !name.endsWith('.new')),
+      [],
+    )
+  })
+  assert.equal(await readFile(join(outputs.edgeFolderOf(digest), 'manifest'), 'utf8'), '<h1>')
+})
+
+test('an output that cannot be prepared leaves nothing, and can be kept later', async (t) => {
+  const outputs = await storeOf(t)
+  const fail = async (_files: string, edgeFolder: string) => {
+    await mkdir(edgeFolder)
+    throw new Error('the disk is full')
+  }
+  await assert.rejects(outputs.keep(await outputs.built(), fail), /the disk is full/)
+  assert.deepEqual(await outputs.names(), [])
+  assert.equal(await outputs.has(await outputs.keepTree()), true)
+})
+
+const LIMITED: { what: string; measure: keyof OutputLimits; limit: number; tree: Tree }[] = [
+  { what: 'too many files', measure: 'files', limit: 2, tree: { a: '', b: '', c: '' } },
+  { what: 'too many folders and links', measure: 'files', limit: 2, tree: { a: null, b: { link: 'a' }, c: null } },
+  { what: 'too many bytes', measure: 'bytes', limit: 4, tree: { a: 'xx', b: 'yyy' } },
+]
+
+for (const { what, measure, limit, tree } of LIMITED) {
+  test(`an output with ${what} is refused and leaves nothing`, async (t) => {
+    const outputs = await storeOf(t, { [measure]: limit })
+    await assert.rejects(outputs.keepTree(tree), (error) => {
+      assert.ok(error instanceof Problem)
+      assert.deepEqual([error.reason, error.metadata], ['OUTPUT_TOO_LARGE', { what: measure, limit: String(limit) }])
+      return true
+    })
+    assert.deepEqual(await outputs.names(), [])
+  })
+}
+
+test('an output as large as it may be is kept', async (t) => {
+  const outputs = await storeOf(t, { files: 2, bytes: 5 })
+  assert.equal(await outputs.has(await outputs.keepTree({ a: 'xx', b: 'yyy' })), true)
+})
+
+for (const kind of ['link', 'file'] as const) {
+  test(`a ${kind} in the place of the folder is no output`, async (t) => {
+    const outputs = await storeOf(t)
+    const elsewhere = await outputs.built()
+    const source = `${elsewhere}-output`
+    await (kind === 'link' ? symlink(elsewhere, source) : writeFile(source, ''))
+    await assert.rejects(outputs.keep(source, nothing), { name: 'Problem', reason: 'NO_OUTPUT' })
+    assert.deepEqual(await outputs.names(), [])
+  })
+}
+
+test('a sweep removes what a build that died left half-moved, and nothing else', async (t) => {
+  const outputs = await storeOf(t)
+  const digest = await outputs.keepTree()
+  const death = Promise.withResolvers<void>()
+  const kept = outputs.keep(await outputs.built({ a: 'x' }), () => death.promise)
+  const isDraft = (name: string) => name.endsWith('.new')
+  while (!(await outputs.names()).some(isDraft)) await new Promise((resolve) => setImmediate(resolve))
+  await outputs.sweep()
+  assert.deepEqual(await outputs.names(), [digest.slice('sha256:'.length)])
+  death.reject(new Error('over'))
+  await assert.rejects(kept, /over/)
+})
+
+test('a sweep makes the folder when there is none', async (t) => {
+  const outputs = await storeOf(t)
+  await rm(outputs.folder, { recursive: true })
+  await outputs.sweep()
+  assert.equal((await lstat(outputs.folder)).isDirectory(), true)
+})
+
+test('an output that was removed is there no more', async (t) => {
+  const outputs = await storeOf(t)
+  const digest = await outputs.keepTree()
+  await outputs.remove(digest)
+  assert.equal(await outputs.has(digest), false)
+  assert.deepEqual(await outputs.names(), [])
+})
+
+test('what is not a digest has no place', async (t) => {
+  const outputs = await storeOf(t)
+  assert.throws(() => outputs.filesOf('sha256:../../etc'))
+})

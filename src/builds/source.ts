@@ -1,0 +1,28 @@
+/** The files of an unpacked archive, as planning sees them. */
+import { readdir, readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Source } from './project.ts'
+
+const TEXT_BYTES_MOST = 1024 * 1024
+
+export async function sourceInFolder(folder: string): Promise<Source> {
+  const files: string[] = []
+
+  async function walk(path: string): Promise<void> {
+    for (const entry of await readdir(join(folder, path), { withFileTypes: true })) {
+      const inner = path ? `${path}/${entry.name}` : entry.name
+      if (entry.isDirectory()) await walk(inner)
+      else if (entry.isFile()) files.push(inner)
+    }
+  }
+
+  await walk('')
+  return {
+    files: files.toSorted(),
+    async read(path) {
+      const full = join(folder, path)
+      const found = files.includes(path) ? await stat(full) : undefined
+      return found && found.size <= TEXT_BYTES_MOST ? readFile(full, 'utf8') : undefined
+    },
+  }
+}

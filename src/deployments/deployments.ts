@@ -1,0 +1,131 @@
+/**
+ * The record of deployments: a build's output and the variables it runs with, which never change. The life of one:
+ *
+ *   STARTING  made; does not answer yet
+ *   LIVE      visitors get it. An environment has at most one.
+ *   RETIRED   another took its place; it can be made live again
+ *   FAILED    it never answered
+ */
+import type { SealedVariable } from '../apps/index.ts'
+import type { Clock, NewId } from '../base/index.ts'
+import { Problem, type resources } from '../contract/index.ts'
+import {
+  list,
+  type Page,
+  type PageOf,
+  pageOf,
+  type Reader,
+  type Sql,
+  statement,
+  type Transaction,
+} from '../storage/index.ts'
+
+export type Deployment = {
+  id: string
+  environmentId: string
+  buildId: string
+  variables: SealedVariable[]
+  state: resources.DeploymentState
+  createTime: number
+  liveTime: number | null
+  retireTime: number | null
+}
+
+type DeploymentRow = {
+  id: string
+  environment_id: string
+  build_id: string
+  shell_variables: string
+  state: Deployment['state']
+  create_time: number
+  live_time: number | null
+  retire_time: number | null
+}
+
+const columns = statement`id, environment_id, build_id, shell_variables, state, create_time, live_time, retire_time`
+
+export type DeploymentPath = { accountId: string; environmentId: string }
+
+export function createDeployments({ sql, clock, newId }: { sql: Sql; clock: Clock; newId: NewId }) {
+  async function find(reader: Reader, id: string): Promise<Deployment | undefined> {
+    const [row] = await reader.query<DeploymentRow>(statement`SELECT ${columns} FROM deployments WHERE id = ${id}`)
+    return row && toDeployment(row)
+  }
+
+  return {
+    find,
+
+    async require({ accountId, environmentId }: DeploymentPath, id: string, reader: Reader = sql): Promise<Deployment> {
+      const [row] = await reader.query<DeploymentRow>(statement`
+        SELECT ${columns} FROM deployments
+        WHERE id = ${id} AND account_id = ${accountId} AND environment_id = ${environmentId}`)
+      if (!row) throw new Problem('DEPLOYMENT_NOT_FOUND')
+      return toDeployment(row)
+    },
+
+    async list({ accountId, environmentId }: DeploymentPath, page: Page): Promise<PageOf<Deployment>> {
+      const rows = await sql.query<DeploymentRow>(statement`
+        SELECT ${columns} FROM deployments
+        WHERE account_id = ${accountId} AND environment_id = ${environmentId} AND ${page.after} ${page.order}`)
+      return pageOf(rows.map(toDeployment), page)
+    },
+
+    /** The builds of some deployments, by deployment. */
+    async buildsOf(ids: readonly string[]): Promise<Map<string, string>> {
+      if (ids.length === 0) return new Map()
+      const rows = await sql.query<{ id: string; build_id: string }>(
+        statement`SELECT id, build_id FROM deployments WHERE id IN (${list(ids)})`,
+      )
+      return new Map(rows.map(({ id, build_id }) => [id, build_id]))
+    },
+
+    /** The deployment of this operation: made by the first attempt, found by the next. */
+    async makeFor(
+      operationId: string,
+      { accountId, environmentId }: DeploymentPath,
+      made: { buildId: string; variables: readonly SealedVariable[] },
+    ): Promise<Deployment> {
+      return sql.transaction(async (tx) => {
+        await tx.query(statement`
+          INSERT INTO deployments (id, account_id, environment_id, build_id, operation_id, shell_variables, state, create_time)
+          VALUES (${newId()}, ${accountId}, ${environmentId}, ${made.buildId}, ${operationId},
+            ${JSON.stringify(made.variables)}, 'STARTING', ${clock.now()})
+          ON CONFLICT (operation_id) DO NOTHING`)
+        const [row] = await tx.query<DeploymentRow>(
+          statement`SELECT ${columns} FROM deployments WHERE operation_id = ${operationId}`,
+        )
+        return toDeployment(row as DeploymentRow)
+      })
+    },
+
+    async setLive(tx: Transaction, id: string) {
+      await tx.query(statement`
+        UPDATE deployments SET state = 'LIVE', live_time = COALESCE(live_time, ${clock.now()}), retire_time = NULL
+        WHERE id = ${id}`)
+    },
+    async setRetired(tx: Transaction, id: string) {
+      await tx.query(statement`UPDATE deployments SET state = 'RETIRED', retire_time = ${clock.now()} WHERE id = ${id}`)
+    },
+    async setFailed(tx: Transaction, operationId: string) {
+      await tx.query(statement`
+        UPDATE deployments SET state = 'FAILED' WHERE operation_id = ${operationId} AND state = 'STARTING'`)
+    },
+
+    async removeAll(tx: Transaction, environmentId: string) {
+      await tx.query(statement`DELETE FROM deployments WHERE environment_id = ${environmentId}`)
+    },
+  }
+}
+
+export type Deployments = ReturnType<typeof createDeployments>
+
+const toDeployment = (row: DeploymentRow): Deployment => ({
+  id: row.id,
+  environmentId: row.environment_id,
+  buildId: row.build_id,
+  variables: JSON.parse(row.shell_variables),
+  state: row.state,
+  createTime: row.create_time,
+  liveTime: row.live_time,
+  retireTime: row.retire_time,
+})

@@ -1,0 +1,61 @@
+/** Where an environment's files lie in the data folder, outside of the database. */
+import { chown, mkdir, readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Environment } from '../apps/index.ts'
+
+export type User = { uid: number; gid: number } | undefined
+
+export function createFolders(dataDir: string, { canChooseUsers }: { canChooseUsers: boolean }) {
+  const ofEnvironment = (id: string) => join(dataDir, 'environments', id)
+
+  return {
+    /** One build's work folder: the archive is unpacked into it, and it is gone when the build is over. */
+    work: (environmentId: string, buildId: string) => join(ofEnvironment(environmentId), 'work', buildId),
+    /** What an app writes while it runs. */
+    run: (environmentId: string, deploymentId: string) => join(ofEnvironment(environmentId), 'run', deploymentId),
+    runs: (environmentId: string) => join(ofEnvironment(environmentId), 'run'),
+
+    userOf: ({ uid }: Environment): User => (canChooseUsers && uid !== null ? { uid, gid: uid } : undefined),
+
+    /** Kept between builds, written by the environment's own user; a clean build begins with an empty one. */
+    async cache(environment: Environment, { isClean }: { isClean: boolean }): Promise<string> {
+      const folder = join(ofEnvironment(environment.id), 'cache')
+      if (isClean) await rm(folder, { recursive: true, force: true })
+      await mkdir(folder, { recursive: true, mode: 0o700 })
+      const user = this.userOf(environment)
+      if (user) await chown(folder, user.uid, user.gid)
+      return folder
+    },
+
+    async prepare(environmentId: string) {
+      await mkdir(join(ofEnvironment(environmentId), 'work'), { recursive: true, mode: 0o700 })
+      await mkdir(join(ofEnvironment(environmentId), 'run'), { recursive: true, mode: 0o700 })
+    },
+    async removeRun(environmentId: string, deploymentId: string) {
+      await rm(this.run(environmentId, deploymentId), { recursive: true, force: true })
+    },
+
+    /** Removes work folders that a process left when it died, of builds that are over and will not begin again. */
+    async sweepWork(isOver: (buildId: string) => Promise<boolean>) {
+      for (const environmentId of await namesIn(join(dataDir, 'environments'))) {
+        for (const buildId of await namesIn(join(ofEnvironment(environmentId), 'work'))) {
+          const folder = this.work(environmentId, buildId)
+          if (await isOver(buildId)) await rm(folder, { recursive: true, force: true })
+        }
+      }
+    },
+
+    async remove(environmentId: string) {
+      await rm(ofEnvironment(environmentId), { recursive: true, force: true })
+    },
+  }
+}
+
+export type Folders = ReturnType<typeof createFolders>
+
+async function namesIn(folder: string): Promise<string[]> {
+  return readdir(folder).catch((error) => {
+    if (error.code === 'ENOENT') return []
+    throw error
+  })
+}

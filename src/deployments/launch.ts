@@ -1,0 +1,98 @@
+/** Bringing a deployment up, so that it could take visitors. Files need nothing; a server is started and must answer. */
+import type { Environment, Environments } from '../apps/index.ts'
+import type { Build, Builds, Outputs, Toolchain } from '../builds/index.ts'
+import type { InstanceSpec, Supervisor } from '../runtime/index.ts'
+import type { LineLog, LineLogs, Sql } from '../storage/index.ts'
+import type { GetAppVariables } from './app-variables.ts'
+import type { Deployment, Deployments } from './deployments.ts'
+import type { Folders } from './folders.ts'
+
+const RUNTIME_LOG_BYTES = 8 * 1024 * 1024
+
+export const runtimeLogName = (environmentId: string): string => `runtime/${environmentId}`
+
+type Parts = {
+  sql: Sql
+  builds: Builds
+  environments: Environments
+  deployments: Deployments
+  outputs: Outputs
+  supervisor: Supervisor
+  toolchain: Toolchain
+  folders: Folders
+  logs: LineLogs
+  appVariables: GetAppVariables
+  domain: string
+}
+
+export function createLauncher(parts: Parts) {
+  const { sql, builds, environments, deployments, outputs, supervisor, toolchain, folders, logs } = parts
+
+  async function specOf(
+    environment: Environment,
+    deployment: Deployment,
+    build: Build,
+  ): Promise<InstanceSpec | undefined> {
+    if (!build.output || build.plan?.output.kind !== 'server') return undefined
+    const { values, secrets } = await parts.appVariables(environment, deployment.variables, build.id, 'run')
+    return {
+      deployment: deployment.id,
+      filesFolder: outputs.filesOf(build.output),
+      runFolder: folders.run(environment.id, deployment.id),
+      argv: build.plan.output.start.argv,
+      writable: build.plan.output.writable,
+      variables: values,
+      user: folders.userOf(environment),
+      hostHeader: `${environment.hostLabel}.${parts.domain}`,
+      toolchain,
+      log: await logs.create(runtimeLogName(environment.id), {
+        secrets,
+        whenFull: 'rotate',
+        bytesMost: RUNTIME_LOG_BYTES,
+      }),
+    }
+  }
+
+  return {
+    /**
+     * Resolves when it answers; rejects with why it does not. What it says until then is in the build's log too, where
+     * whoever deploys is looking.
+     */
+    async start(
+      environment: Environment,
+      deployment: Deployment,
+      build: Build,
+      { signal, log }: { signal: AbortSignal; log?: LineLog },
+    ) {
+      const spec = await specOf(environment, deployment, build)
+      if (!spec) return
+      let isStarting = true
+      const both: LineLog = {
+        ...spec.log,
+        write(stream, phase, chunk) {
+          spec.log.write(stream, phase, chunk)
+          if (isStarting) log?.write(stream, 'STARTING', chunk)
+        },
+      }
+      try {
+        await supervisor.start({ ...spec, log: both }, signal)
+      } finally {
+        isStarting = false
+      }
+    },
+
+    /** After a start of the service: every live deployment is brought back, whatever the others do. */
+    async restore() {
+      for (const { id, liveDeployment } of await environments.routable()) {
+        const deployment = liveDeployment ? await deployments.find(sql, liveDeployment) : undefined
+        const environment = deployment && (await environments.byId(sql, id))
+        if (!deployment || !environment) continue
+        const build = await builds.require({ accountId: environment.accountId, environmentId: id }, deployment.buildId)
+        const spec = await specOf(environment, deployment, build)
+        if (spec) supervisor.adopt(spec)
+      }
+    },
+  }
+}
+
+export type Launcher = ReturnType<typeof createLauncher>

@@ -1,0 +1,69 @@
+/** One transaction moves "live"; the edge follows; the old deployment is drained and stopped afterwards. */
+import type { Environment, Environments } from '../apps/index.ts'
+import type { Log } from '../base/index.ts'
+import type { Edge } from '../edge/index.ts'
+import type { Operations } from '../operations/index.ts'
+import type { Supervisor } from '../runtime/index.ts'
+import type { Sql } from '../storage/index.ts'
+import type { Deployment, Deployments } from './deployments.ts'
+import type { Folders } from './folders.ts'
+import type { Routing } from './routing.ts'
+
+export const DRAIN_MS = 30_000
+
+type Parts = {
+  sql: Sql
+  log: Log
+  environments: Environments
+  deployments: Deployments
+  operations: Operations
+  supervisor: Supervisor
+  edge: Edge
+  folders: Folders
+  routing: Routing
+}
+
+export function createSwitch(parts: Parts) {
+  const { sql, log, environments, deployments, operations, supervisor, edge, folders, routing } = parts
+  const retiring = new Set<Promise<void>>()
+
+  async function retire(environmentId: string, deployment: string) {
+    const instance = supervisor.of(deployment)?.instance
+    if (instance) await edge.drain(instance.id, DRAIN_MS)
+    await supervisor.retire(deployment)
+    // What it wrote while it ran; made live again, it begins as its build left it.
+    await folders.removeRun(environmentId, deployment)
+  }
+
+  return {
+    /** When it resolves, every new request gets the new deployment. */
+    async to(environment: Environment, deployment: Deployment, operationId: string) {
+      const old = await sql.transaction(async (tx) => {
+        const current = await environments.byId(tx, environment.id)
+        const before = current?.liveDeployment ?? null
+        if (before && before !== deployment.id) await deployments.setRetired(tx, before)
+        await environments.setLive(tx, environment.id, deployment.id)
+        await deployments.setLive(tx, deployment.id)
+        await operations.setDeployment(tx, operationId, deployment.id)
+        await routing.touch(tx)
+        return before
+      })
+      await routing.publish()
+      if (!old || old === deployment.id) return
+      const done = retire(environment.id, old)
+        .catch((error) => log.error({ err: error, deployment: old }, 'an old deployment could not be retired'))
+        .finally(() => retiring.delete(done))
+      retiring.add(done)
+    },
+
+    /** Ends a deployment that nobody is sent to any more. */
+    retire,
+
+    /** Resolves when nothing is being retired any more. */
+    async settled() {
+      await Promise.all(retiring)
+    },
+  }
+}
+
+export type Switch = ReturnType<typeof createSwitch>

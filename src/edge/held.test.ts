@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict'
+import { writeFile } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { type TestContext, test } from 'node:test'
+import { ask, connectionsOf, HOST, serverTarget, startTestEdge, startUpstream, until } from '../../test/support/edge.ts'
+import { temporaryFolder } from '../../test/support/folder.ts'
+import type { Limits } from './limits.ts'
+import { loadRoutes, type Target, toRoutes } from './routes.ts'
+
+const ASLEEP: Target = { kind: 'asleep', deployment: 'd1' }
+
+async function sleepingEdge(t: TestContext, limits: Partial<Limits> = {}) {
+  const woken: string[] = []
+  const edge = await startTestEdge(
+    t,
+    { [HOST]: ASLEEP, 'other.localhost': { kind: 'asleep', deployment: 'd2' } },
+    { limits, wake: (deployment) => woken.push(deployment) },
+  )
+  return { ...edge, woken }
+}
+
+const upstreamOf = (t: TestContext) =>
+  startUpstream(t, async (asked, response) => response.end(`${asked.method} ${asked.url} ${await text(asked)}`))
+
+test('requests wait for a sleeping deployment, which is asked for once, and lose nothing', async (t) => {
+  const edge = await sleepingEdge(t)
+  const upstream = await upstreamOf(t)
+  const first = ask(edge.port, { path: '/first' })
+  await until(() => edge.woken.length === 1)
+  const others = Array.from({ length: 20 }, (_, n) => ask(edge.port, { method: 'POST', path: `/${n}`, body: 'body' }))
+  const elsewhere = ask(edge.port, { host: 'other.localhost' })
+  await until(() => edge.woken.length === 2)
+  assert.deepEqual(edge.woken, ['d1', 'd2'])
+
+  // A table that changes something else wakes nobody, and asks for nobody again.
+  edge.use({ [HOST]: ASLEEP, 'other.localhost': { kind: 'empty' } })
+  assert.equal((await elsewhere).status, 404)
+  assert.equal(edge.woken.length, 2)
+
+  edge.use({ [HOST]: serverTarget(upstream.port) })
+  assert.equal((await first).text, 'GET /first ')
+  for (const [n, answer] of (await Promise.all(others)).entries()) assert.equal(answer.text, `POST /${n} body`)
+  assert.equal(edge.woken.length, 2)
+})
+
+test('a deployment that sleeps again is asked for again, and so is another one under the same host', async (t) => {
+  const edge = await sleepingEdge(t)
+  const upstream = await upstreamOf(t)
+  for (let round = 1; round <= 3; round++) {
+    const answer = ask(edge.port)
+    await until(() => edge.woken.length === round)
+    edge.use({ [HOST]: serverTarget(upstream.port) })
+    assert.equal((await answer).status, 200)
+    edge.use({ [HOST]: ASLEEP })
+  }
+  const answer = ask(edge.port)
+  await until(() => edge.woken.length === 4)
+  edge.use({ [HOST]: { kind: 'asleep', deployment: 'd9' } })
+  assert.equal(edge.woken.at(-1), 'd9')
+  edge.use({ [HOST]: serverTarget(upstream.port) })
+  assert.equal((await answer).status, 200)
+})
+
+test('a deployment that is down, or gone, is said to those who wait', async (t) => {
+  for (const [target, status] of [
+    [{ kind: 'down', deployment: 'd1' }, 503],
+    [{ kind: 'empty' }, 404],
+    [undefined, 404],
+  ] as const) {
+    const edge = await sleepingEdge(t)
+    const answer = ask(edge.port)
+    await until(() => edge.woken.length === 1)
+    edge.use(target ? { [HOST]: target } : {})
+    assert.equal((await answer).status, status)
+  }
+})
+
+test('those who wait are bounded in number, and whoever leaves makes room', async (t) => {
+  const edge = await sleepingEdge(t, { held: 2 })
+  const upstream = await upstreamOf(t)
+  const leaver = connect(edge.port, '127.0.0.1')
+  leaver.write(`GET / HTTP/1.1\r\nhost: ${HOST}\r\n\r\n`)
+  await until(() => edge.woken.length === 1)
+  const elsewhere = ask(edge.port, { host: 'other.localhost' })
+  await until(() => edge.woken.length === 2)
+  assert.equal((await ask(edge.port)).status, 503)
+  leaver.destroy()
+  while ((await connectionsOf(edge.http)) > 1) await new Promise((resolve) => setImmediate(resolve))
+  let count = 0
+  edge.http.on('request', () => count++)
+  const answer = ask(edge.port)
+  await until(() => count === 1)
+  edge.use({ [HOST]: serverTarget(upstream.port), 'other.localhost': serverTarget(upstream.port) })
+  assert.equal((await answer).status, 200)
+  assert.equal((await elsewhere).status, 200)
+})
+
+test('those who wait too long are told so, and the next one asks again', async (t) => {
+  const edge = await sleepingEdge(t, { heldMs: 20 })
+  assert.equal((await ask(edge.port)).status, 504)
+  assert.equal((await ask(edge.port)).status, 504)
+  assert.deepEqual(edge.woken, ['d1', 'd1'])
+})
+
+test('a saved table sends nobody to a process that may be gone: they wait for the first table', async (t) => {
+  const upstream = await upstreamOf(t)
+  const file = join(await temporaryFolder(t), 'routes.json')
+  const hosts = { [HOST]: serverTarget(1), 'asleep.localhost': ASLEEP, 'empty.localhost': { kind: 'empty' } }
+  await writeFile(file, JSON.stringify({ hosts }))
+  const edge = await sleepingEdge(t)
+  edge.useRoutes((await loadRoutes(file)) ?? toRoutes({ hosts: {} }))
+  let count = 0
+  const [answer, sleeper] = [ask(edge.port), ask(edge.port, { host: 'asleep.localhost' })]
+  edge.http.on('request', () => count++)
+  await until(() => count === 2)
+  assert.match((await ask(edge.port, { host: 'empty.localhost' })).text, /Nothing deployed yet/)
+  assert.deepEqual(edge.woken, [], 'nobody listens yet')
+  edge.use({ [HOST]: serverTarget(upstream.port), 'asleep.localhost': ASLEEP })
+  assert.equal((await answer).status, 200)
+  assert.deepEqual(edge.woken, ['d1'])
+  edge.use({ 'asleep.localhost': serverTarget(upstream.port) })
+  assert.equal((await sleeper).status, 200)
+})

@@ -1,0 +1,296 @@
+import assert from 'node:assert/strict'
+import { pbkdf2 } from 'node:crypto'
+import { mkdir, readdir, rm, symlink, truncate, writeFile } from 'node:fs/promises'
+import type { ServerResponse } from 'node:http'
+import { connect } from 'node:net'
+import { dirname, join } from 'node:path'
+import { after, test } from 'node:test'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+import { ask, askRaw, HOST, startTestEdge } from '../../test/support/edge.ts'
+import { type Scope, temporaryFolder } from '../../test/support/folder.ts'
+import { createManifest, writeManifest } from './manifest.ts'
+import type { StaticTarget } from './routes.ts'
+
+const SCRIPT = 'const greeting = "hello";\n'.repeat(500)
+const BIG = Buffer.alloc(3 * 1024 * 1024, 'abcdefghij')
+const FILES: Record<string, string | Buffer> = {
+  'index.html': '<h1>home</h1>',
+  'about.html': '<h1>about</h1>',
+  'docs/index.html': '<h1>docs</h1>',
+  'docs/logo.svg': '<svg/>',
+  'both.html': 'page',
+  'both/index.html': 'folder',
+  'empty/file.txt': '',
+  'script.js': SCRIPT,
+  'assets/index-BxK3d9Aq.js': SCRIPT,
+  'digits.txt': '0123456789',
+  'big.mp4': BIG,
+  'with space & ünïcode.txt': 'spaced',
+  '100%.txt': 'percent',
+}
+
+async function deploy(t: Scope, files: typeof FILES, singlePage = false): Promise<StaticTarget> {
+  const folder = await temporaryFolder(t)
+  const variants = await temporaryFolder(t)
+  for (const [path, content] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, path)), { recursive: true })
+    await writeFile(join(folder, path), content)
+  }
+  const manifest = await writeManifest(variants, await createManifest(folder, variants, { singlePage }))
+  return { kind: 'static', deployment: 'd1', folder, manifest }
+}
+
+const file = { after }
+const edge = await startTestEdge(file, {
+  [HOST]: await deploy(file, FILES),
+  'app.localhost': await deploy(file, { 'index.html': 'shell', '404.html': 'lost' }, true),
+  'lost.localhost': await deploy(file, { 'index.html': 'home', '404.html': `lost${' '.repeat(2000)}` }),
+})
+
+const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
+  ask(edge.port, { path, headers, method })
+
+test('clean addresses lead to the page whose links they were written for', async () => {
+  for (const [path, text] of Object.entries({
+    '/': '<h1>home</h1>',
+    '/index.html': '<h1>home</h1>',
+    '/about': '<h1>about</h1>',
+    '/about.html': '<h1>about</h1>',
+    '/about?x=1': '<h1>about</h1>',
+    '/docs/': '<h1>docs</h1>',
+    '/docs/index.html': '<h1>docs</h1>',
+    '/docs/index': '<h1>docs</h1>',
+    '/docs/logo.svg': '<svg/>',
+    '/both': 'page',
+    '/both/': 'folder',
+    '/with%20space%20%26%20%C3%BCn%C3%AFcode.txt': 'spaced',
+    '/100%25.txt': 'percent',
+  })) {
+    const answer = await get(path)
+    assert.deepEqual([answer.status, answer.text], [200, text], path)
+  }
+})
+
+test('the other form of an address is sent to the one that works, with its query', async () => {
+  for (const [path, location] of Object.entries({
+    '/docs': '/docs/',
+    '/docs?a=b&c': '/docs/?a=b&c',
+    '/about/': '/about',
+    '/about/?q': '/about?q',
+  })) {
+    const { status, headers } = await get(path)
+    assert.deepEqual([status, headers.location], [301, location], path)
+    assert.equal(headers['cache-control'], 'public, max-age=0, must-revalidate')
+  }
+})
+
+test('what is not in the manifest is not there, however it is written', async () => {
+  for (const path of [
+    '/nothing',
+    '/empty/',
+    '/empty',
+    '/../etc/passwd',
+    '/docs/../index.html',
+    '/%2e%2e/%2e%2e/etc/passwd',
+    '/docs/..%2f..%2fetc/passwd',
+    '/docs//index.html',
+    '//docs',
+    '//evil.example/docs',
+    '/%2Fdocs',
+    '/%252e%252e/',
+    '/index.html%00',
+    '/index.html/',
+    '/__proto__',
+    '/constructor',
+    '/docs\\index.html',
+    '/manifest.json',
+  ]) {
+    const answer = await get(path)
+    assert.equal(answer.status, 404, path)
+    assert.match(answer.text, /There is no page at this address/)
+  }
+})
+
+test('a bad escape is a bad request', async () => {
+  for (const path of ['/%', '/%zz', '/a%2', '/%ff']) assert.equal((await get(path)).status, 400, path)
+})
+
+test('only GET and HEAD are answered', async () => {
+  for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH']) {
+    const { status, headers } = await get('/', {}, method)
+    assert.deepEqual([status, headers.allow], [405, 'GET, HEAD'], method)
+  }
+  const head = await get('/about', {}, 'HEAD')
+  assert.deepEqual([head.status, head.headers['content-length'], head.text], [200, '14', ''])
+})
+
+test('an unknown path is the deployment’s own 404 page, compressed as the others and never a 304', async () => {
+  const lost = await ask(edge.port, { host: 'lost.localhost', path: '/nothing', headers: { 'accept-encoding': 'br' } })
+  assert.equal(lost.status, 404)
+  assert.equal(lost.headers['content-encoding'], 'br')
+  assert.match(brotliDecompressSync(lost.body).toString(), /^lost/)
+  const again = { host: 'lost.localhost', path: '/other', headers: { 'if-none-match': '*', range: 'bytes=0-1' } }
+  assert.equal((await ask(edge.port, again)).status, 404)
+})
+
+test('a single-page application gets its page for any address without an extension', async () => {
+  const app = (path: string) => ask(edge.port, { host: 'app.localhost', path })
+  for (const path of ['/', '/deep/link', '/deep/link/', '/a.b/c']) {
+    const { status, text } = await app(path)
+    assert.deepEqual([status, text], [200, 'shell'], path)
+  }
+  for (const path of ['/missing.js', '/deep/missing.png']) {
+    const { status, text } = await app(path)
+    assert.deepEqual([status, text], [404, 'lost'], path)
+  }
+})
+
+test('the client gets the encoding that it likes best, each with a tag of its own', async () => {
+  const plain = await get('/script.js')
+  assert.equal(plain.headers['content-encoding'], undefined)
+  assert.equal(plain.text, SCRIPT)
+  const tags = new Set([plain.headers.etag])
+  for (const [accepted, expected] of Object.entries({
+    'gzip, deflate, br, zstd': 'br',
+    gzip: 'gzip',
+    'br;q=0.5, gzip;q=0.8': 'gzip',
+    'br;q=0, *': 'gzip',
+    '*': 'br',
+    'GZIP ; q = 1': 'gzip',
+    'identity;q=1, *;q=0': undefined,
+    'identity, br;q=0.1': undefined,
+    'br;q=0, gzip;q=0': undefined,
+    deflate: undefined,
+    'br;q=nonsense, gzip;q=': 'br',
+  })) {
+    const { headers, body } = await get('/script.js', { 'accept-encoding': accepted })
+    assert.equal(headers['content-encoding'], expected, accepted)
+    assert.equal(headers.vary, 'Accept-Encoding')
+    const decoded = expected === 'br' ? brotliDecompressSync(body) : expected === 'gzip' ? gunzipSync(body) : body
+    assert.equal(decoded.toString(), SCRIPT, accepted)
+    tags.add(headers.etag)
+  }
+  assert.equal(tags.size, 3)
+  assert.equal((await get('/about')).headers.vary, undefined)
+})
+
+test('a client that has the file already is told so', async () => {
+  const { etag = '' } = (await get('/script.js')).headers
+  for (const known of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
+    const { status, headers, body } = await get('/script.js', { 'if-none-match': known })
+    assert.deepEqual([status, body.length, headers.etag], [304, 0, etag], known)
+    assert.equal(headers['cache-control'], 'public, max-age=0, must-revalidate')
+    assert.equal(headers.vary, 'Accept-Encoding')
+  }
+  for (const other of ['"other"', etag.replaceAll('"', ''), '', `${etag.slice(0, -1)}-br"`]) {
+    assert.equal((await get('/script.js', { 'if-none-match': other })).status, 200, other)
+  }
+  const compressed = { 'if-none-match': etag, 'accept-encoding': 'br' }
+  assert.equal((await get('/script.js', compressed)).status, 200, 'another encoding is another representation')
+})
+
+test('a part of a file is sent where one part is asked for', async () => {
+  for (const [range, [text, contentRange]] of Object.entries({
+    'bytes=0-3': ['0123', 'bytes 0-3/10'],
+    'bytes=8-': ['89', 'bytes 8-9/10'],
+    'bytes=-3': ['789', 'bytes 7-9/10'],
+    'bytes=-100': ['0123456789', 'bytes 0-9/10'],
+    'bytes=5-500': ['56789', 'bytes 5-9/10'],
+    'Bytes=9-9': ['9', 'bytes 9-9/10'],
+  })) {
+    const answer = await get('/digits.txt', { range })
+    assert.deepEqual([answer.status, answer.text, answer.headers['content-range']], [206, text, contentRange], range)
+  }
+  for (const range of ['bytes=0-1,3-4', 'lines=0-1', 'bytes=', 'bytes=a-b', 'bytes=4-2', 'bytes=-', 'bytes 0-1']) {
+    const answer = await get('/digits.txt', { range })
+    assert.deepEqual([answer.status, answer.text], [200, '0123456789'], range)
+  }
+  for (const range of ['bytes=10-', 'bytes=10-20', 'bytes=-0', 'bytes=99999999999999999999-']) {
+    const answer = await get('/digits.txt', { range })
+    assert.deepEqual([answer.status, answer.headers['content-range']], [416, 'bytes */10'], range)
+  }
+  assert.equal((await get('/empty/file.txt', { range: 'bytes=0-' })).status, 416)
+  assert.equal((await get('/digits.txt', { range: 'bytes=0-3' }, 'HEAD')).status, 200)
+})
+
+test('a part is sent only of the file that the client has begun with', async () => {
+  const { etag = '' } = (await get('/digits.txt')).headers
+  const range = 'bytes=0-3'
+  assert.equal((await get('/digits.txt', { range, 'if-range': etag })).status, 206)
+  for (const other of ['"other"', `W/${etag}`, new Date().toUTCString()]) {
+    assert.equal((await get('/digits.txt', { range, 'if-range': other })).status, 200, other)
+  }
+})
+
+test('a large file comes whole and in parts', async () => {
+  assert.ok((await get('/big.mp4')).body.equals(BIG))
+  const part = await get('/big.mp4', { range: 'bytes=100000-1099999' })
+  assert.equal(part.status, 206)
+  assert.ok(part.body.equals(BIG.subarray(100_000, 1_100_000)))
+})
+
+test('a hash in the name lets a browser keep the file, anything else is asked for again', async () => {
+  const cacheControl = async (path: string) => (await get(path)).headers['cache-control']
+  assert.equal(await cacheControl('/assets/index-BxK3d9Aq.js'), 'public, max-age=31536000, immutable')
+  assert.equal(await cacheControl('/script.js'), 'public, max-age=0, must-revalidate')
+  assert.equal((await get('/script.js')).headers['x-content-type-options'], undefined)
+  assert.equal((await get('/nothing')).headers['x-content-type-options'], 'nosniff')
+})
+
+test('a client that goes away, in the middle or at once, leaves no file open', async () => {
+  const openFiles = async () => (await readdir('/proc/self/fd')).length
+  await get('/big.mp4')
+  const before = await openFiles()
+  for (let round = 0; round < 20; round++) {
+    const socket = connect(edge.port, '127.0.0.1')
+    socket.on('error', () => undefined)
+    socket.write(`GET /big.mp4 HTTP/1.1\r\nhost: ${HOST}\r\n\r\n`)
+    await new Promise((resolve) => socket.once('data', resolve))
+    socket.destroy()
+  }
+  // Gone before the file is open: the threads that open files are busy with something else.
+  const leave = (_request: unknown, response: ServerResponse) => {
+    for (let thread = 0; thread < 4; thread++) pbkdf2('', '', 20_000, 64, 'sha512', () => undefined)
+    response.destroy()
+  }
+  edge.http.prependListener('request', leave)
+  for (let round = 0; round < 10; round++) await assert.rejects(get('/big.mp4'))
+  edge.http.off('request', leave)
+  // Ours and the edge's end of each connection, and the file. It must not be left to the garbage collector, which says so.
+  const warnings: Error[] = []
+  process.on('warning', (warning) => warnings.push(warning))
+  while ((await openFiles()) > before) await get('/about')
+  assert.deepEqual(warnings, [])
+})
+
+test('a file that is gone, shorter or a link now is a fault of ours, and the edge goes on', async (t) => {
+  const target = await deploy(t, { 'gone.txt': 'x', 'short.txt': '0123456789', 'link.txt': 'x', 'long.mp4': BIG })
+  const broken = await startTestEdge(t, { [HOST]: target, 'none.localhost': { ...target, manifest: '/nowhere' } })
+  await rm(join(target.folder, 'gone.txt'))
+  await truncate(join(target.folder, 'short.txt'), 5)
+  await truncate(join(target.folder, 'long.mp4'), BIG.length / 2)
+  await rm(join(target.folder, 'link.txt'))
+  await symlink('/etc/passwd', join(target.folder, 'link.txt'))
+  for (const path of ['/gone.txt', '/short.txt', '/link.txt']) {
+    assert.equal((await ask(broken.port, { path })).status, 500, path)
+  }
+  await assert.rejects(ask(broken.port, { path: '/long.mp4' }), 'half a file is broken off, not ended')
+  assert.equal((await ask(broken.port, { host: 'none.localhost' })).status, 500)
+  assert.equal(broken.troubles.length, 5)
+  assert.equal((await ask(broken.port, { path: '/nothing' })).status, 404)
+})
+
+test('many requests over one connection are answered in order', async () => {
+  const paths = Array.from({ length: 50 }, (_, n) => ['/digits.txt', '/about', '/docs/logo.svg', '/script.js'][n % 4])
+  const requests = paths.map((path) => `GET ${path} HTTP/1.1\r\nhost: ${HOST}\r\n\r\n`)
+  const last = `GET /empty/file.txt HTTP/1.1\r\nhost: ${HOST}\r\nconnection: close\r\n\r\n`
+  const { text } = await askRaw(edge.port, requests.join('') + last)
+  const types = [...text.matchAll(/^content-type: (\S+?)[;\r]/gm)].map(([, type]) => type)
+  const expected = ['text/plain', 'text/html', 'image/svg+xml', 'text/javascript']
+  assert.deepEqual(types, [...paths.map((_, n) => expected[n % 4]), 'text/plain'])
+})
+
+test('an HTTP/1.0 client gets its file and the end of the connection', async () => {
+  const { text } = await askRaw(edge.port, `GET /digits.txt HTTP/1.0\r\nhost: ${HOST}\r\n\r\n`)
+  assert.match(text, /\r\n\r\n0123456789$/)
+})

@@ -1,0 +1,154 @@
+/** Serves the files of a deployment that has no process. */
+import { close, constants, open as openDescriptor, read } from 'node:fs'
+import { open } from 'node:fs/promises'
+import type { ServerResponse } from 'node:http'
+import { dirname, join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { promisify } from 'node:util'
+import { contentTypeOf } from './content-types.ts'
+import { isContentHashed } from './hashed-names.ts'
+import type { Limits } from './limits.ts'
+import { type Found, lookUp } from './look-up.ts'
+import type { StaticFile } from './manifest.ts'
+import { createManifests } from './manifests.ts'
+import { chooseEncoding, type Encoding, isKnown, type Part, readRange } from './negotiate.ts'
+import { PAGES, sendPage } from './pages.ts'
+import type { StaticTarget } from './routes.ts'
+import type { Visit } from './visit.ts'
+
+const FOREVER = 'public, max-age=31536000, immutable'
+const ASK_EACH_TIME = 'public, max-age=0, must-revalidate'
+
+/** What is at most this long is read at once and the file closed, so that a slow client holds no descriptor. */
+const SMALL_BYTES = 64 * 1024
+
+export function createStatics({ limits }: { limits: Limits }) {
+  const manifests = createManifests(limits.manifestFiles)
+
+  return {
+    async send(visit: Visit, target: StaticTarget): Promise<void> {
+      const { request, response } = visit
+      if (request.method !== 'GET' && request.method !== 'HEAD') {
+        return sendPage(response, PAGES.wrongMethod, { allow: 'GET, HEAD' })
+      }
+      const [path = '', query] = split(visit.path)
+      const found = lookUp(await manifests.get(target.manifest), path)
+      switch (found.kind) {
+        case 'malformed':
+          return sendPage(response, PAGES.badRequest)
+        case 'missing':
+          return sendPage(response, PAGES.notFound)
+        case 'redirect':
+          return redirect(response, query === undefined ? found.location : `${found.location}?${query}`)
+        case 'file':
+          return sendFile(visit, target, found)
+      }
+    },
+  }
+}
+
+function split(path: string): [string, string?] {
+  const at = path.indexOf('?')
+  return at < 0 ? [path] : [path.slice(0, at), path.slice(at + 1)]
+}
+
+/** Permanent in meaning, asked for again each time: the next deployment may have the page at the other address. */
+function redirect(response: ServerResponse, location: string) {
+  response.writeHead(301, { location, 'cache-control': ASK_EACH_TIME, 'content-length': 0 })
+  response.end()
+}
+
+async function sendFile({ request, response }: Visit, target: StaticTarget, found: Extract<Found, { kind: 'file' }>) {
+  const { status, path, file } = found
+  const { headers } = request
+  const form = chooseForm(target, path, file, headers['accept-encoding'])
+  const { etag, size } = form
+
+  const common = ['cache-control', isContentHashed(path) ? FOREVER : ASK_EACH_TIME, 'etag', etag]
+  if (file.br !== undefined || file.gzip !== undefined) common.push('vary', 'Accept-Encoding')
+  if (status === 200 && isKnown(headers['if-none-match'], etag)) {
+    response.writeHead(304, common)
+    return void response.end()
+  }
+
+  common.push('content-type', contentTypeOf(path).type, 'accept-ranges', 'bytes')
+  if (form.encoding !== 'identity') common.push('content-encoding', form.encoding)
+  const isPartial = status === 200 && request.method === 'GET'
+  const range = isPartial ? readRange(headers.range, headers['if-range']?.toString(), form) : 'whole'
+  if (range === 'unsatisfiable') {
+    const none = ['content-range', `bytes */${size}`, 'content-length', '0', 'cache-control', ASK_EACH_TIME]
+    response.writeHead(416, none)
+    return void response.end()
+  }
+
+  const part = range === 'whole' ? { start: 0, end: size - 1 } : range
+  const length = part.end - part.start + 1
+  common.push('content-length', String(length))
+  if (range !== 'whole') common.push('content-range', `bytes ${part.start}-${part.end}/${size}`)
+  const code = range === 'whole' ? status : 206
+  if (request.method === 'HEAD' || length === 0) {
+    response.writeHead(code, common)
+    return void response.end()
+  }
+  if (length > SMALL_BYTES) return stream(response, form.disk, part, () => response.writeHead(code, common))
+  const body = await readPart(form.disk, part)
+  response.writeHead(code, common)
+  response.end(body)
+}
+
+type Form = { encoding: Encoding; disk: string; size: number; etag: string }
+
+/** Each encoding is a representation of its own, with its own tag (RFC 9110, section 8.8.3.3). */
+function chooseForm(target: StaticTarget, path: string, file: StaticFile, accepted: string | undefined): Form {
+  const available: Encoding[] = []
+  if (file.br !== undefined) available.push('br')
+  if (file.gzip !== undefined) available.push('gzip')
+  const encoding = available.length === 0 ? 'identity' : chooseEncoding(accepted, available)
+  // Half of the digest: 128 bits tell any two files apart.
+  const tag = file.digest.slice(0, 32)
+  const variants = dirname(target.manifest)
+  if (encoding === 'br' && file.br !== undefined && file.brSize !== undefined) {
+    return { encoding, disk: join(variants, file.br), size: file.brSize, etag: `"${tag}-br"` }
+  }
+  if (encoding === 'gzip' && file.gzip !== undefined && file.gzipSize !== undefined) {
+    return { encoding, disk: join(variants, file.gzip), size: file.gzipSize, etag: `"${tag}-gz"` }
+  }
+  return { encoding: 'identity', disk: join(target.folder, path), size: file.size, etag: `"${tag}"` }
+}
+
+/** The manifest lists no links: one that is there now has come later, and is not followed. */
+const READ_ONLY = constants.O_RDONLY | constants.O_NOFOLLOW
+
+// Descriptors, because a FileHandle costs as much again as the reading.
+const openFile = promisify(openDescriptor)
+const readFile = promisify(read)
+const closeFile = promisify(close)
+
+async function readPart(disk: string, { start, end }: Part): Promise<Buffer> {
+  const body = Buffer.allocUnsafe(end - start + 1)
+  const descriptor = await openFile(disk, READ_ONLY)
+  try {
+    for (let filled = 0; filled < body.length; ) {
+      const { bytesRead } = await readFile(descriptor, body, filled, body.length - filled, start + filled)
+      if (bytesRead === 0) throw new Error(`${disk} is shorter than its manifest says`)
+      filled += bytesRead
+    }
+    return body
+  } finally {
+    await closeFile(descriptor)
+  }
+}
+
+async function stream(response: ServerResponse, disk: string, { start, end }: Part, begin: () => void) {
+  const handle = await open(disk, READ_ONLY)
+  const content = handle.createReadStream({ start, end })
+  try {
+    begin()
+    await pipeline(content, response, { end: false })
+    if (content.bytesRead !== end - start + 1) throw new Error(`${disk} is shorter than its manifest says`)
+    response.end()
+  } finally {
+    // Closes the file. The pipeline does it too, but not when the client had left before it began.
+    content.destroy()
+  }
+}

@@ -1,0 +1,51 @@
+/** Runs other people's programs: to their end, or until they are told to stop. Adapters say how much they keep apart. */
+
+/** A folder or file of this machine, and where the program sees it. */
+export type Mount = { from: string; to: string; isWritable: boolean }
+
+export type Job = {
+  /** The program and its arguments, never a string for a shell. A name without a slash is looked for in PATH. */
+  argv: readonly string[]
+  /** Where it starts, as it sees the world. */
+  cwd: string
+  /** The whole environment: nothing is inherited. */
+  environment: Readonly<Record<string, string>>
+  mounts: readonly Mount[]
+  /** The user to run as, where the service may choose; else its own. */
+  user: { uid: number; gid: number } | undefined
+}
+
+export type Exit = { code: number | null; signal: string | null }
+
+export type Output = (stream: 'stdout' | 'stderr', chunk: Buffer) => void
+
+export type Process = {
+  pid: number
+  /** Resolves when the program and everything it started are gone, and all output was handed over. */
+  exited: Promise<Exit>
+  /** Ports that a process of the tree listens on. */
+  listeningPorts(): number[]
+  /** SIGTERM to every process of the tree; SIGKILL to what is left after the grace. Resolves when all are gone. */
+  stop(graceMs: number): Promise<Exit>
+}
+
+export interface Engine {
+  /** Whether programs of different owners are kept apart: from each other and from the service's files. */
+  readonly isIsolating: boolean
+  /** In words, for logs and for the doctor. */
+  readonly description: string
+  start(job: Job, onOutput: Output): Process
+}
+
+/** Runs to the end. When the signal is aborted, the whole tree is killed, and the exit is that of the killed program. */
+export async function runToEnd(engine: Engine, job: Job, onOutput: Output, signal: AbortSignal): Promise<Exit> {
+  signal.throwIfAborted()
+  const running = engine.start(job, onOutput)
+  const kill = () => void running.stop(0)
+  signal.addEventListener('abort', kill)
+  try {
+    return await running.exited
+  } finally {
+    signal.removeEventListener('abort', kill)
+  }
+}

@@ -1,0 +1,1 @@
+export { type Engine, type Exit, type Job, type Mount, type Output, type Process, runToEnd } from './engine.ts'

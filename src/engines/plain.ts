@@ -1,0 +1,45 @@
+/**
+ * Programs without a sandbox, where there is no bubblewrap: as another user if the service is root, and else as its own.
+ * They see the whole machine, so the service builds for a single account only.
+ *
+ * Mounts cannot be made here. A job's paths are turned into those of the machine: what is mounted at /app is found where
+ * it really lies.
+ */
+import type { Engine, Job } from './engine.ts'
+import { LAUNCHER, startProcess } from './process.ts'
+
+export function openPlain(): Engine {
+  return {
+    isIsolating: false,
+    description: 'no isolation',
+    start(job, onOutput) {
+      const outside = withoutMounts(job)
+      // A session of its own keeps the terminal's signals away; the tree is found by its parents all the same.
+      const args = ['--no-warnings', LAUNCHER]
+      return startProcess({ file: process.execPath, args, cwd: outside.cwd }, outside, onOutput)
+    },
+  }
+}
+
+/** The same job in the paths of this machine. */
+export function withoutMounts(job: Job): Job {
+  const byLength = job.mounts.toSorted((a, b) => b.to.length - a.to.length)
+  const translate = (text: string): string =>
+    byLength.reduce(
+      (path, { from, to }) => path.replaceAll(new RegExp(`(^|[:=])${escapeRegExp(to)}(?=$|[/:])`, 'g'), `$1${from}`),
+      text,
+    )
+  return {
+    ...job,
+    argv: job.argv.map(translate),
+    cwd: translate(job.cwd),
+    environment: Object.fromEntries(
+      Object.entries(job.environment).map(([key, value]) => [key, OUR_PATHS.includes(key) ? translate(value) : value]),
+    ),
+  }
+}
+
+/** Variables of ours that hold paths. A tenant's values are left as they are, whatever they look like. */
+const OUR_PATHS = ['PATH', 'HOME', 'TMPDIR', 'npm_config_cache']
+
+const escapeRegExp = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')

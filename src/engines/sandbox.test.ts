@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict'
+import { chmod, chown, mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { temporaryFolder } from '../../test/support/folder.ts'
+import { type Engine, type Job, type Output, type Process, runToEnd } from './engine.ts'
+import { descendantsOf } from './process.ts'
+import { openSandbox } from './sandbox.ts'
+
+const engine = (await openSandbox('/usr/bin/bwrap')) as Engine
+assert.ok('start' in engine, 'the tests need bubblewrap')
+
+const isRoot = process.getuid?.() === 0
+const user = isRoot ? { uid: 210_001, gid: 210_001 } : undefined
+
+async function job(t: TestContext, script: string, more: Partial<Job> = {}): Promise<{ job: Job; folder: string }> {
+  const folder = join(await temporaryFolder(t), 'work')
+  await mkdir(folder)
+  if (user) await chown(folder, user.uid, user.gid)
+  const mounts = [{ from: folder, to: '/app', isWritable: true }]
+  const environment = { PATH: '/usr/bin:/bin' }
+  return { folder, job: { argv: ['sh', '-c', script], cwd: '/app', environment, mounts, user, ...more } }
+}
+
+async function output(t: TestContext, script: string, more: Partial<Job> = {}) {
+  const { job: made } = await job(t, script, more)
+  let [text, stdout] = ['', '']
+  const collect: Output = (stream, chunk) => {
+    text += chunk
+    if (stream === 'stdout') stdout += chunk
+  }
+  const exit = await runToEnd(engine, made, collect, new AbortController().signal)
+  return { ...exit, text, stdout }
+}
+
+test('a program sees its folder, an empty /tmp, a read-only system and nothing of the service', async (t) => {
+  const { text } = await output(t, 'pwd; ls -A /tmp /home /root /etc/shadow /var 2>&1; touch /usr/x 2>&1; ls /')
+  assert.match(text, /^\/app\n/)
+  assert.match(text, /'\/etc\/shadow': No such file/)
+  assert.match(text, /'\/root': No such file/)
+  assert.match(text, /'\/usr\/x': Read-only file system/)
+  assert.doesNotMatch(text, /^(data|var|srv|mnt|work)$/m)
+})
+
+test('a program has no capability, can gain none, and is the user it was given', async (t) => {
+  const { text } = await output(t, 'id -u; grep -E "CapPrm|CapEff|CapAmb|NoNewPrivs" /proc/self/status')
+  if (user) assert.match(text, new RegExp(`^${user.uid}\n`))
+  assert.match(text, /CapPrm:\s0{16}\nCapEff:\s0{16}\nCapAmb:\s0{16}\nNoNewPrivs:\s1/)
+})
+
+test('a program sees no process but its own', async (t) => {
+  const { text } = await output(t, 'ls /proc | grep -E "^[0-9]+$" | wc -l')
+  assert.ok(Number(text) < 8, text)
+})
+
+test('the environment is the given one and nothing else', async (t) => {
+  const environment = { PATH: '/usr/bin:/bin', GREETING: 'a "b" $c\n\'d\'', LD_PRELOAD: '/app/evil.so' }
+  const { stdout } = await output(t, 'env -0 2>/dev/null | tr "\\n\\0" "|\\n" | grep -vE "^(PWD|OLDPWD|SHLVL|_)="', {
+    environment,
+  })
+  assert.deepEqual(stdout.trim().split('\n').toSorted(), [
+    `GREETING=a "b" $c|'d'`,
+    'LD_PRELOAD=/app/evil.so',
+    'PATH=/usr/bin:/bin',
+  ])
+})
+
+test('a value of the environment is in no argument list of the machine', async (t) => {
+  const { job: made } = await job(t, 'sleep 60', { environment: { PATH: '/usr/bin:/bin', KEY: 'value-to-be-hidden' } })
+  const running = engine.start(made, () => undefined)
+  t.after(() => running.stop(0))
+  while (descendantsOf(running.pid).length < 3) await new Promise((resolve) => setImmediate(resolve))
+  for (const pid of [running.pid, ...descendantsOf(running.pid)]) {
+    assert.doesNotMatch(await readFile(`/proc/${pid}/cmdline`, 'utf8'), /value-to-be-hidden/)
+  }
+})
+
+test('what it writes to its folder stays and belongs to its user; a read-only mount stays as it is', async (t) => {
+  const { job: made, folder } = await job(t, 'echo made > made; echo changed > /fixed/file; cat /fixed/file')
+  const fixed = await temporaryFolder(t)
+  await chmod(fixed, 0o755)
+  await writeFile(join(fixed, 'file'), 'as it was')
+  const mounts = [...made.mounts, { from: fixed, to: '/fixed', isWritable: false }]
+  let text = ''
+  await runToEnd(engine, { ...made, mounts }, (_s, chunk) => (text += chunk), new AbortController().signal)
+  assert.equal(await readFile(join(folder, 'made'), 'utf8'), 'made\n')
+  assert.equal(await readFile(join(fixed, 'file'), 'utf8'), 'as it was')
+  assert.match(text, /Read-only file system[\s\S]*as it was$/)
+})
+
+test('the exit code is told, and a program that does not exist is 127 with its name', async (t) => {
+  assert.equal((await output(t, 'exit 7')).code, 7)
+  const missing = await output(t, '', { argv: ['no-such-program'] })
+  assert.deepEqual([missing.code, missing.text], [127, 'no-such-program: not found\n'])
+})
+
+const STUBBORN = `trap '' TERM; (trap '' TERM; setsid sh -c 'trap "" TERM; while :; do sleep 1; done' &) ; while :; do sleep 1; done`
+
+/** Resolves once the tree has at least so many processes, and gives their ids. */
+async function treeOf(running: Process, size: number): Promise<number[]> {
+  for (;;) {
+    const pids = descendantsOf(running.pid)
+    if (pids.length >= size) return pids
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+}
+
+/** Killed processes are reaped a moment later, by whoever inherited them. */
+async function allGone(pids: number[]) {
+  for (let tries = 0; pids.some(isAlive); tries++) {
+    assert.ok(tries < 500, 'a process outlived its tree')
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+}
+
+const isAlive = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+test('a stop ends the whole tree: children that ignore SIGTERM and daemons in a session of their own', async (t) => {
+  const { job: made } = await job(t, STUBBORN)
+  const running = engine.start(made, () => undefined)
+  const pids = await treeOf(running, 5)
+  await running.stop(50)
+  await allGone(pids)
+})
+
+test('a stop lets a server behind a shell end in its own time', async (t) => {
+  const server = `process.on('SIGTERM', () => setTimeout(() => { fs.writeFileSync('said', 'bye'); process.exit() }, 100))
+    setInterval(() => {}, 1000); console.log('up')`
+  const { job: made, folder } = await job(t, '', { argv: ['sh', '-c', '/headland/node -e "$0"; exit 0', server] })
+  const started = Promise.withResolvers<void>()
+  const running = engine.start(made, () => started.resolve())
+  await started.promise
+  await running.stop(10_000)
+  assert.equal(await readFile(join(folder, 'said'), 'utf8'), 'bye')
+})
+
+test('an abort ends the whole tree of a program that was to run to its end', async (t) => {
+  const { job: made } = await job(t, STUBBORN)
+  const cancelling = new AbortController()
+  const started = Promise.withResolvers<void>()
+  const argv = ['sh', '-c', `echo up; ${STUBBORN}`]
+  const ended = runToEnd(engine, { ...made, argv }, () => started.resolve(), cancelling.signal)
+  await started.promise
+  cancelling.abort()
+  assert.equal((await ended).code, null)
+})

@@ -1,0 +1,67 @@
+/** Programs in bubblewrap. */
+import { execFile } from 'node:child_process'
+import { access, lstat, readlink } from 'node:fs/promises'
+import { promisify } from 'node:util'
+import type { Engine } from './engine.ts'
+import { LAUNCHER, startProcess } from './process.ts'
+import { type System, sandboxArguments } from './sandbox-command.ts'
+
+const PROBE_TIMEOUT_MS = 10_000
+
+/** The engine, or why there is none. */
+export async function openSandbox(bubblewrap: string): Promise<Engine | { missing: string }> {
+  const probe = ['--ro-bind', '/', '/', '--unshare-pid', '--die-with-parent', '--proc', '/proc', 'true']
+  try {
+    await promisify(execFile)(bubblewrap, probe, { timeout: PROBE_TIMEOUT_MS, env: {} })
+  } catch (error) {
+    const { code, stderr, message } = error as NodeJS.ErrnoException & { stderr?: string }
+    return {
+      missing:
+        code === 'ENOENT'
+          ? `there is no bubblewrap at ${bubblewrap}`
+          : `bubblewrap fails: ${(stderr || message).trim()}`,
+    }
+  }
+  const system = await lookAtSystem()
+  const launcher = { node: process.execPath, script: LAUNCHER }
+  return {
+    isIsolating: true,
+    description: system.isRoot
+      ? 'bubblewrap, a user for each environment'
+      : 'bubblewrap, one user for all environments',
+    start(job, onOutput) {
+      return startProcess({ file: bubblewrap, args: sandboxArguments(job, system, launcher) }, job, onOutput)
+    },
+  }
+}
+
+/** What of this machine's root exists, and whether as a folder or as a link into /usr. */
+async function lookAtSystem(): Promise<System> {
+  const folders: string[] = []
+  const links: { path: string; target: string }[] = []
+  for (const path of ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32']) {
+    const found = await lstat(path).catch(absent)
+    if (found?.isSymbolicLink()) links.push({ path, target: await readlink(path) })
+    else if (found) folders.push(path)
+  }
+  const etc: string[] = []
+  for (const path of [
+    '/etc/resolv.conf',
+    '/etc/hosts',
+    '/etc/nsswitch.conf',
+    '/etc/ssl',
+    '/etc/ca-certificates',
+    '/etc/pki',
+    '/etc/localtime',
+    '/etc/alternatives',
+    '/etc/ld.so.cache',
+  ]) {
+    if ((await access(path).catch(absent)) !== null) etc.push(path)
+  }
+  return { folders, links, etc, isRoot: process.getuid?.() === 0 }
+}
+
+function absent(error: NodeJS.ErrnoException): null {
+  if (error.code !== 'ENOENT') throw error
+  return null
+}

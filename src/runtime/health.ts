@@ -1,0 +1,81 @@
+/** Waits until an app answers on its port. Any HTTP answer counts: what it says is the app's own affair. */
+import { request } from 'node:http'
+import { connect } from 'node:net'
+import { setTimeout as wait } from 'node:timers/promises'
+import { Problem } from '../contract/index.ts'
+import type { Process } from '../engines/index.ts'
+
+const POLL_MS = { first: 20, most: 250 }
+
+type Waiting = {
+  process: Process
+  host: string
+  port: number
+  hostHeader: string
+  deadlineMs: number
+  signal: AbortSignal
+}
+
+export async function untilItAnswers({ process, host, port, hostHeader, deadlineMs, signal }: Waiting): Promise<void> {
+  const over = AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)])
+  let hasExited = false
+  const noteExit = () => {
+    hasExited = true
+  }
+  // One that could not even be started rejects; `crashed` tells why.
+  process.exited.then(noteExit, noteExit)
+  let isListening = false
+  for (let pauseMs = POLL_MS.first; !over.aborted && !hasExited; pauseMs = Math.min(pauseMs * 1.5, POLL_MS.most)) {
+    isListening = await accepts(host, port)
+    if (isListening && (await answers(host, port, hostHeader, over))) return
+    await wait(pauseMs)
+  }
+  signal.throwIfAborted()
+  if (hasExited) throw await crashed(process)
+  const seconds = Math.round(deadlineMs / 1000)
+  if (isListening) throw new Problem('START_TIMEOUT', `The app listens but did not answer within ${seconds} s.`)
+  throw notBound(process, port, seconds)
+}
+
+async function crashed(process: Process): Promise<Problem> {
+  const { code, signal } = await process.exited
+  const how = signal ? `was killed by ${signal}` : `ended with exit code ${code}`
+  return new Problem('START_CRASHED', `The app ${how} before it answered.`, {
+    metadata: { exitCode: String(code ?? signal) },
+  })
+}
+
+function notBound(process: Process, port: number, seconds: number): Problem {
+  const elsewhere = process.listeningPorts()
+  const found = elsewhere.length > 0 ? ` It listens on ${elsewhere.join(', ')} instead.` : ''
+  return new Problem('PORT_NOT_BOUND', `The app did not listen on port ${port} (PORT) within ${seconds} s.${found}`, {
+    metadata: { port: String(port), listens: elsewhere.join(', ') },
+  })
+}
+
+function accepts(host: string, port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ host, port, timeout: 1000 })
+    const settle = (isOpen: boolean) => {
+      socket.destroy()
+      resolve(isOpen)
+    }
+    socket.once('connect', () => settle(true))
+    socket.once('error', () => settle(false))
+    socket.once('timeout', () => settle(false))
+  })
+}
+
+function answers(host: string, port: number, hostHeader: string, signal: AbortSignal): Promise<boolean> {
+  return new Promise((resolve) => {
+    const asked = request(
+      { host, port, path: '/', agent: false, signal, headers: { host: hostHeader } },
+      (response) => {
+        response.destroy()
+        resolve(true)
+      },
+    )
+    asked.once('error', () => resolve(false))
+    asked.end()
+  })
+}

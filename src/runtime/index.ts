@@ -1,0 +1,2 @@
+export type { InstanceSpec } from './instance.ts'
+export { createSupervisor, type Running, type Supervisor } from './supervisor.ts'

@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { temporaryFolder } from '../../test/support/folder.ts'
+import { createLineLogs, type LineLogOptions } from './line-log.ts'
+
+const OPTIONS: LineLogOptions = {
+  secrets: ['hunter2', 'first line\nsecond line'],
+  whenFull: 'stop',
+  bytesMost: 1_000_000,
+}
+
+async function setUp(t: TestContext, options: Partial<LineLogOptions> = {}) {
+  const logs = createLineLogs(await temporaryFolder(t))
+  return { logs, log: await logs.create('build', { ...OPTIONS, ...options }) }
+}
+
+async function written(t: TestContext, ...chunks: (string | Buffer)[]): Promise<string[]> {
+  const { logs, log } = await setUp(t)
+  for (const chunk of chunks) log.write('stdout', 'BUILDING', Buffer.from(chunk))
+  await log.close()
+  return (await logs.read('build', 0)).map(({ text }) => text)
+}
+
+test('lines are numbered, timed, and tell their stream and phase', async (t) => {
+  const { logs, log } = await setUp(t)
+  log.say('PLANNING', 'Found Next.js.')
+  log.write('stderr', 'BUILDING', Buffer.from('warning\n'))
+  await log.close()
+  const lines = await logs.read('build', 0)
+  assert.deepEqual(
+    lines.map(({ number, stream, phase, text }) => [number, stream, phase, text]),
+    [
+      [1, 'service', 'PLANNING', 'Found Next.js.'],
+      [2, 'stderr', 'BUILDING', 'warning'],
+    ],
+  )
+  assert.ok(lines.every(({ time }) => time > 1_700_000_000_000))
+})
+
+test('a line cut anywhere is one line, also in the middle of a character', async (t) => {
+  const euro = Buffer.from('€ 5\n')
+  assert.deepEqual(await written(t, 'pr', 'ice ', euro.subarray(0, 1), euro.subarray(1), 'end'), ['price € 5', 'end'])
+})
+
+test('secrets are replaced before anything is written, each line of a long one too', async (t) => {
+  assert.deepEqual(await written(t, 'key=hun', 'ter2!\nfirst line\nsecond line\n'), [
+    'key=[secret]!',
+    '[secret]',
+    '[secret]',
+  ])
+})
+
+test('terminal escapes, control characters and text direction marks are taken out', async (t) => {
+  assert.deepEqual(await written(t, '\u001b[31mred\u001b[0m\u0007\u202e!\n10 %\r50 %\r100 %\r\n'), ['red!', '100 %'])
+})
+
+test('a secret that is coloured in the middle is still found', async (t) => {
+  assert.deepEqual(await written(t, 'hun\u001b[1mter2\n'), ['[secret]'])
+})
+
+test('a line without an end does not grow in memory, and is cut once', async (t) => {
+  const lines = await written(t, ...Array.from({ length: 200 }, () => 'x'.repeat(10_000)), '\nnext\n')
+  assert.equal(lines.length, 3)
+  assert.match(lines[0] ?? '', /^x+… \(cut\)$/)
+  assert.equal(lines[2], 'next')
+})
+
+test('a log that is full says so and keeps no more', async (t) => {
+  const { logs, log } = await setUp(t, { bytesMost: 2000 })
+  for (let line = 0; line < 100; line++) log.say('BUILDING', 'x'.repeat(100))
+  await log.close()
+  const lines = await logs.read('build', 0)
+  assert.ok(lines.length < 30)
+  assert.match(lines.at(-1)?.text ?? '', /^The log is full/)
+})
+
+test('a log that keeps its tail stays bounded, and its numbers go on', async (t) => {
+  const { logs, log } = await setUp(t, { whenFull: 'rotate', bytesMost: 10_000 })
+  for (let line = 1; line <= 500; line++) {
+    log.say('', `line ${line}`)
+    // As fast as the disk, and no faster: a flood is another test.
+    while (line % 10 === 0 && (await logs.read('build', line - 1)).length === 0) await new Promise(setImmediate)
+  }
+  await log.close()
+  const lines = await logs.read('build', 0)
+  assert.equal(lines.at(-1)?.number, 500)
+  assert.ok(lines.length < 200)
+})
+
+test('a flood is left out in part, is said so, and does not grow in memory', async (t) => {
+  const { logs, log } = await setUp(t, { whenFull: 'rotate', bytesMost: 10_000 })
+  for (let line = 0; line < 10_000; line++) log.say('', `line ${line}`)
+  await log.close()
+  const again = await logs.create('build', { ...OPTIONS, whenFull: 'rotate', bytesMost: 10_000 })
+  again.say('', 'after the flood')
+  await again.close()
+  const lines = await logs.read('build', 0)
+  assert.ok(lines.length < 100)
+  assert.equal(lines.at(-1)?.text, 'after the flood')
+})
+
+test('a log that is opened again goes on with the next number', async (t) => {
+  const { logs, log } = await setUp(t)
+  log.say('', 'one')
+  await log.close()
+  const again = await logs.create('build', OPTIONS)
+  again.say('', 'two')
+  await again.close()
+  assert.deepEqual(
+    (await logs.read('build', 1)).map(({ number, text }) => [number, text]),
+    [[2, 'two']],
+  )
+})
+
+test('a follower gets what is there, then each line as it comes, and ends with the log', {
+  timeout: 10_000,
+}, async (t) => {
+  const { logs, log } = await setUp(t)
+  let isOver = false
+  log.say('', 'one')
+  log.say('', 'two')
+  const seen: string[] = []
+  const following = (async () => {
+    const lines = logs.follow('build', 1, async () => isOver, new AbortController().signal)
+    for await (const { text } of lines) {
+      seen.push(text)
+      if (text === 'two') log.say('', 'three')
+      if (text === 'three') {
+        await log.close()
+        isOver = true
+      }
+    }
+  })()
+  await following
+  assert.deepEqual(seen, ['two', 'three'])
+})
+
+test('a follower that goes away leaves nothing behind', { timeout: 10_000 }, async (t) => {
+  const { logs, log } = await setUp(t)
+  const leaving = new AbortController()
+  const lines = logs.follow('build', 0, async () => false, leaving.signal)
+  const next = lines.next()
+  leaving.abort()
+  assert.equal((await next).done, true)
+  await log.close()
+})
+
+test('two writers of one log share its numbers, each with its own secrets', async (t) => {
+  const { logs, log } = await setUp(t)
+  const other = await logs.create('build', { ...OPTIONS, secrets: ['swordfish'] })
+  log.say('', 'hunter2 swordfish')
+  other.say('', 'hunter2 swordfish')
+  await log.close()
+  other.say('', 'still here')
+  await other.close()
+  assert.deepEqual(
+    (await logs.read('build', 0)).map(({ number, text }) => [number, text]),
+    [
+      [1, '[secret] swordfish'],
+      [2, 'hunter2 [secret]'],
+      [3, 'still here'],
+    ],
+  )
+})
+
+test('the line that proves a failure is the first that speaks of an error since the step began', async (t) => {
+  const { log } = await setUp(t)
+  log.write('stderr', '', Buffer.from('error of an earlier step\n'))
+  log.write('stdout', '', Buffer.from('working\nError: no moon\nat line 3\n'))
+  assert.equal(log.provingLine(2), 3)
+  log.write('stdout', '', Buffer.from('quiet\n'))
+  assert.equal(log.provingLine(5), 5)
+  assert.equal(log.provingLine(6), 0)
+  await log.close()
+})
