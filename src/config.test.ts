@@ -58,6 +58,8 @@ for (const [key, text] of [
   ['publicUrl', 'https://example.com/path'],
   ['domain', 'Sites.Example'],
   ['domain', '-x.example'],
+  ['trustedProxies', 'localhost'],
+  ['trustedProxies', '10.0.0.0/33'],
   ['concurrency', '0'],
   ['logLevel', 'loud'],
 ] as const) {

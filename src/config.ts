@@ -3,6 +3,7 @@
  * `headland.json`, the default. A name that nobody knows is an error: a misspelt setting must not be a silent default.
  */
 import { existsSync, readFileSync } from 'node:fs'
+import { isIP } from 'node:net'
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import { LOG_LEVELS, type LogLevel, Secret } from './base/index.ts'
@@ -57,8 +58,10 @@ export const SETTINGS: { [K in keyof Config]: Setting<Config[K]> } = {
     ),
     isSecret: true,
   },
-  trustedProxies: setting('', 'Addresses or CIDR ranges whose `X-Forwarded-For` is believed, with commas.', (text) =>
-    text.split(',').flatMap((part) => part.trim() || []),
+  trustedProxies: setting(
+    '',
+    'Addresses or CIDR ranges whose `X-Forwarded-For` is believed, with commas.',
+    parseRanges,
   ),
   concurrency: setting(String(Math.max(1, Math.floor(availableParallelism() / 2))), 'Builds at a time.', count),
   installTimeout: setting('600', 'Seconds that installing dependencies may take.', count),
@@ -176,6 +179,17 @@ function parseDomain(text: string): string {
     throw new Error('it must be a domain name in lower case, as in sites.example.com')
   }
   return text
+}
+
+function parseRanges(text: string): string[] {
+  const ranges = text.split(',').flatMap((part) => part.trim() || [])
+  for (const range of ranges) {
+    const [address = '', bits, ...rest] = range.split('/')
+    const bitsMost = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1
+    const isRange = bits === undefined ? bitsMost > 0 : /^\d{1,3}$/.test(bits) && Number(bits) <= bitsMost
+    if (!isRange || rest.length > 0) throw new Error('it must be addresses or ranges with commas, as in 10.0.0.0/8,::1')
+  }
+  return ranges
 }
 
 function count(text: string): number {

@@ -2,13 +2,13 @@
  * Builds every part bottom up, starts them in order, stops them in reverse. The only file that knows which adapter stands
  * behind an interface.
  */
-import { mkdir } from 'node:fs/promises'
+import { chmod, mkdir, open, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createAccounts, createCredentials, createSessions, createUsers } from './accounts/index.ts'
 import { createApps, createCmsInstalls, createEnvironments, createVariables } from './apps/index.ts'
 import { type ArchiveLimits, createArchives, DEFAULT_ARCHIVE_LIMITS } from './archives/index.ts'
 import { createIds, createLog, type Log, systemClock } from './base/index.ts'
-import { createBuilds, createOutputs, DEFAULT_OUTPUT_LIMITS, openToolchain } from './builds/index.ts'
+import { createBuilds, createOutputs, DEFAULT_OUTPUT_LIMITS, isUsableBy, openToolchain } from './builds/index.ts'
 import { type Config, formatListen, searchPath } from './config.ts'
 import { Problem } from './contract/index.ts'
 import {
@@ -25,7 +25,6 @@ import {
   watchIdle,
 } from './deployments/index.ts'
 import { startEdge } from './edge/index.ts'
-import type { Engine } from './engines/index.ts'
 import { openPlain } from './engines/plain.ts'
 import { openSandbox } from './engines/sandbox.ts'
 import { createOperations, startWorker } from './operations/index.ts'
@@ -51,85 +50,53 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
   try {
     const ground = await openGround(config.dataDir, onDeath)
     parts.defer(() => ground.sql.close())
-    const { sql, clock, newId, accounts, users, credentials, sessions, apps, environments, operations } = ground
+    const { sql, clock, newId } = ground
+    const { trustedProxies } = config
     const vault = await openVault(sql, { file: files.masterKey, given: config.masterKey?.reveal() })
-    const variables = createVariables({ vault })
-    const blobs = await openDiskBlobs(files.blobs)
-    const archives = createArchives({ blobs, limits: archiveLimits(config) })
-    const logs = createLineLogs(files.logs)
-
-    const engine = await openEngine(config, log)
-    const toolchain = await openToolchain({
-      folder: files.toolchain,
-      searchPath: searchPath(),
-      isIsolating: engine.isIsolating,
-    })
-    const builds = createBuilds({ sql, clock, newId })
-    const outputs = createOutputs({ folder: files.outputs, limits: DEFAULT_OUTPUT_LIMITS })
-
-    const edge = await startEdge({ clock, log, ...config.edgeListen, tableFile: files.routeTable })
+    const { engine, toolchain, canChooseUsers } = await openEngine(config, log)
+    const edge = await startEdge({ clock, log, ...config.edgeListen, tableFile: files.routeTable, trustedProxies })
     parts.defer(() => edge.stop(GRACE_MS.edge))
     log.info({ edgePid: edge.pid(), port: edge.address.port }, 'the edge listens')
-    const siteUrl = siteUrls(config, edge.address.port)
-
     const supervisor = createSupervisor({ engine, clock, log, startDeadlineMs: config.startTimeout * 1000 })
     parts.defer(() => supervisor.stop(GRACE_MS.apps))
 
-    const { domain } = config
-    const folders = createFolders(config.dataDir, { canChooseUsers: process.getuid?.() === 0 })
-    const appVariables = createAppVariables({ variables, cmsInstalls: ground.cmsInstalls })
-    const deployments = createDeployments({ sql, clock, newId })
-    const routing = createRouting({ sql, clock, log, environments, outputs, supervisor, edge, domain })
-    const launcher = createLauncher({
-      ...{
-        sql,
-        builds,
-        environments,
-        deployments,
-        outputs,
-        supervisor,
-        toolchain,
-        folders,
-        logs,
-        appVariables,
-        domain,
-      },
-    })
-    await outputs.sweep()
-    await folders.sweepWork(builds.isOver)
+    const variables = createVariables({ vault })
+    const rooms = {
+      ...ground,
+      log,
+      variables,
+      engine,
+      toolchain,
+      edge,
+      supervisor,
+      domain: config.domain,
+      archives: createArchives({ blobs: await openDiskBlobs(files.blobs), limits: archiveLimits(config) }),
+      logs: createLineLogs(files.logs),
+      builds: createBuilds({ sql, clock, newId }),
+      outputs: createOutputs({ folder: files.outputs, limits: DEFAULT_OUTPUT_LIMITS }),
+      deployments: createDeployments({ sql, clock, newId }),
+      folders: createFolders(config.dataDir, { canChooseUsers }),
+      appVariables: createAppVariables({ variables, cmsInstalls: ground.cmsInstalls }),
+      siteUrl: siteUrls(config, edge.address.port),
+    }
+    await rooms.outputs.sweep()
+    await rooms.folders.sweepWork(rooms.builds.isOver)
+
+    const routing = createRouting(rooms)
+    const launcher = createLauncher(rooms)
     await launcher.restore()
     await routing.start()
     parts.defer(() => routing.stop())
 
-    const switching = createSwitch({
-      sql,
-      log,
-      environments,
-      deployments,
-      operations,
-      supervisor,
-      edge,
-      folders,
-      routing,
-    })
-    const requests = createRequests({
-      ...{ sql, apps, environments, variables, operations, builds, deployments, routing },
-    })
-    const provision = createProvision({
-      ...{ sql, accounts, apps, environments, operations, routing, builds, outputs, deployments, switching },
-      ...{ folders, logs, siteUrl },
-    })
-    const { finishWithEnvironment } = provision
+    const requests = createRequests({ ...rooms, routing })
+    const switching = createSwitch({ ...rooms, routing })
+    const provision = createProvision({ ...rooms, routing, switching })
+    const live = { ...rooms, launcher, switching, finishWithEnvironment: provision.finishWithEnvironment }
     const deadlines = { installMs: config.installTimeout * 1000, buildMs: config.buildTimeout * 1000 }
-    const deploy = createDeploy({
-      ...{ sql, clock, log, archives, builds, outputs, environments, deployments, launcher, switching, folders, logs },
-      ...{ appVariables, finishWithEnvironment, run: { engine, toolchain, deadlines } },
-    })
-    const redeploy = createRedeploy({
-      ...{ sql, builds, environments, deployments, launcher, switching, finishWithEnvironment },
-    })
+    const deploy = createDeploy({ ...live, run: { engine, toolchain, deadlines } })
+    const redeploy = createRedeploy(live)
     const worker = startWorker({
-      ...{ sql, clock, log, operations },
+      ...rooms,
       handlers: {
         CREATE: provision.create,
         UPDATE: redeploy.update,
@@ -142,21 +109,23 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
       concurrency: { quick: QUICK_CONCURRENCY, build: config.concurrency },
     })
     parts.defer(() => worker.stop(GRACE_MS.worker))
-    const idle = watchIdle({ clock, log, edge, supervisor, idleMs: config.idleTimeout * 1000 })
+    const idle = watchIdle({ ...rooms, idleMs: config.idleTimeout * 1000 })
     parts.defer(() => idle.stop())
 
     let apiUrl = ''
-    const auth = createAuth({ credentials, sessions, users })
+    const auth = createAuth(rooms)
     const metrics = createMetrics({
-      operationsUnfinished: async () => (await operations.count()).unfinished,
+      operationsUnfinished: async () => (await rooms.operations.count()).unfinished,
       operationsRunning: () => worker.runningCount(),
       edgeServing: () => edge.isServing(),
     })
     const routes = createRoutes({
-      ...{ apps, environments, variables, operations, requests, credentials, sessions, users, auth, metrics, siteUrl },
-      ...{ archives, builds, deployments, supervisor, logs },
+      ...rooms,
+      requests,
+      auth,
+      metrics,
       async checkIsolation() {
-        if (!engine.isIsolating && (await accounts.list()).length > 1) throw new Problem('ISOLATION_MISSING')
+        if (!engine.isIsolating && (await rooms.accounts.list()).length > 1) throw new Problem('ISOLATION_MISSING')
       },
       ready: {
         database: () =>
@@ -170,7 +139,6 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
       publicUrl: () => config.publicUrl ?? apiUrl,
       stopping: stopping.signal,
     })
-    const { trustedProxies } = config
     const api = createApiServer({ routes, auth, log, newId, metrics, trustedProxies, stopping: stopping.signal })
     parts.defer(async () => {
       stopping.abort()
@@ -193,13 +161,36 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
 }
 
 /** Bubblewrap, or a clear word about what is missing without it. */
-async function openEngine({ bubblewrap }: Config, log: Log): Promise<Engine> {
+async function openEngine({ bubblewrap, dataDir }: Config, log: Log) {
+  const isRoot = process.getuid?.() === 0
   const sandbox = await openSandbox(bubblewrap)
-  if ('start' in sandbox) return sandbox
+  const isIsolating = 'start' in sandbox
+  const folder = filesIn(dataDir).toolchain
+  const toolchain = await openToolchain({ folder, searchPath: searchPath(), isIsolating })
+  if (isIsolating) return { engine: sandbox, toolchain, canChooseUsers: isRoot }
+
+  const engine = openPlain()
+  const canChooseUsers = isRoot && (await letOthersPass(dataDir, () => isUsableBy(NOBODY, toolchain, engine)))
+  const user = canChooseUsers
+    ? 'as users of their own'
+    : isRoot
+      ? `as root, since no other user can reach ${dataDir}, Node and npm`
+      : "as the service's own user"
   log.warn(
-    `${sandbox.missing}: builds and apps are not isolated, so the service builds for a single account only. Install it: apt-get install bubblewrap`,
+    `${sandbox.missing}: builds and apps are not isolated. They run ${user} and see the whole machine, so the service builds for a single account only. Install it: apt-get install bubblewrap`,
   )
-  return openPlain()
+  return { engine, toolchain, canChooseUsers }
+}
+
+const NOBODY = { uid: 65_534, gid: 65_534 }
+
+/** Others may go through the data folder from now on, without seeing what is in it; if that is of no use, they may not. */
+async function letOthersPass(dataDir: string, isOfUse: () => Promise<boolean>): Promise<boolean> {
+  const { mode } = await stat(dataDir)
+  await chmod(dataDir, mode | 0o011)
+  if (await isOfUse()) return true
+  await chmod(dataDir, mode)
+  return false
 }
 
 const archiveLimits = ({ archiveBytes, archiveEntries, unpackedBytes, uploadStall }: Config): ArchiveLimits => ({
@@ -225,7 +216,10 @@ export async function openGround(dataDir: string, onDeath?: (error: Error) => vo
   await mkdir(dataDir, { recursive: true, mode: 0o700 })
   const clock = systemClock
   const newId = createIds(clock)
-  const sql = await openSqlite(filesIn(dataDir).database, onDeath)
+  const { database } = filesIn(dataDir)
+  // For the service alone; SQLite gives the files beside it the same mode.
+  await (await open(database, 'a', 0o600)).close()
+  const sql = await openSqlite(database, onDeath)
   await migrate(sql, MIGRATIONS, clock.now())
   const parts = { sql, clock, newId }
   const accounts = createAccounts(parts)

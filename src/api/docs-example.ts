@@ -63,11 +63,18 @@ function requiredQuery({ parameters }: OpenApiOperation, components: Components)
 function bodyOf({ requestBody }: OpenApiOperation, components: Components): string[] {
   const [mediaType, content] = Object.entries(requestBody?.content ?? {})[0] ?? []
   if (mediaType === undefined) return []
+  const { shape } = resolve((content as { schema: Shape }).schema, components)
+  if (mediaType === 'multipart/form-data') return Object.entries(shape.properties ?? {}).map(formPart)
   const type = `-H ${quoted(`content-type: ${mediaType}`)}`
   if (mediaType !== 'application/json') return [type, '--data-binary @FILE']
-  const body = exampleOf((content as { schema: Shape }).schema, components)
-  if (!requestBody?.required && Object.keys(body as object).length === 0) return []
-  return [type, `-d ${quoted(JSON.stringify(body, null, 2).replaceAll('\n', '\n  '))}`]
+  const telling = objectExample(shape, components)
+  if (Object.keys(telling).length === 0 && !requestBody?.required) return []
+  return [type, `-d ${quoted(JSON.stringify(telling, null, 2).replaceAll('\n', '\n  '))}`]
+}
+
+function formPart([name, { contentMediaType }]: [string, Shape]): string {
+  const value = contentMediaType ? `@file.${contentMediaType.split('/').at(-1)};type=${contentMediaType}` : 'text'
+  return `-F ${quoted(`${name}=${value}`)}`
 }
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
@@ -91,9 +98,7 @@ export function exampleOf(of: Shape, components: Components, field = ''): unknow
   }
 }
 
-function objectExample({ properties = {}, required = [] }: Shape, components: Components) {
+function objectExample({ properties = {}, required = [] }: Shape, components: Components): Record<string, unknown> {
   const shown = Object.entries(properties).filter(([name]) => required.includes(name) || Object.hasOwn(TELLING, name))
-  // Where every field may be left out and none is known, the first one still shows the form.
-  const fields = shown.length > 0 ? shown : Object.entries(properties).slice(0, 1)
-  return Object.fromEntries(fields.map(([name, shape]) => [name, exampleOf(shape, components, name)]))
+  return Object.fromEntries(shown.map(([name, shape]) => [name, exampleOf(shape, components, name)]))
 }

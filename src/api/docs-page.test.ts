@@ -34,6 +34,11 @@ const ROUTES: Route[] = [
     reply: resources.empty,
   }),
   route({
+    ...{ method: 'POST', path: `${APPS}/{app}:upload`, tag: 'Uploads', summary: 'Upload', access: 'developer', handle },
+    takesForm: true,
+    reply: { mediaType: 'application/json' },
+  }),
+  route({
     ...{ method: 'GET', path: '/docs', tag: 'Documentation', summary: 'This page', access: 'public', handle },
     reply: { mediaType: 'text/html' },
   }),
@@ -90,6 +95,12 @@ test('a shell variable before a colon stands in braces, and an empty body is lef
   const about = partAbout('Wait')
   assert.match(about, /\/apps\/\$\{APP\}:wait"/)
   assert.doesNotMatch(about, / -d /)
+})
+
+test('a route that takes a form is shown with the file that it wants', () => {
+  const about = partAbout('Upload')
+  assert.match(about, /repository\s+required\s+file of type application\/zip/)
+  assert.ok(about.includes("-F 'repository=@file.zip;type=application/zip'"))
 })
 
 test('text from the document cannot become markup', () => {

@@ -129,17 +129,17 @@ const part = (heading: string, what: Html): Html =>
 function requestBody({ requestBody }: OpenApiOperation, components: Components): Html | undefined {
   if (!requestBody) return undefined
   const { content, required } = requestBody
-  const of = jsonSchema(content)
-  if (!of) return part('Body', html`${mediaTypes(content)} ${need(required)}`)
-  return html`${part('Body', html`${typeInWords(of)} ${need(required)}`)}${fieldsOf(of, components, 'sent')}`
+  const of = schemaOf(content)
+  const what = of.$ref ? typeInWords(of) : html`${mediaTypes(content)}`
+  return html`${part('Body', html`${what} ${need(required)}`)}${of.$ref || of.properties ? fieldsOf(of, components, 'sent') : undefined}`
 }
 
 function reply({ responses }: OpenApiOperation, components: Components): Html {
   const { description, content } = responses[200] ?? { description: '' }
   if (!content) return part('Reply', prose(description))
-  const of = jsonSchema(content)
-  if (!of) return part('Reply', html`${mediaTypes(content)}`)
+  const of = schemaOf(content)
   const { name = 'object', shape } = resolve(of, components)
+  if (shape.type !== 'object') return part('Reply', html`${mediaTypes(content)}`)
   if (Object.keys(shape.properties ?? {}).length === 0) return part('Reply', typeInWords(shape))
   return html`<details><summary><h4 class="label">Reply</h4> <span>${name}</span></summary>
 ${fieldsOf(of, components, 'received')}</details>`
@@ -147,8 +147,8 @@ ${fieldsOf(of, components, 'received')}</details>`
 
 const mediaTypes = (content: Record<string, unknown>): string => Object.keys(content).join(', ')
 
-const jsonSchema = (content: Record<string, unknown>): Shape | undefined =>
-  (content['application/json'] as { schema: Shape } | undefined)?.schema
+const schemaOf = (content: Record<string, unknown>): Shape =>
+  (Object.values(content)[0] as { schema?: Shape } | undefined)?.schema ?? {}
 
 function fieldsOf(of: Shape, components: Components, as: Direction): Html {
   const { description } = resolve(of, components).shape

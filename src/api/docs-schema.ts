@@ -14,6 +14,7 @@ export type Shape = {
   examples?: readonly unknown[]
   pattern?: string
   format?: string
+  contentMediaType?: string
   minLength?: number
   maxLength?: number
   minimum?: number
@@ -46,8 +47,9 @@ export function typeInWords(shape: Shape): Html {
   const after = limits ? `, ${limits}` : ''
   if (shape.type === 'array') return html`list of ${typeInWords(shape.items ?? {})}${after}`
   if (shape.format === 'date-time') return html`time as in RFC 3339`
+  if (shape.contentMediaType) return html`file of type ${shape.contentMediaType}`
   if (shape.type === 'object' && Object.keys(shape.properties ?? {}).length === 0) {
-    return shape.additionalProperties ? html`any object` : html`empty object`
+    return shape.additionalProperties === false ? html`empty object` : html`any object`
   }
   return html`${shape.type ?? 'any'}${after}${shape.pattern && patternOf(shape.pattern)}`
 }

@@ -40,9 +40,18 @@ export function createMetrics({ operationsUnfinished, operationsRunning, edgeSer
     },
   })
 
+  /** Routes and statuses are few: looking the labels up for each request would cost more than counting. */
+  const known = new Map<string, ReturnType<typeof requests.labels>>()
+
   return {
     observeRequest(method: string, route: string, status: number, ms: number) {
-      requests.observe({ method, route, status }, ms / 1000)
+      const key = `${method} ${route} ${status}`
+      let series = known.get(key)
+      if (!series) {
+        series = requests.labels(method, route, String(status))
+        known.set(key, series)
+      }
+      series.observe(ms / 1000)
     },
     contentType: registry.contentType,
     text: () => registry.metrics(),

@@ -92,7 +92,10 @@ export function createApiServer({
     const { method, url = 'unknown' } = request.routeOptions
     metrics.observeRequest(String(method ?? request.method), url, reply.statusCode, reply.elapsedTime)
     // The path without its query: a query may carry a token.
-    log.info(
+    // Reading is most of what callers do, and tells least.
+    const isRoutine = request.method === 'GET' && reply.statusCode < 400
+    if (isRoutine && !log.isLevelEnabled('debug')) return done()
+    log[isRoutine ? 'debug' : 'info'](
       {
         requestId: request.id,
         method: request.method,

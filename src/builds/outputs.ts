@@ -41,7 +41,7 @@ export function createOutputs({ folder, limits }: { folder: string; limits: Outp
       }
       const draft = `${target}.${randomUUID()}${DRAFT}`
       try {
-        await mkdir(draft, { recursive: true, mode: 0o700 })
+        await mkdir(draft, { recursive: true, mode: 0o711 })
         await rename(source, join(draft, 'files'))
         await prepare(join(draft, 'files'), join(draft, 'edge'))
         await rename(draft, target).catch((error) => {
@@ -64,7 +64,7 @@ export function createOutputs({ folder, limits }: { folder: string; limits: Outp
 
     /** Removes what a build that died left half-moved. */
     async sweep() {
-      await mkdir(folder, { recursive: true, mode: 0o700 })
+      await mkdir(folder, { recursive: true, mode: 0o711 })
       for (const name of await readdir(folder)) {
         if (name.endsWith(DRAFT)) await rm(join(folder, name), { recursive: true, force: true })
       }

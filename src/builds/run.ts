@@ -73,7 +73,7 @@ export async function runPlan({ engine, toolchain, deadlines }: RunParts, run: R
         log.write(stream, phase, chunk)
         tail = (tail + chunk).slice(-TAIL_CHARACTERS)
       }
-      const exit = await inside(command.argv, onOutput, signal)
+      const exit = await inside(command.argv, environmentOf(run, toolchain), onOutput, signal)
       run.signal.throwIfAborted()
       if (deadline.signal.aborted) {
         const seconds = Math.round(deadlineMs / 1000)
@@ -88,18 +88,18 @@ export async function runPlan({ engine, toolchain, deadlines }: RunParts, run: R
     }
   }
 
-  function inside(argv: readonly string[], onOutput: Output, signal: AbortSignal): Promise<Exit> {
+  function inside(
+    argv: readonly string[],
+    environment: Job['environment'],
+    onOutput: Output,
+    signal: AbortSignal,
+  ): Promise<Exit> {
     const mounts: Mount[] = [
       { from: workFolder, to: WORK, isWritable: true },
       { from: run.cacheFolder, to: CACHE, isWritable: true },
       ...toolchain.mounts,
     ]
-    return runToEnd(
-      engine,
-      { argv, cwd: root, environment: environmentOf(run, toolchain), mounts, user: run.user },
-      onOutput,
-      signal,
-    )
+    return runToEnd(engine, { argv, cwd: root, environment, mounts, user: run.user }, onOutput, signal)
   }
 
   async function serverOutput({ folder, copies, writable }: ServerOutput): Promise<string> {
@@ -118,7 +118,9 @@ export async function runPlan({ engine, toolchain, deadlines }: RunParts, run: R
 
   /** By the app's own user and in its sandbox: what the build left may be links, which the service would follow. */
   async function arrange(argv: readonly string[]) {
-    const exit = await inside(argv, (stream, chunk) => log.write(stream, 'BUILDING', chunk), run.signal)
+    const signal = AbortSignal.any([run.signal, AbortSignal.timeout(deadlines.buildMs)])
+    const onOutput: Output = (stream, chunk) => log.write(stream, 'BUILDING', chunk)
+    const exit = await inside(argv, { PATH: toolchain.path }, onOutput, signal)
     run.signal.throwIfAborted()
     if (exit.code !== 0) throw failed('NO_OUTPUT', 'BUILDING', argv, exit)
   }

@@ -4,7 +4,7 @@
  */
 import { mkdir, readlink, realpath, rm, symlink } from 'node:fs/promises'
 import { delimiter, dirname, join } from 'node:path'
-import type { Mount } from '../engines/index.ts'
+import { type Engine, type Job, type Mount, runToEnd } from '../engines/index.ts'
 
 export type Toolchain = {
   mounts: Mount[]
@@ -37,6 +37,16 @@ export async function openToolchain({ folder, searchPath, isIsolating }: Parts):
     ],
     path: `${INSIDE.bin}:/usr/local/bin:/usr/bin:/bin`,
   }
+}
+
+const TRIAL_MS = 30_000
+
+/** Whether a user can run npm out of it. Tried and not guessed, since every folder on the way has a say. */
+export async function isUsableBy(user: Job['user'], { mounts, path }: Toolchain, engine: Engine): Promise<boolean> {
+  const environment = { PATH: path, HOME: '/tmp' }
+  const job: Job = { argv: [`${INSIDE.bin}/npm`, '--version'], cwd: '/', environment, mounts, user }
+  const { code } = await runToEnd(engine, job, () => undefined, AbortSignal.timeout(TRIAL_MS))
+  return code === 0
 }
 
 /** The folder of npm's package, by the `npm` that a shell would find. */

@@ -1,7 +1,12 @@
-/** Where an environment's files lie in the data folder, outside of the database. */
-import { chown, mkdir, readdir, rm } from 'node:fs/promises'
+/**
+ * Where an environment's files lie in the data folder, outside of the database. Whoever gets through the data folder may
+ * pass, and see nothing on the way: where there is no sandbox, an app's own user has to reach what is its own.
+ */
+import { chown, mkdir, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Environment } from '../apps/index.ts'
+
+const PASSABLE = 0o711
 
 export type User = { uid: number; gid: number } | undefined
 
@@ -20,16 +25,18 @@ export function createFolders(dataDir: string, { canChooseUsers }: { canChooseUs
     /** Kept between builds, written by the environment's own user; a clean build begins with an empty one. */
     async cache(environment: Environment, { isClean }: { isClean: boolean }): Promise<string> {
       const folder = join(ofEnvironment(environment.id), 'cache')
-      if (isClean) await rm(folder, { recursive: true, force: true })
-      await mkdir(folder, { recursive: true, mode: 0o700 })
       const user = this.userOf(environment)
+      // One that another user has filled, with or without a sandbox, could not be written.
+      const isForeign = user !== undefined && (await ownerOf(folder)) !== user.uid
+      if (isClean || isForeign) await rm(folder, { recursive: true, force: true })
+      await mkdir(folder, { recursive: true, mode: 0o700 })
       if (user) await chown(folder, user.uid, user.gid)
       return folder
     },
 
     async prepare(environmentId: string) {
-      await mkdir(join(ofEnvironment(environmentId), 'work'), { recursive: true, mode: 0o700 })
-      await mkdir(join(ofEnvironment(environmentId), 'run'), { recursive: true, mode: 0o700 })
+      await mkdir(join(ofEnvironment(environmentId), 'work'), { recursive: true, mode: PASSABLE })
+      await mkdir(join(ofEnvironment(environmentId), 'run'), { recursive: true, mode: PASSABLE })
     },
     async removeRun(environmentId: string, deploymentId: string) {
       await rm(this.run(environmentId, deploymentId), { recursive: true, force: true })
@@ -53,9 +60,14 @@ export function createFolders(dataDir: string, { canChooseUsers }: { canChooseUs
 
 export type Folders = ReturnType<typeof createFolders>
 
+async function ownerOf(folder: string): Promise<number | undefined> {
+  return (await stat(folder).catch(absent))?.uid
+}
+
 async function namesIn(folder: string): Promise<string[]> {
-  return readdir(folder).catch((error) => {
-    if (error.code === 'ENOENT') return []
-    throw error
-  })
+  return (await readdir(folder).catch(absent)) ?? []
+}
+
+function absent(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== 'ENOENT') throw error
 }

@@ -28,11 +28,9 @@ export function createSwitch(parts: Parts) {
   const retiring = new Set<Promise<void>>()
 
   async function retire(environmentId: string, deployment: string) {
-    const instance = supervisor.of(deployment)?.instance
-    if (instance) await edge.drain(instance.id, DRAIN_MS)
-    await supervisor.retire(deployment)
-    // What it wrote while it ran; made live again, it begins as its build left it.
-    await folders.removeRun(environmentId, deployment)
+    await supervisor.retire(deployment, { drain: (instance) => edge.drain(instance, DRAIN_MS) })
+    // What it wrote while it ran; made live again, it begins as its build left it. One that is live again already goes on.
+    if (!supervisor.of(deployment)) await folders.removeRun(environmentId, deployment)
   }
 
   return {

@@ -2,7 +2,7 @@
 import type { RouteTable } from './routes.ts'
 
 export type ToEdge =
-  | { kind: 'start'; host: string; port: number; tableFile: string }
+  | { kind: 'start'; host: string; port: number; tableFile: string; trustedProxies: readonly string[] }
   | { kind: 'table'; id: number; table: RouteTable }
   /** Say `drained` when no request of this instance is in flight; after the time, destroy those that are. */
   | { kind: 'drain'; id: number; instance: string; graceMs: number }

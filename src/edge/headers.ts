@@ -1,5 +1,6 @@
 /** Which headers go on to an upstream, and which come back: pure lists, `[name, value, name, value, …]`. */
 import type { IncomingMessage } from 'node:http'
+import type { Visitor } from './forwarded.ts'
 
 /** Each side of a proxy speaks for itself about its connection (RFC 9110, section 7.6.1). */
 const HOP_BY_HOP = ['connection', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade']
@@ -28,7 +29,7 @@ const NOT_FROM_CLIENTS = new Set([
 const NOT_FROM_UPSTREAMS = new Set(HOP_BY_HOP)
 
 /** What the upstream is asked with. `upgrade` is the protocol that the connection is to change to. */
-export function toUpstream(request: IncomingMessage, authority: string, upgrade?: string): string[] {
+export function toUpstream(request: IncomingMessage, authority: string, visitor: Visitor, upgrade?: string): string[] {
   const { rawHeaders, headers, method = 'GET' } = request
   const named = namedBy(headers.connection)
   const sent = ['host', authority]
@@ -38,9 +39,8 @@ export function toUpstream(request: IncomingMessage, authority: string, upgrade?
     if (isFromProxy(plain) || NOT_FROM_CLIENTS.has(plain) || named?.has(plain)) continue
     sent.push(name, rawHeaders[at + 1] ?? '')
   }
-  const address = request.socket.remoteAddress?.replace(/^::ffff:/, '')
-  if (address !== undefined) sent.push('x-forwarded-for', address)
-  sent.push('x-forwarded-proto', 'http', 'x-forwarded-host', authority)
+  if (visitor.address !== undefined) sent.push('x-forwarded-for', visitor.address)
+  sent.push('x-forwarded-proto', visitor.protocol, 'x-forwarded-host', authority)
 
   if (upgrade !== undefined) sent.push('connection', 'Upgrade', 'upgrade', upgrade)
   if (headers.te?.toString().toLowerCase().includes('trailers')) sent.push('te', 'trailers')

@@ -42,6 +42,7 @@ async function handle(message: ToEdge) {
   switch (message.kind) {
     case 'start': {
       tableFile = message.tableFile
+      edge.trust(message.trustedProxies)
       const known = await loadRoutes(tableFile)
       if (known) edge.useRoutes(known)
       await listen(message.host, message.port)

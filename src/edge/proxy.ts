@@ -8,6 +8,7 @@
  *   over       nothing leads out
  */
 import { type ClientRequest, type IncomingMessage, request as sendRequest } from 'node:http'
+import type { Forwarded } from './forwarded.ts'
 import { expectsContinue, hasBody, toClient, toUpstream } from './headers.ts'
 import type { InFlight } from './in-flight.ts'
 import type { Limits } from './limits.ts'
@@ -16,9 +17,9 @@ import { connectTo, type Pools } from './pools.ts'
 import type { ServerTarget } from './routes.ts'
 import type { Visit } from './visit.ts'
 
-type Parts = { limits: Limits; inFlight: InFlight; pools: Pools }
+type Parts = { limits: Limits; inFlight: InFlight; pools: Pools; forwarded: Forwarded }
 
-export function createProxy({ limits, inFlight, pools }: Parts) {
+export function createProxy({ limits, inFlight, pools, forwarded }: Parts) {
   return {
     forward({ request, response, authority, path }: Visit, target: ServerTarget) {
       const pool = pools.of(target)
@@ -79,7 +80,7 @@ export function createProxy({ limits, inFlight, pools }: Parts) {
             port: target.port,
             method: request.method,
             path,
-            headers: toUpstream(request, authority),
+            headers: toUpstream(request, authority, forwarded.visitorOf(request)),
             maxHeaderSize: limits.responseHeaderBytes,
             ...(isPooled ? { agent: pool.agent } : { createConnection: () => connectTo(target) }),
           })

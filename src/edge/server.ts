@@ -1,6 +1,7 @@
 /** Answers visitors: finds the target by host name, holds the request where the target sleeps, and hands it over. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { createForwarded } from './forwarded.ts'
 import { createHeld, isWaiting } from './held.ts'
 import { createInFlight } from './in-flight.ts'
 import { LIMITS, type Limits } from './limits.ts'
@@ -15,6 +16,8 @@ import { readAddress, type Visit } from './visit.ts'
 export type EdgeServer = {
   http: Server
   useRoutes(routes: Routes): void
+  /** Whose word about a visitor counts: the addresses of proxies in front of us. */
+  trust(proxies: readonly string[]): void
   /** Resolves when no request of the instance is in flight; after the time, those that are left are broken off. */
   drain(instance: string, graceMs: number): Promise<void>
   /** Requests to instances since the last call, by deployment; undefined when there were none. */
@@ -32,11 +35,12 @@ type Parts = {
 }
 
 export function createEdgeServer({ limits = LIMITS, wake = noop, report = noop }: Parts = {}): EdgeServer {
+  const forwarded = createForwarded()
   const inFlight = createInFlight()
   const pools = createPools(limits)
   const statics = createStatics({ limits })
-  const proxy = createProxy({ limits, inFlight, pools })
-  const upgrades = createUpgrades({ limits, inFlight, pools })
+  const proxy = createProxy({ limits, inFlight, pools, forwarded })
+  const upgrades = createUpgrades({ limits, inFlight, pools, forwarded })
   const held = createHeld({ limits, wake })
   let routes = NO_ROUTES
   let isStopping = false
@@ -131,6 +135,7 @@ export function createEdgeServer({ limits = LIMITS, wake = noop, report = noop }
 
   return {
     http,
+    trust: forwarded.trust,
     useRoutes(next) {
       routes = next
       pools.keepOnly(instancesOf(next))

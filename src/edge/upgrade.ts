@@ -5,6 +5,7 @@
  */
 import { type IncomingMessage, STATUS_CODES, request as sendRequest } from 'node:http'
 import type { Socket } from 'node:net'
+import type { Forwarded } from './forwarded.ts'
 import { hasBody, toClient, toUpstream } from './headers.ts'
 import type { InFlight } from './in-flight.ts'
 import type { Limits } from './limits.ts'
@@ -18,7 +19,7 @@ const PROBE_MS = 60_000
 
 export type Upgrade = Address & { request: IncomingMessage; socket: Socket; head: Buffer }
 
-type Parts = { limits: Limits; inFlight: InFlight; pools: Pools }
+type Parts = { limits: Limits; inFlight: InFlight; pools: Pools; forwarded: Forwarded }
 
 /**
  * Whether the wish is passed on; if not, it is an ordinary request. HTTP/2 is not: inside of it the client could say
@@ -27,7 +28,7 @@ type Parts = { limits: Limits; inFlight: InFlight; pools: Pools }
 export const isUpgradable = (request: IncomingMessage): boolean =>
   !hasBody(request) && !/\bh2c?\b/i.test(request.headers.upgrade ?? '')
 
-export function createUpgrades({ limits, inFlight, pools }: Parts) {
+export function createUpgrades({ limits, inFlight, pools, forwarded }: Parts) {
   return {
     forward({ request, socket, head, authority, path }: Upgrade, target: ServerTarget) {
       const place = pools.of(target).enterStream()
@@ -39,7 +40,7 @@ export function createUpgrades({ limits, inFlight, pools }: Parts) {
         port: target.port,
         method: request.method,
         path,
-        headers: toUpstream(request, authority, request.headers.upgrade),
+        headers: toUpstream(request, authority, forwarded.visitorOf(request), request.headers.upgrade),
         maxHeaderSize: limits.responseHeaderBytes,
         createConnection: () => connectTo(target),
       })

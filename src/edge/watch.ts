@@ -8,6 +8,7 @@
  *   stopping   nothing leads out
  */
 import { type ChildProcess, fork } from 'node:child_process'
+import { getCompileCacheDir } from 'node:module'
 import type { Clock, Log } from '../base/index.ts'
 import type { FromEdge, ToEdge } from './channel.ts'
 import type { RouteTable } from './routes.ts'
@@ -31,13 +32,20 @@ export type Edge = {
   stop(graceMs: number): Promise<void>
 }
 
-type Parts = { clock: Clock; log: Log; host: string; port: number; tableFile: string }
+type Parts = {
+  clock: Clock
+  log: Log
+  host: string
+  port: number
+  tableFile: string
+  trustedProxies?: readonly string[]
+}
 
 const PAUSE_MS = { first: 100, most: 5000 }
 /** An edge that served this long was well: its next death starts the pauses anew. */
 const WELL_AFTER_MS = 30_000
 
-export async function startEdge({ clock, log, host, port, tableFile }: Parts): Promise<Edge> {
+export async function startEdge({ clock, log, host, port, tableFile, trustedProxies = [] }: Parts): Promise<Edge> {
   const stopping = new AbortController()
   const waiting = new Set<{ id: number; resolve(): void }>()
   const draining = new Map<number, () => void>()
@@ -54,8 +62,10 @@ export async function startEdge({ clock, log, host, port, tableFile }: Parts): P
 
   /** Starts a process; resolves once it listens. */
   async function launch(onPort: number): Promise<{ port: number; exited: Promise<void> }> {
+    const cacheFolder = getCompileCacheDir()
     const born = fork(new URL('./process.ts', import.meta.url), [], {
-      env: {},
+      // Nothing of our environment but the place of compiled code: without it the process would load a compiler first.
+      env: cacheFolder === undefined ? {} : { NODE_COMPILE_CACHE: cacheFolder },
       execArgv: [],
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     })
@@ -76,7 +86,7 @@ export async function startEdge({ clock, log, host, port, tableFile }: Parts): P
       })
       exited.then(() => reject(new Error('the edge ended before it listened')))
     })
-    send({ kind: 'start', host, port: onPort, tableFile })
+    send({ kind: 'start', host, port: onPort, tableFile, trustedProxies })
     const boundPort = await listening
     isServing = true
     if (newest) send({ kind: 'table', ...newest })

@@ -1,6 +1,6 @@
 /**
- * Programs without a sandbox, where there is no bubblewrap: as another user if the service is root, and else as its own.
- * They see the whole machine, so the service builds for a single account only.
+ * Programs without a sandbox, where there is no bubblewrap: as the user of the job, and else as the service's own. They
+ * see the whole machine, so the service builds for a single account only.
  *
  * Mounts cannot be made here. A job's paths are turned into those of the machine: what is mounted at /app is found where
  * it really lies.
@@ -14,9 +14,8 @@ export function openPlain(): Engine {
     description: 'no isolation',
     start(job, onOutput) {
       const outside = withoutMounts(job)
-      // A session of its own keeps the terminal's signals away; the tree is found by its parents all the same.
       const args = ['--no-warnings', LAUNCHER]
-      return startProcess({ file: process.execPath, args, cwd: outside.cwd }, outside, onOutput)
+      return startProcess({ file: process.execPath, args, cwd: outside.cwd, isSession: true }, outside, onOutput)
     },
   }
 }

@@ -1,6 +1,6 @@
 /** A started program with everything it starts, as one thing that can be stopped. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Exit, Job, Output, Process } from './engine.ts'
@@ -9,52 +9,56 @@ import { listeningPorts } from './listening-ports.ts'
 /** Run by Node in front of every program: see there. */
 export const LAUNCHER = fileURLToPath(new URL('./launch.mjs', import.meta.url))
 
-type Spawn = { file: string; args: readonly string[]; cwd?: string }
+/** A session is for programs that no namespace holds together: its members are found when their parents are gone. */
+type Spawn = { file: string; args: readonly string[]; cwd?: string; isSession?: true }
 
 /** Starts the command and hands `job`'s argv, environment and user to the launcher through descriptor 3. */
-export function startProcess({ file, args, cwd }: Spawn, job: Job, onOutput: Output): Process {
+export function startProcess({ file, args, cwd, isSession }: Spawn, job: Job, onOutput: Output): Process {
   const child = spawn(file, args, {
     // Nothing of the service's own environment, and nothing of the tenant's either: it would change bubblewrap itself.
     env: {},
     ...(cwd ? { cwd } : {}),
+    detached: isSession === true,
     stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
   })
   child.stdout?.on('data', (chunk) => onOutput('stdout', chunk))
   child.stderr?.on('data', (chunk) => onOutput('stderr', chunk))
-  const exited = whenGone(child)
-  // A program that was never started has no id, and one that is gone may have left its id to somebody else.
-  let isOver = child.pid === undefined
-  const end = () => {
-    isOver = true
-  }
-  exited.then(end, end)
-  // There are no pipes when the service itself has too many files open.
-  const instructions = child.stdio?.[3] as NodeJS.WritableStream | undefined
+  const gone = whenGone(child)
+  const { pid } = child
+  // It was never started, and `exited` says why. There is nothing to signal: an id that is none means every process.
+  if (pid === undefined) return { pid: 0, exited: gone, listeningPorts: () => [], stop: () => gone }
+  const instructions = child.stdio[3] as NodeJS.WritableStream
   // A program that dies before it has read them is told by its exit.
-  instructions?.on('error', () => undefined)
-  instructions?.end(JSON.stringify({ argv: job.argv, environment: job.environment, user: job.user }))
-  const pid = child.pid ?? 0
+  instructions.on('error', () => undefined)
+  instructions.end(JSON.stringify({ argv: job.argv, environment: job.environment, user: job.user }))
+
+  // Bubblewrap itself is not asked to end: everything inside would be killed with it.
+  const tree = () => (isSession ? [...new Set([pid, ...descendantsOf(pid), ...membersOf(pid)])] : descendantsOf(pid))
+  let isOver = false
+  const exited = gone.then((exit) => {
+    // From here on the id is somebody else's, unless a member of the session keeps it.
+    isOver = true
+    if (isSession) for (const left of membersOf(pid)) signal(left, 'SIGKILL')
+    return exit
+  })
 
   return {
     pid,
     exited,
-    listeningPorts: () => (isOver ? [] : listeningPorts([pid, ...descendantsOf(pid)])),
+    listeningPorts: () => (isOver ? [] : listeningPorts([pid, ...tree()])),
     async stop(graceMs) {
-      if (isOver) return exited
-      if (graceMs > 0) {
+      if (!isOver && graceMs > 0) {
         // A shell or a package manager that dies at once would take its server with it, in the middle of a request. So
         // they are asked only when their children did not do.
-        const tree = descendantsOf(pid)
-        const servers = tree.filter((descendant) => !isWrapper(descendant))
+        const servers = tree().filter((member) => !isWrapper(member))
         for (const server of servers) signal(server, 'SIGTERM')
         const firstMs = servers.length > 0 ? Math.min(graceMs / 4, WRAPPER_PATIENCE_MS) : 0
         if (await isWithin(exited, firstMs)) return exited
-        for (const descendant of descendantsOf(pid)) signal(descendant, 'SIGTERM')
+        for (const member of tree()) signal(member, 'SIGTERM')
         if (await isWithin(exited, graceMs - firstMs)) return exited
       }
-      if (isOver) return exited
       // The monitor's death takes the namespace's first process with it, and that everything inside.
-      for (const descendant of [...descendantsOf(pid), pid]) signal(descendant, 'SIGKILL')
+      if (!isOver) for (const member of [...tree(), pid]) signal(member, 'SIGKILL')
       return exited
     },
   }
@@ -64,12 +68,8 @@ const WRAPPER_PATIENCE_MS = 2000
 const WRAPPERS = /^(bwrap|sh|bash|dash|ash|busybox|npm|npm .*|npx|pnpm|yarn|yarnpkg)$/
 
 function isWrapper(pid: number): boolean {
-  try {
-    return WRAPPERS.test(readFileSync(`/proc/${pid}/comm`, 'utf8').trim())
-  } catch (error) {
-    if (isGoneError(error)) return true
-    throw error
-  }
+  const name = read(() => readFileSync(`/proc/${pid}/comm`, 'utf8'))
+  return name === undefined || WRAPPERS.test(name.trim())
 }
 
 async function isWithin(event: Promise<unknown>, ms: number): Promise<boolean> {
@@ -97,12 +97,35 @@ export function descendantsOf(pid: number): number[] {
   return found
 }
 
+/** Each thread has children of its own. */
 function childrenOf(pid: number): number[] {
-  try {
-    const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+  const threads = read(() => readdirSync(`/proc/${pid}/task`)) ?? []
+  return threads.flatMap((thread) => {
+    const text = read(() => readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8')) ?? ''
     return text.split(' ').filter(Boolean).map(Number)
+  })
+}
+
+/** The other processes of a session, and what they started. One that left it and lost its parent is not found. */
+function membersOf(leader: number): number[] {
+  const all = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
+  const members = all.map(Number).filter((pid) => pid !== leader && sessionOf(pid) === leader)
+  return members.flatMap((member) => [member, ...descendantsOf(member)])
+}
+
+/** The name of a program stands in brackets, and may hold any. */
+function sessionOf(pid: number): number {
+  const [, , , session] =
+    (read(() => readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? '').split(') ').at(-1)?.split(' ') ?? []
+  return Number(session)
+}
+
+/** Nothing when the process is gone. */
+function read<T>(look: () => T): T | undefined {
+  try {
+    return look()
   } catch (error) {
-    if (isGoneError(error)) return []
+    if (isGoneError(error)) return undefined
     throw error
   }
 }

@@ -409,7 +409,7 @@ test('a retired app is gone with everything that it started', async (t) => {
   const { spec, lines, leavesNothing } = await appOf(t, server('', FAMILY))
   await supervisor.start(spec, never)
   await until(async () => (await lines()).filter(({ text }) => text === 'child').length === 2)
-  await supervisor.retire(spec.deployment, 200)
+  await supervisor.retire(spec.deployment, { graceMs: 200 })
   assert.equal(supervisor.of(spec.deployment), undefined)
   await leavesNothing()
 })
@@ -484,11 +484,56 @@ test('retired while it drains on its way to sleep, an app is gone when that reso
   await asleep
 })
 
+test('a retired app is drained while it still answers', async (t) => {
+  const supervisor = supervise(t)
+  const { spec, leavesNothing } = await appOf(t, server())
+  await supervisor.start(spec, never)
+  const { host, port, id } = supervisor.of(spec.deployment)?.instance ?? {}
+  let lastAnswer = ''
+  await supervisor.retire(spec.deployment, {
+    async drain(instance) {
+      assert.equal(instance, id)
+      lastAnswer = await (await fetch(`http://${host}:${port}/`)).text()
+    },
+  })
+  assert.equal(lastAnswer, 'up')
+  await leavesNothing()
+})
+
+test('an app that is started again while it is retired and drains gets a process of its own', async (t) => {
+  const supervisor = supervise(t)
+  const { spec, again } = await appOf(t, server())
+  await supervisor.start(spec, never)
+  const before = supervisor.of(spec.deployment)?.instance?.id
+  const drained = Promise.withResolvers<void>()
+  const retired = supervisor.retire(spec.deployment, { drain: () => drained.promise })
+  await supervisor.start(await again(), never)
+  drained.resolve()
+  await retired
+  assert.notEqual(supervisor.of(spec.deployment)?.instance?.id, before)
+  assert.equal(await supervisor.ask(spec), 'up')
+})
+
+test('an app that dies while it drains is not waited for any longer, nor started again', async (t) => {
+  const supervisor = supervise(t)
+  const { spec, leavesNothing } = await appOf(t, server())
+  await supervisor.start(spec, never)
+  const { host, port } = supervisor.of(spec.deployment)?.instance ?? {}
+  await supervisor.retire(spec.deployment, {
+    drain: () =>
+      fetch(`http://${host}:${port}/die`).then(
+        () => assert.fail(),
+        () => new Promise(() => undefined),
+      ),
+  })
+  await leavesNothing()
+})
+
 test('whoever retires an app that is being retired waits for the same end', async (t) => {
   const supervisor = supervise(t)
   const { spec, leavesNothing } = await appOf(t, server('', STUBBORN))
   await supervisor.start(spec, never)
-  void supervisor.retire(spec.deployment, 300)
+  void supervisor.retire(spec.deployment, { graceMs: 300 })
   await supervisor.retire(spec.deployment)
   await leavesNothing()
 })
@@ -497,7 +542,7 @@ test('a stop ends every app, and does not wait as long as one that is being reti
   const supervisor = supervise(t)
   const [one, two] = [await appOf(t, server('', STUBBORN)), await appOf(t, server('', STUBBORN))]
   for (const { spec } of [one, two]) await supervisor.start(spec, never)
-  const retired = supervisor.retire(one.spec.deployment, 600_000)
+  const retired = supervisor.retire(one.spec.deployment, { graceMs: 600_000 })
   await supervisor.stop(50)
   await retired
   await one.leavesNothing()

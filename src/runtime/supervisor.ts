@@ -34,6 +34,14 @@ const DEATHS_TO_A_LOOP = 5
 const WELL_AFTER_MS = 60_000
 const STOP_GRACE_MS = 30_000
 
+type Drain = (instance: string) => Promise<void>
+
+type Farewell = {
+  graceMs?: number
+  /** Lets requests in flight end first, for as long as the process is there. */
+  drain?: Drain
+}
+
 type Parts = { engine: Engine; clock: Clock; log: Log; startDeadlineMs: number }
 
 export function createSupervisor({ engine, clock, log, startDeadlineMs }: Parts) {
@@ -103,12 +111,16 @@ export function createSupervisor({ engine, clock, log, startDeadlineMs }: Parts)
     bringUp(entry, Math.min(PAUSE_MS.first * 2 ** (entry.deaths - 1), PAUSE_MS.most))
   }
 
-  async function end(entry: Entry, graceMs: number) {
+  async function end(entry: Entry, { graceMs = STOP_GRACE_MS, drain }: Farewell) {
     entry.retiring.abort(new Error('the deployment is retired'))
     // A start that answers in this very moment leaves an instance, too.
     await entry.starting
-    await stopInstances(entry, graceMs)
-    await entry.spec.log.close()
+    try {
+      if (entry.instance && drain) await Promise.race([drain(entry.instance.id), entry.instance.process.exited])
+    } finally {
+      await stopInstances(entry, graceMs)
+      await entry.spec.log.close()
+    }
   }
 
   async function stopInstances({ instances }: Entry, graceMs: number) {
@@ -151,7 +163,7 @@ export function createSupervisor({ engine, clock, log, startDeadlineMs }: Parts)
     },
 
     /** Stops the process until somebody asks for it. `drain` lets requests in flight end first. */
-    async sleep(deployment: string, drain: (instance: string) => Promise<void>) {
+    async sleep(deployment: string, drain: Drain) {
       const entry = entries.get(deployment)
       if (entry?.state !== 'RUNNING' || !entry.instance) return
       const { instance } = entry
@@ -175,12 +187,15 @@ export function createSupervisor({ engine, clock, log, startDeadlineMs }: Parts)
     of: (deployment: string): Running | undefined => entries.get(deployment),
     all: (): string[] => [...entries.keys()],
 
-    /** Ends a deployment's process for good; resolves when it is gone. */
-    async retire(deployment: string, graceMs = STOP_GRACE_MS) {
+    /**
+     * Ends a deployment's process for good; resolves when it is gone. From the first moment on the deployment is unknown
+     * here: one that is started again meanwhile gets a process of its own, beside the one that leaves.
+     */
+    async retire(deployment: string, farewell: Farewell = {}) {
       const entry = entries.get(deployment)
       if (entry) {
         entries.delete(deployment)
-        const ended = end(entry, graceMs).finally(() => leaving.delete(entry))
+        const ended = end(entry, farewell).finally(() => leaving.delete(entry))
         leaving.set(entry, ended)
       }
       await Promise.all([...leaving].flatMap(([{ spec }, ended]) => (spec.deployment === deployment ? ended : [])))
@@ -189,7 +204,7 @@ export function createSupervisor({ engine, clock, log, startDeadlineMs }: Parts)
     /** Ends them all, and those that have more time to end than this in as much. */
     async stop(graceMs: number) {
       const late = [...leaving.keys()].map((entry) => stopInstances(entry, graceMs))
-      const retired = [...entries.keys()].map((deployment) => this.retire(deployment, graceMs))
+      const retired = [...entries.keys()].map((deployment) => this.retire(deployment, { graceMs }))
       await Promise.all([...late, ...retired, ...leaving.values()])
     },
   }

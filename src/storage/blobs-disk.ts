@@ -61,19 +61,17 @@ export async function openDiskBlobs(folder: string): Promise<Blobs> {
 }
 
 const PIECE_BYTES = 1024 * 1024
-const SYNC_BYTES = 64 * 1024 * 1024
 
 /**
  * Writes, hashes and fsyncs what a source gives. Two pieces are used in turn, so that one is on its way to the disk while
- * the other fills, and memory stays what it is; and the disk is kept busy from the start, so that the last fsync is short.
+ * the other fills, and memory stays what it is.
  */
 async function write(path: string, source: AsyncIterable<Uint8Array>): Promise<{ digest: Digest; bytes: number }> {
   const hash = createHash('sha256')
   const file = await open(path, 'wx', 0o600)
   let [filling, other] = [Buffer.allocUnsafeSlow(PIECE_BYTES), Buffer.allocUnsafeSlow(PIECE_BYTES)]
-  let [filled, bytes, synced] = [0, 0, 0]
+  let [filled, bytes] = [0, 0]
   let writing: Promise<void> = Promise.resolve()
-  let syncing: Promise<void> = Promise.resolve()
 
   async function handOver() {
     await writing
@@ -82,14 +80,6 @@ async function write(path: string, source: AsyncIterable<Uint8Array>): Promise<{
     writing.catch(() => undefined)
     ;[filling, other] = [other, filling]
     filled = 0
-  }
-
-  async function syncNowAndThen() {
-    if (bytes - synced < SYNC_BYTES) return
-    synced = bytes
-    await syncing
-    syncing = file.datasync()
-    syncing.catch(() => undefined)
   }
 
   try {
@@ -103,14 +93,12 @@ async function write(path: string, source: AsyncIterable<Uint8Array>): Promise<{
         from += piece.byteLength
         if (filled === PIECE_BYTES) await handOver()
       }
-      await syncNowAndThen()
     }
     await handOver()
     await writing
-    await syncing
     await file.sync()
   } finally {
-    await Promise.allSettled([writing, syncing])
+    await writing.catch(() => undefined)
     await file.close()
   }
   return { digest: `sha256:${hash.digest('hex')}`, bytes }

@@ -21,21 +21,29 @@ export type Statement = {
 /** statement`SELECT … WHERE id = ${id}`. A statement given as a value is spliced in. */
 export function statement(texts: TemplateStringsArray, ...values: (Value | Statement)[]): Statement {
   if (!values.some(isStatement)) return { [made]: true, texts, values: values as Value[] }
-  const flatTexts: string[] = [texts[0] as string]
-  const flatValues: Value[] = []
-  for (const [index, value] of values.entries()) {
-    const after = texts[index + 1] as string
-    if (isStatement(value)) {
-      flatTexts[flatTexts.length - 1] += value.texts[0] as string
-      flatTexts.push(...value.texts.slice(1))
-      flatValues.push(...value.values)
-      flatTexts[flatTexts.length - 1] += after
-    } else {
-      flatValues.push(value)
-      flatTexts.push(after)
+  const inner = values.map((value) => (isStatement(value) ? value.texts : null))
+  const flatValues = values.flatMap((value) => (isStatement(value) ? value.values : [value]))
+  return { [made]: true, texts: spliced(texts, inner), values: flatValues }
+}
+
+/** The last splicing of each place in the code: the same parts give the same array, by which adapters keep their work. */
+const splicings = new WeakMap<TemplateStringsArray, { inner: (readonly string[] | null)[]; texts: readonly string[] }>()
+
+function spliced(outer: TemplateStringsArray, inner: (readonly string[] | null)[]): readonly string[] {
+  const last = splicings.get(outer)
+  if (last?.inner.every((texts, index) => texts === inner[index])) return last.texts
+  const texts: string[] = [outer[0] as string]
+  for (const [index, innerTexts] of inner.entries()) {
+    const after = outer[index + 1] as string
+    if (innerTexts === null) texts.push(after)
+    else {
+      texts[texts.length - 1] += innerTexts[0] as string
+      texts.push(...innerTexts.slice(1))
+      texts[texts.length - 1] += after
     }
   }
-  return { [made]: true, texts: flatTexts, values: flatValues }
+  splicings.set(outer, { inner, texts })
+  return texts
 }
 
 /** The values with commas between them, for `IN (…)`. The list must not be empty. */

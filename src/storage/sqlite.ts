@@ -5,7 +5,7 @@
  */
 import { Worker } from 'node:worker_threads'
 import { type Row, type Sql, type Statement, StorageUnavailable, type Transaction } from './sql.ts'
-import type { Answer, Call, Connection } from './sqlite-thread.ts'
+import type { Answer, Call, Connection } from './sqlite-messages.ts'
 
 type Pending = { resolve(rows: Row[]): void; reject(error: Error): void }
 
@@ -16,7 +16,7 @@ const UNAVAILABLE = new Set([5, 6, 10, 13, 14])
 
 /** `onDeath`: the thread is gone, and with it every further query. Whoever owns the process should end it. */
 export async function openSqlite(file: string, onDeath: (error: Error) => void = () => undefined): Promise<Sql> {
-  const thread = new Worker(new URL('./sqlite-thread.ts', import.meta.url), { workerData: { file } })
+  const thread = new Worker(new URL('./sqlite-thread.mjs', import.meta.url), { workerData: { file } })
   const pending = new Map<number, Pending>()
   const numbers = new Map<string, number>()
   let outbox: Call[] = []

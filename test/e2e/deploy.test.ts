@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { readdir } from 'node:fs/promises'
+import { request } from 'node:http'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -197,6 +199,37 @@ test('an app that dies is started again, and its log tells', async () => {
   assert.match((await service.call(`/v1/${name}/logs`, { as })).text, /The app ended by itself \(exit code 7\)/)
   const { json } = await service.call(`/v1/${done.metadata.deployment}`, { as })
   assert.deepEqual(json.instance, { state: 'RUNNING', restarts: 1 })
+})
+
+test('a deployment that is made live again while it drains stays up when it has drained', async (t) => {
+  const { name, url } = await createEnvironment(service, as)
+  const hold = `
+    if (request.url === '/held') {
+      process.once('SIGTERM', () => console.log('asked to end'))
+      return response.write('x')
+    }`
+  const first = await deploy(service, as, name, nodeServer('first', hold))
+  const { hostname, port } = new URL(service.edge)
+  const held = request({
+    host: hostname,
+    port,
+    path: '/held',
+    agent: false,
+    headers: { host: new URL(url).host },
+  }).end()
+  t.after(() => held.destroy())
+  held.on('error', () => undefined)
+  await once(held, 'response')
+  await deploy(service, as, name, nodeServer('second'))
+  const asked = await service.call(`/v1/${first.metadata.deployment}:activate`, { method: 'POST', as })
+  assert.equal((await untilDone(service, as, asked.json.name)).error, undefined)
+  held.destroy()
+  const runLog = async () => (await service.call(`/v1/${name}/logs`, { as })).text
+  for (let tries = 0; !(await runLog()).includes('asked to end'); tries++) {
+    assert.ok(tries < 300, 'the process that drained is still there')
+    await wait(50)
+  }
+  assert.equal((await siteAnswer(service, url)).text, 'first')
 })
 
 test('a deleted environment leaves no process, no folder, no log and no output', async () => {

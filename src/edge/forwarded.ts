@@ -1,0 +1,40 @@
+/**
+ * What an app is told about its visitor: the address, and whether the visitor came by https. A visitor's own word is not
+ * passed on; that of a proxy in front of us is, where the operator named its address.
+ */
+import type { IncomingMessage } from 'node:http'
+import { BlockList, isIP } from 'node:net'
+
+export type Visitor = { address: string | undefined; protocol: 'http' | 'https' }
+
+export function createForwarded() {
+  let trusted = new BlockList()
+
+  return {
+    /** Addresses, or ranges as `10.0.0.0/8`. */
+    trust(proxies: readonly string[]) {
+      trusted = new BlockList()
+      for (const proxy of proxies) {
+        const [address = '', bits] = proxy.split('/')
+        const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
+        if (bits === undefined) trusted.addAddress(address, family)
+        else trusted.addSubnet(address, Number(bits), family)
+      }
+    },
+
+    visitorOf({ socket, headers }: IncomingMessage): Visitor {
+      const peer = socket.remoteAddress?.replace(/^::ffff:/, '')
+      if (peer === undefined || !trusted.check(peer, isIP(peer) === 6 ? 'ipv6' : 'ipv4')) {
+        return { address: peer, protocol: 'http' }
+      }
+      const before = headers['x-forwarded-for']
+      const isHttps =
+        String(headers['x-forwarded-proto'] ?? '')
+          .trim()
+          .toLowerCase() === 'https'
+      return { address: before ? `${before}, ${peer}` : peer, protocol: isHttps ? 'https' : 'http' }
+    },
+  }
+}
+
+export type Forwarded = ReturnType<typeof createForwarded>
