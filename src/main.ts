@@ -109,7 +109,7 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
       concurrency: { quick: QUICK_CONCURRENCY, build: config.concurrency },
     })
     parts.defer(() => worker.stop(GRACE_MS.worker))
-    const idle = watchIdle({ ...rooms, idleMs: config.idleTimeout * 1000 })
+    const idle = watchIdle({ ...rooms, routing, idleMs: config.idleTimeout * 1000 })
     parts.defer(() => idle.stop())
 
     let apiUrl = ''

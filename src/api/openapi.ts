@@ -110,9 +110,9 @@ function success(route: Route, components: Record<string, Json>): { description:
   if (isJson(route.reply)) {
     return { description: 'Done.', content: { 'application/json': { schema: refer(route.reply, components) } } }
   }
-  const mediaType = String(route.reply.mediaType)
+  const { mediaType, schema: written } = route.reply as { mediaType: string; schema?: schema.Schema }
   const type = mediaType === 'application/json' ? 'object' : 'string'
-  return { description: 'Done.', content: { [mediaType]: { schema: { type } } } }
+  return { description: 'Done.', content: { [mediaType]: { schema: written ? refer(written, components) : { type } } } }
 }
 
 function failures(reasons: readonly Reason[], components: Record<string, Json>) {

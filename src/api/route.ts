@@ -42,8 +42,8 @@ export type Route = {
   takesForm?: true
   /** A request without a body counts as an empty object. */
   bodyIsOptional?: boolean
-  /** Schema of the JSON reply; `null` for a reply without a body; a media type where it is not JSON. */
-  reply: schema.Schema | null | { mediaType: string }
+  /** Schema of the JSON reply; `null` for a reply without a body; a media type where the handler writes the text. */
+  reply: schema.Schema | null | { mediaType: string; schema?: schema.Schema }
   /** What can go wrong beyond what every such route has in common. */
   problems?: readonly Reason[]
   handle(call: Call<unknown, unknown>): unknown

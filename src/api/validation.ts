@@ -53,7 +53,7 @@ function violations(
 
 function toProblem(fields: FieldViolation[]): Problem {
   const message = fields.map(({ field, description }) => `${field} ${description}`).join('; ')
-  return new Problem('FIELD_INVALID', `${message}.`, { fields })
+  return new Problem('FIELD_INVALID', message.endsWith('.') ? message : `${message}.`, { fields })
 }
 
 function toViolation(field: string, error: ErrorObject | undefined): FieldViolation {

@@ -46,7 +46,7 @@ async function storeOf(t: TestContext, limits: Partial<OutputLimits> = {}) {
     ...outputs,
     folder,
     built,
-    keepTree: async (tree?: Parameters<typeof built>[0]) => outputs.keep(await built(tree), nothing),
+    keepTree: async (tree?: Parameters<typeof built>[0]) => outputs.keep(await built(tree), 'mine', nothing),
     names: () => readdir(folder),
   }
 }
@@ -54,7 +54,7 @@ async function storeOf(t: TestContext, limits: Partial<OutputLimits> = {}) {
 test('a folder is taken from its place and kept as it is, under its digest', async (t) => {
   const outputs = await storeOf(t)
   const source = await outputs.built()
-  const digest = await outputs.keep(source, nothing)
+  const digest = await outputs.keep(source, 'mine', nothing)
   assert.match(digest, /^sha256:[0-9a-f]{64}$/)
   assert.equal(await outputs.has(digest), true)
   const files = outputs.filesOf(digest)
@@ -75,7 +75,7 @@ test('the same content has the same digest, in whatever order and whenever it wa
   const source = await outputs.built(Object.entries(TREE).toReversed())
   await utimes(join(source, 'index.html'), 1, 1)
   await utimes(join(source, 'assets'), 2, 2)
-  assert.equal(await outputs.keep(source, nothing), first)
+  assert.equal(await outputs.keep(source, 'mine', nothing), first)
 })
 
 const CHANGES: Record<string, Tree> = {
@@ -110,7 +110,7 @@ test('a change of the mode that nobody runs by does not change the digest', asyn
   const outputs = await storeOf(t)
   const source = await outputs.built()
   await chmod(join(source, 'index.html'), 0o640)
-  assert.equal(await outputs.keep(source, nothing), await outputs.keepTree())
+  assert.equal(await outputs.keep(source, 'mine', nothing), await outputs.keepTree())
 })
 
 test('a file of a package counts by its size, at whatever depth', async (t) => {
@@ -123,14 +123,14 @@ test('a name that is not UTF-8 is kept and counts', async (t) => {
   const outputs = await storeOf(t)
   const source = await outputs.built()
   await writeFile(Buffer.concat([Buffer.from(`${source}/`), Buffer.from([0x61, 0xff])]), '')
-  assert.notEqual(await outputs.keep(source, nothing), await outputs.keepTree())
+  assert.notEqual(await outputs.keep(source, 'mine', nothing), await outputs.keepTree())
 })
 
 test('an output that is kept twice is there once, and both builds give their folder away', async (t) => {
   const outputs = await storeOf(t)
   const digest = await outputs.keepTree()
   const source = await outputs.built()
-  const again = await outputs.keep(source, () => assert.fail('it is prepared already'))
+  const again = await outputs.keep(source, 'mine', () => assert.fail('it is prepared already'))
   assert.equal(again, digest)
   assert.deepEqual(await outputs.names(), [digest.slice('sha256:'.length)])
   await assert.rejects(lstat(source), { code: 'ENOENT' })
@@ -146,7 +146,7 @@ test('of two builds that keep the same output at the same time, the first to end
     await writeFile(join(edgeFolder, 'manifest'), 'whole')
   }
   const sources = [await outputs.built(), await outputs.built()]
-  const [one, two] = await Promise.all(sources.map((source) => outputs.keep(source, prepare)))
+  const [one, two] = await Promise.all(sources.map((source) => outputs.keep(source, 'mine', prepare)))
   assert.ok(one && one === two)
   assert.deepEqual(await outputs.names(), [one.slice('sha256:'.length)])
   assert.equal(await readFile(join(outputs.edgeFolderOf(one), 'manifest'), 'utf8'), 'whole')
@@ -155,7 +155,7 @@ test('of two builds that keep the same output at the same time, the first to end
 
 test('what is prepared for the edge is seen together with the files, and not before', async (t) => {
   const outputs = await storeOf(t)
-  const digest = await outputs.keep(await outputs.built(), async (files, edgeFolder) => {
+  const digest = await outputs.keep(await outputs.built(), 'mine', async (files, edgeFolder) => {
     await mkdir(edgeFolder)
     await writeFile(join(edgeFolder, 'manifest'), await readFile(join(files, 'index.html')))
     assert.deepEqual(
@@ -172,7 +172,7 @@ test('an output that cannot be prepared leaves nothing, and can be kept later', 
     await mkdir(edgeFolder)
     throw new Error('the disk is full')
   }
-  await assert.rejects(outputs.keep(await outputs.built(), fail), /the disk is full/)
+  await assert.rejects(outputs.keep(await outputs.built(), 'mine', fail), /the disk is full/)
   assert.deepEqual(await outputs.names(), [])
   assert.equal(await outputs.has(await outputs.keepTree()), true)
 })
@@ -206,7 +206,7 @@ for (const kind of ['link', 'file'] as const) {
     const elsewhere = await outputs.built()
     const source = `${elsewhere}-output`
     await (kind === 'link' ? symlink(elsewhere, source) : writeFile(source, ''))
-    await assert.rejects(outputs.keep(source, nothing), { name: 'Problem', reason: 'NO_OUTPUT' })
+    await assert.rejects(outputs.keep(source, 'mine', nothing), { name: 'Problem', reason: 'NO_OUTPUT' })
     assert.deepEqual(await outputs.names(), [])
   })
 }
@@ -215,7 +215,7 @@ test('a sweep removes what a build that died left half-moved, and nothing else',
   const outputs = await storeOf(t)
   const digest = await outputs.keepTree()
   const death = Promise.withResolvers<void>()
-  const kept = outputs.keep(await outputs.built({ a: 'x' }), () => death.promise)
+  const kept = outputs.keep(await outputs.built({ a: 'x' }), 'mine', () => death.promise)
   const isDraft = (name: string) => name.endsWith('.new')
   while (!(await outputs.names()).some(isDraft)) await new Promise((resolve) => setImmediate(resolve))
   await outputs.sweep()
@@ -242,4 +242,11 @@ test('an output that was removed is there no more', async (t) => {
 test('what is not a digest has no place', async (t) => {
   const outputs = await storeOf(t)
   assert.throws(() => outputs.filesOf('sha256:../../etc'))
+})
+
+test('the same files of two environments are two outputs: nobody can put theirs in the place of another', async (t) => {
+  const outputs = await storeOf(t)
+  const mine = await outputs.keep(await outputs.built(), 'mine', nothing)
+  const theirs = await outputs.keep(await outputs.built(), 'theirs', nothing)
+  assert.notEqual(mine, theirs)
 })

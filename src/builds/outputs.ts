@@ -1,6 +1,6 @@
 /**
  * What builds leave: folders that never change, each under a digest of what is in it. A folder is moved into place as a
- * whole, so a name that exists is whole; the same output twice is kept once.
+ * whole, so a name that exists is whole; the same output of one owner is kept once.
  */
 import { createHash, randomUUID } from 'node:crypto'
 import { createReadStream } from 'node:fs'
@@ -28,12 +28,17 @@ export function createOutputs({ folder, limits }: { folder: string; limits: Outp
     edgeFolderOf: (digest: Digest): string => join(place(digest), 'edge'),
 
     /**
-     * Takes a folder away from its place and keeps it. `prepare` may add to what is kept, while nobody can see it yet.
+     * Takes a folder away from its place and keeps it for its owner. `prepare` may add to what is kept, while nobody can
+     * see it yet.
      */
-    async keep(source: string, prepare: (files: string, edgeFolder: string) => Promise<void>): Promise<Digest> {
+    async keep(
+      source: string,
+      owner: string,
+      prepare: (files: string, edgeFolder: string) => Promise<void>,
+    ): Promise<Digest> {
       // A link in its place would be followed, by the edge and by the sandbox, to wherever it leads.
       if (!(await lstat(source)).isDirectory()) throw new Problem('NO_OUTPUT', 'The output is not a folder.')
-      const digest = await digestOf(source, limits)
+      const digest = await digestOf(source, owner, limits)
       const target = place(digest)
       if (await exists(target)) {
         await rm(source, { recursive: true, force: true })
@@ -76,10 +81,11 @@ export type Outputs = ReturnType<typeof createOutputs>
 
 /**
  * A digest over the names, kinds and contents of all files. Files of installed packages count with their size only: they
- * follow from the lockfile, which counts in full, and reading them all would cost more than most builds.
+ * follow from the lockfile, which counts in full, and reading them all would cost more than most builds. So the owner
+ * counts too: otherwise somebody could leave other packages of the same sizes for a neighbour to find.
  */
-async function digestOf(top: string, limits: OutputLimits): Promise<Digest> {
-  const hash = createHash('sha256')
+async function digestOf(top: string, owner: string, limits: OutputLimits): Promise<Digest> {
+  const hash = createHash('sha256').update(`owner ${owner}\n`)
   let [files, bytes] = [0, 0]
 
   async function walk(path: string, isInPackage: boolean): Promise<void> {

@@ -84,6 +84,7 @@ export function createDeploy(parts: Parts): Handler {
       // Handed back: the next worker begins again.
       if (work.signal.aborted && !isCancelled(work)) throw error
       const problem = isCancelled(work) ? new Problem('OPERATION_CANCELLED') : toProblem(error)
+      await launcher.giveUp(environment.id, operation.id)
       const logLine = story.provingLine()
       story.say(problem.message)
       return end(isCancelled(work) ? 'CANCELLED' : 'FAILED', async () => ({ error: problem }), problem, logLine)
@@ -139,7 +140,9 @@ export function createDeploy(parts: Parts): Handler {
       signal: story.signal,
       enter: story.enter,
     })
-    const output = await outputs.keep(outputFolder, (files, edgeFolder) => prepareForEdge(plan, files, edgeFolder))
+    const output = await outputs.keep(outputFolder, ownerOf(environment, plan), (files, edgeFolder) =>
+      prepareForEdge(plan, files, edgeFolder),
+    )
     await builds.built(build.id, output)
     return { ...build, plan, output }
   }
@@ -177,6 +180,9 @@ export function createDeploy(parts: Parts): Handler {
     }
   }
 }
+
+/** Outputs are never shared between environments, nor between ways to serve the same files. */
+const ownerOf = ({ id }: Environment, { output }: Plan): string => `${id} ${JSON.stringify(output)}`
 
 async function prepareForEdge({ output }: Plan, files: string, edgeFolder: string) {
   if (output.kind !== 'static') return

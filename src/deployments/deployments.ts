@@ -79,6 +79,13 @@ export function createDeployments({ sql, clock, newId }: { sql: Sql; clock: Cloc
       return new Map(rows.map(({ id, build_id }) => [id, build_id]))
     },
 
+    async ofOperation(operationId: string): Promise<Deployment | undefined> {
+      const [row] = await sql.query<DeploymentRow>(
+        statement`SELECT ${columns} FROM deployments WHERE operation_id = ${operationId}`,
+      )
+      return row && toDeployment(row)
+    },
+
     /** The deployment of this operation: made by the first attempt, found by the next. */
     async makeFor(
       operationId: string,

@@ -2,13 +2,21 @@
 import type { Clock, Log } from '../base/index.ts'
 import type { Edge } from '../edge/index.ts'
 import type { Supervisor } from '../runtime/index.ts'
+import type { Routing } from './routing.ts'
 import { DRAIN_MS } from './switch.ts'
 
-type Parts = { clock: Clock; log: Log; edge: Edge; supervisor: Supervisor; idleMs: number }
+type Parts = {
+  clock: Clock
+  log: Log
+  edge: Edge
+  supervisor: Supervisor
+  routing: Pick<Routing, 'publish'>
+  idleMs: number
+}
 
 const LOOK_MS = 5000
 
-export function watchIdle({ clock, log, edge, supervisor, idleMs }: Parts) {
+export function watchIdle({ clock, log, edge, supervisor, routing, idleMs }: Parts) {
   const lastVisit = new Map<string, number>()
   const stopping = new AbortController()
 
@@ -31,7 +39,11 @@ export function watchIdle({ clock, log, edge, supervisor, idleMs }: Parts) {
         const isIdle = clock.now() - (lastVisit.get(deployment) ?? 0) >= idleMs
         if (!isIdle || supervisor.of(deployment)?.state !== 'RUNNING') continue
         supervisor
-          .sleep(deployment, (instance) => edge.drain(instance, DRAIN_MS))
+          .sleep(deployment, async (instance) => {
+            // New visitors must wait for it to wake before those it still has are let out.
+            await routing.publish()
+            await edge.drain(instance, DRAIN_MS)
+          })
           .catch((error) => log.error({ err: error, deployment }, 'an app could not be put to sleep'))
       }
     }

@@ -81,6 +81,13 @@ export function createLauncher(parts: Parts) {
       }
     },
 
+    /** Ends what was started for an operation that failed, unless it is live all the same. */
+    async giveUp(environmentId: string, operationId: string) {
+      const made = await deployments.ofOperation(operationId)
+      const environment = made && (await environments.byId(sql, environmentId))
+      if (made && environment?.liveDeployment !== made.id) await supervisor.retire(made.id)
+    },
+
     /** After a start of the service: every live deployment is brought back, whatever the others do. */
     async restore() {
       for (const { id, liveDeployment } of await environments.routable()) {

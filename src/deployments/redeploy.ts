@@ -53,6 +53,7 @@ export function createRedeploy(parts: Parts): { activate: Handler; update: Handl
         return await goLive(operation, next.id, work)
       } catch (error) {
         if (!(error instanceof Problem) || work.signal.aborted) throw error
+        await launcher.giveUp(environment.id, operation.id)
         return async (tx) => {
           await deployments.setFailed(tx, operation.id)
           return { error }

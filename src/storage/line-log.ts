@@ -106,7 +106,7 @@ export function createLineLogs(folder: string) {
       waiting += `${JSON.stringify({ number: ++number, time: Date.now(), stream, phase, text })}\n`
       if (stream !== 'service' && errors.length < ERRORS_REMEMBERED && SPEAKS_OF_AN_ERROR.test(text))
         errors.push(number)
-      writing ??= flush()
+      writing ??= flush().catch(giveUp)
     }
 
     async function flush() {
@@ -120,6 +120,13 @@ export function createLineLogs(folder: string) {
         bytes += Buffer.byteLength(text)
         changes.emit(name)
       }
+      writing = undefined
+    }
+
+    /** A log that cannot be written (a full disk, say) ends here: it must not end the build, and the service even less. */
+    function giveUp() {
+      isFull = true
+      waiting = ''
       writing = undefined
     }
 

@@ -9,8 +9,6 @@ import type { Answer, Call, Connection } from './sqlite-messages.ts'
 
 type Pending = { resolve(rows: Row[]): void; reject(error: Error): void }
 
-const CALLS_PER_MESSAGE = 8
-
 /** SQLite's primary result codes for "not now": BUSY, LOCKED, IOERR, FULL, CANTOPEN. */
 const UNAVAILABLE = new Set([5, 6, 10, 13, 14])
 
@@ -60,8 +58,6 @@ export async function openSqlite(file: string, onDeath: (error: Error) => void =
     const id = nextId++
     if (outbox.length === 0) setImmediate(flush)
     outbox.push({ id, connection, ...known(text), values })
-    // The thread should begin while this turn of the loop still makes more.
-    if (outbox.length >= CALLS_PER_MESSAGE) flush()
     return new Promise((resolve, reject) => pending.set(id, { resolve: resolve as Pending['resolve'], reject }))
   }
 
@@ -74,7 +70,6 @@ export async function openSqlite(file: string, onDeath: (error: Error) => void =
   }
 
   function flush() {
-    if (outbox.length === 0) return
     const calls = outbox
     outbox = []
     thread.postMessage(JSON.stringify(calls))

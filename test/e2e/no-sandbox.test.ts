@@ -11,11 +11,18 @@ import { startService, type TestService } from '../support/service.ts'
 
 const isRoot = process.getuid?.() === 0
 
-const start = (t: Scope, dataDir?: string) =>
-  startService(t, {
-    ...(dataDir ? { dataDir } : {}),
-    settings: { HEADLAND_BUBBLEWRAP: '/nowhere/bwrap', HEADLAND_START_TIMEOUT: '20' },
+/** Ended in peace when the test is over: without a sandbox, a service that is killed leaves its apps running. */
+async function start(t: Scope, dataDir?: string): Promise<TestService> {
+  const ends: (() => unknown)[] = []
+  t.after(async () => {
+    for (const end of ends) await end()
   })
+  const settings = { HEADLAND_BUBBLEWRAP: '/nowhere/bwrap', HEADLAND_START_TIMEOUT: '20' }
+  const scope = { after: (end: () => unknown) => void ends.push(end) }
+  const started = await startService(scope, { ...(dataDir ? { dataDir } : {}), settings })
+  ends.unshift(() => started.stop())
+  return started
+}
 
 /** The build leaves who it was; the server answers who it is, and what it can read. */
 const WHO: Files = {

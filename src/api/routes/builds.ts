@@ -19,9 +19,18 @@ type Parts = {
   requests: Requests
   logs: LineLogs
   stopping: AbortSignal
+  checkIsolation(): Promise<void>
 }
 
-export function buildRoutes({ environments, builds, operations, requests, logs, stopping }: Parts): Route[] {
+export function buildRoutes({
+  environments,
+  builds,
+  operations,
+  requests,
+  logs,
+  stopping,
+  checkIsolation,
+}: Parts): Route[] {
   /** The environment must be there, under that app and account, before anything of it is looked at. */
   async function environmentOf({ account, params }: Pick<Call<unknown, unknown>, 'account' | 'params'>) {
     const environment = await environments.require(account.id, params.app, params.environment)
@@ -42,8 +51,15 @@ export function buildRoutes({ environments, builds, operations, requests, logs, 
       body: resources.rebuild,
       bodyIsOptional: true,
       reply: resources.operation,
-      problems: ['ENVIRONMENT_NOT_FOUND', 'ENVIRONMENT_DELETING', 'NOTHING_UPLOADED', 'QUEUE_FULL'],
+      problems: [
+        'ENVIRONMENT_NOT_FOUND',
+        'ENVIRONMENT_DELETING',
+        'NOTHING_UPLOADED',
+        'QUEUE_FULL',
+        'ISOLATION_MISSING',
+      ],
       async handle({ account, params, body }) {
+        await checkIsolation()
         const wanted = { clean: body.clean ?? false }
         return renderOperation(account, await requests.rebuild(account, params.app, params.environment, wanted))
       },

@@ -18,9 +18,18 @@ type Parts = {
   requests: Requests
   logs: LineLogs
   stopping: AbortSignal
+  checkIsolation(): Promise<void>
 }
 
-export function deploymentRoutes({ environments, deployments, supervisor, requests, logs, stopping }: Parts): Route[] {
+export function deploymentRoutes({
+  environments,
+  deployments,
+  supervisor,
+  requests,
+  logs,
+  stopping,
+  checkIsolation,
+}: Parts): Route[] {
   async function environmentOf({ account, params }: Pick<Call<unknown, unknown>, 'account' | 'params'>) {
     const environment = await environments.require(account.id, params.app, params.environment)
     return {
@@ -70,6 +79,7 @@ export function deploymentRoutes({ environments, deployments, supervisor, reques
       reply: resources.operation,
       problems: ['ENVIRONMENT_NOT_FOUND', 'ENVIRONMENT_DELETING', 'DEPLOYMENT_NOT_FOUND', 'DEPLOYMENT_NOT_ACTIVATABLE'],
       async handle({ account, params }) {
+        await checkIsolation()
         const { app, environment, deployment } = params
         return renderOperation(account, await requests.activate(account, app, environment, deployment))
       },

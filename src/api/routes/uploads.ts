@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream'
 import type { Environments } from '../../apps/index.ts'
 import type { Archives } from '../../archives/index.ts'
 import { planBuild, readProject } from '../../builds/index.ts'
-import { type resources, schema } from '../../contract/index.ts'
+import { resources, schema } from '../../contract/index.ts'
 import type { Requests } from '../../deployments/index.ts'
 import { renderOperation } from '../render.ts'
 import { type Route, route } from '../route.ts'
@@ -24,7 +24,7 @@ export const uploadRoutes = ({ archives, environments, requests, checkIsolation 
         }),
       ),
     }),
-    reply: { mediaType: 'application/json' },
+    reply: { mediaType: 'application/json', schema: { anyOf: [resources.operation, resources.validatedPlan] } },
     problems: [
       'ENVIRONMENT_NOT_FOUND',
       'ENVIRONMENT_DELETING',
