@@ -1,4 +1,5 @@
 export * from './clock.ts'
 export * from './ids.ts'
 export * from './log.ts'
+export * from './memory.ts'
 export * from './secret.ts'

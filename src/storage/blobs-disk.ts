@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto'
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { randomToken } from '../base/index.ts'
+import { freeBuffers, randomToken } from '../base/index.ts'
 import { BlobNotFound, type Blobs, checkDigest, type Digest } from './blobs.ts'
 
 export async function openDiskBlobs(folder: string): Promise<Blobs> {
@@ -24,6 +24,14 @@ export async function openDiskBlobs(folder: string): Promise<Blobs> {
     return found !== undefined
   }
 
+  async function keep(draft: string, digest: Digest) {
+    const { shelf, file } = place(digest)
+    const firstMade = await mkdir(shelf, { recursive: true, mode: 0o700 })
+    await rename(draft, file)
+    await syncFolder(shelf)
+    if (firstMade) await syncFolder(folder)
+  }
+
   return {
     has,
     async put(source, check) {
@@ -31,11 +39,9 @@ export async function openDiskBlobs(folder: string): Promise<Blobs> {
       try {
         const { digest, bytes } = await write(draft, source)
         await check?.(draft)
-        const { shelf, file: target } = place(digest)
-        const firstMade = await mkdir(shelf, { recursive: true, mode: 0o700 })
-        await rename(draft, target)
-        await syncFolder(shelf)
-        if (firstMade) await syncFolder(folder)
+        // What is there already has the same bytes. Freeing a large draft takes the disk a while, for which nobody waits.
+        if (await has(digest)) discard(draft)
+        else await keep(draft, digest)
         return { digest, bytes }
       } catch (error) {
         await rm(draft, { force: true })
@@ -60,7 +66,13 @@ export async function openDiskBlobs(folder: string): Promise<Blobs> {
   }
 }
 
+/** If this does not come to its end, the next start sweeps. */
+function discard(draft: string) {
+  rm(draft, { force: true }).catch(() => undefined)
+}
+
 const PIECE_BYTES = 1024 * 1024
+const PIECES_PER_COLLECTION = 8
 
 /**
  * Writes, hashes and fsyncs what a source gives. Two pieces are used in turn, so that one is on its way to the disk while
@@ -70,7 +82,7 @@ async function write(path: string, source: AsyncIterable<Uint8Array>): Promise<{
   const hash = createHash('sha256')
   const file = await open(path, 'wx', 0o600)
   let [filling, other] = [Buffer.allocUnsafeSlow(PIECE_BYTES), Buffer.allocUnsafeSlow(PIECE_BYTES)]
-  let [filled, bytes] = [0, 0]
+  let [filled, bytes, pieces] = [0, 0, 0]
   let writing: Promise<void> = Promise.resolve()
 
   async function handOver() {
@@ -78,6 +90,8 @@ async function write(path: string, source: AsyncIterable<Uint8Array>): Promise<{
     writing = file.writeFile(filling.subarray(0, filled))
     // Looked at by the next one; this keeps a fault from being nobody's if the source fails first.
     writing.catch(() => undefined)
+    pieces += 1
+    if (pieces % PIECES_PER_COLLECTION === 0) freeBuffers()
     ;[filling, other] = [other, filling]
     filled = 0
   }

@@ -17,6 +17,7 @@ export async function openSqlite(file: string, onDeath: (error: Error) => void =
   const thread = new Worker(new URL('./sqlite-thread.mjs', import.meta.url), { workerData: { file } })
   const pending = new Map<number, Pending>()
   const numbers = new Map<string, number>()
+  const questions = new Map<string, Promise<Row[]>>()
   let outbox: Call[] = []
   let nextId = 1
   let closed: Error | undefined
@@ -61,6 +62,14 @@ export async function openSqlite(file: string, onDeath: (error: Error) => void =
     return new Promise((resolve, reject) => pending.set(id, { resolve: resolve as Pending['resolve'], reject }))
   }
 
+  /** The same question asked twice in one turn of the loop is asked once: many requests come with the same credentials. */
+  function read<R extends Row>(text: string, values: Call['values']): Promise<R[]> {
+    const question = `${text}\0${JSON.stringify(values)}`
+    const asked = (questions.get(question) as Promise<R[]> | undefined) ?? send<R>('reader', text, values)
+    questions.set(question, asked)
+    return asked
+  }
+
   /** A statement's text travels once; after that its number stands for it. */
   function known(text: string): { statement: number; text?: string } {
     const statement = numbers.get(text)
@@ -72,6 +81,7 @@ export async function openSqlite(file: string, onDeath: (error: Error) => void =
   function flush() {
     const calls = outbox
     outbox = []
+    questions.clear()
     thread.postMessage(JSON.stringify(calls))
   }
 
@@ -101,7 +111,7 @@ export async function openSqlite(file: string, onDeath: (error: Error) => void =
   await opened
 
   return {
-    query: (statement) => send('reader', render(statement), statement.values),
+    query: (statement) => read(render(statement), statement.values),
     transaction(work) {
       const mine = lastTransaction.then(() => runTransaction(work))
       lastTransaction = mine.catch(() => undefined)
