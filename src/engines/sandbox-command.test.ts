@@ -6,8 +6,8 @@ import { sandboxArguments } from './sandbox-command.ts'
 const system = { folders: ['/usr'], links: [{ path: '/bin', target: 'usr/bin' }], etc: ['/etc/hosts'], isRoot: true }
 const launcher = { node: '/opt/node', script: '/opt/launch.mjs' }
 const mounts = [
-  { from: '/data/work', to: '/app', isWritable: true },
-  { from: '/data/npm', to: '/headland/lib/npm', isWritable: false },
+  { from: '/srv/shop', to: '/app', isWritable: true },
+  { from: '/srv/npm', to: '/headland/lib/npm', isWritable: false },
 ]
 
 test('every mount has its source, its place and its right', () => {
@@ -32,6 +32,6 @@ test('without a sandbox, paths of mounts become those of the machine, and a tena
   const outside = withoutMounts(job)
   assert.deepEqual(
     [outside.argv, outside.cwd, outside.environment],
-    [['/data/work/run', 'x'], '/data/work/sub', { PATH: '/data/npm/bin:/usr/bin', BASE: '/app' }],
+    [['/srv/shop/run', 'x'], '/srv/shop/sub', { PATH: '/srv/npm/bin:/usr/bin', BASE: '/app' }],
   )
 })

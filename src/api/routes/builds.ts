@@ -4,9 +4,10 @@ import { resources } from '../../contract/index.ts'
 import { buildLogName, type Requests } from '../../deployments/index.ts'
 import type { Operations } from '../../operations/index.ts'
 import { type LineLogs, toPage } from '../../storage/index.ts'
+import { environmentOf } from '../environment-of.ts'
 import { logQuery, sendLog } from '../log-stream.ts'
 import { renderBuild, renderOperation } from '../render.ts'
-import { type Call, listOf, pageQuery, pageRequest, type Route, route } from '../route.ts'
+import { listOf, pageQuery, pageRequest, type Route, route } from '../route.ts'
 
 const ENVIRONMENT = '/v1/accounts/{account}/apps/{app}/environments/{environment}'
 const BUILDS = '/v1/accounts/{account}/apps/{app}/environments/{environment}/builds'
@@ -31,16 +32,6 @@ export function buildRoutes({
   stopping,
   checkIsolation,
 }: Parts): Route[] {
-  /** The environment must be there, under that app and account, before anything of it is looked at. */
-  async function environmentOf({ account, params }: Pick<Call<unknown, unknown>, 'account' | 'params'>) {
-    const environment = await environments.require(account.id, params.app, params.environment)
-    return {
-      path: { accountId: account.id, environmentId: environment.id },
-      at: { account: account.name, app: environment.appName, environment: environment.id },
-      appName: environment.appName,
-    }
-  }
-
   return [
     route({
       method: 'POST',
@@ -74,7 +65,7 @@ export function buildRoutes({
       reply: listOf('builds', resources.build),
       problems: ['ENVIRONMENT_NOT_FOUND', 'PAGE_TOKEN_INVALID'],
       async handle(call) {
-        const { path, at } = await environmentOf(call)
+        const { path, at } = await environmentOf(environments, call)
         const { items, nextPageToken } = await builds.list(path, toPage(pageRequest(call.query)))
         return { builds: items.map((build) => renderBuild(at, build)), nextPageToken }
       },
@@ -88,7 +79,7 @@ export function buildRoutes({
       reply: resources.build,
       problems: ['ENVIRONMENT_NOT_FOUND', 'BUILD_NOT_FOUND'],
       async handle(call) {
-        const { path, at } = await environmentOf(call)
+        const { path, at } = await environmentOf(environments, call)
         return renderBuild(at, await builds.require(path, call.params.build))
       },
     }),
@@ -103,9 +94,9 @@ export function buildRoutes({
       reply: resources.empty,
       problems: ['ENVIRONMENT_NOT_FOUND', 'BUILD_NOT_FOUND'],
       async handle(call) {
-        const { path, appName } = await environmentOf(call)
+        const { path } = await environmentOf(environments, call)
         const { operationId } = await builds.require(path, call.params.build)
-        await operations.cancel({ ...path, appName }, operationId)
+        await operations.cancel(path, operationId)
         return {}
       },
     }),
@@ -119,7 +110,7 @@ export function buildRoutes({
       reply: { mediaType: 'text/plain' },
       problems: ['ENVIRONMENT_NOT_FOUND', 'BUILD_NOT_FOUND'],
       async handle(call) {
-        const { path } = await environmentOf(call)
+        const { path } = await environmentOf(environments, call)
         const { id } = await builds.require(path, call.params.build)
         const isOver = async () => (await builds.require(path, id)).finishTime !== null
         return sendLog(call, { logs, name: buildLogName(id), isOver, stopping })

@@ -3,9 +3,10 @@ import { resources } from '../../contract/index.ts'
 import { type Deployments, type Requests, runtimeLogName } from '../../deployments/index.ts'
 import type { Supervisor } from '../../runtime/index.ts'
 import { type LineLogs, toPage } from '../../storage/index.ts'
+import { environmentOf } from '../environment-of.ts'
 import { logQuery, sendLog } from '../log-stream.ts'
 import { renderDeployment, renderOperation } from '../render.ts'
-import { type Call, listOf, pageQuery, pageRequest, type Route, route } from '../route.ts'
+import { listOf, pageQuery, pageRequest, type Route, route } from '../route.ts'
 
 const ENVIRONMENT = '/v1/accounts/{account}/apps/{app}/environments/{environment}'
 const DEPLOYMENTS = '/v1/accounts/{account}/apps/{app}/environments/{environment}/deployments'
@@ -30,14 +31,6 @@ export function deploymentRoutes({
   stopping,
   checkIsolation,
 }: Parts): Route[] {
-  async function environmentOf({ account, params }: Pick<Call<unknown, unknown>, 'account' | 'params'>) {
-    const environment = await environments.require(account.id, params.app, params.environment)
-    return {
-      path: { accountId: account.id, environmentId: environment.id },
-      at: { account: account.name, app: environment.appName, environment: environment.id },
-    }
-  }
-
   return [
     route({
       method: 'GET',
@@ -49,7 +42,7 @@ export function deploymentRoutes({
       reply: listOf('deployments', resources.deployment),
       problems: ['ENVIRONMENT_NOT_FOUND', 'PAGE_TOKEN_INVALID'],
       async handle(call) {
-        const { path, at } = await environmentOf(call)
+        const { path, at } = await environmentOf(environments, call)
         const { items, nextPageToken } = await deployments.list(path, toPage(pageRequest(call.query)))
         return { deployments: items.map((one) => renderDeployment(at, one, supervisor.of(one.id))), nextPageToken }
       },
@@ -63,7 +56,7 @@ export function deploymentRoutes({
       reply: resources.deployment,
       problems: ['ENVIRONMENT_NOT_FOUND', 'DEPLOYMENT_NOT_FOUND'],
       async handle(call) {
-        const { path, at } = await environmentOf(call)
+        const { path, at } = await environmentOf(environments, call)
         const deployment = await deployments.require(path, call.params.deployment)
         return renderDeployment(at, deployment, supervisor.of(deployment.id))
       },
@@ -94,7 +87,7 @@ export function deploymentRoutes({
       reply: { mediaType: 'text/plain' },
       problems: ['ENVIRONMENT_NOT_FOUND'],
       async handle(call) {
-        const { path } = await environmentOf(call)
+        const { path } = await environmentOf(environments, call)
         const isOver = async () => false
         return sendLog(call, { logs, name: runtimeLogName(path.environmentId), isOver, stopping })
       },
