@@ -12,8 +12,8 @@ const mounts = [
 
 test('every mount has its source, its place and its right', () => {
   const args = sandboxArguments({ mounts, cwd: '/app' }, system, launcher).join(' ')
-  assert.match(args, /--bind \/data\/work \/app/)
-  assert.match(args, /--perms 0755 --dir \/headland\/lib --ro-bind \/data\/npm \/headland\/lib\/npm/)
+  assert.match(args, /--bind \/srv\/shop \/app/)
+  assert.match(args, /--perms 0755 --dir \/headland\/lib --ro-bind \/srv\/npm \/headland\/lib\/npm/)
 })
 
 test('root keeps two capabilities for the launcher and takes no user namespace; others the other way round', () => {
