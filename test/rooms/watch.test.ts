@@ -3,10 +3,10 @@ import assert from 'node:assert/strict'
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { ask, HOST, serverTarget, startUpstream, until } from '../../test/support/edge.ts'
-import { temporaryFolder } from '../../test/support/folder.ts'
-import { createLog, systemClock } from '../base/index.ts'
-import { startEdge } from './watch.ts'
+import { createLog, systemClock } from '../../src/base/index.ts'
+import { startEdge } from '../../src/edge/watch.ts'
+import { ask, HOST, serverTarget, startUpstream, until } from '../support/edge.ts'
+import { temporaryFolder } from '../support/folder.ts'
 
 async function edgeProcess(t: TestContext) {
   const tableFile = join(await temporaryFolder(t), 'routes.json')

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { lowerRooms } from '../../test/support/parts.ts'
-import { statement } from '../storage/index.ts'
-import { LOG_IN_LIMITS } from './attempts.ts'
-import { SESSION_MS } from './sessions.ts'
+import { LOG_IN_LIMITS } from '../../src/accounts/attempts.ts'
+import { SESSION_MS } from '../../src/accounts/sessions.ts'
+import { statement } from '../../src/storage/index.ts'
+import { lowerRooms } from '../support/parts.ts'
 
 async function withOwner(t: Parameters<typeof lowerRooms>[0]) {
   const rooms = await lowerRooms(t)
