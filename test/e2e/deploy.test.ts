@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { readdir } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { request } from 'node:http'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -88,7 +88,7 @@ test('validateOnly answers with the plan and builds nothing', async () => {
 const sleeper = {
   'package.json': JSON.stringify({ scripts: { build: 'node build.js', start: 'node x.js' } }),
   'build.js': `
-    require('node:child_process').spawn('sh', ['-c', 'trap "" TERM; while :; do sleep 1; done'], { detached: true, stdio: 'ignore' }).unref()
+    require('node:child_process').spawn('sh', ['-c', 'trap "" TERM; : left-by-a-build; while :; do sleep 1; done'], { detached: true, stdio: 'ignore' }).unref()
     console.log('asleep'); setInterval(() => {}, 1000)`,
   'x.js': '',
 }
@@ -99,14 +99,22 @@ test('a cancelled build is gone with its whole process tree, and the environment
   const asked = await upload(service, as, name, sleeper)
   const build = asked.json.metadata.build
   await untilLogHas(build, 'asleep')
+  assert.notDeepEqual(await processesSaying('left-by-a-build'), [])
   await service.call(`/v1/${build}:cancel`, { method: 'POST', as })
   const done = await untilDone(service, as, asked.json.name)
   assert.equal(reasonOf(done), 'OPERATION_CANCELLED')
   assert.equal((await service.call(`/v1/${build}`, { as })).json.state, 'CANCELLED')
   assert.match((await siteAnswer(service, url)).text, /before/)
+  assert.deepEqual(await processesSaying('left-by-a-build'), [])
   const id = name.split('/').at(-1) ?? ''
   assert.deepEqual(await readdir(join(service.dataDir, 'environments', id, 'work')), [])
 })
+
+async function processesSaying(text: string): Promise<string[]> {
+  const pids = (await readdir('/proc')).filter((entry) => /^\d+$/.test(entry))
+  const commands = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')))
+  return commands.filter((command) => command.includes(text))
+}
 
 async function untilLogHas(build: string, text: string) {
   for (let tries = 0; tries < 600; tries++) {
