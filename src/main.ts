@@ -25,6 +25,7 @@ import {
   watchIdle,
 } from './deployments/index.ts'
 import { startEdge } from './edge/index.ts'
+import { endOrphans } from './engines/index.ts'
 import { openPlain } from './engines/plain.ts'
 import { openSandbox } from './engines/sandbox.ts'
 import { createOperations, startWorker } from './operations/index.ts'
@@ -53,6 +54,7 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
     const { sql, clock, newId } = ground
     const { trustedProxies } = config
     const vault = await openVault(sql, { file: files.masterKey, given: config.masterKey?.reveal() })
+    if (process.platform === 'linux') endOrphans(config.dataDir)
     const { engine, toolchain, canChooseUsers } = await openEngine(config, log)
     const edge = await startEdge({ clock, log, ...config.edgeListen, tableFile: files.routeTable, trustedProxies })
     parts.defer(() => edge.stop(GRACE_MS.edge))
