@@ -3,6 +3,16 @@
 /** A folder or file of this machine, and where the program sees it. */
 export type Mount = { from: string; to: string; isWritable: boolean }
 
+/** Folders laid one over the other and seen as one, by one job alone. */
+export type Overlay = {
+  /** An empty folder of this machine, where the whole is seen: mounts may begin in it. */
+  at: string
+  /** The uppermost first. None of them is ever changed. */
+  layers: readonly string[]
+  /** A folder over the layers that takes every change, and an empty one beside it that the kernel works in. */
+  changes?: { folder: string; scratch: string }
+}
+
 export type Job = {
   /** The program and its arguments, never a string for a shell. A name without a slash is looked for in PATH. */
   argv: readonly string[]
@@ -11,6 +21,8 @@ export type Job = {
   /** The whole environment: nothing is inherited. */
   environment: Readonly<Record<string, string>>
   mounts: readonly Mount[]
+  /** Only for engines that can. */
+  overlays?: readonly Overlay[]
   /** The user to run as, where the service may choose; else its own. */
   user: { uid: number; gid: number } | undefined
 }
@@ -32,6 +44,8 @@ export type Process = {
 export interface Engine {
   /** Whether programs of different owners are kept apart: from each other and from the service's files. */
   readonly isIsolating: boolean
+  /** Why folders cannot be laid over one another; nothing where they can. */
+  readonly overlayMissing: string | undefined
   /** In words, for logs and for the doctor. */
   readonly description: string
   start(job: Job, onOutput: Output): Process

@@ -11,6 +11,7 @@ import { LAUNCHER, startProcess } from './process.ts'
 export function openPlain(): Engine {
   return {
     isIsolating: false,
+    overlayMissing: 'there is no sandbox',
     description: 'no isolation',
     start(job, onOutput) {
       const outside = withoutMounts(job)

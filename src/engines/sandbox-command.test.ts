@@ -3,7 +3,13 @@ import { test } from 'node:test'
 import { withoutMounts } from './plain.ts'
 import { sandboxArguments } from './sandbox-command.ts'
 
-const system = { folders: ['/usr'], links: [{ path: '/bin', target: 'usr/bin' }], etc: ['/etc/hosts'], isRoot: true }
+const system = {
+  folders: ['/usr'],
+  links: [{ path: '/bin', target: 'usr/bin' }],
+  etc: ['/etc/hosts'],
+  isRoot: true,
+  user: undefined,
+}
 const launcher = { node: '/opt/node', script: '/opt/launch.mjs' }
 const mounts = [
   { from: '/srv/shop', to: '/app', isWritable: true },

@@ -12,13 +12,15 @@ export type System = {
   /** Files of /etc that name resolution and TLS need. */
   etc: readonly string[]
   isRoot: boolean
+  /** The service's own user, if that is not root. */
+  user: Job['user']
 }
 
 /** Where the launcher finds what it needs, inside. */
 export const INSIDE = { node: '/headland/node', launcher: '/headland/launch.mjs' } as const
 
 export function sandboxArguments(
-  { mounts, cwd }: Pick<Job, 'mounts' | 'cwd'>,
+  { mounts, cwd, overlays }: Pick<Job, 'mounts' | 'cwd' | 'overlays'>,
   system: System,
   launcher: { node: string; script: string },
 ): string[] {
@@ -32,6 +34,8 @@ export function sandboxArguments(
     ...(system.isRoot
       ? ['--cap-drop', 'ALL', '--cap-add', 'CAP_SETUID', '--cap-add', 'CAP_SETGID']
       : ['--unshare-user', '--disable-userns', '--cap-drop', 'ALL']),
+    // What makes overlays shows the service's user as root, and this shows it as itself again.
+    ...(overlays?.length && system.user ? ['--uid', String(system.user.uid), '--gid', String(system.user.gid)] : []),
     '--hostname',
     'headland',
     '--die-with-parent',

@@ -150,3 +150,40 @@ test('an abort ends the whole tree of a program that was to run to its end', asy
   cancelling.abort()
   assert.equal((await ended).code, null)
 })
+
+async function layersOf(t: TestContext) {
+  const top = await temporaryFolder(t)
+  const part = async (name: string, files: Record<string, string> = {}) => {
+    const folder = join(top, name)
+    await mkdir(folder)
+    for (const [file, content] of Object.entries(files)) await writeFile(join(folder, file), content)
+    if (user) await chown(folder, user.uid, user.gid)
+    return folder
+  }
+  const layers = [await part('upper', { both: 'upper' }), await part('lower', { both: 'lower', lower: 'lower' })]
+  const at = await part('at')
+  return { top, layers, at, part }
+}
+
+test('layers are seen as one folder, the uppermost first', async (t) => {
+  assert.equal(engine.overlayMissing, undefined)
+  const { layers, at } = await layersOf(t)
+  const { text } = await output(t, 'cat both lower; touch new 2>&1', {
+    overlays: [{ at, layers }],
+    mounts: [{ from: at, to: '/app', isWritable: false }],
+  })
+  assert.match(text, /^upperlower.*Read-only file system\n$/)
+})
+
+test('changes of an overlay go to their own folder, and no layer is changed', async (t) => {
+  const { layers, at, part } = await layersOf(t)
+  const changes = { folder: await part('changes'), scratch: await part('scratch') }
+  const { code } = await output(t, 'rm lower && echo new > made', {
+    overlays: [{ at, layers, changes }],
+    mounts: [{ from: at, to: '/app', isWritable: true }],
+  })
+  assert.equal(code, 0)
+  assert.equal(await readFile(join(changes.folder, 'made'), 'utf8'), 'new\n')
+  assert.equal(await readFile(join(layers[1] ?? '', 'lower'), 'utf8'), 'lower')
+  await assert.rejects(readFile(join(at, 'made')), 'the overlay is seen by the job alone')
+})

@@ -1,15 +1,17 @@
 /** Programs in bubblewrap. */
 import { execFile } from 'node:child_process'
 import { access, lstat, readlink } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { promisify } from 'node:util'
 import type { Engine } from './engine.ts'
+import { overlayProblem, withOverlays } from './overlay.ts'
 import { LAUNCHER, startProcess } from './process.ts'
 import { type System, sandboxArguments } from './sandbox-command.ts'
 
 const PROBE_TIMEOUT_MS = 10_000
 
-/** The engine, or why there is none. */
-export async function openSandbox(bubblewrap: string): Promise<Engine | { missing: string }> {
+/** The engine, or why there is none. `folder` is where the folders of jobs will lie. */
+export async function openSandbox(bubblewrap: string, folder = tmpdir()): Promise<Engine | { missing: string }> {
   const probe = ['--ro-bind', '/', '/', '--unshare-pid', '--die-with-parent', '--proc', '/proc', 'true']
   try {
     await promisify(execFile)(bubblewrap, probe, { timeout: PROBE_TIMEOUT_MS, env: {} })
@@ -26,11 +28,14 @@ export async function openSandbox(bubblewrap: string): Promise<Engine | { missin
   const launcher = { node: process.execPath, script: LAUNCHER }
   return {
     isIsolating: true,
+    overlayMissing: await overlayProblem(folder, system.isRoot),
     description: system.isRoot
       ? 'bubblewrap, a user for each environment'
       : 'bubblewrap, one user for all environments',
     start(job, onOutput) {
-      return startProcess({ file: bubblewrap, args: sandboxArguments(job, system, launcher) }, job, onOutput)
+      const command = [bubblewrap, ...sandboxArguments(job, system, launcher)]
+      const [file = '', ...args] = job.overlays?.length ? withOverlays(job.overlays, command, system.isRoot) : command
+      return startProcess({ file, args }, job, onOutput)
     },
   }
 }
@@ -58,7 +63,8 @@ async function lookAtSystem(): Promise<System> {
   ]) {
     if ((await access(path).catch(absent)) !== null) etc.push(path)
   }
-  return { folders, links, etc, isRoot: process.getuid?.() === 0 }
+  const [uid = 0, gid = 0] = [process.getuid?.(), process.getgid?.()]
+  return { folders, links, etc, isRoot: uid === 0, user: uid === 0 ? undefined : { uid, gid } }
 }
 
 function absent(error: NodeJS.ErrnoException): null {
