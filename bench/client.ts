@@ -9,7 +9,13 @@ export async function post(
   { api, headers }: Caller,
   path: string,
   body: unknown,
-): Promise<{ name: string; done: boolean; error?: unknown; response?: { url: string; state: string } }> {
+): Promise<{
+  name: string
+  done: boolean
+  error?: unknown
+  metadata?: { build: string }
+  response?: { url: string; state: string }
+}> {
   const isForm = body instanceof FormData
   const response = await fetch(api + path, {
     method: 'POST',
@@ -51,6 +57,13 @@ export async function deploy(caller: Caller, environment: string, zip: Uint8Arra
   form.append('repository', new Blob([new Uint8Array(zip)]), 'app.zip')
   const { name } = await post(caller, `/fu/v1/${environment}:upload`, form)
   await untilDone(caller, name)
+}
+
+/** Resolves to the name of the build. */
+export async function rebuild(caller: Caller, environment: string, body: { clean: boolean }): Promise<string> {
+  const { name } = await post(caller, `/v1/${environment}:rebuild`, body)
+  const { metadata } = await untilDone(caller, name)
+  return String(metadata?.build)
 }
 
 /** Asks the edge for a site; resolves to the seconds until the whole answer was there. */

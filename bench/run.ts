@@ -11,12 +11,25 @@ import { idleStatic } from './idle-static.ts'
 import { listEnvironments } from './list-environments.ts'
 import { nextByHand } from './next-by-hand.ts'
 import { operationRead } from './operation-read.ts'
+import { samePackages } from './packages.ts'
+import { warmRebuild } from './rebuild.ts'
+import { rebuildShare } from './rebuild-share.ts'
 import { start } from './start.ts'
 import { upload } from './upload.ts'
 
 type Row = Result & { bench: string }
 
-const BENCHES: readonly Bench[] = [operationRead, start, listEnvironments, upload, nextByHand, idleStatic]
+const BENCHES: readonly Bench[] = [
+  operationRead,
+  start,
+  listEnvironments,
+  upload,
+  nextByHand,
+  idleStatic,
+  warmRebuild,
+  rebuildShare,
+  samePackages,
+]
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

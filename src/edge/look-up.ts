@@ -3,8 +3,9 @@ import type { StaticFile } from './manifest.ts'
 import type { LoadedManifest } from './manifests.ts'
 
 export type Found =
+  /** The path is the one in the folder. */
   | { kind: 'file'; status: 200 | 404; path: string; file: StaticFile }
-  | { kind: 'redirect'; location: string }
+  | { kind: 'redirect'; status: 301 | 307; location: string }
   | { kind: 'missing' }
   | { kind: 'malformed' }
 
@@ -13,32 +14,53 @@ export type Found =
  * a folder was written for /about/, and served at /about its `logo.png` would be sought at /logo.png. So each page has
  * the one address that its links were written for, and the other form is sent there, as Netlify and GitHub Pages do.
  * The files' own names, /about.html and /about/index.html, have the same base as their clean form and are served as well.
+ *
+ * A site with a base path needs no rules of its own for its files: the manifest has them by their addresses. Outside of
+ * the base path there is no site, and so no page of it to fall back on.
  */
 export function lookUp(manifest: LoadedManifest, rawPath: string): Found {
-  const { files, singlePage, notFound } = manifest
+  const { files, singlePage, notFound, basePath } = manifest
   const path = decode(rawPath)
   if (path === undefined) return { kind: 'malformed' }
 
   const exact = files.get(path)
-  if (exact) return { kind: 'file', status: 200, path, file: exact }
+  if (exact) return found(path, exact)
 
   if (path.endsWith('/')) {
     const index = files.get(`${path}index.html`)
-    if (index) return { kind: 'file', status: 200, path: `${path}index.html`, file: index }
+    if (index) return found(`${path}index.html`, index)
     const page = path.slice(0, -1)
-    if (files.has(`${page}.html`)) return { kind: 'redirect', location: encode(page) }
+    if (files.has(`${page}.html`)) return { kind: 'redirect', status: 301, location: encode(page) }
   } else {
     const page = files.get(`${path}.html`)
-    if (page) return { kind: 'file', status: 200, path: `${path}.html`, file: page }
-    if (files.has(`${path}/index.html`)) return { kind: 'redirect', location: `${encode(path)}/` }
+    if (page) return found(`${path}.html`, page)
+    if (files.has(`${path}/index.html`)) return { kind: 'redirect', status: 301, location: `${encode(path)}/` }
   }
 
+  // Whoever opens the host's address wants to see the site. Only for now: the next deployment may be at the top.
+  if (path === '/' && basePath !== '') return { kind: 'redirect', status: 307, location: `${encode(basePath)}/` }
+
   const hasExtension = path.includes('.', path.lastIndexOf('/'))
-  const fallback = singlePage && !hasExtension ? '/index.html' : notFound
+  const fallback = singlePage && !hasExtension && isUnder(basePath, path) ? onlyPage(manifest) : notFound
   const file = fallback === null ? undefined : files.get(fallback)
   if (fallback === null || !file) return { kind: 'missing' }
-  return { kind: 'file', status: fallback === notFound ? 404 : 200, path: fallback, file }
+  return found(fallback, file, fallback === notFound ? 404 : 200)
 }
+
+const found = (address: string, file: StaticFile, status: 200 | 404 = 200): Found => ({
+  kind: 'file',
+  status,
+  path: file.path ?? address,
+  file,
+})
+
+/** Where some of its pages are files, the one for all the others has a name of its own, by a custom of several tools. */
+const onlyPage = ({ files, basePath }: LoadedManifest): string =>
+  files.has(`${basePath}/200.html`) ? `${basePath}/200.html` : `${basePath}/index.html`
+
+/** A path with two dots may lead out again. No browser sends one, so what it means is not worked out. */
+const isUnder = (basePath: string, path: string): boolean =>
+  basePath === '' || (path.startsWith(`${basePath}/`) && !path.includes('/../'))
 
 /** Decoded once: a second time would make %252e into a dot that nobody has looked at. */
 function decode(rawPath: string): string | undefined {

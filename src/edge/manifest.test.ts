@@ -57,6 +57,74 @@ test('a 404.html is named, and a single page is what was said', async (t) => {
   assert.equal(manifest.singlePage, true)
 })
 
+/** Which file is served at which address. */
+async function addressesOf(t: TestContext, names: string[], basePath: string): Promise<Record<string, string>> {
+  const folder = await folderWith(t, Object.fromEntries(names.map((name) => [name, name])))
+  const { files } = await createManifest(folder, await temporaryFolder(t), { singlePage: false, basePath })
+  return Object.fromEntries(Object.entries(files).map(([address, { path = address }]) => [address, path]))
+}
+
+test('files are listed under the base path that they were built for', async (t) => {
+  assert.deepEqual(await addressesOf(t, ['index.html', 'docs/index.html', 'a/b.js'], '/docs'), {
+    '/docs/a/b.js': '/a/b.js',
+    '/docs/docs/index.html': '/docs/index.html',
+    '/docs/index.html': '/index.html',
+  })
+})
+
+test('what is only ever asked for at the top of a host is listed there too', async (t) => {
+  const asked = ['.well-known/security.txt', 'favicon.ico', 'robots.txt', 'sitemap.xml']
+  const addresses = await addressesOf(t, [...asked, 'index.html', 'a/robots.txt', 'robots.txt.html'], '/docs')
+  const atTheTop = Object.keys(addresses).filter((address) => !address.startsWith('/docs/'))
+  assert.deepEqual(
+    atTheTop,
+    asked.map((name) => `/${name}`),
+  )
+})
+
+test('a base path that is in the files already is not put on again', async (t) => {
+  assert.deepEqual(await addressesOf(t, ['a/docs/index.html', 'a/docs/x/index.html'], '/a/docs'), {
+    '/a/docs/index.html': '/a/docs/index.html',
+    '/a/docs/x/index.html': '/a/docs/x/index.html',
+  })
+})
+
+test('what lies beside a folder with the base path’s name is found under it and as it lies', async (t) => {
+  assert.deepEqual(await addressesOf(t, ['docs/index.html', 'docs/a.js', 'a.js', 'b.js', 'docsx/c.js'], '/docs'), {
+    '/a.js': '/a.js',
+    '/b.js': '/b.js',
+    '/docs/a.js': '/docs/a.js',
+    '/docs/index.html': '/docs/index.html',
+    '/docsx/c.js': '/docsx/c.js',
+    '/docs/b.js': '/b.js',
+    '/docs/docsx/c.js': '/docsx/c.js',
+  })
+})
+
+test('a base path is kept in the one form that a decoded request can have', async (t) => {
+  const folder = await folderWith(t, { 'index.html': 'x', '404.html': 'x' })
+  for (const [written, basePath] of Object.entries({
+    '': '',
+    '/': '',
+    '/docs/': '/docs',
+    docs: '/docs',
+    '/a/b': '/a/b',
+    '/a//b/../c': '/a/c',
+    '/%2Fevil.example': '/evil.example',
+    '/caf%C3%A9': '/café',
+    '/100%': '/100%',
+  })) {
+    const manifest = await createManifest(folder, await temporaryFolder(t), { singlePage: false, basePath: written })
+    assert.deepEqual([manifest.basePath, manifest.notFound], [basePath, `${basePath}/404.html`], written)
+  }
+})
+
+test('a manifest from before there were base paths is one for the top of the host', async (t) => {
+  const folder = await folderWith(t, { 'manifest.json': '{"files":{},"singlePage":true,"notFound":null}' })
+  const manifest = await createManifests(1).get(join(folder, 'manifest.json'))
+  assert.deepEqual(manifest, { files: new Map(), singlePage: true, notFound: null, basePath: '' })
+})
+
 test('text is compressed once, and only where it is worth it', async (t) => {
   const folder = await folderWith(t, {
     'long.js': LONG_TEXT,
@@ -113,7 +181,7 @@ test('manifests are read once, kept by their last use, and bounded by the number
   for (const name of ['a', 'b', 'c']) {
     const files = Object.fromEntries(Array.from({ length: 4 }, (_, n) => [`/${name}${n}`, { size: 0, digest: '' }]))
     await mkdir(join(folder, name))
-    paths.push(await writeManifest(join(folder, name), { files, singlePage: false, notFound: null }))
+    paths.push(await writeManifest(join(folder, name), { files, singlePage: false, notFound: null, basePath: '' }))
   }
   const [a = '', b = '', c = ''] = paths
   const manifests = createManifests(8)

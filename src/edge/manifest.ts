@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto'
 import { constants, createWriteStream } from 'node:fs'
 import { mkdir, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, posix } from 'node:path'
 import type { Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { promisify } from 'node:util'
@@ -13,6 +13,8 @@ import { brotliCompress, createBrotliCompress, createGzip, gzip, constants as zl
 import { contentTypeOf } from './content-types.ts'
 
 export type StaticFile = {
+  /** Where it is in the folder, when that is not its address. */
+  path?: string
   size: number
   /** SHA-256 of the content, in hexadecimal. */
   digest: string
@@ -24,12 +26,14 @@ export type StaticFile = {
 }
 
 export type StaticManifest = {
-  /** By path as on disk, with a leading slash. */
+  /** By address: the path of a request, decoded. */
   files: Record<string, StaticFile>
-  /** An unknown path without an extension gets /index.html. */
+  /** An unknown path without an extension gets the index.html at the top of the site. */
   singlePage: boolean
-  /** '/404.html' when there is one. */
+  /** The address of the 404.html at the top of the site when there is one. */
   notFound: string | null
+  /** Where the site begins, as '/docs', decoded; '' for the top of the host. */
+  basePath: string
 }
 
 const NAME = 'manifest.json'
@@ -41,11 +45,17 @@ const HELD_BYTES = 1024 * 1024
 /** A compressed form that saves less is not worth a second copy. */
 const KEPT_BELOW = 0.9
 
+type Options = {
+  singlePage: boolean
+  /** What the files were built to be served under, as it was written. */
+  basePath?: string
+}
+
 /** Lists the files of a folder and compresses them into the other one, where the manifest goes too. */
 export async function createManifest(
   folder: string,
   variantsFolder: string,
-  { singlePage }: { singlePage: boolean },
+  { singlePage, basePath: written = '' }: Options,
 ): Promise<StaticManifest> {
   await mkdir(variantsFolder, { recursive: true })
   const paths = (await listFiles(folder)).sort()
@@ -68,12 +78,14 @@ export async function createManifest(
     if (end.status === 'rejected') throw end.reason
   }
 
+  const basePath = readBasePath(written)
   const files: StaticManifest['files'] = {}
-  for (const path of paths) {
+  for (const { address, path } of addressesOf(paths, basePath)) {
     const file = found.get(path)
-    if (file) files[path] = file
+    if (file) files[address] ??= address === path ? file : { path, ...file }
   }
-  return { files, singlePage, notFound: '/404.html' in files ? '/404.html' : null }
+  const notFound = `${basePath}/404.html`
+  return { files, singlePage, notFound: notFound in files ? notFound : null, basePath }
 }
 
 /** Writes the manifest into the folder of its variants, and says where it is. Written once, it never changes. */
@@ -83,6 +95,34 @@ export async function writeManifest(variantsFolder: string, manifest: StaticMani
   await writeFile(draft, JSON.stringify(manifest))
   await rename(draft, file)
   return file
+}
+
+/** Requests are compared with it when they are decoded, so it is decoded too; and two slashes would be another host. */
+function readBasePath(written: string): string {
+  return posix.normalize(`/${decoded(written)}/`).slice(0, -1)
+}
+
+function decoded(written: string): string {
+  try {
+    return decodeURIComponent(written)
+  } catch {
+    return written
+  }
+}
+
+/** Crawlers, browsers and certificate authorities ask for these at the top of the host and nowhere else. */
+const ASKED_AT_THE_TOP = /^\/(?:(?:robots\.txt|favicon\.ico|sitemap\.xml)$|\.well-known\/)/
+
+/** Where each file is served. Of two files at one address the first counts. */
+function addressesOf(paths: readonly string[], basePath: string): { address: string; path: string }[] {
+  const asTheyAre = paths.map((path) => ({ address: path, path }))
+  if (basePath === '') return asTheyAre
+  const underBase = paths.map((path) => ({ address: `${basePath}${path}`, path }))
+  // Nearly all frameworks leave the prefix to whoever serves the files. Where it is in them, it is not put on again.
+  const isInFiles = !paths.includes('/index.html') && paths.includes(`${basePath}/index.html`)
+  if (!isInFiles) return [...underBase, ...asTheyAre.filter(({ path }) => ASKED_AT_THE_TOP.test(path))]
+  // React Router writes pages into a folder of that name, and beside it the scripts that they ask for under the prefix.
+  return [...asTheyAre, ...underBase.filter(({ path }) => !path.startsWith(`${basePath}/`))]
 }
 
 function* each(paths: readonly string[]) {

@@ -6,7 +6,7 @@ import { readFile } from 'node:fs/promises'
 // Types alone: what makes manifests needs compression and hashing, which the edge process does not.
 import type { StaticFile, StaticManifest } from './manifest.ts'
 
-export type LoadedManifest = { files: ReadonlyMap<string, StaticFile>; singlePage: boolean; notFound: string | null }
+export type LoadedManifest = Omit<StaticManifest, 'files'> & { files: ReadonlyMap<string, StaticFile> }
 
 export function createManifests(mostFiles: number) {
   /** In the order of their last use. */
@@ -16,8 +16,9 @@ export function createManifests(mostFiles: number) {
 
   async function load(path: string): Promise<LoadedManifest> {
     try {
-      const { files, ...rest }: StaticManifest = JSON.parse(await readFile(path, 'utf8'))
-      const manifest = { ...rest, files: new Map(Object.entries(files)) }
+      // A manifest that was written before there were base paths has none.
+      const { files, basePath = '', ...rest }: StaticManifest = JSON.parse(await readFile(path, 'utf8'))
+      const manifest = { ...rest, basePath, files: new Map(Object.entries(files)) }
       loaded.set(path, manifest)
       fileCount += manifest.files.size
       forgetOldest(manifest)

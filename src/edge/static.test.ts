@@ -29,22 +29,41 @@ const FILES: Record<string, string | Buffer> = {
   '100%.txt': 'percent',
 }
 
-async function deploy(t: Scope, files: typeof FILES, singlePage = false): Promise<StaticTarget> {
+type Way = { singlePage?: boolean; basePath?: string }
+
+async function deploy(t: Scope, files: typeof FILES, { singlePage = false, basePath = '' }: Way = {}) {
   const folder = await temporaryFolder(t)
   const variants = await temporaryFolder(t)
   for (const [path, content] of Object.entries(files)) {
     await mkdir(dirname(join(folder, path)), { recursive: true })
     await writeFile(join(folder, path), content)
   }
-  const manifest = await writeManifest(variants, await createManifest(folder, variants, { singlePage }))
-  return { kind: 'static', deployment: 'd1', folder, manifest }
+  const manifest = await writeManifest(variants, await createManifest(folder, variants, { singlePage, basePath }))
+  return { kind: 'static', deployment: 'd1', folder, manifest } satisfies StaticTarget
 }
 
 const file = { after }
 const edge = await startTestEdge(file, {
   [HOST]: await deploy(file, FILES),
-  'app.localhost': await deploy(file, { 'index.html': 'shell', '404.html': 'lost' }, true),
+  'app.localhost': await deploy(file, { 'index.html': 'shell', '404.html': 'lost' }, { singlePage: true }),
   'lost.localhost': await deploy(file, { 'index.html': 'home', '404.html': `lost${' '.repeat(2000)}` }),
+  'based.localhost': await deploy(file, { ...FILES, 'robots.txt': 'robots' }, { basePath: '/docs' }),
+  'based-app.localhost': await deploy(
+    file,
+    { 'index.html': 'shell', '404.html': 'lost', 'a.js': 'script' },
+    { singlePage: true, basePath: '/docs' },
+  ),
+  'based-app-without-404.localhost': await deploy(
+    file,
+    { 'index.html': 'shell' },
+    { singlePage: true, basePath: '/docs' },
+  ),
+  'in-files.localhost': await deploy(
+    file,
+    { 'docs/index.html': 'shell', 'docs/404.html': 'lost', 'assets/index-BxK3d9Aq.js': SCRIPT },
+    { singlePage: true, basePath: '/docs' },
+  ),
+  'encoded.localhost': await deploy(file, { 'index.html': 'home', 'b/index.html': 'b' }, { basePath: '/my%20café' }),
 })
 
 const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
@@ -143,6 +162,134 @@ test('a single-page application gets its page for any address without an extensi
     const { status, text } = await app(path)
     assert.deepEqual([status, text], [404, 'lost'], path)
   }
+})
+
+const based = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
+  ask(edge.port, { host: 'based.localhost', path, headers, method })
+const basedApp = (path: string) => ask(edge.port, { host: 'based-app.localhost', path })
+
+test('a site with a base path has its clean addresses under it', async () => {
+  for (const [path, text] of Object.entries({
+    '/docs/': '<h1>home</h1>',
+    '/docs/?x=1': '<h1>home</h1>',
+    '/docs/index.html': '<h1>home</h1>',
+    '/docs/about': '<h1>about</h1>',
+    '/docs/docs/': '<h1>docs</h1>',
+    '/docs/docs/logo.svg': '<svg/>',
+    '/docs/both': 'page',
+    '/docs/both/': 'folder',
+    '/docs/with%20space%20%26%20%C3%BCn%C3%AFcode.txt': 'spaced',
+    '/%64ocs/about': '<h1>about</h1>',
+  })) {
+    const answer = await based(path)
+    assert.deepEqual([answer.status, answer.text], [200, text], path)
+  }
+})
+
+test('a redirect within a site with a base path keeps the base path', async () => {
+  for (const [path, location] of Object.entries({
+    '/docs': '/docs/',
+    '/docs?a=b': '/docs/?a=b',
+    '/%64ocs': '/docs/',
+    '/docs/docs': '/docs/docs/',
+    '/docs/about/?q': '/docs/about?q',
+  })) {
+    const { status, headers } = await based(path)
+    assert.deepEqual([status, headers.location], [301, location], path)
+  }
+})
+
+test('the top of a host leads to the site’s base path, for now and with its query', async () => {
+  for (const [host, path, location] of [
+    ['based.localhost', '/', '/docs/'],
+    ['based.localhost', '/?a=b', '/docs/?a=b'],
+    ['based-app.localhost', '/', '/docs/'],
+    ['in-files.localhost', '/', '/docs/'],
+    ['encoded.localhost', '/', '/my%20caf%C3%A9/'],
+  ] as const) {
+    const { status, headers, text } = await ask(edge.port, { host, path })
+    assert.deepEqual([status, headers.location, text], [307, location, ''], `${host}${path}`)
+    assert.equal(headers['cache-control'], 'public, max-age=0, must-revalidate')
+  }
+})
+
+test('outside of its base path a site has nothing, however it is written', async () => {
+  for (const path of [
+    '/about',
+    '/index.html',
+    '/script.js',
+    '/docsx',
+    '/docsx/about',
+    '/docs.html',
+    '/DOCS/',
+    '//docs/',
+    '/docs//about',
+    '/docs/../about',
+    '/docs/%2e%2e/about',
+    '/x/../docs/about',
+    '/./docs/about',
+    '/%2564ocs/about',
+    '/docs\\about',
+  ]) {
+    const answer = await based(path)
+    assert.equal(answer.status, 404, path)
+    assert.match(answer.text, /There is no page at this address/)
+  }
+  assert.equal((await based('/docs/%')).status, 400)
+})
+
+test('a single-page application gets its page under its base path only', async () => {
+  for (const path of ['/docs/', '/docs/deep/link', '/docs/a.b/c']) {
+    const { status, text } = await basedApp(path)
+    assert.deepEqual([status, text], [200, 'shell'], path)
+  }
+  for (const path of ['/deep/link', '/docsx', '/docs/../deep', '/docs/..%2fdeep', '/docs/../', '/docs/missing.js']) {
+    const { status, text } = await basedApp(path)
+    assert.deepEqual([status, text], [404, 'lost'], path)
+  }
+  const { status, text } = await ask(edge.port, { host: 'based-app-without-404.localhost', path: '/deep' })
+  assert.equal(status, 404)
+  assert.match(text, /There is no page at this address/)
+})
+
+test('robots find their file without the base path and with it', async () => {
+  for (const path of ['/robots.txt', '/docs/robots.txt']) assert.equal((await based(path)).text, 'robots', path)
+})
+
+test('an output that has the base path in its files is served where they say', async () => {
+  const inFiles = (path: string) => ask(edge.port, { host: 'in-files.localhost', path })
+  for (const [path, expected] of Object.entries({
+    '/docs/': [200, 'shell'],
+    '/docs/deep/link': [200, 'shell'],
+    '/docs/assets/index-BxK3d9Aq.js': [200, SCRIPT],
+    '/docs/docs/missing.js': [404, 'lost'],
+    '/deep/link': [404, 'lost'],
+  })) {
+    const { status, text } = await inFiles(path)
+    assert.deepEqual([status, text], expected, path)
+  }
+  assert.equal((await inFiles('/docs')).headers.location, '/docs/')
+})
+
+test('a base path may be written with escapes and hold any letters', async () => {
+  const encoded = (path: string) => ask(edge.port, { host: 'encoded.localhost', path })
+  assert.equal((await encoded('/my%20caf%C3%A9/')).text, 'home')
+  assert.equal((await encoded('/my%20caf%C3%A9/b')).headers.location, '/my%20caf%C3%A9/b/')
+})
+
+test('files under a base path come compressed, in parts, by their tags and without a body as all others do', async () => {
+  const path = '/docs/script.js'
+  const compressed = await based(path, { 'accept-encoding': 'br' })
+  assert.equal(brotliDecompressSync(compressed.body).toString(), SCRIPT)
+  const known = { 'accept-encoding': 'br', 'if-none-match': compressed.headers.etag ?? '' }
+  assert.equal((await based(path, known)).status, 304)
+  const part = await based('/docs/digits.txt', { range: 'bytes=2-4' })
+  assert.deepEqual([part.status, part.text], [206, '234'])
+  const head = await based('/docs/big.mp4', {}, 'HEAD')
+  assert.deepEqual([head.status, head.headers['content-length'], head.text], [200, String(BIG.length), ''])
+  assert.ok((await based('/docs/big.mp4')).body.equals(BIG))
+  const hashed = await based('/docs/assets/index-BxK3d9Aq.js')
+  assert.equal(hashed.headers['cache-control'], 'public, max-age=31536000, immutable')
 })
 
 test('the client gets the encoding that it likes best, each with a tag of its own', async () => {

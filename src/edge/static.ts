@@ -39,7 +39,7 @@ export function createStatics({ limits }: { limits: Limits }) {
         case 'missing':
           return sendPage(response, PAGES.notFound)
         case 'redirect':
-          return redirect(response, query === undefined ? found.location : `${found.location}?${query}`)
+          return redirect(response, found.status, query === undefined ? found.location : `${found.location}?${query}`)
         case 'file':
           return sendFile(visit, target, found)
       }
@@ -52,9 +52,9 @@ function split(path: string): [string, string?] {
   return at < 0 ? [path] : [path.slice(0, at), path.slice(at + 1)]
 }
 
-/** Permanent in meaning, asked for again each time: the next deployment may have the page at the other address. */
-function redirect(response: ServerResponse, location: string) {
-  response.writeHead(301, { location, 'cache-control': ASK_EACH_TIME, 'content-length': 0 })
+/** Even a permanent one is asked for again each time: the next deployment may have the page at the other address. */
+function redirect(response: ServerResponse, status: 301 | 307, location: string) {
+  response.writeHead(status, { location, 'cache-control': ASK_EACH_TIME, 'content-length': 0 })
   response.end()
 }
 

@@ -1,2 +1,12 @@
-export { type Engine, type Exit, type Job, type Mount, type Output, type Overlay, type Process, runToEnd } from './engine.ts'
+export {
+  type Engine,
+  type Exit,
+  type Job,
+  type Mount,
+  type Output,
+  type Overlay,
+  type Process,
+  runToEnd,
+} from './engine.ts'
 export { endOrphans } from './orphans.ts'
+export { removeScratch } from './overlay.ts'

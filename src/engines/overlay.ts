@@ -3,7 +3,7 @@
  * the job's last process, however that ends, so there is never a mount to clean up.
  */
 import { execFile } from 'node:child_process'
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Overlay } from './engine.ts'
@@ -49,8 +49,17 @@ export async function overlayProblem(folder: string, isRoot: boolean): Promise<s
     const { stderr, message } = error as Error & { stderr?: string }
     return (stderr || message).trim()
   } finally {
+    await removeScratch(join(trial, 'scratch'))
     await rm(trial, { recursive: true, force: true })
   }
+}
+
+/** What the kernel leaves in there nobody may look into, not even its owner. */
+export async function removeScratch(scratch: string) {
+  await chmod(join(scratch, 'work'), 0o700).catch((error) => {
+    if (error.code !== 'ENOENT') throw error
+  })
+  await rm(scratch, { recursive: true, force: true })
 }
 
 const TRIAL_MS = 10_000

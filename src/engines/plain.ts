@@ -40,6 +40,15 @@ export function withoutMounts(job: Job): Job {
 }
 
 /** Variables of ours that hold paths. A tenant's values are left as they are, whatever they look like. */
-const OUR_PATHS = ['PATH', 'HOME', 'TMPDIR', 'npm_config_cache']
+const OUR_PATHS = [
+  'PATH',
+  'HOME',
+  'TMPDIR',
+  'npm_config_cache',
+  'npm_config_store_dir',
+  'pnpm_config_store_dir',
+  'YARN_CACHE_FOLDER',
+  'BUN_INSTALL_CACHE_DIR',
+]
 
 const escapeRegExp = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { temporaryFolder } from '../../test/support/folder.ts'
 import { type Engine, type Job, type Output, type Process, runToEnd } from './engine.ts'
+import { removeScratch } from './overlay.ts'
 import { descendantsOf } from './process.ts'
 import { openSandbox } from './sandbox.ts'
 
@@ -182,6 +183,7 @@ test('changes of an overlay go to their own folder, and no layer is changed', as
     overlays: [{ at, layers, changes }],
     mounts: [{ from: at, to: '/app', isWritable: true }],
   })
+  await removeScratch(changes.scratch)
   assert.equal(code, 0)
   assert.equal(await readFile(join(changes.folder, 'made'), 'utf8'), 'new\n')
   assert.equal(await readFile(join(layers[1] ?? '', 'lower'), 'utf8'), 'lower')

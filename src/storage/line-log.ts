@@ -30,6 +30,8 @@ export type LineLog = {
   lastNumber(): number
   /** The line that shows what went wrong since a line: the first that speaks of an error, else the last; 0 for none. */
   provingLine(since: number): number
+  /** The lines after this number that are kept. What a program wrote without a line end is one of them. */
+  linesAfter(number: number): Promise<LogLine[]>
   /** What a program wrote without a line end is a line too. Resolves when all is in the file. */
   close(): Promise<void>
 }
@@ -58,13 +60,22 @@ export function createLineLogs(folder: string) {
     const partial = { stdout: startOfLine(), stderr: startOfLine() }
     const add = (stream: LogStream, phase: string, text: string) => writer.add(stream, phase, clean(text))
 
+    function endLines() {
+      for (const stream of ['stdout', 'stderr'] as const) {
+        const { text, phase } = partial[stream]
+        partial[stream] = startOfLine()
+        if (text) add(stream, phase, text)
+      }
+    }
+
     return {
       say: (phase, text) => add('service', phase, text),
       write(stream, phase, chunk) {
         const state = partial[stream]
         const pieces = (state.text + state.decoder.write(chunk)).split('\n')
         state.text = pieces.pop() ?? ''
-        for (const piece of pieces) add(stream, phase, piece)
+        // Space between paragraphs is for terminals.
+        for (const piece of pieces) if (piece.trim() !== '') add(stream, phase, piece)
         // A line without an end must not grow in memory.
         if (state.text.length > LINE_CHARACTERS_MOST) {
           if (!state.isCut) add(stream, phase, state.text)
@@ -75,12 +86,13 @@ export function createLineLogs(folder: string) {
       },
       lastNumber: () => writer.lastNumber(),
       provingLine: (since) => writer.provingLine(since),
+      async linesAfter(after) {
+        endLines()
+        await writer.settle()
+        return readLines(name, after)
+      },
       async close() {
-        for (const stream of ['stdout', 'stderr'] as const) {
-          const { text, phase } = partial[stream]
-          partial[stream] = startOfLine()
-          if (text) add(stream, phase, text)
-        }
+        endLines()
         writer.users -= 1
         if (writer.users === 0) writers.delete(name)
         await writer.settle()

@@ -2,5 +2,6 @@
 import type { Migration } from '../migrate.ts'
 import { groundFloor } from './0001-ground-floor.ts'
 import { builds } from './0002-builds.ts'
+import { packages } from './0003-packages.ts'
 
-export const MIGRATIONS: readonly Migration[] = [groundFloor, builds]
+export const MIGRATIONS: readonly Migration[] = [groundFloor, builds, packages]

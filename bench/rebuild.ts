@@ -1,0 +1,53 @@
+/** A Rebuild with everything kept that may be kept, beside the same by hand from scratch. */
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type Bench, median, type Result } from './bench.ts'
+import { byHand, NEXT_START, zipExample } from './by-hand.ts'
+import { type Caller, createApp, createEnvironment, deploy, rebuild, visit } from './client.ts'
+import { logIn, startService, temporaryFolder } from './service.ts'
+
+const ROUNDS = 3
+
+/** Files need no start. */
+const EXAMPLES: { example: string; start?: string[]; most: number }[] = [
+  { example: 'next', start: NEXT_START, most: 0.4 },
+  { example: 'nuxt', start: ['.output/server/index.mjs'], most: 0.5 },
+  { example: 'astro', most: 0.5 },
+  { example: 'sveltekit', start: ['build'], most: 0.5 },
+  { example: 'docusaurus', most: 0.5 },
+]
+
+export const warmRebuild: Bench = {
+  name: 'rebuild',
+  what: 'a Rebuild of five frameworks with warm caches, beside unzip, install, build and start by hand',
+  async run() {
+    await using folder = await temporaryFolder()
+    const dataDir = join(folder.path, 'data')
+    await using service = await startService(dataDir)
+    const caller = { api: service.api, headers: await logIn(dataDir) }
+    await createApp(caller, 'bench')
+    const results: Result[] = []
+    for (const { example, start, most } of EXAMPLES) {
+      const zip = join(folder.path, `${example}.zip`)
+      await zipExample(example, zip)
+      const peer = await byHand(zip, join(folder.path, `${example}-by-hand`), start)
+      const ours = await rebuilds(caller, service.edge, await readFile(zip))
+      results.push({ what: `${example}: warm Rebuild to live`, unit: 's', ours, peer, goal: { of: 'ratio', most } })
+    }
+    return results
+  },
+}
+
+/** The median of a few, after the first deploy has filled the caches. */
+async function rebuilds(caller: Caller, edge: string, zip: Buffer): Promise<number> {
+  const { name, url } = await createEnvironment(caller, 'bench')
+  await deploy(caller, name, zip)
+  const seconds: number[] = []
+  for (let round = 0; round < ROUNDS; round++) {
+    const startTime = performance.now()
+    await rebuild(caller, name, { clean: false })
+    await visit(edge, url)
+    seconds.push((performance.now() - startTime) / 1000)
+  }
+  return median(seconds)
+}
