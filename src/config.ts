@@ -86,8 +86,8 @@ export const flagName = (key: string): string => key.replaceAll(/[A-Z]/g, (lette
 export const variableName = (key: string): string =>
   `HEADLAND_${key.replaceAll(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`
 
-/** Where a shell would look for programs: npm is found there. */
-export const searchPath = (): string => process.env.PATH ?? ''
+/** The service's own environment: where npm is found, and what this machine has set for it. */
+export const machineEnvironment = (): Readonly<NodeJS.ProcessEnv> => process.env
 
 export class ConfigError extends Error {}
 

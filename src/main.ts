@@ -8,15 +8,24 @@ import { createAccounts, createCredentials, createSessions, createUsers } from '
 import { createApps, createCmsInstalls, createEnvironments, createVariables } from './apps/index.ts'
 import { type ArchiveLimits, createArchives, DEFAULT_ARCHIVE_LIMITS } from './archives/index.ts'
 import { createIds, createLog, type Log, systemClock } from './base/index.ts'
-import { createBuilds, createOutputs, DEFAULT_OUTPUT_LIMITS, isUsableBy, openToolchain } from './builds/index.ts'
-import { type Config, formatListen, searchPath } from './config.ts'
+import {
+  createBuilds,
+  createOutputs,
+  createPackageStore,
+  DEFAULT_OUTPUT_LIMITS,
+  isUsableBy,
+  openToolchains,
+} from './builds/index.ts'
+import { type Config, formatListen, machineEnvironment } from './config.ts'
 import { Problem } from './contract/index.ts'
 import {
   createAppVariables,
+  createBlame,
   createDeploy,
   createDeployments,
   createFolders,
   createLauncher,
+  createMake,
   createProvision,
   createRedeploy,
   createRequests,
@@ -55,7 +64,7 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
     const { trustedProxies } = config
     const vault = await openVault(sql, { file: files.masterKey, given: config.masterKey?.reveal() })
     if (process.platform === 'linux') endOrphans(config.dataDir)
-    const { engine, toolchain, canChooseUsers } = await openEngine(config, log)
+    const { engine, toolchains, canChooseUsers } = await openEngine(config, log)
     const edge = await startEdge({ clock, log, ...config.edgeListen, tableFile: files.routeTable, trustedProxies })
     parts.defer(() => edge.stop(GRACE_MS.edge))
     log.info({ edgePid: edge.pid(), port: edge.address.port }, 'the edge listens')
@@ -68,7 +77,7 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
       log,
       variables,
       engine,
-      toolchain,
+      toolchains,
       edge,
       supervisor,
       domain: config.domain,
@@ -76,12 +85,16 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
       logs: createLineLogs(files.logs),
       builds: createBuilds({ sql, clock, newId }),
       outputs: createOutputs({ folder: files.outputs, limits: DEFAULT_OUTPUT_LIMITS }),
+      packages: createPackageStore({ sql, clock, newId, folder: files.packages }),
       deployments: createDeployments({ sql, clock, newId }),
       folders: createFolders(config.dataDir, { canChooseUsers }),
       appVariables: createAppVariables({ variables, cmsInstalls: ground.cmsInstalls }),
       siteUrl: siteUrls(config, edge.address.port),
     }
     await rooms.outputs.sweep()
+    await rooms.packages.collect()
+    await toolchains.sweep()
+    await toolchains.collect(await rooms.builds.toolsInUse())
     await rooms.folders.sweepWork(rooms.builds.isOver)
 
     const routing = createRouting(rooms)
@@ -95,7 +108,8 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
     const provision = createProvision({ ...rooms, routing, switching })
     const live = { ...rooms, launcher, switching, finishWithEnvironment: provision.finishWithEnvironment }
     const deadlines = { installMs: config.installTimeout * 1000, buildMs: config.buildTimeout * 1000 }
-    const deploy = createDeploy({ ...live, run: { engine, toolchain, deadlines } })
+    const make = createMake({ ...rooms, run: { ...rooms, deadlines } })
+    const deploy = createDeploy({ ...live, make, blame: createBlame(rooms) })
     const redeploy = createRedeploy(live)
     const worker = startWorker({
       ...rooms,
@@ -165,13 +179,14 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
 /** Bubblewrap, or a clear word about what is missing without it. */
 async function openEngine({ bubblewrap, dataDir }: Config, log: Log) {
   const isRoot = process.getuid?.() === 0
-  const sandbox = await openSandbox(bubblewrap)
+  const sandbox = await openSandbox(bubblewrap, dataDir)
   const isIsolating = 'start' in sandbox
   const folder = filesIn(dataDir).toolchain
-  const toolchain = await openToolchain({ folder, searchPath: searchPath(), isIsolating })
-  if (isIsolating) return { engine: sandbox, toolchain, canChooseUsers: isRoot }
+  const toolchains = await openToolchains({ folder, environment: machineEnvironment(), isIsolating })
+  if (isIsolating) return { engine: sandbox, toolchains, canChooseUsers: isRoot }
 
   const engine = openPlain()
+  const toolchain = await toolchains.open(toolchains.own())
   const canChooseUsers = isRoot && (await letOthersPass(dataDir, () => isUsableBy(NOBODY, toolchain, engine)))
   const user = canChooseUsers
     ? 'as users of their own'
@@ -181,7 +196,7 @@ async function openEngine({ bubblewrap, dataDir }: Config, log: Log) {
   log.warn(
     `${sandbox.missing}: builds and apps are not isolated. They run ${user} and see the whole machine, so the service builds for a single account only. Install it: apt-get install bubblewrap`,
   )
-  return { engine, toolchain, canChooseUsers }
+  return { engine, toolchains, canChooseUsers }
 }
 
 const NOBODY = { uid: 65_534, gid: 65_534 }
@@ -209,6 +224,7 @@ export const filesIn = (dataDir: string) => ({
   routeTable: join(dataDir, 'routes.json'),
   blobs: join(dataDir, 'blobs'),
   outputs: join(dataDir, 'outputs'),
+  packages: join(dataDir, 'packages'),
   logs: join(dataDir, 'logs'),
   toolchain: join(dataDir, 'toolchain'),
 })

@@ -52,6 +52,8 @@ export function renderBuild(at: names.EnvironmentPath, build: Build): resources.
     clean: build.isClean,
     archive: build.archive,
     ...(build.plan ? { plan: build.plan as unknown as Record<string, unknown> } : {}),
+    ...(build.tools ? { tools: renderTools(build.tools) } : {}),
+    caches: build.caches,
     createTime: toRfc3339(build.createTime),
     ...(build.startTime === null ? {} : { startTime: toRfc3339(build.startTime) }),
     ...(build.finishTime === null ? {} : { finishTime: toRfc3339(build.finishTime) }),
@@ -59,6 +61,11 @@ export function renderBuild(at: names.EnvironmentPath, build: Build): resources.
     ...(build.failure ? { failure: build.failure } : {}),
   }
 }
+
+const renderTools = ({ node, packageManager }: NonNullable<Build['tools']>) => ({
+  node,
+  ...(packageManager ? { packageManager: `${packageManager.name} ${packageManager.version}` } : {}),
+})
 
 export function renderDeployment(
   at: names.EnvironmentPath,

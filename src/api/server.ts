@@ -159,7 +159,10 @@ const BODY_MS = 60_000
 function limitBodyTime({ raw }: FastifyRequest) {
   if (raw.headers['content-length'] === undefined && raw.headers['transfer-encoding'] === undefined) return
   const tooSlow = Object.assign(new Error('the body came too slowly'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
-  const timer = setTimeout(() => sendClientError(tooSlow, raw.socket), BODY_MS)
+  const timer = setTimeout(() => {
+    // A body that nobody reads, such as an empty one, never tells its end. It is here all the same.
+    if (!raw.complete) sendClientError(tooSlow, raw.socket)
+  }, BODY_MS)
   raw.once('end', () => clearTimeout(timer))
   raw.once('close', () => clearTimeout(timer))
 }

@@ -1,9 +1,8 @@
 /** Archives: what was uploaded, kept as it came under the digest of its bytes, and unpacked when it is wanted. */
 import type { Readable } from 'node:stream'
-import { Problem } from '../contract/index.ts'
 import type { Blobs, Digest } from '../storage/index.ts'
-import { type Contents, withArchive } from './check.ts'
-import { readContent } from './content.ts'
+import { withArchive } from './check.ts'
+import { readContent, readHead } from './content.ts'
 import type { ArchiveLimits } from './limits.ts'
 import { type Archive, receiveInto } from './receive.ts'
 import { type Unpacked, type UnpackOptions, unpackTo } from './unpack.ts'
@@ -14,18 +13,28 @@ export type Archives = {
    * nothing behind and leaves the rest of the body unread and paused: the caller answers, then drains it or hangs up.
    */
   receive(body: Readable, contentType: string | undefined, signal?: AbortSignal): Promise<Archive>
-  /**
-   * Paths of the files and links that will be unpacked, sorted and relative to the app: without `node_modules` and `.git`
-   * at any depth, and with one folder around everything taken off.
-   */
-  entries(digest: Digest): Promise<string[]>
-  /** The text of a file, for planning; follows a link; undefined when there is no such file. At most 1 MiB. */
-  read(digest: Digest, path: string): Promise<string | undefined>
+  /** A checksum of every file that will be unpacked, by path: enough to tell two versions of an app apart for people. */
+  checksums(digest: Digest): Promise<Map<string, string>>
+  /** Opens an archive for planning. */
+  look<T>(digest: Digest, use: (inside: Inside) => Promise<T>): Promise<T>
   /**
    * Into a fresh folder, whose parent exists and which itself does not. Sizes and checksums are verified on the way. On
    * failure or abort the folder is gone.
    */
   unpack(digest: Digest, folder: string, options?: UnpackOptions): Promise<Unpacked>
+}
+
+/** What is in an archive, for as long as it is open. */
+export type Inside = {
+  /**
+   * Paths of the files and links that will be unpacked, sorted and relative to the app: without `node_modules` and `.git`
+   * at any depth, and with one folder around everything taken off.
+   */
+  files: string[]
+  /** The text of a file; follows a link; undefined when there is no such file, or it has more than 1 MiB. */
+  read(path: string): Promise<string | undefined>
+  /** How a file of any size begins. */
+  head(path: string, bytes: number): Promise<string | undefined>
 }
 
 const TEXT_BYTES_MOST = 1024 * 1024
@@ -34,22 +43,33 @@ export function createArchives({ blobs, limits }: { blobs: Blobs; limits: Archiv
   return {
     receive: (body, contentType, signal) => receiveInto({ blobs, limits }, body, contentType, signal),
 
-    async entries(digest) {
-      return await withArchive(await blobs.file(digest), limits, ({ files, links }) =>
-        [...files, ...links].map(({ path }) => path).sort(),
+    async checksums(digest) {
+      return await withArchive(
+        await blobs.file(digest),
+        limits,
+        ({ files }) => new Map(files.map(({ path, entry }) => [path, `${entry.crc32}-${entry.bytes}`])),
       )
     },
 
-    async read(digest, path) {
+    async look(digest, use) {
       return await withArchive(await blobs.file(digest), limits, async (contents, file) => {
-        const entry = findFile(contents, path)
-        if (!entry) return undefined
-        if (entry.bytes > TEXT_BYTES_MOST) {
-          throw new Problem('ARCHIVE_TOO_LARGE', `${path} has more than ${TEXT_BYTES_MOST} bytes.`, {
-            metadata: { what: 'fileBytes', limit: String(TEXT_BYTES_MOST), entry: path },
-          })
+        const entries = new Map(contents.files.map(({ path, entry }) => [path, entry]))
+        for (const { path, leadsTo } of contents.links) {
+          const entry = entries.get(leadsTo)
+          if (entry) entries.set(path, entry)
         }
-        return new TextDecoder().decode(await readContent(file, entry))
+        return await use({
+          files: [...contents.files, ...contents.links].map(({ path }) => path).sort(),
+          async read(path) {
+            const entry = entries.get(path)
+            if (!entry || entry.bytes > TEXT_BYTES_MOST) return undefined
+            return new TextDecoder().decode(await readContent(file, entry))
+          },
+          async head(path, bytes) {
+            const entry = entries.get(path)
+            return entry && new TextDecoder().decode(await readHead(file, entry, bytes))
+          },
+        })
       })
     },
 
@@ -59,10 +79,4 @@ export function createArchives({ blobs, limits }: { blobs: Blobs; limits: Archiv
       )
     },
   }
-}
-
-/** The file of that path, or the one that a link of that path leads to. */
-function findFile({ files, links }: Contents, path: string) {
-  const place = links.find((link) => link.path === path)?.leadsTo ?? path
-  return files.find((file) => file.path === place)?.entry
 }

@@ -8,6 +8,7 @@ import { notZip, sizeLies } from './refusals.ts'
 import { readFully } from './window.ts'
 
 const CHUNK_BYTES = 128 * 1024
+const HEAD_CHUNK_BYTES = 16 * 1024
 
 /** All at once: for an entry that is small by what it says. */
 export async function readContent(file: FileHandle, entry: Entry): Promise<Buffer> {
@@ -20,18 +21,37 @@ export async function readContent(file: FileHandle, entry: Entry): Promise<Buffe
   return content
 }
 
+/** The first bytes of an entry that may be large. What comes after them is neither inflated nor checked. */
+export async function readHead(file: FileHandle, entry: Entry, bytes: number): Promise<Buffer> {
+  if (entry.bytes <= bytes) return await readContent(file, entry)
+  const pieces: Buffer[] = []
+  let seen = 0
+
+  async function take(chunks: AsyncIterable<Buffer>) {
+    for await (const chunk of chunks) {
+      pieces.push(chunk)
+      seen += chunk.length
+      if (seen >= bytes) return
+    }
+  }
+
+  const packed = () => packedContent(file, entry, HEAD_CHUNK_BYTES)
+  if (!isPacked(entry)) await take(packed())
+  else {
+    const unpacking = createInflateRaw({ chunkSize: HEAD_CHUNK_BYTES })
+    await pipeline(packed, unpacking, take).catch((error) => {
+      // What is upstream is cut off when there is enough.
+      if (seen >= bytes) return
+      throw isInflateError(error) ? sizeLies(entry.name, 'data that cannot be inflated') : error
+    })
+  }
+  return Buffer.concat(pieces).subarray(0, bytes)
+}
+
 /** Piece by piece, for any entry. */
 export async function copyContent(file: FileHandle, entry: Entry, target: FileHandle, signal?: AbortSignal) {
   const seen = createCount(entry)
-
-  async function* packed() {
-    for (let at = 0; at < entry.compressedBytes; at += CHUNK_BYTES) {
-      const buffer = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, entry.compressedBytes - at))
-      const chunk = await readFully(file, buffer, entry.dataStart + at)
-      if (!chunk) throw notZip('it is shorter than it was')
-      yield chunk
-    }
-  }
+  const packed = () => packedContent(file, entry, CHUNK_BYTES)
 
   async function write(chunks: AsyncIterable<Buffer>) {
     for await (const chunk of chunks) {
@@ -48,6 +68,15 @@ export async function copyContent(file: FileHandle, entry: Entry, target: FileHa
     await pipeline(packed, unpacking, write, options).catch((error) => {
       throw isInflateError(error) ? sizeLies(entry.name, 'data that cannot be inflated') : error
     })
+  }
+}
+
+async function* packedContent(file: FileHandle, entry: Entry, chunkBytes: number) {
+  for (let at = 0; at < entry.compressedBytes; at += chunkBytes) {
+    const buffer = Buffer.allocUnsafe(Math.min(chunkBytes, entry.compressedBytes - at))
+    const chunk = await readFully(file, buffer, entry.dataStart + at)
+    if (!chunk) throw notZip('it is shorter than it was')
+    yield chunk
   }
 }
 

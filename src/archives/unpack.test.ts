@@ -6,8 +6,8 @@ import { deflateRawSync } from 'node:zlib'
 import { temporaryFolder } from '../../test/support/folder.ts'
 import { writeZip, type ZipEntry, zipOf } from '../../test/support/zip.ts'
 import { openDiskBlobs } from '../storage/blobs-disk.ts'
-import type { Blobs } from '../storage/index.ts'
-import { type ArchiveLimits, createArchives, DEFAULT_ARCHIVE_LIMITS } from './index.ts'
+import type { Blobs, Digest } from '../storage/index.ts'
+import { type ArchiveLimits, type Archives, createArchives, DEFAULT_ARCHIVE_LIMITS } from './index.ts'
 import { select } from './select.ts'
 
 /** An archive in a store, past the door: what `receive` would have refused can be in it. */
@@ -42,6 +42,9 @@ const isThere = (path: string) =>
   )
 
 const modeOf = async (path: string) => (await lstat(path)).mode & 0o7777
+
+const read = (archives: Archives, digest: Digest, path: string) =>
+  archives.look(digest, async (inside) => inside.read(path))
 
 test('an archive is unpacked as it was packed', async (t) => {
   const big = Buffer.alloc(3_000_000, 'all work and no play ')
@@ -122,7 +125,7 @@ test('a folder that is there already is not touched', async (t) => {
 test('an archive that is not in the store is BlobNotFound', async (t) => {
   const { archives, digest, folder, blobs } = await stored(t, zipOf({ a: 'x' }))
   await blobs.remove(digest)
-  for (const call of [archives.entries(digest), archives.read(digest, 'a'), archives.unpack(digest, folder)]) {
+  for (const call of [archives.checksums(digest), read(archives, digest, 'a'), archives.unpack(digest, folder)]) {
     await assert.rejects(call, { name: 'BlobNotFound' })
   }
   assert.equal(await isThere(folder), false)
@@ -209,7 +212,7 @@ test('listing, reading and unpacking see the same app', async (t) => {
     }),
   )
   const paths = ['.gitignore', 'config.json', 'package.json', 'packages/b/package.json', 'src/a.ts']
-  assert.deepEqual(await archives.entries(digest), paths)
+  assert.deepEqual(await archives.look(digest, async ({ files }) => files), paths)
   const { files, skipped, strippedFolder } = await archives.unpack(digest, folder)
   assert.deepEqual([files, skipped, strippedFolder], [5, { nodeModules: 2, git: 1 }, 'shop-main'])
   const tree = await treeOf(folder)
@@ -219,7 +222,7 @@ test('listing, reading and unpacking see the same app', async (t) => {
       .sort(),
     paths,
   )
-  for (const path of paths) assert.equal(await archives.read(digest, path), await readFile(join(folder, path), 'utf8'))
+  for (const path of paths) assert.equal(await read(archives, digest, path), await readFile(join(folder, path), 'utf8'))
 })
 
 suite('reading a file without unpacking', () => {
@@ -229,28 +232,44 @@ suite('reading a file without unpacking', () => {
       zipOf({ 'a/b': 'x', 'c/': '', 'node_modules/x': 'x', gone: { link: 'not/there' }, 'to-folder': { link: 'a' } }),
     )
     for (const path of ['', 'a', 'a/', '/a/b', 'a/../a/b', 'b', 'c', 'node_modules/x', 'gone', 'to-folder']) {
-      assert.equal(await archives.read(digest, path), undefined, path)
+      assert.equal(await read(archives, digest, path), undefined, path)
     }
   })
 
   test('leaves a byte order mark off, for whoever parses the text', async (t) => {
     const { archives, digest } = await stored(t, zipOf({ 'package.json': '\ufeff{}' }))
-    assert.equal(await archives.read(digest, 'package.json'), '{}')
+    assert.equal(await read(archives, digest, 'package.json'), '{}')
   })
 
-  test('takes a file of 1 MiB and refuses a larger one', async (t) => {
+  test('takes a file of 1 MiB and gives undefined for a larger one', async (t) => {
     const { archives, digest } = await stored(t, zipOf({ fits: ' '.repeat(2 ** 20), not: ' '.repeat(2 ** 20 + 1) }))
-    assert.equal((await archives.read(digest, 'fits'))?.length, 2 ** 20)
-    await assert.rejects(archives.read(digest, 'not'), {
-      reason: 'ARCHIVE_TOO_LARGE',
-      metadata: { what: 'fileBytes', limit: '1048576', entry: 'not' },
-    })
+    assert.equal((await read(archives, digest, 'fits'))?.length, 2 ** 20)
+    assert.equal(await read(archives, digest, 'not'), undefined)
   })
 
   test('notices a checksum that is wrong', async (t) => {
     const { archives, digest } = await stored(t, writeZip([{ name: 'a', content: 'x', crc32: 1 }]))
-    await assert.rejects(archives.read(digest, 'a'), { reason: 'ARCHIVE_SIZE_LIES' })
+    await assert.rejects(read(archives, digest, 'a'), { reason: 'ARCHIVE_SIZE_LIES' })
   })
+})
+
+suite('looking into an archive', () => {
+  test('gives the text of what a link leads to', async (t) => {
+    const { archives, digest } = await stored(t, zipOf({ a: 'x', 'to-a': { link: 'a' } }))
+    assert.equal(await read(archives, digest, 'to-a'), 'x')
+  })
+
+  for (const [how, method] of Object.entries({ deflated: 8, stored: 0 })) {
+    test(`gives how a file begins that is ${how}, however large it is`, async (t) => {
+      const content = Array.from({ length: 300_000 }, (_, index) => `${index}\n`).join('')
+      const { archives, digest } = await stored(t, writeZip([{ name: 'large', content, method }, { name: 'b' }]))
+      await archives.look(digest, async ({ head }) => {
+        for (const bytes of [1, 1000, 20_000, 100_000, 2 ** 24])
+          assert.equal(await head('large', bytes), content.slice(0, bytes), String(bytes))
+        assert.deepEqual([await head('b', 10), await head('gone', 10)], ['', undefined])
+      })
+    })
+  }
 })
 
 const SELECTIONS: [what: string, names: string[], folder: string | undefined, paths: string[]][] = [

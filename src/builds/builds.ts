@@ -6,7 +6,7 @@
  *   SUCCEEDED  its output is kept; FAILED with a failure; CANCELLED. Nothing leads out of these three.
  */
 import type { Clock, NewId } from '../base/index.ts'
-import { type Fault, PROBLEMS, Problem, type Reason, type resources } from '../contract/index.ts'
+import { type Fault, helpPage, PROBLEMS, Problem, type Reason, type resources } from '../contract/index.ts'
 import {
   type Digest,
   type Page,
@@ -17,11 +17,22 @@ import {
   statement,
   type Transaction,
 } from '../storage/index.ts'
+import type { CacheUse } from './caches.ts'
 import type { Plan } from './plan.ts'
+import type { Exact } from './tools/exact.ts'
 
 export type Archive = { digest: Digest; bytes: number; files: number }
 
-export type Failure = { reason: Reason; fault: Fault; retryable: boolean; message: string; logLine: number }
+export type Failure = {
+  reason: Reason
+  fault: Fault
+  retryable: boolean
+  message: string
+  logLine: number
+  todo: string
+  page: string
+  changes: string[]
+}
 
 export type Build = {
   id: string
@@ -33,7 +44,13 @@ export type Build = {
   state: resources.BuildState
   phase: resources.Phase
   plan: Plan | null
+  /** The exact versions that it was made with. */
+  tools: Exact | null
   output: Digest | null
+  /** Installed packages that the output needs to run. */
+  packagesId: string | null
+  /** What was kept from earlier builds, and what of it was used. */
+  caches: CacheUse[]
   /** Milliseconds of each phase that was left. */
   durations: Partial<Record<resources.Phase, number>>
   failure: Failure | null
@@ -54,7 +71,10 @@ type BuildRow = {
   state: Build['state']
   phase: Build['phase']
   plan: string | null
+  tools: string | null
   output_digest: Digest | null
+  packages_id: string | null
+  caches: string | null
   durations: string
   failure: string | null
   create_time: number
@@ -63,7 +83,7 @@ type BuildRow = {
 }
 
 const columns = statement`id, environment_id, operation_id, trigger_name, is_clean, archive_digest, archive_bytes,
-  archive_files, state, phase, plan, output_digest, durations, failure, create_time, start_time, finish_time`
+  archive_files, state, phase, plan, tools, output_digest, packages_id, caches, durations, failure, create_time, start_time, finish_time`
 
 export type BuildPath = { accountId: string; environmentId: string }
 
@@ -150,8 +170,44 @@ export function createBuilds({ sql, clock, newId }: { sql: Sql; clock: Clock; ne
     async planned(id: string, plan: Plan) {
       await change(id, statement`plan = ${JSON.stringify(plan)}`)
     },
+    async equipped(id: string, tools: Exact) {
+      await change(id, statement`tools = ${JSON.stringify(tools)}`)
+    },
+    async used(id: string, caches: readonly CacheUse[]) {
+      await change(id, statement`caches = ${JSON.stringify(caches)}`)
+    },
     async built(id: string, output: Digest) {
       await change(id, statement`output_digest = ${output}`)
+    },
+    /** Whether the packages were still there to be claimed. */
+    async claimPackages(tx: Transaction, id: string, packagesId: string): Promise<boolean> {
+      const claimed = await tx.query(statement`
+        UPDATE builds SET packages_id = ${packagesId}
+        WHERE id = ${id} AND EXISTS (SELECT 1 FROM packages WHERE packages.id = ${packagesId}) RETURNING id`)
+      return claimed.length > 0
+    },
+
+    /** What the environment's last build was made with. */
+    async lastTools(environmentId: string): Promise<Exact | undefined> {
+      const [row] = await sql.query<{ tools: string }>(statement`
+        SELECT tools FROM builds WHERE environment_id = ${environmentId} AND tools IS NOT NULL ORDER BY id DESC LIMIT 1`)
+      return row && JSON.parse(row.tools)
+    },
+
+    /** Of all builds that can still be made live. */
+    async toolsInUse(): Promise<Exact[]> {
+      const rows = await sql.query<{ tools: string }>(
+        statement`SELECT DISTINCT tools FROM builds WHERE tools IS NOT NULL AND output_digest IS NOT NULL`,
+      )
+      return rows.map(({ tools }) => JSON.parse(tools))
+    },
+
+    /** The last one that went well, before another. */
+    async lastGood(environmentId: string, before: string): Promise<Build | undefined> {
+      const [row] = await sql.query<BuildRow>(statement`
+        SELECT ${columns} FROM builds
+        WHERE environment_id = ${environmentId} AND id < ${before} AND state = 'SUCCEEDED' ORDER BY id DESC LIMIT 1`)
+      return row && toBuild(row)
     },
 
     /** Only one end: a build that is over stays as it is. */
@@ -162,12 +218,20 @@ export function createBuilds({ sql, clock, newId }: { sql: Sql; clock: Clock; ne
     ) {
       await tx.query(statement`
         UPDATE builds SET state = ${ended.state}, phase = 'DONE', durations = ${JSON.stringify(ended.durations)},
-          failure = ${ended.failure ? JSON.stringify(ended.failure) : null}, finish_time = ${clock.now()}
+          failure = ${ended.failure ? JSON.stringify(ended.failure) : null}, finish_time = ${clock.now()},
+          packages_id = CASE WHEN output_digest IS NULL THEN NULL ELSE packages_id END
         WHERE id = ${id} AND finish_time IS NULL`)
     },
 
     async makeClean(tx: Transaction, id: string) {
       await tx.query(statement`UPDATE builds SET is_clean = 1 WHERE id = ${id} AND start_time IS NULL`)
+    },
+
+    /** Its outputs are gone, and nothing of it runs any more. */
+    async forgetPackages(environmentId: string) {
+      await sql.transaction((tx) =>
+        tx.query(statement`UPDATE builds SET packages_id = NULL WHERE environment_id = ${environmentId}`),
+      )
     },
 
     async removeAll(tx: Transaction, environmentId: string) {
@@ -178,9 +242,11 @@ export function createBuilds({ sql, clock, newId }: { sql: Sql; clock: Clock; ne
 
 export type Builds = ReturnType<typeof createBuilds>
 
-export function toFailure(problem: Problem, logLine: number): Failure {
-  const { fault, retryable } = PROBLEMS[problem.reason]
-  return { reason: problem.reason, fault, retryable, message: problem.message, logLine }
+/** `changes` says what is not as it was for the last build that went well. */
+export function toFailure(problem: Problem, logLine: number, changes: string[]): Failure {
+  const { reason, message } = problem
+  const { fault, retryable, todo } = PROBLEMS[reason]
+  return { reason, fault, retryable, message, logLine, todo, page: helpPage(reason), changes }
 }
 
 const toBuild = (row: BuildRow): Build => ({
@@ -193,9 +259,13 @@ const toBuild = (row: BuildRow): Build => ({
   state: row.state,
   phase: row.phase,
   plan: row.plan === null ? null : JSON.parse(row.plan),
+  tools: row.tools === null ? null : JSON.parse(row.tools),
   output: row.output_digest,
+  packagesId: row.packages_id,
+  caches: row.caches === null ? [] : JSON.parse(row.caches),
   durations: JSON.parse(row.durations),
-  failure: row.failure === null ? null : JSON.parse(row.failure),
+  // Failures of earlier versions say less.
+  failure: row.failure === null ? null : { todo: '', page: '', changes: [], ...JSON.parse(row.failure) },
   createTime: row.create_time,
   startTime: row.start_time,
   finishTime: row.finish_time,

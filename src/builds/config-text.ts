@@ -21,11 +21,13 @@ const DEEPEST = 10
 /** One open bracket: the path of names that leads into it, and the name whose value is being written. */
 type Level = { path: string; isObject: boolean; key: string }
 
+/** The text without its comments, and no longer than anybody would write it. */
+export const codeIn = (text: string): string =>
+  text.slice(0, TEXT_LENGTH).replaceAll(STRING_OR_COMMENT, (found) => (/^\/[/*]/.test(found) ? ' ' : found))
+
 /** The first of several settings with the same path counts. */
 export function settingsIn(text: string): Settings {
-  const code = text
-    .slice(0, TEXT_LENGTH)
-    .replaceAll(STRING_OR_COMMENT, (found) => (/^\/[/*]/.test(found) ? ' ' : found))
+  const code = codeIn(text)
   const settings = new Map<string, string>()
   const levels: Level[] = []
   let level: Level = { path: '', isObject: false, key: '' }
@@ -60,13 +62,35 @@ export function settingsIn(text: string): Settings {
   return settings
 }
 
-/** The value of a setting that is one plain string and nothing else. */
+/** The value of a setting that is one plain string and nothing else, or becomes one since a build is for production. */
 export function stringIn(settings: Settings, path: string): string | undefined {
-  const found = /^(?:'([^'\\]*)'|"([^"\\]*)"|`([^`\\$]*)`)\s*(?:as const\s*)?(?:$|[\n,;}\])])/.exec(
-    settings.get(path) ?? '',
-  )
+  const expression = settings.get(path) ?? ''
+  const chosen = expression.replace(IF_PRODUCTION, '')
+  const found = (chosen === expression ? PLAIN_STRING : CHOSEN_STRING).exec(chosen)
   return found?.[1] ?? found?.[2] ?? found?.[3]
 }
+
+const IF_PRODUCTION = /^process\.env\.NODE_ENV\s*===?\s*['"]production['"]\s*\?\s*/
+const QUOTED = `(?:'([^'\\\\]*)'|"([^"\\\\]*)"|\`([^\`\\\\$]*)\`)`
+const PLAIN_STRING = new RegExp(`^${QUOTED}\\s*(?:as const\\s*)?(?:$|[\\n,;}\\])])`)
+const CHOSEN_STRING = new RegExp(`^${QUOTED}\\s*:`)
+
+/** The value of a setting that is `true` or `false` and nothing else. */
+export function booleanIn(settings: Settings, path: string): boolean | undefined {
+  const [, value] = /^(true|false)\s*(?:$|[\n,;}\])])/.exec(settings.get(path) ?? '') ?? []
+  return value === undefined ? undefined : value === 'true'
+}
+
+/** Where names come from: the module of each name that is imported as a whole. */
+export function importsIn(text: string): ReadonlyMap<string, string> {
+  const imports = new Map<string, string>()
+  for (const [, byImport, byRequire, from] of codeIn(text).matchAll(IMPORT))
+    imports.set(byImport ?? byRequire ?? '', from ?? '')
+  return imports
+}
+
+const IMPORT =
+  /\b(?:import\s{1,9}([\w$]{1,99})\s{1,9}from\s{0,9}|(?:const|let|var)\s{1,9}([\w$]{1,99})\s{0,9}=\s{0,9}require\s?\(\s?)['"]([^'"\n]{1,199})['"]/g
 
 const join = (path: string, name: string): string => (path === '' || name === '' ? path + name : `${path}.${name}`)
 

@@ -42,11 +42,16 @@ async function storeOf(t: TestContext, limits: Partial<OutputLimits> = {}) {
     return source
   }
 
+  type Prepare = Parameters<typeof outputs.keep>[2]
+  const keep = async (files: string, owner: string, prepare: Prepare) =>
+    (await outputs.keep({ files }, owner, prepare)).digest
+
   return {
     ...outputs,
     folder,
     built,
-    keepTree: async (tree?: Parameters<typeof built>[0]) => outputs.keep(await built(tree), 'mine', nothing),
+    keep,
+    keepTree: async (tree?: Parameters<typeof built>[0]) => keep(await built(tree), 'mine', nothing),
     names: () => readdir(folder),
   }
 }

@@ -8,6 +8,8 @@ import { lstat, mkdir, readdir, readlink, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Problem } from '../contract/index.ts'
 import { checkDigest, type Digest } from '../storage/index.ts'
+import type { Size } from './inside.ts'
+import type { OutputFolders } from './output-folder.ts'
 
 export type OutputLimits = { files: number; bytes: number }
 
@@ -27,33 +29,43 @@ export function createOutputs({ folder, limits }: { folder: string; limits: Outp
     filesOf: (digest: Digest): string => join(place(digest), 'files'),
     edgeFolderOf: (digest: Digest): string => join(place(digest), 'edge'),
 
+    /** What a server sees as its folder: one that lies over the other, the uppermost first, packages in between. */
+    async layersOf(digest: Digest, packages: string | undefined): Promise<string[]> {
+      const source = join(place(digest), 'source')
+      const isLayered = await exists(source)
+      return [this.filesOf(digest), ...(packages === undefined ? [] : [packages]), ...(isLayered ? [source] : [])]
+    },
+
     /**
-     * Takes a folder away from its place and keeps it for its owner. `prepare` may add to what is kept, while nobody can
-     * see it yet.
+     * Takes folders away from their place and keeps them for their owner. `prepare` may add to what is kept, while nobody
+     * can see it yet. `bytes` are those of the files, without packages.
      */
     async keep(
-      source: string,
+      { files, source }: OutputFolders,
       owner: string,
       prepare: (files: string, edgeFolder: string) => Promise<void>,
-    ): Promise<Digest> {
+    ): Promise<{ digest: Digest } & Size> {
+      const taken = [files, ...(source === undefined ? [] : [source])]
       // A link in its place would be followed, by the edge and by the sandbox, to wherever it leads.
-      if (!(await lstat(source)).isDirectory()) throw new Problem('NO_OUTPUT', 'The output is not a folder.')
-      const digest = await digestOf(source, owner, limits)
+      for (const folder of taken)
+        if (!(await lstat(folder)).isDirectory()) throw new Problem('NO_OUTPUT', 'The output is not a folder.')
+      const { digest, ...size } = await digestOf(taken, owner, limits)
       const target = place(digest)
       if (await exists(target)) {
-        await rm(source, { recursive: true, force: true })
-        return digest
+        for (const folder of taken) await rm(folder, { recursive: true, force: true })
+        return { digest, ...size }
       }
       const draft = `${target}.${randomUUID()}${DRAFT}`
       try {
         await mkdir(draft, { recursive: true, mode: 0o711 })
-        await rename(source, join(draft, 'files'))
+        await rename(files, join(draft, 'files'))
+        if (source !== undefined) await rename(source, join(draft, 'source'))
         await prepare(join(draft, 'files'), join(draft, 'edge'))
         await rename(draft, target).catch((error) => {
           // Another build with the same output was faster.
           if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error
         })
-        return digest
+        return { digest, ...size }
       } finally {
         await rm(draft, { recursive: true, force: true })
       }
@@ -84,11 +96,15 @@ export type Outputs = ReturnType<typeof createOutputs>
  * follow from the lockfile, which counts in full, and reading them all would cost more than most builds. So the owner
  * counts too: otherwise somebody could leave other packages of the same sizes for a neighbour to find.
  */
-async function digestOf(top: string, owner: string, limits: OutputLimits): Promise<Digest> {
+async function digestOf(
+  folders: readonly string[],
+  owner: string,
+  limits: OutputLimits,
+): Promise<{ digest: Digest } & Size> {
   const hash = createHash('sha256').update(`owner ${owner}\n`)
   let [files, bytes] = [0, 0]
 
-  async function walk(path: string, isInPackage: boolean): Promise<void> {
+  async function walk(top: string, path: string, isInPackage: boolean): Promise<void> {
     const entries = await readdir(join(top, path), { withFileTypes: true })
     for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
       const inner = join(path, entry.name)
@@ -99,7 +115,7 @@ async function digestOf(top: string, owner: string, limits: OutputLimits): Promi
       if (entry.name.includes('\u{fffd}')) hash.update(`? ${JSON.stringify(inner)}\n`)
       else if (entry.isDirectory()) {
         hash.update(`d ${JSON.stringify(inner)}\n`)
-        await walk(inner, isInPackage || entry.name === 'node_modules')
+        await walk(top, inner, isInPackage || entry.name === 'node_modules')
       } else if (entry.isSymbolicLink()) hash.update(`l ${JSON.stringify([inner, await readlink(full)])}\n`)
       else if (entry.isFile()) {
         const { size, mode } = await lstat(full)
@@ -108,12 +124,17 @@ async function digestOf(top: string, owner: string, limits: OutputLimits): Promi
         const content = isInPackage ? String(size) : await contentDigest(full)
         hash.update(`f ${JSON.stringify([inner, mode & 0o111 ? 'x' : '-', content])}\n`)
       }
-      // Sockets, fifos and devices are no output.
+      // How an overlay says that what lies below is not there any more.
+      else if (entry.isCharacterDevice()) hash.update(`- ${JSON.stringify(inner)}\n`)
+      // Sockets, fifos and other devices are no output.
     }
   }
 
-  await walk('', false)
-  return `sha256:${hash.digest('hex')}`
+  for (const folder of folders) {
+    hash.update('folder\n')
+    await walk(folder, '', false)
+  }
+  return { digest: `sha256:${hash.digest('hex')}`, files, bytes }
 }
 
 async function contentDigest(path: string): Promise<string> {

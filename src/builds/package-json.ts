@@ -10,7 +10,16 @@ export type PackageJson = {
   scripts: Readonly<Record<string, string>>
   /** Everything that an install brings, with the range as it is written: dependencies of every kind. */
   dependencies: Readonly<Record<string, string>>
-  hasWorkspaces: boolean
+  /** Which folders below are installed together with this one, as globs; undefined where that is not asked for. */
+  workspaces: readonly string[] | undefined
+  /** What installs the packages, and where that is said. */
+  packageManager: { name: string; version: string; field: string } | undefined
+  /** `engines.node`, as it is written. */
+  node: string | undefined
+  /** Whether it brings commands, which an install links into place. */
+  hasCommands: boolean
+  /** Packages that an install takes out of a folder of the archive, by name. */
+  localPackages: readonly string[]
 }
 
 /** Later kinds lose to earlier ones where a name stands in two of them. */
@@ -19,10 +28,14 @@ const KINDS = ['dependencies', 'devDependencies', 'optionalDependencies', 'peerD
 export function parsePackageJson(text: string, path: string): PackageJson {
   const value = parseObject(text, path)
   return {
-    main: typeof value.main === 'string' && value.main !== '' ? value.main : undefined,
+    main: textIn(value.main),
     scripts: stringsIn(value.scripts),
     dependencies: Object.assign({}, ...KINDS.toReversed().map((kind) => stringsIn(value[kind]))),
-    hasWorkspaces: value.workspaces !== undefined,
+    workspaces: workspacesIn(value.workspaces),
+    packageManager: packageManagerIn(value),
+    node: textIn(objectIn(value.engines).node),
+    hasCommands: value.bin !== undefined,
+    localPackages: localIn(value),
   }
 }
 
@@ -42,11 +55,51 @@ function parseObject(text: string, path: string): Record<string, unknown> {
   return value as Record<string, unknown>
 }
 
-function stringsIn(value: unknown): Record<string, string> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return {}
-  return Object.fromEntries(
-    Object.entries(value).filter((entry): entry is [string, string] => {
-      return typeof entry[1] === 'string' && entry[1].trim() !== ''
-    }),
-  )
+/** A list, or an object with the list in it, as Yarn has it. */
+function workspacesIn(value: unknown): string[] | undefined {
+  const list = Array.isArray(value) ? value : objectIn(value).packages
+  return Array.isArray(list) ? list.filter((glob) => typeof glob === 'string') : undefined
 }
+
+/** `pnpm@10.1.0+sha512.…`, and what newer npm has instead of it. */
+function packageManagerIn(value: Record<string, unknown>): PackageJson['packageManager'] {
+  const [, name, version] = /^([a-z]+)@([^\s+]+)/.exec(textIn(value.packageManager) ?? '') ?? []
+  if (name !== undefined && version !== undefined) return { name, version, field: 'packageManager' }
+  const wanted = objectIn(value.devEngines).packageManager
+  for (const each of [wanted].flat()) {
+    const { name, version } = objectIn(each)
+    if (typeof name === 'string') return { name, version: textIn(version) ?? '*', field: 'devEngines.packageManager' }
+  }
+  return undefined
+}
+
+const LOCAL = /^(?:(?:file|link|portal|exec):|\.{0,2}\/|~\/)/
+
+/** Overrides can name them as well. pnpm also copies workspaces that are `injected`. */
+function localIn(value: Record<string, unknown>): string[] {
+  const pnpm = objectIn(value.pnpm)
+  const places = [...KINDS.map((kind) => value[kind]), value.overrides, value.resolutions, pnpm.overrides]
+  const injected = Object.entries(objectIn(value.dependenciesMeta)).filter(([, meta]) => objectIn(meta).injected)
+  return [...places.flatMap((place) => localsBelow(place, 0)), ...injected.map(([name]) => name)]
+}
+
+/** npm's overrides lie in one another. */
+const OVERRIDES_DEEPEST = 8
+
+function localsBelow(place: unknown, depth: number): string[] {
+  return Object.entries(objectIn(place)).flatMap(([name, spec]) => {
+    if (typeof spec === 'string') return LOCAL.test(spec) ? [name] : []
+    return depth < OVERRIDES_DEEPEST ? localsBelow(spec, depth + 1) : []
+  })
+}
+
+const textIn = (value: unknown): string | undefined =>
+  typeof value === 'string' && value.trim() !== '' ? value : undefined
+
+const objectIn = (value: unknown): Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {}
+
+const stringsIn = (value: unknown): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(objectIn(value)).filter((entry): entry is [string, string] => textIn(entry[1]) !== undefined),
+  )

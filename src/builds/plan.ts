@@ -4,7 +4,10 @@
  */
 import { Problem } from '../contract/index.ts'
 import { FRAMEWORKS } from './frameworks/index.ts'
+import { serverIn } from './frameworks/serve.ts'
 import { STATIC_FOLDERS } from './frameworks/static.ts'
+import { chooseNode, DEFAULT_NODE } from './node-range.ts'
+import { packageManagerOf, planInstall } from './package-managers/index.ts'
 import type { Project } from './project.ts'
 import { namedStart, startCommand } from './scripts.ts'
 
@@ -27,7 +30,10 @@ export type StaticOutput = {
 /** A program that answers requests on `PORT`. */
 export type ServerOutput = {
   kind: 'server'
-  /** What must be kept to run it, relative to the root directory; `.` for all of it. */
+  /**
+   * What must be kept to run it, relative to the root directory. `.` for everything: the whole archive as the build left
+   * it, with the installed packages, and started in the root directory.
+   */
   folder: string
   /** Before `folder` is kept: folders that belong elsewhere too, relative to the root directory. A missing one is skipped. */
   copies: { from: string; to: string }[]
@@ -35,20 +41,41 @@ export type ServerOutput = {
   start: Command
   /** Folders in `folder` where the app changes files while it runs. What the build left in them is still needed. */
   writable: string[]
+  /** Variables for the running app, beside those that every app gets. */
+  environment: Record<string, string>
+}
+
+export type PackageManager = {
+  name: 'npm' | 'pnpm' | 'yarn' | 'bun'
+  /** Which versions will do, as a semver range; `*` for the one that the service has at hand. */
+  version: string
+  /** Relative to the top of the archive. Without one the versions of packages are chosen anew each time. */
+  lockfile: string | null
+}
+
+export type Install = Command & {
+  /** Where it is run, relative to the top of the archive: above the root directory in a monorepo. Empty for the top. */
+  folder: string
+  /**
+   * The files that decide what is installed, relative to the top of the archive, sorted: manifests, lockfile, settings.
+   * Nothing else is there while packages are installed. `null` where that would not do, since the app's own scripts run
+   * with it, or a package comes from a folder of the archive.
+   */
+  inputs: string[] | null
 }
 
 export type Plan = {
-  /** `nextjs`, `vite`, `node`, `static` or `unknown`. */
+  /** The name of one of `frameworks/`: `nextjs`, `nuxt`, `astro`, …, `node`, `static` or `unknown`. */
   framework: string
   /** The range as it stands in package.json. */
   frameworkVersion: string | null
   /** Why this plan and no other: sentences for people. */
   detectedBy: string[]
-  packageManager: { name: 'npm'; lockfile: string | null } | null
-  /** Major version of Node for install, build and start. */
+  packageManager: PackageManager | null
+  /** Which Node is for install, build and start, as a semver range: the newest one in it is taken. */
   node: string
   rootDirectory: string
-  install: Command | null
+  install: Install | null
   build: Command | null
   output: StaticOutput | ServerOutput
   /** Folders worth keeping between builds, relative to the root directory: what was compiled, and what was fetched. */
@@ -57,72 +84,41 @@ export type Plan = {
   environment: Record<string, string>
 }
 
-const DEFAULT_NODE = '24'
-const LOCKFILES = ['npm-shrinkwrap.json', 'package-lock.json']
-const FOREIGN_LOCKFILES = ['pnpm-lock.yaml', 'yarn.lock', 'bun.lock', 'bun.lockb']
-const INSTALL_SCRIPTS = ['preinstall', 'install', 'postinstall', 'prepare']
-
 export function planBuild(project: Project): Plan {
   for (const framework of FRAMEWORKS) {
     const choice = framework.choose(project)
     if (choice === undefined) continue
     const { version = null, build = null, caches, environment, because } = choice
     const named = choice.output.kind === 'static' ? namedStart(project) : undefined
-    const output = named === undefined ? choice.output : serveBy(project, named)
+    const output = named === undefined ? choice.output : serverIn('.', startCommand(project, named))
     const needsNode = build !== null || output.kind === 'server'
-    const install = needsNode ? installCommand(project) : null
+    const { install, because: aboutInstall } = needsNode ? planInstall(project) : { install: null, because: [] }
+    const node = needsNode ? chooseNode(project) : DEFAULT_NODE
     return {
       framework: framework.name,
       frameworkVersion: version,
       detectedBy: [
         ...because,
         ...(named === undefined ? [] : [`the script ${named} of package.json serves the app`]),
-        ...(install === null ? [] : aboutLockfiles(project)),
+        ...aboutInstall,
+        ...node.because,
       ],
-      packageManager: project.packageJson === undefined ? null : { name: 'npm', lockfile: lockfileOf(project) },
-      node: DEFAULT_NODE,
+      packageManager: packageManagerOf(project),
+      node: node.range,
       rootDirectory: project.rootDirectory,
       install,
       build,
       output,
       caches: caches ?? { compile: [], data: [] },
-      environment: environment ?? {},
+      environment: { ...environment, ...(needsNode ? project.packages.manager.environment(project.home) : {}) },
     }
   }
   throw nothingRecognised(project)
 }
 
-const serveBy = (project: Project, script: string): ServerOutput => ({
-  kind: 'server',
-  folder: '.',
-  copies: [],
-  start: startCommand(project, script),
-  writable: [],
-})
-
-function installCommand(project: Project): Command | null {
-  const { packageJson } = project
-  if (packageJson === undefined) return null
-  const brings =
-    Object.keys(packageJson.dependencies).length > 0 ||
-    packageJson.hasWorkspaces ||
-    INSTALL_SCRIPTS.some((name) => packageJson.scripts[name] !== undefined)
-  if (!brings) return null
-  return { argv: ['npm', lockfileOf(project) === null ? 'install' : 'ci'] }
-}
-
-const lockfileOf = (project: Project): string | null => LOCKFILES.find((name) => project.files.has(name)) ?? null
-
-function aboutLockfiles(project: Project): string[] {
-  const own = lockfileOf(project)
-  if (own !== null) return [`${own} says which versions to install`]
-  const foreign = FOREIGN_LOCKFILES.find((name) => project.files.has(name))
-  if (foreign === undefined) return ['there is no package-lock.json, so npm chooses the versions']
-  return [`${foreign} is of another package manager than npm and is not read, so npm chooses the versions`]
-}
-
 /** Says what was looked for, so that the reader sees what to add, or that the app is in another folder. */
-function nothingRecognised({ files, packageJson, rootDirectory }: Project): Problem {
+function nothingRecognised(project: Project): Problem {
+  const { packageJson, rootDirectory } = project
   const where = rootDirectory === '' ? 'at the top of the archive' : `in ${rootDirectory}`
   const missing =
     packageJson === undefined
@@ -130,8 +126,23 @@ function nothingRecognised({ files, packageJson, rootDirectory }: Project): Prob
       : 'a script build or start in package.json, a file server.js or one that its main names'
   const folders = STATIC_FOLDERS.filter((folder) => folder !== '.').map((folder) => `${folder}/`)
   const message = `Nothing tells how to build or serve the app. Looked for and not found ${where}: ${missing}; an index.html, there or in ${folders.join(', ')}.`
-  const elsewhere = [...files].filter((path) => /^[^/]+(\/[^/]+)?\/(package\.json|index\.html)$/.test(path))
-  if (elsewhere.length === 0) return new Problem('PLAN_FAILED', message)
-  const hint = `There is ${elsewhere.slice(0, 3).join(', ')}: if that is the app, set rootDirectory to its folder.`
-  return new Problem('PLAN_FAILED', `${message} ${hint}`)
+  return new Problem('PLAN_FAILED', [message, ...hintsOf(project)].join(' '))
 }
+
+const HINTS_MOST = 5
+
+/** Where the app may be instead. In a monorepo that is a workspace, which can be built or started. */
+function hintsOf({ files, home, rootDirectory }: Project): string[] {
+  const isApp = ({ scripts }: { scripts: Readonly<Record<string, string>> }): boolean =>
+    scripts.build !== undefined || scripts.start !== undefined
+  const members = home.folder === rootDirectory ? (home.members ?? []) : []
+  const apps = members.filter(({ packageJson }) => isApp(packageJson)).map(({ folder }) => folder)
+  if (apps.length > 0) return [`Its workspaces are ${listOf(apps)}: set rootDirectory to the one that is the app.`]
+  const elsewhere = [...files].filter((path) => /^[^/]+(\/[^/]+)?\/(package\.json|index\.html)$/.test(path))
+  return elsewhere.length === 0
+    ? []
+    : [`There is ${listOf(elsewhere)}: if that is the app, set rootDirectory to its folder.`]
+}
+
+const listOf = (names: readonly string[]): string =>
+  names.slice(0, HINTS_MOST).join(', ') + (names.length > HINTS_MOST ? ', …' : '')

@@ -1,11 +1,14 @@
 /**
- * The app as planning sees it: the names of its files, its package.json, and the text of the configuration files that
- * some framework asked for. Reading ends here; whoever decides afterwards touches neither disk nor archive.
+ * The app as planning sees it: the names of its files, its package.json, the text of the configuration files that some
+ * framework asked for, and the folder where its packages are installed. Reading ends here; whoever decides afterwards
+ * touches neither disk nor archive.
  */
 import { posix } from 'node:path'
 import { Problem } from '../contract/index.ts'
 import { FRAMEWORKS } from './frameworks/index.ts'
+import { VERSION_FILES } from './node-range.ts'
 import { type PackageJson, parsePackageJson } from './package-json.ts'
+import { choosePackages, type Home, type Packages, readHome } from './package-managers/index.ts'
 
 /** What planning may look at: names of files, and the text of the small ones. From a folder or straight from an archive. */
 export type Source = {
@@ -13,9 +16,11 @@ export type Source = {
   files: readonly string[]
   /** Nothing for a file that is not there, or is too large to be a configuration file. */
   read(path: string): Promise<string | undefined>
+  /** How a file begins, which may be of any size; nothing for one that is not there. */
+  head(path: string, bytes: number): Promise<string | undefined>
 }
 
-/** Every path is relative to the root directory, and nothing outside of it is seen. */
+/** Every path is relative to the root directory, and nothing outside of it is seen, except for what `home` has. */
 export type Project = {
   files: ReadonlySet<string>
   packageJson: PackageJson | undefined
@@ -23,6 +28,10 @@ export type Project = {
   texts: Readonly<Record<string, string>>
   /** Relative to the top of the source, without a slash at the end; empty for the top. */
   rootDirectory: string
+  /** Where packages are installed. */
+  home: Home
+  /** What installs them. */
+  packages: Packages
 }
 
 export async function readProject(source: Source, rootDirectory: string): Promise<Project> {
@@ -32,13 +41,15 @@ export async function readProject(source: Source, rootDirectory: string): Promis
   if (root !== '' && files.length === 0) throw missingRootDirectory(source, root)
 
   const found = new Set(files)
+  const packageJson = found.has('package.json') ? await readPackageJson(source, prefix) : undefined
+  const wanted = FRAMEWORKS.flatMap(({ reads, readsBeside }) => [...reads, ...(readsBeside?.(found) ?? [])])
   const texts: Record<string, string> = {}
-  for (const path of FRAMEWORKS.flatMap(({ reads }) => reads)) {
-    const text = found.has(path) ? await source.read(prefix + path) : undefined
+  for (const path of [...wanted, ...VERSION_FILES]) {
+    const text = found.has(path) && texts[path] === undefined ? await source.read(prefix + path) : undefined
     if (text !== undefined) texts[path] = text
   }
-  const packageJson = found.has('package.json') ? await readPackageJson(source, prefix) : undefined
-  return { files: found, packageJson, texts, rootDirectory: root }
+  const home = await readHome(source, root, packageJson)
+  return { files: found, packageJson, texts, rootDirectory: root, home, packages: choosePackages(home, packageJson) }
 }
 
 async function readPackageJson(source: Source, prefix: string): Promise<PackageJson> {

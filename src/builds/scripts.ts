@@ -6,6 +6,9 @@ import type { Project } from './project.ts'
 const NAMED_BUILDS = ['headland-build', 'wpe-build']
 const NAMED_STARTS = ['headland-start', 'wpe-start']
 
+/** More of a script is not looked at than a person would write. */
+const SCRIPT_LENGTH = 2_000
+
 /**
  * Many starters map `start` to a server for development, which answers but is slow, large and not meant to be public.
  * Found among the words of a script, so that `cross-env PORT=1 webpack serve` is one as well.
@@ -15,7 +18,8 @@ const DEVELOPMENT_SERVER = new RegExp(
     'react-scripts start',
     'vue-cli-service serve',
     '(?:astro|gatsby|next|nuxi|nuxt|remix|vinxi|vitepress|vuepress|react-router) dev(?:elop)?',
-    '(?:astro|vitepress) preview',
+    'remix vite:dev',
+    '(?:astro|nuxi|nuxt|vitepress) preview',
     'gatsby (?:serve|start)',
     'docusaurus (?:start|serve)',
     'eleventy .*--(?:serve|watch)',
@@ -29,6 +33,8 @@ const DEVELOPMENT_SERVER = new RegExp(
 /** Every word may be handed over as it is: no quotes, variables, globs or operators that a shell would have to read. */
 const PLAIN_WORDS = /^[A-Za-z0-9_./=-]+(?: +[A-Za-z0-9_./=-]+)*$/
 
+export const namedBuild = (project: Project): string | undefined => firstOf(project, NAMED_BUILDS)
+
 export const buildScript = (project: Project): string | undefined => firstOf(project, [...NAMED_BUILDS, 'build'])
 
 export const startScript = (project: Project): string | undefined => firstOf(project, [...NAMED_STARTS, 'start'])
@@ -36,7 +42,8 @@ export const startScript = (project: Project): string | undefined => firstOf(pro
 /** A start script that somebody wrote for a host, not for a framework. */
 export const namedStart = (project: Project): string | undefined => firstOf(project, NAMED_STARTS)
 
-export const scriptText = (project: Project, name: string): string => project.packageJson?.scripts[name]?.trim() ?? ''
+export const scriptText = (project: Project, name: string): string =>
+  project.packageJson?.scripts[name]?.trim().slice(0, SCRIPT_LENGTH) ?? ''
 
 export function isDevelopmentServer(project: Project, script: string): boolean {
   return !NAMED_STARTS.includes(script) && DEVELOPMENT_SERVER.test(scriptText(project, script))
@@ -44,26 +51,42 @@ export function isDevelopmentServer(project: Project, script: string): boolean {
 
 export const buildCommand = (project: Project): Command | undefined => {
   const script = buildScript(project)
-  return script === undefined ? undefined : { argv: ['npm', 'run', script] }
+  return script === undefined ? undefined : runScript(project, script)
 }
 
+export const runScript = (project: Project, script: string): Command => ({
+  argv: project.packages.manager.run(script, false),
+})
+
+/** A command that an installed package brings, which is found by PATH, or only by Yarn where packages stay packed. */
+export const installedCommand = (project: Project, ...words: string[]): Command => ({
+  argv: project.packages.isPlugAndPlay ? ['yarn', 'run', ...words] : words,
+})
+
+/** Node with what the app has installed. */
+export const nodeCommand = (project: Project, ...words: string[]): Command => ({
+  argv: project.packages.isPlugAndPlay ? ['yarn', 'node', ...words] : ['node', ...words],
+})
+
 /**
- * Without npm where that is the same: npm costs 60 MB beside every app, and on SIGTERM it ends without the server that
- * it started.
+ * Without the package manager where that is the same: npm costs 60 MB beside every app, and on SIGTERM it ends without the
+ * server that it started. That is so for Node, and for the commands that are known to be no words of a shell.
  */
-export function startCommand(project: Project, script: string): Command {
-  const direct = isAlone(project, script) ? plainNode(project, script) : undefined
-  return { argv: direct ?? ['npm', 'run', '--silent', script] }
+export function startCommand(project: Project, script: string, commands: readonly string[] = []): Command {
+  const [first = '', ...rest] = isAlone(project, script) ? (plainWords(productionText(project, script)) ?? []) : []
+  if (first === 'node' && rest.length > 0) return nodeCommand(project, ...rest)
+  if (commands.includes(first)) return installedCommand(project, first, ...rest)
+  return { argv: project.packages.manager.run(script, true) }
 }
 
 /** Whether npm would run this script and nothing before or after it. */
 export const isAlone = (project: Project, script: string): boolean =>
   scriptText(project, `pre${script}`) === '' && scriptText(project, `post${script}`) === ''
 
-/** `node server.js` as its words, if words are all it is. */
-export function plainNode(project: Project, script: string): string[] | undefined {
-  const text = productionText(project, script)
-  return /^node +\S/.test(text) ? plainWords(text) : undefined
+/** Whether a script is `node server.js`, and words are all it is. */
+export const isPlainNode = (project: Project, script: string): boolean => {
+  const [first, second] = plainWords(productionText(project, script)) ?? []
+  return first === 'node' && second !== undefined
 }
 
 /** Without the one variable that many scripts set and every app is given anyway. */

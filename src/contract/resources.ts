@@ -179,6 +179,23 @@ export const build = object(
     clean: boolean({ description: 'Whether it started without anything kept from earlier builds.' }),
     archive: object({ digest: string(), bytes: integer(), files: integer() }),
     plan: optional(plan),
+    tools: optional(
+      object(
+        { node: string(), packageManager: optional(string({ description: 'As `pnpm 10.34.9`.' })) },
+        { title: 'Tools', description: 'The exact versions that it was made with, and that its app runs on.' },
+      ),
+    ),
+    caches: array(
+      object({
+        cache: oneOf(['packages', 'store', 'compile']),
+        state: oneOf(['HIT', 'MISS', 'DROPPED']),
+        bytes: integer(),
+      }),
+      {
+        description:
+          'What was kept from earlier builds: installed packages, the store of the package manager, what compilers left.',
+      },
+    ),
     createTime: time('When it was asked for.'),
     startTime: optional(time('When work on it began.')),
     finishTime: optional(time('When it was over.')),
@@ -191,6 +208,9 @@ export const build = object(
           retryable: boolean(),
           message: string(),
           logLine: integer({ description: 'The line of the log that shows it; 0 where none does.' }),
+          todo: string({ description: 'What to do about it.' }),
+          page: string({ description: 'Where the documentation tells more.' }),
+          changes: array(string(), { description: 'What is not as it was for the last build that went well.' }),
         },
         { title: 'BuildFailure' },
       ),

@@ -2,8 +2,10 @@
 import type { CmsInstalls, Environment, SealedVariable, Variables } from '../apps/index.ts'
 
 export type AppVariables = {
-  /** Everything, for the process. */
-  values: Record<string, string>
+  /** What the tenant has set, and nothing else. */
+  own: Record<string, string>
+  /** What the service tells. */
+  metadata: Record<string, string>
   /** What must not be seen in a log. */
   secrets: string[]
 }
@@ -20,8 +22,8 @@ export function createAppVariables({ variables, cmsInstalls }: Parts) {
     const own = variables.open(environment.id, sealed)
     const cmsUrl = await cmsInstalls.urlOf(environment.accountId, environment.cmsEnvironment)
     return {
-      values: {
-        ...Object.fromEntries(own.map(({ key, value }) => [key, value])),
+      own: Object.fromEntries(own.map(({ key, value }) => [key, value])),
+      metadata: {
         HEADLESS_METADATA: 'true',
         ...(when === 'build' ? { HEADLESS_METADATA_BUILD: 'true' } : {}),
         HEADLESS_METADATA_BUILD_ID: buildId,

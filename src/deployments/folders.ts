@@ -5,6 +5,7 @@
 import { chown, mkdir, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Environment } from '../apps/index.ts'
+import { removeWorkplace } from '../builds/index.ts'
 
 const PASSABLE = 0o711
 
@@ -22,13 +23,13 @@ export function createFolders(dataDir: string, { canChooseUsers }: { canChooseUs
 
     userOf: ({ uid }: Environment): User => (canChooseUsers && uid !== null ? { uid, gid: uid } : undefined),
 
-    /** Kept between builds, written by the environment's own user; a clean build begins with an empty one. */
-    async cache(environment: Environment, { isClean }: { isClean: boolean }): Promise<string> {
+    /** Kept between builds. */
+    async cache(environment: Environment): Promise<string> {
       const folder = join(ofEnvironment(environment.id), 'cache')
       const user = this.userOf(environment)
       // One that another user has filled, with or without a sandbox, could not be written.
       const isForeign = user !== undefined && (await ownerOf(folder)) !== user.uid
-      if (isClean || isForeign) await rm(folder, { recursive: true, force: true })
+      if (isForeign) await rm(folder, { recursive: true, force: true })
       await mkdir(folder, { recursive: true, mode: 0o700 })
       if (user) await chown(folder, user.uid, user.gid)
       return folder
@@ -47,7 +48,7 @@ export function createFolders(dataDir: string, { canChooseUsers }: { canChooseUs
       for (const environmentId of await namesIn(join(dataDir, 'environments'))) {
         for (const buildId of await namesIn(join(ofEnvironment(environmentId), 'work'))) {
           const folder = this.work(environmentId, buildId)
-          if (await isOver(buildId)) await rm(folder, { recursive: true, force: true })
+          if (await isOver(buildId)) await removeWorkplace(folder)
         }
       }
     },

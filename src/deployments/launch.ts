@@ -1,6 +1,14 @@
 /** Bringing a deployment up, so that it could take visitors. Files need nothing; a server is started and must answer. */
+import { join } from 'node:path'
 import type { Environment, Environments } from '../apps/index.ts'
-import type { Build, Builds, Outputs, Toolchain } from '../builds/index.ts'
+import {
+  type Build,
+  type Builds,
+  binariesOf,
+  type Outputs,
+  type PackageStore,
+  type Toolchains,
+} from '../builds/index.ts'
 import type { InstanceSpec, Supervisor } from '../runtime/index.ts'
 import type { LineLog, LineLogs, Sql } from '../storage/index.ts'
 import type { GetAppVariables } from './app-variables.ts'
@@ -17,8 +25,9 @@ type Parts = {
   environments: Environments
   deployments: Deployments
   outputs: Outputs
+  packages: PackageStore
   supervisor: Supervisor
-  toolchain: Toolchain
+  toolchains: Toolchains
   folders: Folders
   logs: LineLogs
   appVariables: GetAppVariables
@@ -26,25 +35,31 @@ type Parts = {
 }
 
 export function createLauncher(parts: Parts) {
-  const { sql, builds, environments, deployments, outputs, supervisor, toolchain, folders, logs } = parts
+  const { sql, builds, environments, deployments, outputs, packages, supervisor, toolchains, folders, logs } = parts
 
   async function specOf(
     environment: Environment,
     deployment: Deployment,
     build: Build,
   ): Promise<InstanceSpec | undefined> {
-    if (!build.output || build.plan?.output.kind !== 'server') return undefined
-    const { values, secrets } = await parts.appVariables(environment, deployment.variables, build.id, 'run')
+    const { plan } = build
+    if (!build.output || plan?.output.kind !== 'server') return undefined
+    const { own, metadata, secrets } = await parts.appVariables(environment, deployment.variables, build.id, 'run')
+    const { folder, start, writable } = plan.output
+    const isWhole = folder === '.'
+    const packagesFolder = isWhole && build.packagesId ? packages.folderOf(build.packagesId) : undefined
     return {
       deployment: deployment.id,
-      filesFolder: outputs.filesOf(build.output),
+      layers: await outputs.layersOf(build.output, packagesFolder),
       runFolder: folders.run(environment.id, deployment.id),
-      argv: build.plan.output.start.argv,
-      writable: build.plan.output.writable,
-      variables: values,
+      argv: start.argv,
+      cwd: isWhole ? plan.rootDirectory : '',
+      writable: isWhole ? writable.map((path) => join(plan.rootDirectory, path)) : writable,
+      variables: { ...plan.output.environment, ...own, ...metadata },
+      binaries: isWhole ? binariesOf(plan) : [],
       user: folders.userOf(environment),
       hostHeader: `${environment.hostLabel}.${parts.domain}`,
-      toolchain,
+      openToolchain: () => toolchains.open(build.tools ?? toolchains.own(), { mayStandIn: true }),
       log: await logs.create(runtimeLogName(environment.id), {
         secrets,
         whenFull: 'rotate',

@@ -4,7 +4,7 @@
  */
 import type { Accounts } from '../accounts/index.ts'
 import type { Apps, Environments } from '../apps/index.ts'
-import type { Builds, Outputs } from '../builds/index.ts'
+import type { Builds, Outputs, PackageStore } from '../builds/index.ts'
 import { Problem, type resources } from '../contract/index.ts'
 import { type Finish, type Handler, isCancelled, type Operation, type Operations } from '../operations/index.ts'
 import type { LineLogs, Sql, Transaction } from '../storage/index.ts'
@@ -25,6 +25,7 @@ type Parts = {
   routing: Routing
   builds: Builds
   outputs: Outputs
+  packages: PackageStore
   deployments: Deployments
   switching: Switch
   folders: Folders
@@ -34,7 +35,7 @@ type Parts = {
 
 export function createProvision(parts: Parts) {
   const { sql, accounts, apps, environments, operations, routing, siteUrl } = parts
-  const { builds, outputs, deployments, switching, folders, logs } = parts
+  const { builds, outputs, packages, deployments, switching, folders, logs } = parts
 
   /** The environment gets its host label, and the edge answers for it. */
   const create: Handler = async (operation, work) => {
@@ -83,6 +84,8 @@ export function createProvision(parts: Parts) {
     await logs.remove(runtimeLogName(environmentId))
     await folders.remove(environmentId)
     for (const output of await builds.outputsOnlyOf(path)) await outputs.remove(output)
+    await builds.forgetPackages(environmentId)
+    await packages.collect()
   }
 
   async function removeRow(tx: Transaction, { environmentId }: Operation) {

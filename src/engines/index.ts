@@ -9,4 +9,4 @@ export {
   runToEnd,
 } from './engine.ts'
 export { endOrphans } from './orphans.ts'
-export { removeScratch } from './overlay.ts'
+export { overlayProblem, removeScratch } from './overlay.ts'

@@ -65,7 +65,7 @@ export function startProcess({ file, args, cwd, isSession }: Spawn, job: Job, on
 }
 
 const WRAPPER_PATIENCE_MS = 2000
-const WRAPPERS = /^(bwrap|sh|bash|dash|ash|busybox|npm|npm .*|npx|pnpm|yarn|yarnpkg)$/
+const WRAPPERS = /^(bwrap|sh|bash|dash|ash|busybox|npm|npm .*|npx|pnpm|pnpm .*|yarn|yarnpkg)$/
 
 function isWrapper(pid: number): boolean {
   const name = read(() => readFileSync(`/proc/${pid}/comm`, 'utf8'))

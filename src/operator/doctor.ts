@@ -2,8 +2,10 @@
 import { execFile } from 'node:child_process'
 import { constants } from 'node:fs'
 import { access, readFile, stat, statfs } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { dirname } from 'node:path'
 import { promisify } from 'node:util'
+import { overlayProblem } from '../engines/index.ts'
 
 /** `ok`; `weaker`: the service runs, with less protection or comfort; `broken`: it does not run. */
 export type Finding = { part: string; state: 'ok' | 'weaker' | 'broken'; found: string; advice: string }
@@ -20,6 +22,7 @@ export async function examine(dataDir: string, masterKeyFile: string, bubblewrap
     diskSpace(dataDir),
     masterKey(masterKeyFile),
     sandbox(bubblewrap),
+    layers(dataDir),
     limits(),
     network(),
   ])
@@ -103,6 +106,21 @@ async function sandbox(bubblewrap: string): Promise<Finding> {
 }
 
 const allowNamespaces = 'Allow user namespaces: sysctl -w kernel.unprivileged_userns_clone=1, or run as root.'
+
+async function layers(dataDir: string): Promise<Finding> {
+  const isThere = await stat(dataDir).then(
+    (found) => found.isDirectory(),
+    () => false,
+  )
+  const problem = await overlayProblem(isThere ? dataDir : tmpdir(), process.getuid?.() === 0)
+  if (problem === undefined)
+    return ok('layers', 'overlays work: installed packages are kept and attached without a copy')
+  return weaker(
+    'layers',
+    `no overlays in the data folder, so packages are installed with every build: ${problem.slice(0, 200)}`,
+    'Use a data folder on ext4 or xfs, and run as root or allow user namespaces.',
+  )
+}
 
 async function limits(): Promise<Finding> {
   const controllers = await readFile('/sys/fs/cgroup/cgroup.controllers', 'utf8').catch(() => undefined)

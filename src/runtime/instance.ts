@@ -11,19 +11,26 @@ import { giveBackPort, takePort } from './ports.ts'
 
 export type InstanceSpec = {
   deployment: string
-  /** The output of the build, which the app sees read-only. */
-  filesFolder: string
+  /** The output of the build, which the app sees as one read-only folder: the uppermost first. */
+  layers: readonly string[]
   /** Where the folders are that the app may write to. */
   runFolder: string
   argv: readonly string[]
+  /** Where it is started, in the output. */
+  cwd: string
+  /** Folders of commands that come before those of the toolchain. */
+  binaries: readonly string[]
   writable: readonly string[]
   variables: Readonly<Record<string, string>>
   user: Job['user']
   /** The name that visitors will ask for: some apps refuse others. */
   hostHeader: string
-  toolchain: { mounts: readonly Mount[]; path: string }
+  /** Node and what else it needs to run; fetched first, if that must be. */
+  openToolchain(): Promise<Tools>
   log: LineLog
 }
+
+type Tools = { mounts: readonly Mount[]; path: string; environment: Readonly<Record<string, string>> }
 
 export type Instance = { id: string; host: string; port: number; process: Process }
 
@@ -36,9 +43,10 @@ export async function startInstance(
   deadlineMs: number,
   signal: AbortSignal,
 ): Promise<Instance> {
-  const mounts = await mountsOf(spec)
+  const tools = await spec.openToolchain()
+  const seen = await seenBy(spec, tools)
   const port = await takePort()
-  const process = startOn(port, mounts, engine, spec)
+  const process = startOn(port, seen, tools, engine, spec)
   try {
     await untilItAnswers({ process, host: HOST, port, hostHeader: spec.hostHeader, deadlineMs, signal })
   } catch (error) {
@@ -49,12 +57,18 @@ export async function startInstance(
 }
 
 /** The port is the process's own until it ends, however it ends. */
-function startOn(port: number, mounts: Mount[], engine: Engine, spec: InstanceSpec): Process {
+function startOn(
+  port: number,
+  seen: Pick<Job, 'mounts' | 'overlays'>,
+  tools: Tools,
+  engine: Engine,
+  spec: InstanceSpec,
+): Process {
   const job: Job = {
     argv: spec.argv,
-    cwd: APP,
-    environment: environmentOf(spec, port),
-    mounts,
+    cwd: join(APP, spec.cwd),
+    environment: environmentOf(spec, tools, port),
+    ...seen,
     user: spec.user,
   }
   const giveBack = () => giveBackPort(port)
@@ -69,15 +83,15 @@ function startOn(port: number, mounts: Mount[], engine: Engine, spec: InstanceSp
 }
 
 /** Every server listens to one of these names. */
-function environmentOf({ variables, toolchain }: InstanceSpec, port: number): Record<string, string> {
+function environmentOf({ variables, binaries }: InstanceSpec, tools: Tools, port: number): Record<string, string> {
   return {
     ...variables,
-    PATH: toolchain.path,
+    PATH: [...binaries, tools.path].join(':'),
     HOME: '/tmp',
     TMPDIR: '/tmp',
     LANG: 'C.UTF-8',
     NODE_ENV: 'production',
-    NODE_USE_SYSTEM_CA: '1',
+    ...tools.environment,
     NEXT_TELEMETRY_DISABLED: '1',
     PORT: String(port),
     HOST,
@@ -86,25 +100,44 @@ function environmentOf({ variables, toolchain }: InstanceSpec, port: number): Re
   }
 }
 
-/** A folder that the app writes to begins as the build left it. */
-async function mountsOf({ filesFolder, runFolder, writable, toolchain }: InstanceSpec): Promise<Mount[]> {
-  const mounts: Mount[] = [{ from: filesFolder, to: APP, isWritable: false }]
+/** Its output as one folder, and over it the folders that it writes to, which begin as the build left them. */
+async function seenBy(
+  { layers, runFolder, writable }: InstanceSpec,
+  tools: Tools,
+): Promise<Pick<Job, 'mounts' | 'overlays'>> {
+  const [only = '', ...below] = layers
+  const at = join(runFolder, 'all')
+  if (below.length > 0) await mkdir(at, { recursive: true, mode: 0o755 })
+  const mounts: Mount[] = [{ from: below.length > 0 ? at : only, to: APP, isWritable: false }]
   for (const folder of writable) {
+    const from = await layersWith(layers, folder)
     // There is nothing to mount over where the build left no folder: one that is missing, a file, or a link, which would
     // be followed out here and lead anywhere.
-    if (!(await isFolder(filesFolder, folder))) continue
-    const own = join(runFolder, folder)
-    if (!(await isFolder(runFolder, folder))) {
-      const draft = `${own}.new`
-      await rm(draft, { recursive: true, force: true })
-      await mkdir(dirname(own), { recursive: true, mode: 0o755 })
-      // cp keeps owners, and clones instead of copying where the file system can.
-      await promisify(execFile)('cp', ['-aT', '--reflink=auto', join(filesFolder, folder), draft])
-      await rename(draft, own)
-    }
+    if (from.length === 0) continue
+    const own = join(runFolder, 'own', folder)
+    if (!(await isFolder(join(runFolder, 'own'), folder))) await copyOver(from, own)
     mounts.push({ from: own, to: join(APP, folder), isWritable: true })
   }
-  return [...mounts, ...toolchain.mounts]
+  return { mounts: [...mounts, ...tools.mounts], overlays: below.length > 0 ? [{ at, layers }] : [] }
+}
+
+/** A folder in each layer that has it. One that has something else in its place hides what lies below. */
+async function layersWith(layers: readonly string[], folder: string): Promise<string[]> {
+  const found: string[] = []
+  for (const layer of layers) {
+    if (await isFolder(layer, folder)) found.push(join(layer, folder))
+    else if (await lstat(join(layer, folder)).catch(absent)) break
+  }
+  return found
+}
+
+/** The lowest first. cp keeps owners, and clones instead of copying where the file system can. */
+async function copyOver(folders: readonly string[], target: string) {
+  const draft = `${target}.new`
+  await rm(draft, { recursive: true, force: true })
+  await mkdir(dirname(target), { recursive: true, mode: 0o755 })
+  for (const folder of folders.toReversed()) await promisify(execFile)('cp', ['-aT', '--reflink=auto', folder, draft])
+  await rename(draft, target)
 }
 
 /** Whether there is a folder at that path, reached without a link. */

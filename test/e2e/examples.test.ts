@@ -1,18 +1,12 @@
 import assert from 'node:assert/strict'
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { fileURLToPath } from 'node:url'
-import { deploy, filesIn, untilDone } from '../support/deploy.ts'
-import { createEnvironment, siteAnswer } from '../support/environment.ts'
-import { startService, type TestService } from '../support/service.ts'
+import { untilDone } from '../support/deploy.ts'
+import { siteAnswer } from '../support/environment.ts'
+import { answersAsExpected, type Deployed, deployExample } from '../support/examples.ts'
+import { startService } from '../support/service.ts'
 
-const EXAMPLES = fileURLToPath(new URL('../../examples', import.meta.url))
-
-type Expected = {
-  plan: unknown
-  answers: { path: string; status: number; contains: string; header?: Record<string, string> }[]
-}
+/** One of each kind; `npm run test:frameworks` has them all. */
+const SHORT_SET = ['static', 'node-server', 'vite', 'next']
 
 /** A service that is started inside a test lives on to the end of the file. */
 const ends: (() => unknown)[] = []
@@ -23,31 +17,11 @@ after(async () => {
 
 let service = await startService(file)
 const as = await service.login()
+const live: Deployed[] = []
 
-async function answersAsExpected(on: TestService, url: string, { answers }: Expected) {
-  for (const { path, status, contains, header = {} } of answers) {
-    const answer = await siteAnswer(on, url, path)
-    assert.equal(answer.status, status, `${path}: ${answer.text.slice(0, 200)}`)
-    assert.ok(answer.text.includes(contains), `${path} has no ${contains}: ${answer.text.slice(0, 500)}`)
-    for (const [name, value] of Object.entries(header))
-      assert.ok(answer.headers[name]?.includes(value), `${path} ${name}`)
-  }
-}
-
-const live: { name: string; environment: string; url: string; expected: Expected; deployment: string }[] = []
-
-for (const name of ['static', 'node-server', 'vite', 'next']) {
+for (const name of SHORT_SET) {
   test(`examples/${name} is uploaded, built in the sandbox and answers as expected`, async () => {
-    const expected: Expected = JSON.parse(await readFile(join(EXAMPLES, name, 'expect.json'), 'utf8'))
-    const { name: environment, url } = await createEnvironment(service, as)
-    const done = await deploy(service, as, environment, await filesIn(join(EXAMPLES, name)))
-    const log = await service.call(`/v1/${done.metadata.build}/log`, { as })
-    assert.equal(done.error, undefined, `${JSON.stringify(done.error)}\n${log.text}`)
-    const build = await service.call(`/v1/${done.metadata.build}`, { as })
-    assert.deepEqual(build.json.plan, expected.plan)
-    assert.equal(build.json.state, 'SUCCEEDED')
-    await answersAsExpected(service, url, expected)
-    live.push({ name, environment, url, expected, deployment: done.metadata.deployment })
+    live.push(await deployExample(service, as, name))
   })
 }
 

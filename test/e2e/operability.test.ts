@@ -242,7 +242,17 @@ test('doctor finds out what this machine can do, and says what to do about a dat
   const folder = await temporaryFolder(t)
   const findings = JSON.parse((await headland(['doctor', '--json', '--data-dir', folder])).stdout)
   const parts = findings.map(({ part }: { part: string }) => part)
-  assert.deepEqual(parts, ['node', 'user', 'data folder', 'disk', 'master key', 'sandbox', 'limits', 'network'])
+  assert.deepEqual(parts, [
+    'node',
+    'user',
+    'data folder',
+    'disk',
+    'master key',
+    'sandbox',
+    'layers',
+    'limits',
+    'network',
+  ])
   for (const { state, advice } of findings) assert.equal(state === 'ok', advice === '')
 
   await mkdir(join(folder, 'open'), { mode: 0o755 })

@@ -48,14 +48,16 @@ async function appOf(t: TestContext, script: string, { files = {}, links = {}, .
   const logs = createLineLogs(folder)
   const spec: InstanceSpec = {
     deployment: mark,
-    filesFolder,
+    layers: [filesFolder],
+    cwd: '',
+    binaries: [],
     runFolder,
     argv: ['node', 'server.js', mark],
     writable: [],
     variables: {},
     user,
     hostHeader: 'app.localhost',
-    toolchain: { mounts: [], path: '/headland:/usr/bin:/bin' },
+    openToolchain: async () => ({ mounts: [], path: '/headland:/usr/bin:/bin', environment: {} }),
     log: await logs.create('app', { secrets: [], whenFull: 'rotate', bytesMost: 1_000_000 }),
     ...more,
   }
@@ -581,7 +583,7 @@ test('a writable folder begins as the build left it, and everything else is read
   assert.equal(await supervisor.ask(spec, '/a/cache/new'), '+')
   assert.equal(await supervisor.ask(spec, '/a/other'), 'EROFS')
   assert.equal(await supervisor.ask(spec, '/a/new'), 'EROFS')
-  assert.equal(await readFile(join(spec.filesFolder, 'a/cache/kept'), 'utf8'), 'from the build')
+  assert.equal(await readFile(join(spec.layers[0] ?? '', 'a/cache/kept'), 'utf8'), 'from the build')
 })
 
 test('what an app wrote is there when it is started again', async (t) => {

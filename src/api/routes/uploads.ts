@@ -55,9 +55,8 @@ export const uploadRoutes = ({ archives, environments, requests, checkIsolation 
         const operation = await requests.upload(account, params.app, params.environment, archive)
         return JSON.stringify(renderOperation(account, operation) satisfies resources.Operation)
       }
-      const files = await archives.entries(archive.digest)
-      const source = { files, read: (path: string) => archives.read(archive.digest, path) }
-      return JSON.stringify({ plan: planBuild(await readProject(source, rootDirectory)) })
+      const project = await archives.look(archive.digest, (inside) => readProject(inside, rootDirectory))
+      return JSON.stringify({ plan: planBuild(project) })
     },
   }),
 ]

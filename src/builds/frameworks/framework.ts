@@ -1,5 +1,6 @@
 /** What planning asks of each framework, and the few questions that several of them ask in turn. */
 import { posix } from 'node:path'
+import semver from 'semver'
 import { Problem } from '../../contract/index.ts'
 import type { Plan, ServerOutput, StaticOutput } from '../plan.ts'
 import type { Project } from '../project.ts'
@@ -8,6 +9,8 @@ export type Framework = {
   name: string
   /** Its configuration files: of several that are there, the first is the one that counts. */
   reads: readonly string[]
+  /** More of them, where they can lie in any folder. */
+  readsBeside?(files: ReadonlySet<string>): string[]
   /** Nothing if the app is not made with this framework. */
   choose(project: Project): Choice | undefined
 }
@@ -24,6 +27,17 @@ export const rangeOf = (project: Project, name: string): string | undefined => p
 export const firstDependencyOf = (project: Project, names: readonly string[]): string | undefined =>
   names.find((name) => rangeOf(project, name) !== undefined)
 
+const RANGE_LENGTH_MOST = 100
+
+/** The major version that a range begins with. What is no range is a name for something new, such as `latest`. */
+export function majorIn(range: string): number {
+  const isRange = range.length <= RANGE_LENGTH_MOST && range !== '*' && semver.validRange(range) !== null
+  return (isRange ? semver.minVersion(range)?.major : undefined) ?? Number.POSITIVE_INFINITY
+}
+
+export const namesWith = (name: string, extensions: readonly string[]): string[] =>
+  extensions.map((extension) => `${name}.${extension}`)
+
 /** The configuration file that the framework will read, if there is one. */
 export function configOf(project: Project, reads: readonly string[]): { path: string; text: string } | undefined {
   const path = reads.find((name) => project.files.has(name))
@@ -39,3 +53,17 @@ export function folderInside(written: string, whoSays: string): string {
 
 /** `/docs/` and `/docs` as `/docs`; empty for the top, for a relative base and for another host. */
 export const basePathOf = (written: string): string => (/^\/(?!\/)./.test(written) ? written.replace(/\/+$/, '') : '')
+
+/** Files that need no server. */
+export const filesIn = (folder: string, more: Partial<Omit<StaticOutput, 'kind' | 'folder'>> = {}): StaticOutput => ({
+  kind: 'static',
+  folder,
+  candidates: [],
+  singlePage: false,
+  basePath: '',
+  ...more,
+})
+
+/** Says which package makes of the app something that can run here. */
+export const cannotRun = (what: string, remedy: string): Problem =>
+  new Problem('PLAN_FAILED', `${what}, which cannot run here. ${remedy}`)

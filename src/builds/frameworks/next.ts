@@ -1,10 +1,10 @@
 /** Next.js: a server of its own, the same as a `standalone` folder, or an `export` of plain files. */
-import { settingsIn, stringIn } from '../config-text.ts'
 import type { Command, ServerOutput, StaticOutput } from '../plan.ts'
 import type { Project } from '../project.ts'
 import {
   buildCommand,
   buildScript,
+  installedCommand,
   isAlone,
   isDevelopmentServer,
   namedStart,
@@ -14,15 +14,16 @@ import {
   startCommand,
   startScript,
 } from '../scripts.ts'
-import { basePathOf, configOf, type Framework, folderInside, rangeOf } from './framework.ts'
+import { basePathOf, type Framework, filesIn, folderInside, namesWith, rangeOf } from './framework.ts'
+import { readSaid } from './said.ts'
+import { serverIn } from './serve.ts'
 
 const DIST_FOLDER = '.next'
 const EXPORT_FOLDER = 'out'
-const BINARY = 'node_modules/.bin/next'
 
 export const next: Framework = {
   name: 'nextjs',
-  reads: ['next.config.js', 'next.config.mjs', 'next.config.ts', 'next.config.mts', 'next.config.cjs'],
+  reads: namesWith('next.config', ['js', 'mjs', 'ts', 'mts', 'cjs']),
 
   choose(project) {
     const version = rangeOf(project, 'next')
@@ -33,7 +34,7 @@ export const next: Framework = {
     return {
       version,
       because: ['package.json depends on next', ...config.because],
-      build: buildCommand(project) ?? { argv: [BINARY, 'build'] },
+      build: buildCommand(project) ?? installedCommand(project, 'next', 'build'),
       output: outputOf(project, config, dist),
       caches: {
         compile: [`${dist}/cache/turbopack`, `${dist}/cache/webpack`, `${dist}/cache/swc`],
@@ -53,18 +54,12 @@ type Config = {
 }
 
 function readConfig(project: Project): Config {
-  const file = configOf(project, next.reads)
-  const settings = settingsIn(file?.text ?? '')
-  const because: string[] = []
-  const say = (name: string, value: string | undefined): string | undefined => {
-    if (value !== undefined) because.push(`${file?.path} says ${name}: '${value}'`)
-    return value
-  }
-
+  const { path, settings, because, string } = readSaid(project, next.reads, 'next build')
   const expression = settings.get('output') ?? ''
-  let output = say('output', outputIn(expression)) as Config['output'] | undefined
-  if (output === undefined && /^[^,;}]*['"`](?:export|standalone)['"`]/.test(expression))
-    because.push(`${file?.path} computes output, so the app is taken for a server`)
+  let output: Config['output'] | undefined = outputIn(expression)
+  if (output !== undefined) because.push(`${path} says output: '${output}'`)
+  else if (/^[^,;}]*['"`](?:export|standalone)['"`]/.test(expression))
+    because.push(`${path} computes output, so the app is taken for a server`)
   if (output === undefined && /\bnext export\b/.test(scriptText(project, buildScript(project) ?? ''))) {
     // Before Next 13.3 an export was a second command.
     because.push('the build script runs next export')
@@ -76,12 +71,11 @@ function readConfig(project: Project): Config {
     output = 'server'
   }
 
-  const distDir = say('distDir', stringIn(settings, 'distDir'))
-  const basePath = say('basePath', stringIn(settings, 'basePath'))
+  const distDir = string('distDir')
   return {
     output: output ?? 'server',
-    distDir: distDir && folderInside(distDir, file?.path ?? ''),
-    basePath: basePathOf(basePath ?? ''),
+    distDir: distDir && folderInside(distDir, path ?? ''),
+    basePath: basePathOf(string('basePath') ?? ''),
     because,
   }
 }
@@ -97,26 +91,16 @@ const outputIn = (expression: string): 'standalone' | 'export' | undefined =>
   OUTPUT.exec(expression)?.[1] as 'standalone' | 'export' | undefined
 
 function outputOf(project: Project, config: Config, dist: string): StaticOutput | ServerOutput {
-  if (config.output === 'export') {
-    const folder = config.distDir ?? EXPORT_FOLDER
-    return { kind: 'static', folder, candidates: [], singlePage: false, basePath: config.basePath }
-  }
-  if (config.output === 'standalone') {
-    const folder = `${dist}/standalone`
-    return {
-      kind: 'server',
-      folder,
-      // Next leaves these to whoever deploys, thinking of a CDN; its server.js serves them when they are there.
-      copies: [
-        { from: `${dist}/static`, to: `${folder}/${dist}/static` },
-        { from: 'public', to: `${folder}/public` },
-      ],
-      start: { argv: ['node', 'server.js'] },
-      writable: writableIn(dist),
-    }
-  }
-  const start = nextStart(project, startScript(project))
-  return { kind: 'server', folder: '.', copies: [], start, writable: writableIn(dist) }
+  if (config.output === 'export') return filesIn(config.distDir ?? EXPORT_FOLDER, { basePath: config.basePath })
+  const writable = writableIn(dist)
+  if (config.output === 'server') return serverIn('.', nextStart(project, startScript(project)), { writable })
+  const folder = `${dist}/standalone`
+  // Next leaves these to whoever deploys, thinking of a CDN; its server.js serves them when they are there.
+  const copies = [
+    { from: `${dist}/static`, to: `${folder}/${dist}/static` },
+    { from: 'public', to: `${folder}/public` },
+  ]
+  return serverIn(folder, { argv: ['node', 'server.js'] }, { copies, writable })
 }
 
 /** Fetched data and optimised images, and pages that are rendered again while the app runs. */
@@ -125,11 +109,11 @@ const writableIn = (dist: string): string[] =>
 
 /** `next start` without npm, whatever port the script names: the app is told its port by PORT. */
 function nextStart(project: Project, script: string | undefined): Command {
-  if (script === undefined || isDevelopmentServer(project, script)) return { argv: [BINARY, 'start'] }
+  if (script === undefined || isDevelopmentServer(project, script)) return installedCommand(project, 'next', 'start')
   const text = productionText(project, script)
   const isNext = /^next start(?: |$)/.test(text) && isAlone(project, script)
   const words = isNext ? plainWords(text.replaceAll(ADDRESS, '')) : undefined
-  return words === undefined ? startCommand(project, script) : { argv: [BINARY, ...words.slice(1)] }
+  return words === undefined ? startCommand(project, script) : installedCommand(project, ...words)
 }
 
 const ADDRESS = / +(?:-p|--port|-H|--hostname)(?: +|=|(?=\d))\S+/g

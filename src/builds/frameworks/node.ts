@@ -1,8 +1,9 @@
 /** A plain Node server: a start script, or a file that can only be one. */
 import type { Command } from '../plan.ts'
 import type { Project } from '../project.ts'
-import { buildCommand, isDevelopmentServer, plainNode, startCommand, startScript } from '../scripts.ts'
+import { buildCommand, isDevelopmentServer, isPlainNode, nodeCommand, startCommand, startScript } from '../scripts.ts'
 import { type Framework, firstDependencyOf } from './framework.ts'
+import { serverIn } from './serve.ts'
 
 const SERVER_LIBRARIES = [
   '@hapi/hapi',
@@ -28,7 +29,7 @@ export const node: Framework = {
     return {
       because: [way.because],
       ...(build && { build }),
-      output: { kind: 'server', folder: '.', copies: [], start: way.start, writable: [] },
+      output: serverIn('.', way.start),
       ...(build && { caches: { compile: ['node_modules/.cache'], data: [] } }),
     }
   },
@@ -38,7 +39,7 @@ export const node: Framework = {
 export function runsServer(project: Project): boolean {
   const library = firstDependencyOf(project, SERVER_LIBRARIES)
   const script = startScript(project)
-  return library !== undefined && script !== undefined && plainNode(project, script) !== undefined
+  return library !== undefined && script !== undefined && isPlainNode(project, script)
 }
 
 type Way = { because: string; start: Command }
@@ -48,7 +49,7 @@ function byScript(project: Project, isBuilt: boolean): Way | undefined {
   if (script === undefined) return undefined
   const start = startCommand(project, script)
   const because = `the script ${script} of package.json`
-  if (plainNode(project, script) !== undefined) return { because: `${because} runs node`, start }
+  if (isPlainNode(project, script)) return { because: `${because} runs node`, start }
   const library = firstDependencyOf(project, SERVER_LIBRARIES)
   if (library !== undefined && !isDevelopmentServer(project, script))
     return { because: `package.json depends on ${library} and has a script ${script}`, start }
@@ -59,11 +60,11 @@ function byScript(project: Project, isBuilt: boolean): Way | undefined {
 function byFile(project: Project, isBuilt: boolean): Way | undefined {
   if (project.packageJson === undefined || isBuilt) return undefined
   if (project.files.has('server.js'))
-    return { because: 'there is a server.js, and no script starts the app', start: { argv: ['node', 'server.js'] } }
+    return { because: 'there is a server.js, and no script starts the app', start: nodeCommand(project, 'server.js') }
   const main = project.packageJson.main?.replace(/^\.\//, '')
   if (main === undefined || !project.files.has(main) || project.files.has('index.html')) return undefined
   return {
     because: `package.json names ${main} as main, and no script starts the app`,
-    start: { argv: ['node', main] },
+    start: nodeCommand(project, main),
   }
 }

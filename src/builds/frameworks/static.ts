@@ -1,7 +1,6 @@
 /** Files that are served as they are: somebody wrote or built them before. */
-
 import { buildScript } from '../scripts.ts'
-import type { Framework } from './framework.ts'
+import { type Framework, filesIn } from './framework.ts'
 
 /** Where people keep them, the likeliest first. */
 export const STATIC_FOLDERS = ['.', 'public', 'dist', 'build', '_site', 'out']
@@ -22,7 +21,7 @@ export const staticFiles: Framework = {
         `there is an index.html ${folder === '.' ? 'at the top' : `in ${folder}/`}`,
         project.packageJson === undefined ? 'there is no package.json' : 'package.json has no script to build or start',
       ],
-      output: { kind: 'static', folder, candidates: [], singlePage: false, basePath: '' },
+      output: filesIn(folder),
     }
   },
 }

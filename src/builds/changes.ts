@@ -1,0 +1,125 @@
+/**
+ * What is different since the last build that succeeded: the first question after one that failed. Pure. Of variables only
+ * the names are told, since their values may be secrets.
+ */
+
+/** What went into a build. A digest may be any string that differs when the content does. */
+export type BuildFacts = {
+  archive: string
+  /** The exact version; null where nothing was run. */
+  node: string | null
+  /** As in `npm 11.6.2`; null where nothing was installed. */
+  packageManager: string | null
+  lockfile: string | null
+  variables: Readonly<Record<string, string>>
+  rootDirectory: string
+  /** Digests of the source files by path; null where they were not kept. */
+  files: Readonly<Record<string, string>> | null
+  isClean: boolean
+}
+
+/** All of them are counted, the first few named. */
+export type Names = { count: number; names: string[] }
+type Differences<T> = { added: T; removed: T; changed: T }
+
+export type Change =
+  | { what: 'node' | 'packageManager' | 'rootDirectory'; from: string | null; to: string | null }
+  | { what: 'lockfile'; how: 'added' | 'removed' | 'changed' }
+  | ({ what: 'variables' } & Differences<string[]>)
+  | ({ what: 'files' } & Differences<Names>)
+  | { what: 'archive' }
+  | { what: 'caches'; isClean: boolean }
+
+const FILES_NAMED = 10
+
+export function changesSince(now: BuildFacts, lastGood: BuildFacts): Change[] {
+  return [
+    ...(['node', 'packageManager', 'rootDirectory'] as const).flatMap((what) =>
+      now[what] === lastGood[what] ? [] : [{ what, from: lastGood[what], to: now[what] }],
+    ),
+    ...lockfileChange(now.lockfile, lastGood.lockfile),
+    ...variableChange(now.variables, lastGood.variables),
+    ...sourceChange(now, lastGood),
+    ...(now.isClean === lastGood.isClean ? [] : [{ what: 'caches' as const, isClean: now.isClean }]),
+  ]
+}
+
+function lockfileChange(now: string | null, before: string | null): Change[] {
+  if (now === before) return []
+  return [{ what: 'lockfile', how: before === null ? 'added' : now === null ? 'removed' : 'changed' }]
+}
+
+function variableChange(now: BuildFacts['variables'], before: BuildFacts['variables']): Change[] {
+  const differences = differencesOf(now, before)
+  return Object.values(differences).every((names) => names.length === 0) ? [] : [{ what: 'variables', ...differences }]
+}
+
+/** The same files may come in another archive: zip keeps times, and an order. */
+function sourceChange(now: BuildFacts, before: BuildFacts): Change[] {
+  if (now.archive === before.archive) return []
+  if (now.files === null || before.files === null) return [{ what: 'archive' }]
+  const { added, removed, changed } = differencesOf(now.files, before.files)
+  if (added.length + removed.length + changed.length === 0) return []
+  return [{ what: 'files', added: few(added), removed: few(removed), changed: few(changed) }]
+}
+
+function differencesOf(now: Readonly<Record<string, string>>, before: Readonly<Record<string, string>>) {
+  const names = Object.keys(now).toSorted()
+  return {
+    added: names.filter((name) => !Object.hasOwn(before, name)),
+    removed: Object.keys(before)
+      .filter((name) => !Object.hasOwn(now, name))
+      .toSorted(),
+    changed: names.filter((name) => Object.hasOwn(before, name) && before[name] !== now[name]),
+  }
+}
+
+const few = (names: readonly string[]): Names => ({ count: names.length, names: names.slice(0, FILES_NAMED) })
+
+/** Sentences for people, one for each change. */
+export function describeChanges(changes: readonly Change[]): string[] {
+  if (changes.length > 0) return changes.flatMap(inWords)
+  return [
+    'Nothing that we know of changed since the last good build: look at the CMS, the registry or other services that it asks.',
+  ]
+}
+
+const TITLES = { node: 'Node.js', packageManager: 'The package manager', rootDirectory: 'The root directory' }
+
+function inWords(change: Change): string[] {
+  switch (change.what) {
+    case 'node':
+    case 'packageManager':
+    case 'rootDirectory':
+      return [`${TITLES[change.what]} changed from ${change.from || 'none'} to ${change.to || 'none'}.`]
+    case 'lockfile':
+      return [`The lockfile was ${change.how}.`]
+    case 'variables':
+      return [`Shell variables: ${listOf(change, (names) => names.join(', '))}.`]
+    case 'files':
+      return [`Source files: ${listOf(change, namesInWords)}.`]
+    case 'archive':
+      return ['The archive is another one.']
+    case 'caches':
+      return [
+        change.isClean
+          ? 'This build began without caches, the last good one with them.'
+          : 'This build began with caches, the last good one without them.',
+      ]
+  }
+}
+
+function listOf<T extends string[] | Names>(
+  { added, removed, changed }: Differences<T>,
+  say: (of: T) => string,
+): string {
+  return Object.entries({ added, removed, changed })
+    .filter(([, of]) => (Array.isArray(of) ? of.length : of.count) > 0)
+    .map(([how, of]) => `${how} ${say(of)}`)
+    .join('; ')
+}
+
+function namesInWords({ count, names }: Names): string {
+  const more = count - names.length
+  return `${count} (${names.join(', ')}${more > 0 ? ` and ${more} more` : ''})`
+}

@@ -1,0 +1,97 @@
+/**
+ * Packages that hold machine code come once per platform, as optional dependencies: one that is absent is skipped without a
+ * word, and the program that needs it fails later, in words that blame somebody else.
+ */
+import { quote } from './lines.ts'
+import { EVERY_PHASE, type Evidence, type Finding, type Hit, type Line, managerOf, type Rule, search } from './rule.ts'
+
+const PLATFORM =
+  /(?:linux|linuxmusl|darwin|win32|freebsd|android)[-_/.](?:arm64|aarch64|x64|x86_64|arm|ia32|riscv64|ppc64)/
+
+/** Each names the package, or a file of it. */
+const NAMES_IT = [
+  /The package "([^"]{1,120})" could not be found, and is needed by/,
+  /needs the "([^"]{1,120})" package instead/,
+  /No prebuild or local build of [^ ]{1,120} found\. Tried ([@\w./-]{1,120})/,
+  /make sure the optional dependency ([@\w./-]{1,120})/,
+  /Attempted to load ([@\w./-]{1,120}), but it was not installed/,
+  /Cannot find (?:module|package) ['"]?([@\w./-]{1,160})/,
+]
+const NATIVE_FAILS =
+  /Cannot find native binding|Failed to load native binding|No prebuild or local build of|needs the "[^"]{1,120}" package instead|could not be found, and is needed by/
+const SHARP = /Could not load the "sharp" module using the ([\w-]{1,40}) runtime/
+const SWC = /Failed to load SWC binary for (\w{1,20})\/(\w{1,20})/
+/** Node prints the line of code that throws, above the error itself. */
+const QUOTES_ITS_SOURCE = /new Error\(/
+/** Next.js fetches the package itself then, and the failure to do so is the last that is heard of it. */
+const SWC_DOWNLOAD = /Downloading swc package ([@\w./-]{1,120})/
+const UNREACHABLE = /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT|fetch failed/
+const SWC_DOWNLOAD_LINES = 12
+const BINDINGS = [
+  /Could not locate the bindings file/,
+  /was compiled against a different Node\.js version/,
+  /invalid ELF header/,
+  /wrong ELF class/,
+]
+
+export const nativePackageMissing: Rule = {
+  phases: EVERY_PHASE,
+  find: (evidence) => absent(evidence) ?? unusable(evidence),
+}
+
+function absent(evidence: Evidence): Finding | undefined {
+  const { lines } = evidence
+  const failed = search(lines, NATIVE_FAILS, SHARP, SWC).filter(({ match }) => !QUOTES_ITS_SOURCE.test(match.input))
+  const named = search(lines, ...NAMES_IT).filter(({ match }) => PLATFORM.test(match[1] ?? ''))
+  const downloads = search(lines, SWC_DOWNLOAD).filter(({ index }) => isFollowedBy(lines, index, UNREACHABLE))
+  const hits = [...failed, ...named, ...downloads]
+  const [first] = hits
+  if (!first) return undefined
+  const name = packageOf(hits)
+  const platform = PLATFORM.exec(name)?.[0].replace(/[/_.]/, '-')
+  const { lockfile, install, addOptional } = managerOf(evidence)
+  const what = name ? `The native package ${name} is not installed.` : 'A native package is not installed.'
+  const why = `Most likely ${lockfile} was made on another platform${platform ? ` than ${platform}` : ''}`
+  const todo = `delete it and node_modules, run \`${install}\` and upload the new one${name ? `, or run \`${addOptional} ${name}\`` : ''}.`
+  return {
+    reason: 'NATIVE_PACKAGE_MISSING',
+    message: `${what} ${why}: ${todo}`,
+    at: first.index,
+    lastAt: first.index,
+    metadata: { ...(name && { package: name }), ...(platform && { platform }) },
+  }
+}
+
+/** The package is there, but not for this machine, or its install script was not allowed to run. */
+function unusable({ lines }: Evidence): Finding | undefined {
+  const hits = search(lines, ...BINDINGS)
+  const [first] = hits
+  if (!first) return undefined
+  return {
+    reason: 'NATIVE_PACKAGE_MISSING',
+    message: `A native package does not work here (${quote(first.match[0])}). Run a Clean Rebuild; where the package manager asks for it, allow the package's install script (pnpm: onlyBuiltDependencies, bun: trustedDependencies, Yarn: enableScripts).`,
+    at: first.index,
+    lastAt: hits.at(-1)?.index ?? first.index,
+  }
+}
+
+/** A package before a file of it, and the one for Linux before those for other systems. */
+function packageOf(hits: readonly Hit[]): string {
+  const names: string[] = []
+  for (const { match } of hits) {
+    if (match[0].startsWith('Could not load the "sharp"')) return `@img/sharp-${match[1]}`
+    if (match[0].startsWith('Failed to load SWC')) return `@next/swc-${match[1]}-${match[2]}-gnu`
+    if (match[1]) names.push(match[1].replace(/\.{1,9}$/, ''))
+  }
+  const packages = names.filter((name) => !name.endsWith('.node') && !name.startsWith('.') && !name.startsWith('/'))
+  return packages.find((name) => name.includes('linux')) ?? packages[0] ?? packageOfFile(names[0] ?? '')
+}
+
+/** `../lightningcss.linux-arm64-gnu.node` lies in `lightningcss-linux-arm64-gnu`. */
+function packageOfFile(file: string): string {
+  const name = file.slice(file.lastIndexOf('/') + 1).replace(/\.node$/, '')
+  return name.replace('.', '-')
+}
+
+const isFollowedBy = (lines: readonly Line[], index: number, what: RegExp): boolean =>
+  lines.slice(index + 1, index + 1 + SWC_DOWNLOAD_LINES).some(({ text }) => what.test(text))

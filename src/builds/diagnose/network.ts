@@ -1,0 +1,165 @@
+/** What could not be reached: the registry, a place that files are fetched from, or the CMS. */
+import { type HostKind, hostOf, hostsIn, isLocal, kindOf } from './hosts.ts'
+import { type Evidence, type FailedPhase, type Finding, type Line, RUNNING_CODE, type Rule, search } from './rule.ts'
+
+/** One thing that could not be reached. The host is empty where the log does not name it. */
+export type Unreached = { index: number; host: string; kind: HostKind; why: string }
+
+/** Node says no more in its first line, and the cause a few lines below. */
+const FETCH_FAILED = 'the connection failed'
+const CAUSE_LINES = 8
+
+/** Each names the host or the address. */
+const NAMED: readonly [pattern: RegExp, why: string][] = [
+  [/getaddrinfo (?:ENOTFOUND|EAI_AGAIN) ([\w.-]{1,253})/, 'its name is not known'],
+  [/connect ECONNREFUSED ([\w.:[\]-]{1,80})/, 'it refused the connection'],
+  [/connect (?:ETIMEDOUT|EHOSTUNREACH|ENETUNREACH) ([\w.:[\]-]{1,80})/, 'it did not answer'],
+  [/Connect Timeout Error \(attempted address(?:es)?: ([^,)\s]{1,253})/, 'it did not answer in time'],
+  [/altnames: Host: ([\w.-]{1,253}?)\.? is not/, 'its certificate is for another name'],
+]
+/** The host stands elsewhere in the log, if anywhere. */
+const UNNAMED: readonly [pattern: RegExp, why: string][] = [
+  [
+    /\bself-signed certificate|unable to (?:verify the first|get local issuer) certificate/,
+    'its certificate is not trusted',
+  ],
+  [/certificate has expired/, 'its certificate has expired'],
+  [/\bfetch failed\b/, FETCH_FAILED],
+  [/\bAggregateError \[(?:ECONNREFUSED|ETIMEDOUT|ENETUNREACH)\]/, 'it refused the connection'],
+  [/\bHeaders Timeout Error|\bBody Timeout Error|\bUND_ERR_\w{1,20}_TIMEOUT/, 'it did not answer in time'],
+  [/\bsocket hang up|\bECONNRESET\b|\bother side closed|\bETIMEDOUT\b/, 'the connection broke'],
+  [/\b(?:ConnectionRefused|DNSResolveFailed|ConnectionClosed|FailedToOpenSocket) downloading/, 'the connection failed'],
+]
+const ANSWERED = 'it answered'
+/** Servers that fail, in the words of those who ask them; a mere number says nothing. */
+const SERVER_ERROR = [
+  /\bstatus(?: code)?:? {0,2}(5\d\d)\b/i,
+  /\b(5\d\d) (?:Internal Server Error|Bad Gateway|Service Unavailable|Gateway Time-?out)/i,
+  /\bError \(Code: (5\d\d)\)/,
+  /\bResponse Code: (5\d\d)\b/,
+  /\bERR_PNPM_FETCH_(5\d\d)\b/,
+  /\bnpm (?:error|ERR!) (5\d\d) /,
+  /^error: GET [^ ]{1,300} - (5\d\d)\b/,
+  /\b(?:fetch|request)[^\d]{1,80}\b(5\d\d)(?![\d:.])/i,
+]
+/** A table of all statuses in a printed object, or a frame of a stack with its numbers. */
+const NO_SAYING = /^\s{0,40}(?:'\d{3}':|at )/
+const FIELD = /\b(?:hostname|host|address|url|baseURL|uri|Request URL)['"]?: {0,2}['"]?([^\s'",]{3,300})/
+const FIELD_LINES = 60
+const ADDRESS_LINES = 8
+/** An app that asks for each of its pages fails for each of them. */
+const SAID_MOST = 200
+
+/** All that the log says could not be reached, telemetry included. */
+export function unreachableIn(lines: readonly Line[], phase: FailedPhase): Unreached[] {
+  const said = lines.flatMap(({ text }, index) => {
+    const hit = sayOf(text)
+    return hit ? [{ ...hit, index }] : []
+  })
+  const exact = said.filter(({ why, index }, nth) => {
+    const next = said[nth + 1]
+    return why !== FETCH_FAILED || next === undefined || next.index - index > CAUSE_LINES
+  })
+  return exact.slice(-SAID_MOST).map(({ index, why, host: named }) => {
+    const host = named || hostNear(lines, index)
+    const kind = kindOf(host)
+    return { index, host, why, kind: phase === 'INSTALLING' && kind === 'other' ? 'registry' : kind }
+  })
+}
+
+function sayOf(text: string): { host: string; why: string } | undefined {
+  for (const [pattern, why] of NAMED) {
+    const host = pattern.exec(text)?.[1]
+    if (host !== undefined) return { host, why }
+  }
+  for (const [pattern, why] of UNNAMED) if (pattern.test(text)) return { host: hostsIn(text)[0] ?? '', why }
+  if (NO_SAYING.test(text)) return undefined
+  for (const pattern of SERVER_ERROR) {
+    const status = pattern.exec(text)?.[1]
+    if (status) return { host: hostsIn(text)[0] ?? '', why: `${ANSWERED} ${status}` }
+  }
+  return undefined
+}
+
+/** An error prints what it was about below its message, and code that fetches stands close by. */
+function hostNear(lines: readonly Line[], index: number): string {
+  for (const { text } of lines.slice(index, index + FIELD_LINES)) {
+    const value = FIELD.exec(text)?.[1]
+    const host = value === undefined ? '' : value.startsWith('http') ? hostOf(value) : hostLike(value)
+    if (host) return host
+  }
+  const near = lines.slice(Math.max(0, index - ADDRESS_LINES), index + ADDRESS_LINES)
+  return near.flatMap(({ text }) => hostsIn(text))[0] ?? ''
+}
+
+const hostLike = (value: string): string =>
+  /^[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}(?::\d{1,5})?$/.test(value) ? value : ''
+
+/** While packages are installed, whoever cannot be reached is the registry: scripts have been looked at before. */
+export const registryUnreachable: Rule = {
+  phases: ['INSTALLING'],
+  find(evidence) {
+    const unreached = unreachableIn(evidence.lines, evidence.phase).filter(({ kind }) => kind !== 'telemetry')
+    const named = unreached.find(({ host }) => host) ?? unreached[0]
+    return named && toFinding(named, unreached)
+  },
+}
+
+const FONT = /Failed to fetch `?([\w +-]{1,60})`? from Google Fonts/
+
+export const fontUnreachable: Rule = {
+  phases: RUNNING_CODE,
+  find({ lines }) {
+    const hits = search(lines, FONT)
+    const [first] = hits
+    if (!first) return undefined
+    return {
+      reason: 'DOWNLOAD_FAILED',
+      message: `The font ${first.match[1]} could not be fetched from Google Fonts. Try again later; with next/font/local the font comes with the app, and the build needs no network for it.`,
+      at: first.index,
+      lastAt: hits.at(-1)?.index ?? first.index,
+      metadata: { host: 'fonts.googleapis.com' },
+    }
+  },
+}
+
+export const serviceUnreachable: Rule = {
+  phases: RUNNING_CODE,
+  find(evidence: Evidence) {
+    const unreached = unreachableIn(evidence.lines, evidence.phase).filter(({ kind }) => kind !== 'telemetry')
+    const named = unreached.find(({ host }) => host) ?? unreached[0]
+    return named && toFinding(named, unreached)
+  },
+}
+
+function toFinding({ host, kind, why, index }: Unreached, all: readonly Unreached[]): Finding {
+  const place = { at: index, lastAt: all.at(-1)?.index ?? index, metadata: host ? { host } : {} }
+  const name = host || 'A service that the app asks'
+  const failed = why.startsWith(ANSWERED) ? `failed: ${why}` : `could not be reached: ${why}`
+  if (kind === 'registry') {
+    const who = host ? `The registry ${host}` : 'The registry'
+    return {
+      reason: 'REGISTRY_UNREACHABLE',
+      message: `${who} ${failed}. Try again later; if it goes on, check the registry in .npmrc and the network of the build machine.`,
+      ...place,
+    }
+  }
+  if (kind === 'download') {
+    return {
+      reason: 'DOWNLOAD_FAILED',
+      message: `A file could not be fetched from ${name}: ${why}. Try again later, or ship the file with the app.`,
+      ...place,
+    }
+  }
+  return { reason: 'CMS_UNREACHABLE', message: `${name} ${failed}. ${adviceOn(host, why)}`, ...place }
+}
+
+function adviceOn(host: string, why: string): string {
+  if (isLocal(host)) {
+    return 'That address is the build machine itself and not yours: give the app the public address of the CMS in a shell variable.'
+  }
+  if (why.startsWith(ANSWERED))
+    return 'Look into the log of the CMS: asked for many pages at once, it may be overloaded.'
+  if (why.includes('certificate')) return 'Give the CMS a valid certificate with its whole chain.'
+  return 'Check that the CMS is up and that its address in the shell variables is right, then rebuild.'
+}

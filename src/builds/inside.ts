@@ -1,0 +1,53 @@
+/**
+ * Looks at folders that other people's programs wrote, once those are gone: whatever is a link is not followed, since it may
+ * lead anywhere.
+ */
+import { lstat, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+
+/** Whether there is a folder at a path in `top`, with no link on the way. */
+export async function isFolderIn(top: string, path: string): Promise<boolean> {
+  let at = top
+  for (const step of path.split('/').filter((name) => name !== '' && name !== '.')) {
+    if (step === '..') return false
+    at = join(at, step)
+    if (!(await lookAt(at))?.isDirectory()) return false
+  }
+  return (await lookAt(at))?.isDirectory() === true
+}
+
+/** Whether anything at all is there, be it the mark of an overlay that something is not. */
+export async function isAnythingIn(top: string, path: string): Promise<boolean> {
+  return (await lookAt(join(top, path))) !== undefined
+}
+
+export type Size = { files: number; bytes: number }
+
+/** What is in a folder; counting ends when it is more than `most`. */
+export async function sizeOf(folder: string, most: Size = NO_LIMIT): Promise<Size> {
+  const size = { files: 0, bytes: 0 }
+
+  async function walk(path: string): Promise<void> {
+    const entries = await readdir(path, { withFileTypes: true })
+    const others = entries.filter((entry) => !entry.isDirectory())
+    const found = await Promise.all(others.map(({ name }) => lookAt(join(path, name))))
+    size.files += others.length
+    size.bytes += found.reduce((sum, file) => sum + (file?.isFile() ? file.size : 0), 0)
+    for (const entry of entries) {
+      if (size.files > most.files || size.bytes > most.bytes) return
+      if (entry.isDirectory()) await walk(join(path, entry.name))
+    }
+  }
+
+  await walk(folder)
+  return size
+}
+
+const NO_LIMIT = { files: Number.POSITIVE_INFINITY, bytes: Number.POSITIVE_INFINITY }
+
+async function lookAt(path: string) {
+  return lstat(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT' && error.code !== 'ENOTDIR') throw error
+    return undefined
+  })
+}

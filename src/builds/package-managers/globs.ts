@@ -1,0 +1,81 @@
+/**
+ * Whether a folder is one of those that a list of globs names, as the workspaces of package managers do. Globs and folders
+ * are whatever somebody uploaded, so what would take long is not looked at.
+ */
+
+const GLOBS_MOST = 200
+const GLOB_LENGTH_MOST = 200
+const ALTERNATIVES_MOST = 30
+
+const BRACES_MOST = 3
+
+/** What stands for itself, `*`, `?`, `**` and a few `{a,b}`: neither sets of characters nor alternatives in brackets. */
+const UNDERSTOOD = /^[^[\]()|\\]*$/
+
+/** A folder that a glob with `!` names is none of them, wherever that stands in the list. */
+export function matchesGlobs(globs: readonly string[], folder: string): boolean {
+  const path = folder.split('/')
+  let isIn = false
+  for (const glob of globs.slice(0, GLOBS_MOST)) {
+    const isExcluding = glob.startsWith('!')
+    if (!alternativesOf(glob.replace(/^!/, '')).some((pattern) => matches(pattern, path))) continue
+    if (isExcluding) return false
+    isIn = true
+  }
+  return isIn
+}
+
+/** Whether every glob of the list is read here as a package manager would read it. */
+export const areUnderstood = (globs: readonly string[]): boolean =>
+  globs.length <= GLOBS_MOST && globs.every(isUnderstood)
+
+const isUnderstood = (glob: string): boolean =>
+  glob.length <= GLOB_LENGTH_MOST && UNDERSTOOD.test(glob) && glob.split('{').length <= BRACES_MOST + 1
+
+/** Without the braces, and as segments. */
+function alternativesOf(glob: string): string[][] {
+  if (glob.length > GLOB_LENGTH_MOST) return []
+  let open = [glob.replace(/^(?:\.\/)+/, '').replace(/\/+$/, '')]
+  for (let round = 0; round < BRACES_MOST && open.some((each) => each.includes('{')); round += 1)
+    open = open.flatMap(expandFirst).slice(0, ALTERNATIVES_MOST)
+  return open.map((each) => each.split('/').filter((segment) => segment !== ''))
+}
+
+function expandFirst(glob: string): string[] {
+  const [all = '', before = '', inside = '', after = ''] = /^([^{]*)\{([^{}]*)\}(.*)$/s.exec(glob) ?? []
+  return all === '' ? [glob] : inside.split(',').map((choice) => before + choice + after)
+}
+
+/** By the set of places in the pattern that the path may have led to so far. */
+function matches(pattern: readonly string[], path: readonly string[]): boolean {
+  let places = throughStars(pattern, new Set([0]))
+  for (const segment of path) {
+    const next = new Set<number>()
+    for (const place of places) {
+      const part = pattern[place]
+      if (part === '**') next.add(place)
+      else if (part !== undefined && matchesSegment(part, segment)) next.add(place + 1)
+    }
+    places = throughStars(pattern, next)
+  }
+  return places.has(pattern.length)
+}
+
+/** `**` may also be nothing. */
+function throughStars(pattern: readonly string[], places: Set<number>): Set<number> {
+  for (const place of places) if (pattern[place] === '**') places.add(place + 1)
+  return places
+}
+
+/** Goes back to the last star only, which is enough. */
+function matchesSegment(part: string, text: string): boolean {
+  if (part === '*') return !text.startsWith('.')
+  let [at, from, star, mark] = [0, 0, -1, 0]
+  while (from < text.length) {
+    if (part[at] === '*') [star, mark, at] = [at, from, at + 1]
+    else if (at < part.length && (part[at] === '?' || part[at] === text[from])) [at, from] = [at + 1, from + 1]
+    else if (star >= 0) [mark, at, from] = [mark + 1, star + 1, mark + 1]
+    else return false
+  }
+  return part.slice(at).replaceAll('*', '') === ''
+}

@@ -1,0 +1,27 @@
+/** Scripts of the app that run with every install. They may read and write whatever is there, and so they must see it. */
+
+export const INSTALL_SCRIPTS = [
+  'preinstall',
+  'install',
+  'postinstall',
+  'prepublish',
+  'preprepare',
+  'prepare',
+  'postprepare',
+] as const
+
+/** Hooks of a repository, which an archive is not, and guards that only look who is installing. */
+const IDLE = [
+  /^(?:husky|husky install(?: \S+)?|lefthook install(?: -f)?|simple-git-hooks|is-ci)$/,
+  /^only-allow (?:npm|pnpm|yarn|bun)$/,
+  /^(?:true|exit 0|:|)$/,
+]
+
+const LENGTH_MOST = 200
+
+/** Whether a script does more than that. */
+export function doesSomething(script: string): boolean {
+  if (script.length > LENGTH_MOST) return true
+  const commands = script.split(/&&|\|\||;/).map((command) => command.trim().replace(/^npx (?:-y |--yes )?/, ''))
+  return !commands.every((command) => IDLE.some((pattern) => pattern.test(command)))
+}

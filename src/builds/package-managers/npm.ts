@@ -1,0 +1,17 @@
+import type { Manager } from './package-manager.ts'
+
+export const npm: Manager = {
+  name: 'npm',
+  lockfiles: ['npm-shrinkwrap.json', 'package-lock.json'],
+  isMeant: () => true,
+  /** Every npm of these years reads every lockfile of theirs. */
+  versionFor: () => '*',
+  settings: ['.npmrc'],
+  settingsFolders: [],
+  install: ({ isLocked }) => ['npm', isLocked ? 'ci' : 'install'],
+  run: (script, isSilent) => ['npm', 'run', ...(isSilent ? ['--silent'] : []), script],
+  environment: () => ({}),
+  store: (folder) => ({ npm_config_cache: folder }),
+  storeFolder: 'npm',
+  isVerified: true,
+}

@@ -1,0 +1,94 @@
+/** One command of a plan, run in the sandbox to its end. A failure is told with its reason and the line that shows it. */
+import { Problem } from '../contract/index.ts'
+import { type Engine, type Exit, type Job, type Mount, type Output, runToEnd } from '../engines/index.ts'
+import type { LineLog } from '../storage/index.ts'
+import { diagnose } from './diagnose.ts'
+import type { Toolchain } from './toolchain.ts'
+import { secondsInWords } from './words.ts'
+import type { View } from './workplace.ts'
+
+export type Phase = 'INSTALLING' | 'BUILDING'
+
+export type Runner = {
+  engine: Engine
+  toolchain: Toolchain
+  user: Job['user']
+  log: LineLog
+  signal: AbortSignal
+  packageManager: string | null
+}
+
+export type Step = {
+  phase: Phase
+  argv: readonly string[]
+  cwd: string
+  environment: Readonly<Record<string, string>>
+  view: View
+  mounts?: readonly Mount[]
+  overlays?: Job['overlays']
+  deadlineMs: number
+}
+
+/** Resolves when it ended well. */
+export async function runStep(runner: Runner, step: Step): Promise<void> {
+  const { log, signal } = runner
+  const { phase, argv, deadlineMs } = step
+  log.say(phase, `$ ${argv.join(' ')}`)
+  const firstLine = log.lastNumber()
+  const startTime = performance.now()
+  const deadline = new AbortController()
+  const timer = setTimeout(() => deadline.abort(), deadlineMs)
+  try {
+    const exit = await runInside(runner, step, AbortSignal.any([signal, deadline.signal]))
+    signal.throwIfAborted()
+    const tookMs = performance.now() - startTime
+    if (exit.code === 0 && !deadline.signal.aborted) {
+      log.say(phase, `\`${argv.join(' ')}\` took ${secondsInWords(tookMs)}.`)
+      return
+    }
+    const lines = await log.linesAfter(firstLine)
+    const found = diagnose({
+      phase,
+      argv,
+      exit,
+      lines: lines.filter(({ stream }) => stream !== 'service'),
+      packageManager: runner.packageManager,
+      ...(deadline.signal.aborted ? { deadlineSeconds: Math.round(deadlineMs / 1000) } : {}),
+    })
+    throw new Problem(found.reason, found.message, {
+      metadata: { ...found.metadata, phase, logLine: String(found.logLine) },
+    })
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+type Arrangement = Omit<Step, 'environment' | 'phase'>
+
+/** By the app's own user and in its sandbox: what a build left may be links, which the service would follow. */
+export async function isArranged(runner: Runner, step: Arrangement): Promise<boolean> {
+  const signal = AbortSignal.any([runner.signal, AbortSignal.timeout(step.deadlineMs)])
+  const exit = await runInside(runner, { ...step, phase: 'BUILDING', environment: {} }, signal)
+  runner.signal.throwIfAborted()
+  return exit.code === 0
+}
+
+export async function arrange(runner: Runner, step: Arrangement) {
+  if (await isArranged(runner, step)) return
+  throw new Problem('NO_OUTPUT', `The output could not be put in place: \`${step.argv.join(' ')}\` failed.`)
+}
+
+function runInside(runner: Runner, step: Step, signal: AbortSignal): Promise<Exit> {
+  const { engine, toolchain, user, log } = runner
+  const { phase, argv, cwd, environment, view, mounts = [], overlays = [] } = step
+  const onOutput: Output = (stream, chunk) => log.write(stream, phase, chunk)
+  const job: Job = {
+    argv,
+    cwd,
+    environment: { PATH: toolchain.path, ...environment },
+    mounts: [view.mount, ...mounts, ...toolchain.mounts],
+    overlays: [...view.overlays, ...overlays],
+    user,
+  }
+  return runToEnd(engine, job, onOutput, signal)
+}

@@ -1,0 +1,143 @@
+/**
+ * From what an app wants to exact versions. What the machine has is good enough if it fits, and so is what the last build
+ * used: the registry is asked only when neither will do.
+ */
+import semver from 'semver'
+import { choose, fits, isRange } from './choose.ts'
+import {
+  type Exact,
+  isClassicYarn,
+  type ManagerName,
+  managerPackage,
+  NODE_MAJORS,
+  nodePackage,
+  type Tool,
+  toolTitle,
+  type Wanted,
+} from './exact.ts'
+import type { Lists } from './lists.ts'
+import { noSuchVersion, notAvailable } from './problems.ts'
+import { NEVER } from './shared.ts'
+
+export type Resolved = {
+  exact: Exact
+  /** Sentences for people, about what is not as they asked. */
+  notes: string[]
+}
+
+type Parts = {
+  arch: string
+  ownNode: string
+  npmOfMachine(): Promise<string>
+  lists: Lists
+  /** Versions of a package that were fetched before. */
+  fetched(name: string): Promise<string[]>
+}
+
+type Options = {
+  /** What the environment's last build used: kept while it fits and is here. */
+  before?: Exact | null | undefined
+  /** Chooses anew, whatever was used before. */
+  isFresh: boolean
+  signal?: AbortSignal
+}
+
+type Question = {
+  name: Tool['name']
+  package: string
+  range: string
+  /** What is here without having been fetched. */
+  local: string[]
+  isOffered(version: string): boolean
+  before: string | undefined
+  signal: AbortSignal
+}
+
+export function createResolver({ arch, ownNode, npmOfMachine, lists, fetched }: Parts) {
+  async function answer(question: Question): Promise<{ version: string; note?: string }> {
+    const { name, range, local, before, signal } = question
+    const here = [...local, ...(await fetched(question.package)).filter(question.isOffered)]
+    if (before !== undefined && here.includes(before) && fits(before, range)) return { version: before }
+    const own = local.find((version) => fits(version, range))
+    if (own !== undefined) return { version: own }
+
+    let listed: string[]
+    try {
+      listed = (await lists.of(question.package, signal)).filter(question.isOffered)
+    } catch (error) {
+      signal.throwIfAborted()
+      const version = withoutRegistry(question, here)
+      if (version === undefined) throw notAvailable(titled(name, range), error)
+      return { version, note: `The registry does not answer: ${titled(name, version)} is used, which is here.` }
+    }
+    const choice = choose(range, listed)
+    if (choice?.fits) return { version: choice.version }
+    // What is not as it should be need not be fetched, too.
+    const near = choose(range, local) ?? choice
+    if (near === undefined) throw noSuchVersion(toolTitle({ name, version: '' }).trim(), range)
+    return { version: near.version, note: `${titled(name, range)} is not in the registry: ${near.version} is used.` }
+  }
+
+  const answerNode = (range: string, before: string | undefined, signal: AbortSignal) =>
+    answer({
+      name: 'node',
+      package: nodePackage(arch),
+      range: checked('node', range),
+      local: [ownNode],
+      isOffered: (version) => NODE_MAJORS.includes(semver.major(version)),
+      before,
+      signal,
+    })
+
+  async function answerManager(name: ManagerName, given: string, before: Exact | undefined, signal: AbortSignal) {
+    const range = checked(name, given)
+    return answer({
+      name,
+      package: managerPackage(name, range, arch),
+      range,
+      local: name === 'npm' ? [await npmOfMachine()] : [],
+      // Under its old name Yarn has a few versions that were never meant for use.
+      isOffered: (version) => name !== 'yarn' || isClassicYarn(range) === (semver.major(version) === 1),
+      before: managerBefore(before, name, range),
+      signal,
+    })
+  }
+
+  return {
+    async resolve(wanted: Wanted, { before, isFresh, signal = NEVER }: Options): Promise<Resolved> {
+      const kept = isFresh || !before ? undefined : before
+      const { name, version } = wanted.packageManager ?? {}
+      const [node, manager] = await Promise.all([
+        answerNode(wanted.node, kept?.node, signal),
+        name === undefined || version === undefined ? undefined : answerManager(name, version, kept, signal),
+      ])
+      return {
+        exact: {
+          node: node.version,
+          packageManager: name === undefined || manager === undefined ? null : { name, version: manager.version },
+        },
+        notes: [node.note, manager?.note].filter((note) => note !== undefined),
+      }
+    },
+  }
+}
+
+/** One that fits; else what the last build used in place of one that the registry does not have. */
+function withoutRegistry({ range, before }: Question, here: readonly string[]): string | undefined {
+  const choice = choose(range, here)
+  if (choice?.fits) return choice.version
+  return before !== undefined && here.includes(before) ? choose(range, [before])?.version : undefined
+}
+
+/** Whoever does not care about npm gets the one of the machine, as it is now. */
+function managerBefore(kept: Exact | undefined, name: ManagerName, range: string): string | undefined {
+  if (name === 'npm' && range === '*') return undefined
+  return kept?.packageManager?.name === name ? kept.packageManager.version : undefined
+}
+
+function checked(name: Tool['name'], range: string): string {
+  if (!isRange(range)) throw noSuchVersion(toolTitle({ name, version: '' }).trim(), range)
+  return range.trim() || '*'
+}
+
+const titled = (name: Tool['name'], version: string): string => toolTitle({ name, version })

@@ -1,0 +1,158 @@
+/**
+ * The tools that were fetched, each in a folder of its own that never changes again: `pnpm@10.34.9`. A name that exists is
+ * whole. When a tool was last wanted is the time of its folder.
+ */
+import { execFile } from 'node:child_process'
+import { chmod, lstat, mkdir, readdir, utimes } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import semver from 'semver'
+import type { Clock } from '../../base/index.ts'
+import { draftOf, isDraft, putInPlace, removeWhole, sweepDrafts } from './drafts.ts'
+import type { Tool } from './exact.ts'
+import { describe, isProgram, placeNativePnpm } from './package.ts'
+import type { Registry } from './registry.ts'
+import { createShared } from './shared.ts'
+
+export type Kept = { package: string; version: string; bytes: number; usedAt: number }
+
+type Parts = { folder: string; arch: string; registry: Registry; clock: Clock }
+
+const FETCH_MS = 5 * 60_000
+
+export function createShelf({ folder, arch, registry, clock }: Parts) {
+  const fetches = createShared<void>()
+  const nameOf = (tool: Pick<Tool, 'package' | 'version'>) => `${tool.package.replace('/', '+')}@${tool.version}`
+  const placeOf = (tool: Pick<Tool, 'package' | 'version'>) => join(folder, nameOf(tool))
+
+  const touch = (path: string) => utimes(path, new Date(clock.now()), new Date(clock.now()))
+
+  /** Writes down that it was wanted, so that nobody removes it; false when there is nothing. */
+  async function isHere(tool: Tool): Promise<boolean> {
+    return touch(placeOf(tool)).then(
+      () => true,
+      (error) => {
+        if (error.code === 'ENOENT') return false
+        throw error
+      },
+    )
+  }
+
+  async function fetch(tool: Tool, signal: AbortSignal) {
+    // Another one may have ended since it was looked for.
+    if (await isHere(tool)) return
+    await putInPlace(placeOf(tool), async (draft) => {
+      await registry.fetch(tool.package, tool.version, draft, AbortSignal.any([signal, AbortSignal.timeout(FETCH_MS)]))
+      if (tool.name === 'pnpm') await placeNativePnpm(join(draft, 'node_modules'), arch)
+      await check(tool, draft)
+      await letEverybodyRead(draft)
+      await touch(draft)
+      // A machine that loses its power should not find a name without its files. Not every `sync` can do it.
+      await promisify(execFile)('sync', ['-f', draft]).catch(() => undefined)
+      signal.throwIfAborted()
+    })
+  }
+
+  async function entries(): Promise<{ name: string; package: string; version: string }[]> {
+    const names = (await readdir(folder)).filter((name) => !isDraft(name))
+    return names.flatMap((name) => {
+      const [, escaped, version] = /^(@?[^@]+)@([^@]+)$/.exec(name) ?? []
+      if (escaped === undefined || version === undefined || semver.valid(version) === null) return []
+      return [{ name, package: escaped.replace('+', '/'), version }]
+    })
+  }
+
+  return {
+    /** The folder of the tool's package. */
+    rootOf: (tool: Tool): string => join(placeOf(tool), 'node_modules', tool.package),
+    /** The folder with everything that was installed for it. */
+    placeOf,
+    isHere,
+
+    /** Fetches it if it is not here; once, however many ask. */
+    async take(tool: Tool, signal: AbortSignal, onFetch: () => void): Promise<void> {
+      if (await isHere(tool)) return
+      onFetch()
+      await fetches.join(nameOf(tool), signal, (ended) => fetch(tool, ended))
+    },
+
+    /** Versions of a package that need not be fetched. */
+    async versions(name: string): Promise<string[]> {
+      return (await entries()).filter((entry) => entry.package === name).map(({ version }) => version)
+    },
+
+    async list(): Promise<Kept[]> {
+      const kept: Kept[] = []
+      for (const entry of await entries()) {
+        const found = await lstat(join(folder, entry.name)).catch(absent)
+        if (!found) continue
+        const bytes = await bytesIn(join(folder, entry.name))
+        kept.push({ package: entry.package, version: entry.version, bytes, usedAt: found.mtimeMs })
+      }
+      return kept
+    },
+
+    /** Unless somebody wanted it since it was listed. */
+    async remove(kept: Kept): Promise<boolean> {
+      const found = await lstat(placeOf(kept)).catch(absent)
+      if (found?.mtimeMs !== kept.usedAt) return false
+      await removeWhole(placeOf(kept))
+      return true
+    },
+
+    /** What processes left that are gone. */
+    sweep: (): Promise<void> => sweepDrafts(folder),
+  }
+}
+
+export type Shelf = ReturnType<typeof createShelf>
+
+export async function openFolder(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o755 })
+  await chmod(folder, 0o755)
+}
+
+export const scratchIn = (folder: string) => (): string => draftOf(join(folder, 'npm'))
+
+/** Before anybody sees it: it is what was asked for, and this machine can run it. */
+async function check(tool: Tool, draft: string) {
+  const root = join(draft, 'node_modules', tool.package)
+  const { version, commands } = await describe(root, tool.name)
+  if (version !== tool.version) throw new Error(`${tool.package} ${tool.version} was asked for, and ${version} came.`)
+  const files = Object.values(commands)
+  if (files.length === 0) throw new Error(`${tool.package} ${version} brings no command.`)
+  for (const file of files) {
+    if (!(await isProgram(join(root, file))))
+      throw new Error(`${file} of ${tool.package} ${version} cannot be run here.`)
+    await chmod(join(root, file), 0o755)
+  }
+}
+
+/** Whatever the umask of the service is: all tenants read, and nobody writes. */
+async function letEverybodyRead(folder: string): Promise<void> {
+  await chmod(folder, 0o755)
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) await letEverybodyRead(path)
+    else if (entry.isFile()) await chmod(path, (await lstat(path)).mode & 0o111 ? 0o755 : 0o644)
+  }
+}
+
+/** Files of several names count once. */
+async function bytesIn(folder: string, seen = new Set<number>()): Promise<number> {
+  let bytes = 0
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) bytes += await bytesIn(path, seen)
+    else if (entry.isFile()) {
+      const { size, ino } = await lstat(path)
+      if (!seen.has(ino)) bytes += size
+      seen.add(ino)
+    }
+  }
+  return bytes
+}
+
+function absent(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== 'ENOENT') throw error
+}

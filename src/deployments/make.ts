@@ -1,0 +1,195 @@
+/**
+ * From an archive to an output that is kept: unpack, plan, install, build. Caches and packages are written once all of it
+ * went well. An attempt that failed with something of earlier builds in it is made once more without.
+ */
+import type { Environment } from '../apps/index.ts'
+import type { Archives } from '../archives/index.ts'
+import {
+  type Build,
+  type Builds,
+  type CacheUse,
+  createBuildCaches,
+  createWorkplace,
+  inWords,
+  type Made,
+  type Outputs,
+  type PackageStore,
+  type Plan,
+  planBuild,
+  type RunParts,
+  readProject,
+  runPlan,
+  sourceInFolder,
+  type Toolchain,
+  type Toolchains,
+  type Workplace,
+} from '../builds/index.ts'
+import { Problem, type Reason } from '../contract/index.ts'
+import { createManifest, writeManifest } from '../edge/index.ts'
+import type { Sql } from '../storage/index.ts'
+import type { GetAppVariables } from './app-variables.ts'
+import type { Folders } from './folders.ts'
+import type { Story } from './story.ts'
+
+type Parts = {
+  sql: Sql
+  archives: Archives
+  builds: Builds
+  outputs: Outputs
+  packages: PackageStore
+  toolchains: Toolchains
+  run: RunParts
+  folders: Folders
+  appVariables: GetAppVariables
+}
+
+type Ready = {
+  environment: Environment
+  build: Build
+  story: Story
+  place: Workplace
+  plan: Plan
+  toolchain: Toolchain
+}
+
+export function createMake(parts: Parts) {
+  const { sql, archives, builds, outputs, packages, toolchains, folders } = parts
+
+  return async function make(environment: Environment, build: Build, story: Story): Promise<Build> {
+    const place = createWorkplace({
+      folder: folders.work(environment.id, build.id),
+      user: folders.userOf(environment),
+      isLayered: parts.run.engine.overlayMissing === undefined,
+    })
+    await folders.prepare(environment.id)
+    await unpack(build, story, place)
+    await story.enter('PLANNING')
+    const plan = planBuild(await readProject(await sourceInFolder(place.source), environment.rootDirectory))
+    await builds.planned(build.id, plan)
+    for (const reason of plan.detectedBy) story.say(reason)
+    const toolchain = await equip(environment, build, plan, story)
+    return attemptTwice({ environment, build, story, place, plan, toolchain })
+  }
+
+  async function unpack(build: Build, story: Story, place: Workplace) {
+    await story.enter('UNPACKING')
+    await place.empty()
+    const unpacked = await archives.unpack(build.archive.digest, place.source, { ...place.user, signal: story.signal })
+    story.say(`Unpacked ${inWords(unpacked)}.`)
+    if (unpacked.strippedFolder) story.say(`The folder ${unpacked.strippedFolder} around everything was taken off.`)
+    if (unpacked.skipped.nodeModules) story.say(`Skipped node_modules (${unpacked.skipped.nodeModules} entries).`)
+    if (unpacked.skipped.git) story.say(`Skipped .git (${unpacked.skipped.git} entries).`)
+  }
+
+  /** The same versions as last time while they will do, so that a rebuild changes nothing but the content. */
+  async function equip(environment: Environment, build: Build, plan: Plan, story: Story): Promise<Toolchain> {
+    const { signal } = story
+    const before = await builds.lastTools(environment.id)
+    const wanted = { node: plan.node, packageManager: plan.packageManager }
+    const { exact, notes } = await toolchains.resolve(wanted, { before, isFresh: build.isClean, signal })
+    for (const note of notes) story.say(note)
+    const toolchain = await toolchains.open(exact, { signal, onFetch: (what) => story.say(`Fetching ${what}.`) })
+    await builds.equipped(build.id, exact)
+    if (!plan.install && !plan.build && plan.output.kind === 'static') return toolchain
+    const manager = toolchain.packageManager
+    story.say(`Node ${toolchain.node}${manager ? ` and ${manager.name} ${manager.version}` : ''}.`)
+    return toolchain
+  }
+
+  async function attemptTwice(ready: Ready): Promise<Build> {
+    const { build, story, place } = ready
+    const uses: CacheUse[] = []
+    try {
+      return await attempt(ready, build.isClean, uses)
+    } catch (error) {
+      const isWarm = uses.some(({ state }) => state === 'HIT')
+      if (!isWarm || !(error instanceof Problem) || CACHES_ARE_BLAMELESS.has(error.reason)) throw error
+      story.say(error.message)
+      story.say('Something of earlier builds was in it, so it is tried once more with nothing of them.')
+      if (place.isLayered) await place.keepOnlySource()
+      else await unpack(build, story, place)
+      return await attempt(ready, true, [])
+    }
+  }
+
+  /** `uses` tells the caller what went into it, also when it fails. */
+  async function attempt(ready: Ready, isClean: boolean, uses: CacheUse[]): Promise<Build> {
+    const { environment, build, story, place, plan, toolchain } = ready
+    const { log, signal } = story
+    const folder = await folders.cache(environment)
+    const caches = createBuildCaches({ folder, place, plan, node: toolchain.node, isClean, log })
+    const variables = await parts.appVariables(environment, environment.variables, build.id, 'build')
+    let made: Made
+    try {
+      made = await runPlan(parts.run, {
+        plan,
+        place,
+        caches,
+        toolchain,
+        archive: build.archive.digest,
+        accountId: environment.accountId,
+        environmentId: environment.id,
+        isClean,
+        variables: variables.own,
+        metadata: variables.metadata,
+        log,
+        signal,
+        enter: story.enter,
+        claim: (packagesId) => sql.transaction((tx) => builds.claimPackages(tx, build.id, packagesId)),
+      })
+    } finally {
+      uses.push(...caches.uses())
+      await builds.used(build.id, caches.uses())
+    }
+    const kept = await keep(ready, made)
+    await caches.commit()
+    await builds.used(build.id, caches.uses())
+    return kept
+  }
+
+  async function keep(
+    { environment, build, story, plan, toolchain }: Ready,
+    { output, installed }: Made,
+  ): Promise<Build> {
+    // Packages that only the build needed are kept all the same: the next build has them at once.
+    if (installed?.changes) {
+      const fresh = installed.packages
+      await sql.transaction(async (tx) => {
+        await packages.record(tx, environment.accountId, fresh)
+        await builds.claimPackages(tx, build.id, fresh.id)
+      })
+      await packages.keep(installed.changes, fresh.id)
+    }
+    const needsPackages = output.source !== undefined && installed !== null
+    const owner = ownerOf(environment, plan, needsPackages ? installed.packages.wanted : '')
+    const { digest, ...size } = await outputs.keep(output, owner, (files, edgeFolder) =>
+      prepareForEdge(plan, files, edgeFolder),
+    )
+    story.say(`The output is ${inWords(size)}.`)
+    await builds.built(build.id, digest)
+    const tools = { node: toolchain.node, packageManager: toolchain.packageManager }
+    return { ...build, plan, tools, output: digest, packagesId: installed?.packages.id ?? null }
+  }
+}
+
+/** What an empty cache would not have changed. */
+const CACHES_ARE_BLAMELESS: ReadonlySet<Reason> = new Set<Reason>([
+  'BUILD_TIMEOUT',
+  'CMS_UNREACHABLE',
+  'DISK_FULL',
+  'DOWNLOAD_FAILED',
+  'LOCKFILE_MISMATCH',
+  'OUT_OF_MEMORY',
+  'REGISTRY_REFUSED',
+  'REGISTRY_UNREACHABLE',
+])
+
+/** Outputs are never shared between environments, nor between ways to serve the same files. */
+const ownerOf = ({ id }: Environment, { output }: Plan, packages: string): string =>
+  `${id} ${packages} ${JSON.stringify(output)}`
+
+async function prepareForEdge({ output }: Plan, files: string, edgeFolder: string) {
+  if (output.kind !== 'static') return
+  const { singlePage, basePath } = output
+  await writeManifest(edgeFolder, await createManifest(files, edgeFolder, { singlePage, basePath }))
+}
