@@ -567,7 +567,7 @@ test('numbers in a stack are not taken for the status of a server', () => {
 })
 
 test('the registry that a build script does not reach is told as the registry', () => {
-  assert.equal(diagnoseText('Error: getaddrinfo EAI_AGAIN registry.npmjs.org').reason, 'REGISTRY_UNREACHABLE')
+  assert.equal(diagnoseText('Error: getaddrinfo EAI_AGAIN registry.example.com').reason, 'REGISTRY_UNREACHABLE')
 })
 
 const FALLBACKS = { INSTALLING: 'INSTALL_FAILED', BUILDING: 'BUILD_SCRIPT_FAILED', STARTING: 'START_CRASHED' } as const

@@ -2,8 +2,7 @@
 
 export type HostKind = 'registry' | 'download' | 'telemetry' | 'other'
 
-const KINDS: Record<Exclude<HostKind, 'other'>, readonly string[]> = {
-  registry: ['registry.npmjs.org', 'registry.yarnpkg.com', 'npm.jsr.io', 'npm.pkg.github.com', 'repo.yarnpkg.com'],
+const KINDS: Record<Exclude<HostKind, 'other' | 'registry'>, readonly string[]> = {
   download: [
     'fonts.googleapis.com',
     'fonts.gstatic.com',
@@ -60,8 +59,11 @@ export function kindOf(host: string): HostKind {
   for (const [kind, hosts] of Object.entries(KINDS)) {
     if (hosts.some((known) => name === known || name.endsWith(`.${known}`))) return kind as HostKind
   }
-  return 'other'
+  return REGISTRY.test(name) ? 'registry' : 'other'
 }
+
+/** A company has one of its own, and calls it what all the others are called. */
+const REGISTRY = /^(?:registry|npm|packages|repo)\./
 
 /** The host of an address, with its port where one is named; empty for what is no address. */
 export const hostOf = (address: string): string =>

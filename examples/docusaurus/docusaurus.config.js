@@ -1,0 +1,6 @@
+export default {
+  title: 'Docusaurus example',
+  url: 'https://example.com',
+  baseUrl: '/',
+  presets: [['classic', { blog: false }]],
+}

@@ -1,0 +1,4 @@
+export default function (config) {
+  config.addPassthroughCopy('src/robots.txt')
+  return { dir: { input: 'src' } }
+}

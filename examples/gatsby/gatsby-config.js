@@ -1,0 +1,4 @@
+module.exports = {
+  siteMetadata: { title: 'Gatsby example' },
+  jsxRuntime: 'automatic',
+}

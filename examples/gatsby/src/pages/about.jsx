@@ -1,0 +1,5 @@
+export default function About() {
+  return <h1>Rendered by the build</h1>
+}
+
+export const Head = () => <title>About</title>

@@ -1,0 +1,1 @@
+export const greet = (from) => `${process.env.GREETING ?? 'Hello'} from ${from}`

@@ -1,0 +1,4 @@
+export default defineNuxtConfig({
+  compatibilityDate: '2026-09-01',
+  telemetry: false,
+})

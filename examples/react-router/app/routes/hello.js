@@ -1,0 +1,1 @@
+export const loader = () => Response.json({ greeting: process.env.GREETING ?? 'Hello' })
