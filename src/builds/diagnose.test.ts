@@ -661,3 +661,23 @@ test('a log that was made to keep its reader busy is read in a moment', { timeou
     }
   }
 })
+
+test("what the app's own install script said is found before npm's last words", () => {
+  const { reason, logLine } = diagnose({
+    phase: 'INSTALLING',
+    argv: ['npm', 'install'],
+    exit: { code: 7, signal: null },
+    packageManager: 'npm',
+    lines: [
+      '> shop@1.0.0 postinstall',
+      '> ./fetch-browser',
+      'the browser is not there',
+      'npm error code 7',
+      'npm error path /app',
+      'npm error command failed',
+      'npm error command sh -c ./fetch-browser',
+      'npm error A complete log of this run can be found in: /cache/npm/_logs/x.log',
+    ].map((text, index) => ({ number: index + 1, text })),
+  })
+  assert.deepEqual([reason, logLine], ['INSTALL_SCRIPT_FAILED', 3])
+})

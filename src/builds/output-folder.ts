@@ -19,7 +19,7 @@ export async function findOutput(runner: Runner, parts: Parts): Promise<OutputFo
 
 /** A folder behind a link, as long as that is one of the app's own. Constant: paths are its arguments. */
 const COPY_BEHIND_LINK =
-  'top=$(realpath "$1") && case "$(realpath "$2")" in "$top"/*) cp -aT "$2/." "$3";; *) exit 1;; esac'
+  'top=$(realpath "$1") && case "$(realpath "$2")" in "$top" | "$top"/*) cp -aT "$2/." "$3";; *) exit 1;; esac'
 
 async function serverOutput(runner: Runner, parts: Parts, output: ServerOutput): Promise<OutputFolders> {
   const { place, view } = parts

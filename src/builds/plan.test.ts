@@ -9,7 +9,8 @@ import { readProject, type Source } from './project.ts'
 
 const EXAMPLES = fileURLToPath(new URL('../../examples', import.meta.url))
 /** What is there only because somebody built an example where it stands. */
-const LEFT_BEHIND = /^(?:node_modules|\.next|out|dist)\//
+const LEFT_BEHIND =
+  /^(?:node_modules|\.next|\.nuxt|\.output|\.astro|\.svelte-kit|\.docusaurus|\.cache|_site|out|dist|dist-server|build)\//
 
 const nextApp = (scripts: unknown, files: App = {}): App => appWith({ next: '16.0.0' }, scripts, files)
 const viteApp = (scripts: unknown, files: App = {}): App =>

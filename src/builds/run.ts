@@ -54,7 +54,9 @@ export async function runPlan({ engine, packages, deadlines }: RunParts, run: Ru
       plan.install,
     )
   }
-  const view = await place.view('build', [...(installed ? [installed.layer] : []), place.source])
+  const isChanged = plan.build !== null || installed !== null
+  const below = [...(installed ? [installed.layer] : []), place.source]
+  const view = isChanged ? await place.view('build', below) : place.untouched()
   const changes = view.layers[0] as string
   if (plan.build) {
     await run.enter('BUILDING')

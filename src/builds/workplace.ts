@@ -23,6 +23,12 @@ type Parts = { folder: string; user: Job['user']; isLayered: boolean }
 export function createWorkplace({ folder, user, isLayered }: Parts) {
   const source = join(folder, 'source')
 
+  const untouched = (): View => ({
+    mount: { from: source, to: WORK, isWritable: true },
+    overlays: [],
+    layers: [source],
+  })
+
   /** A folder in the build's own, which belongs to the app's user. */
   async function makeFolder(...names: string[]): Promise<string> {
     let path = folder
@@ -52,9 +58,12 @@ export function createWorkplace({ folder, user, isLayered }: Parts) {
     makeFolder,
     overlay,
 
+    /** What was uploaded, where no step changes it. */
+    untouched,
+
     /** The work folder of a step that adds to the layers. Without layers, every step works in the source itself. */
     async view(step: 'install' | 'build', layers: readonly string[]): Promise<View> {
-      if (!isLayered) return { mount: { from: source, to: WORK, isWritable: true }, overlays: [], layers: [source] }
+      if (!isLayered) return untouched()
       const made = await overlay(step, layers)
       const mount = { from: made.overlay.at, to: WORK, isWritable: true }
       return { mount, overlays: [made.overlay], layers: [made.changes, ...layers] }

@@ -74,10 +74,10 @@ test('husky in a prepare script does no harm, and packages are kept all the same
   assert.ok(Array.isArray((build.plan as { install: { inputs: unknown } }).install.inputs))
 })
 
-test('a post-install script that cannot download is INSTALL_SCRIPT_FAILED, with the line that shows it', async () => {
+test('a post-install script that cannot download is DOWNLOAD_FAILED, with the line that shows it', async () => {
   const scripts = { postinstall: 'curl -sSf http://127.0.0.1:9/browser.zip -o browser.zip', build: 'true' }
   const { build, log } = await deployed(manifest({ scripts }))
-  assert.equal(build.failure?.reason, 'INSTALL_SCRIPT_FAILED', log)
+  assert.equal(build.failure?.reason, 'DOWNLOAD_FAILED', log)
   const shown = log.split('\n').find((line) => line.startsWith(`${build.failure?.logLine} `))
   assert.match(shown ?? '', /postinstall|curl|127\.0\.0\.1/)
 })

@@ -208,11 +208,19 @@ export const installScriptFailed: Rule = {
   },
 }
 
-/** What the script itself said stands after the head of npm and Yarn 1, and before that of the others. */
+const NPM_SAYS_NOTHING = /^npm (?:error|ERR!) (?:A complete log of this run|command |code |path )/
+
+/**
+ * What the script itself said stands after the head of npm and Yarn 1, and before that of the others. npm does not hold back
+ * what the app's own scripts say: then nothing but its usual last words stands after.
+ */
 function proofOf({ lines }: Evidence, { index, match }: Hit): number {
-  const isAfter = /^npm |: Command failed\.$/.test(match[0])
+  const isTold = lines.slice(index + 1).some(({ text }) => !NPM_SAYS_NOTHING.test(text))
+  const isAfter = isTold && /^npm |: Command failed\.$/.test(match[0])
   const from = isAfter ? index + 1 : 0
-  const part = isAfter ? lines.slice(from) : lines.slice(from, index)
+  const npmBegins = lines.findIndex(({ text }) => /^npm (?:error|ERR!)/.test(text))
+  const end = npmBegins > 0 ? Math.min(npmBegins, index) : index
+  const part = isAfter ? lines.slice(from) : lines.slice(from, end)
   const proof = provingIndex(part.map(({ number, text }) => ({ number, text: withoutPrefix(text) })))
   return proof < 0 ? index : from + proof
 }

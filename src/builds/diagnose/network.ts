@@ -15,6 +15,8 @@ const NAMED: readonly [pattern: RegExp, why: string][] = [
   [/connect ECONNREFUSED ([\w.:[\]-]{1,80})/, 'it refused the connection'],
   [/connect (?:ETIMEDOUT|EHOSTUNREACH|ENETUNREACH) ([\w.:[\]-]{1,80})/, 'it did not answer'],
   [/Connect Timeout Error \(attempted address(?:es)?: ([^,)\s]{1,253})/, 'it did not answer in time'],
+  [/\bcurl: \(6\) Could not resolve host: ([\w.-]{1,253})/, 'its name is not known'],
+  [/\bcurl: \(\d{1,2}\) Failed to connect to ([\w.:[\]-]{1,80}) port/, 'it refused the connection'],
   [/altnames: Host: ([\w.-]{1,253}?)\.? is not/, 'its certificate is for another name'],
 ]
 /** The host stands elsewhere in the log, if anywhere. */
