@@ -37,7 +37,7 @@ const planOf = (more: Partial<Plan>): Plan => ({
   framework: 'unknown',
   frameworkVersion: null,
   detectedBy: [],
-  packageManager: { name: 'npm', version: '*', lockfile: 'package-lock.json' },
+  packageManager: { name: 'npm', version: '*', lockfile: null },
   node: '24',
   rootDirectory: '',
   install: null,
@@ -151,7 +151,11 @@ test('npm runs the scripts of an app with the variables and CI=1, without a regi
   }
   const work = await workOf(
     t,
-    { install: installing({ argv: ['npm', 'install'] }), build: { argv: ['npm', 'run', 'build'] } },
+    {
+      install: installing({ argv: ['npm', 'install'] }),
+      build: { argv: ['npm', 'run', 'build'] },
+      packageManager: { name: 'npm', version: '*', lockfile: null },
+    },
     { files: { 'package.json': JSON.stringify(packageJson) }, variables: { GREETING: 'hello' } },
   )
   await work.run()
@@ -347,4 +351,33 @@ test('nothing is copied or made through a link that the build has laid', async (
   const work = await workOf(t, { build, output }, { variables: { TARGET: target } })
   await assert.rejects(work.run(), failsWith('NO_OUTPUT', /could not be put in place/))
   assert.deepEqual(await readdir(target), [])
+})
+
+/** Sees what decides the packages, and nothing else. */
+const installingFrom = (inputs: string[], text: string): Install => ({ ...script(text), folder: '', inputs })
+
+test('an install sees the files that decide it, and nothing else of the app', async (t) => {
+  const install = installingFrom(['package-lock.json', 'package.json'], 'echo "sees $(ls -A | tr "\\n" " ")"')
+  const files = { 'package.json': '{}', 'package-lock.json': '{}', 'secret.env': 'x', 'src/index.js': 'x' }
+  const work = await workOf(t, { install }, { files })
+  await work.run()
+  assert.match(await work.log(), /^sees package-lock\.json package\.json $/m)
+})
+
+test('an install of other people’s packages sees no variable of the tenant but those that settings name', async (t) => {
+  const install = installingFrom(['.npmrc', 'package-lock.json'], 'echo "$TOKEN,$npm_config_loglevel,$CMS_KEY."')
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: that is how npm writes it
+  const files = { '.npmrc': '//registry.example.com/:_authToken=${TOKEN}', 'package-lock.json': '{}' }
+  const variables = { TOKEN: 'a-token', npm_config_loglevel: 'warn', CMS_KEY: 'a-key' }
+  const work = await workOf(t, { install }, { files, variables })
+  await work.run()
+  assert.match(await work.log(), /^a-token,warn,\.$/m)
+})
+
+test('what an install leaves lies over the source, and the build finds both', async (t) => {
+  const install = installingFrom(['package-lock.json'], 'mkdir node_modules; echo package > node_modules/x')
+  const build = script('mkdir dist; cat node_modules/x source > dist/index.html')
+  const files = { 'package-lock.json': '{}', source: 'source\n' }
+  const work = await workOf(t, { install, build, output: FILES }, { files })
+  assert.equal(await readFile(join(await work.run(), 'index.html'), 'utf8'), 'package\nsource\n')
 })
