@@ -48,15 +48,17 @@ export interface Engine {
   readonly overlayMissing: string | undefined
   /** In words, for logs and for the doctor. */
   readonly description: string
-  start(job: Job, onOutput: Output): Process
+  start(job: Job, onOutput: Output): Promise<Process>
 }
 
 /** Runs to the end. When the signal is aborted, the whole tree is killed, and the exit is that of the killed program. */
 export async function runToEnd(engine: Engine, job: Job, onOutput: Output, signal: AbortSignal): Promise<Exit> {
   signal.throwIfAborted()
-  const running = engine.start(job, onOutput)
+  const running = await engine.start(job, onOutput)
   const kill = () => void running.stop(0)
   signal.addEventListener('abort', kill)
+  // It may have been aborted while it was being started.
+  if (signal.aborted) kill()
   try {
     return await running.exited
   } finally {

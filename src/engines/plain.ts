@@ -13,7 +13,7 @@ export function openPlain(): Engine {
     isIsolating: false,
     overlayMissing: 'there is no sandbox',
     description: 'no isolation',
-    start(job, onOutput) {
+    async start(job, onOutput) {
       const outside = withoutMounts(job)
       const args = ['--no-warnings', LAUNCHER]
       return startProcess({ file: process.execPath, args, cwd: outside.cwd, isSession: true }, outside, onOutput)

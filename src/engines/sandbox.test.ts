@@ -68,7 +68,7 @@ test('the environment is the given one and nothing else', async (t) => {
 
 test('a value of the environment is in no argument list of the machine', async (t) => {
   const { job: made } = await job(t, 'sleep 60', { environment: { PATH: '/usr/bin:/bin', KEY: 'value-to-be-hidden' } })
-  const running = engine.start(made, () => undefined)
+  const running = await engine.start(made, () => undefined)
   t.after(() => running.stop(0))
   while (descendantsOf(running.pid).length < 3) await new Promise((resolve) => setImmediate(resolve))
   for (const pid of [running.pid, ...descendantsOf(running.pid)]) {
@@ -124,7 +124,7 @@ const isAlive = (pid: number): boolean => {
 
 test('a stop ends the whole tree: children that ignore SIGTERM and daemons in a session of their own', async (t) => {
   const { job: made } = await job(t, STUBBORN)
-  const running = engine.start(made, () => undefined)
+  const running = await engine.start(made, () => undefined)
   const pids = await treeOf(running, 5)
   await running.stop(50)
   await allGone(pids)
@@ -135,7 +135,7 @@ test('a stop lets a server behind a shell end in its own time', async (t) => {
     setInterval(() => {}, 1000); console.log('up')`
   const { job: made, folder } = await job(t, '', { argv: ['sh', '-c', '/headland/node -e "$0"; exit 0', server] })
   const started = Promise.withResolvers<void>()
-  const running = engine.start(made, () => started.resolve())
+  const running = await engine.start(made, () => started.resolve())
   await started.promise
   await running.stop(10_000)
   assert.equal(await readFile(join(folder, 'said'), 'utf8'), 'bye')

@@ -32,7 +32,7 @@ export async function openSandbox(bubblewrap: string, folder = tmpdir()): Promis
     description: system.isRoot
       ? 'bubblewrap, a user for each environment'
       : 'bubblewrap, one user for all environments',
-    start(job, onOutput) {
+    async start(job, onOutput) {
       const command = [bubblewrap, ...sandboxArguments(job, system, launcher)]
       const [file = '', ...args] = job.overlays?.length ? withOverlays(job.overlays, command, system.isRoot) : command
       return startProcess({ file, args }, job, onOutput)

@@ -46,7 +46,7 @@ export async function startInstance(
   const tools = await spec.openToolchain()
   const seen = await seenBy(spec, tools)
   const port = await takePort()
-  const process = startOn(port, seen, tools, engine, spec)
+  const process = await startOn(port, seen, tools, engine, spec)
   try {
     await untilItAnswers({ process, host: HOST, port, hostHeader: spec.hostHeader, deadlineMs, signal })
   } catch (error) {
@@ -57,13 +57,13 @@ export async function startInstance(
 }
 
 /** The port is the process's own until it ends, however it ends. */
-function startOn(
+async function startOn(
   port: number,
   seen: Pick<Job, 'mounts' | 'overlays'>,
   tools: Tools,
   engine: Engine,
   spec: InstanceSpec,
-): Process {
+): Promise<Process> {
   const job: Job = {
     argv: spec.argv,
     cwd: join(APP, spec.cwd),
@@ -73,7 +73,7 @@ function startOn(
   }
   const giveBack = () => giveBackPort(port)
   try {
-    const process = engine.start(job, (stream, chunk) => spec.log.write(stream, '', chunk))
+    const process = await engine.start(job, (stream, chunk) => spec.log.write(stream, '', chunk))
     process.exited.then(giveBack, giveBack)
     return process
   } catch (error) {

@@ -1,0 +1,86 @@
+/** Traps that take a real framework, or a disk, to fall into. Takes minutes: `npm run test:frameworks`. */
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { promisify } from 'node:util'
+import type { resources } from '../../src/contract/index.ts'
+import { deploy, type Files, filesIn, untilDone } from '../support/deploy.ts'
+import { createEnvironment, siteAnswer } from '../support/environment.ts'
+import { EXAMPLES } from '../support/examples.ts'
+import { temporaryFolder } from '../support/folder.ts'
+import { startService } from '../support/service.ts'
+
+const ends: (() => unknown)[] = []
+const file = { after: (end: () => unknown) => void ends.unshift(end) }
+const service = await startService(file)
+after(async () => {
+  for (const end of ends) await end()
+})
+const as = await service.login()
+
+async function deployed(files: Files) {
+  const { name, url } = await createEnvironment(service, as)
+  return { name, url, ...(await look(await deploy(service, as, name, files))) }
+}
+
+async function look(done: resources.Operation): Promise<{ build: resources.Build; log: string }> {
+  const log = (await service.call(`/v1/${done.metadata.build}/log`, { as })).text
+  return { build: (await service.call(`/v1/${done.metadata.build}`, { as })).json, log }
+}
+
+test('a font that cannot be fetched from Google is DOWNLOAD_FAILED, and says what to do', async () => {
+  const files = await filesIn(join(EXAMPLES, 'next'))
+  const layout = `import { Inter } from 'next/font/google'
+    const inter = Inter({ subsets: ['latin'] })
+    export default function Layout({ children }) {
+      return <html lang="en" className={inter.className}><body>{children}</body></html>
+    }`
+  const { build, log } = await deployed({ ...files, 'app/layout.js': layout })
+  // Where this runs, Google may be in reach.
+  if (build.state === 'SUCCEEDED') return
+  assert.equal(build.failure?.reason, 'DOWNLOAD_FAILED', log)
+  assert.match(build.failure?.message ?? '', /next\/font\/local/)
+})
+
+test('a native package that is not for this platform is NATIVE_PACKAGE_MISSING, and named', async () => {
+  const files = await filesIn(join(EXAMPLES, 'vite'))
+  const lock = JSON.parse(String(files['package-lock.json']))
+  const native = new RegExp(`^node_modules/@rolldown/binding-linux-${process.arch}-`)
+  for (const path of Object.keys(lock.packages)) if (native.test(path)) delete lock.packages[path]
+  for (const name of Object.keys(lock.packages['node_modules/rolldown'].optionalDependencies)) {
+    if (native.test(`node_modules/${name}`)) delete lock.packages['node_modules/rolldown'].optionalDependencies[name]
+  }
+  const { build, log } = await deployed({ ...files, 'package-lock.json': JSON.stringify(lock) })
+  assert.equal(build.failure?.reason, 'NATIVE_PACKAGE_MISSING', log)
+  assert.match(build.failure?.message ?? '', new RegExp(`@rolldown/binding-linux-${process.arch}`))
+})
+
+test('2 GB of packages are installed once, and attached to the next build without a copy', async () => {
+  const folder = await temporaryFolder(file)
+  const filling = join(folder, 'package')
+  await mkdir(filling)
+  await writeFile(join(filling, 'package.json'), JSON.stringify({ name: 'filling', version: '1.0.0' }))
+  const content = Buffer.alloc(2 * 1024 * 1024)
+  for (let count = 0; count < 1000; count++) await writeFile(join(filling, `${count}.bin`), content)
+  await promisify(execFile)('tar', ['-czf', join(folder, 'filling.tgz'), '-C', folder, 'package'])
+  await rm(filling, { recursive: true })
+  const about = { name: 'heavy', version: '1.0.0', dependencies: { filling: 'file:filling.tgz' } }
+  const server = `require('node:http').createServer((_, response) => response.end(String(require('node:fs').statSync('node_modules/filling/999.bin').size)))
+    .listen(process.env.PORT, process.env.HOST)`
+  const { name, url, build, log } = await deployed({
+    'package.json': JSON.stringify({ ...about, scripts: { start: 'node server.js' } }),
+    'package-lock.json': JSON.stringify({
+      ...{ name: 'heavy', version: '1.0.0', lockfileVersion: 3, requires: true },
+      packages: { '': about, 'node_modules/filling': { version: '1.0.0', resolved: 'file:filling.tgz' } },
+    }),
+    'filling.tgz': await readFile(join(folder, 'filling.tgz')),
+    'server.js': server,
+  })
+  assert.equal(build.state, 'SUCCEEDED', log)
+  const asked = await service.call(`/v1/${name}:rebuild`, { method: 'POST', as, body: {} })
+  const again = await look(await untilDone(service, as, asked.json.name))
+  assert.equal(again.build.caches.find(({ cache }) => cache === 'packages')?.state, 'HIT', again.log)
+  assert.equal((await siteAnswer(service, url)).text, String(2 * 1024 * 1024))
+})
