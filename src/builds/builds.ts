@@ -176,8 +176,8 @@ export function createBuilds({ sql, clock, newId }: { sql: Sql; clock: Clock; ne
     async used(id: string, caches: readonly CacheUse[]) {
       await change(id, statement`caches = ${JSON.stringify(caches)}`)
     },
-    async built(id: string, output: Digest) {
-      await change(id, statement`output_digest = ${output}`)
+    async built(id: string, output: Digest, bytes: number) {
+      await change(id, statement`output_digest = ${output}, output_bytes = ${bytes}`)
     },
     /** Whether the packages were still there to be claimed. */
     async claimPackages(tx: Transaction, id: string, packagesId: string): Promise<boolean> {

@@ -23,12 +23,12 @@ export async function isAnythingIn(top: string, path: string): Promise<boolean> 
 
 export type Size = { files: number; bytes: number }
 
-/** What is in a folder; counting ends when it is more than `most`. */
+/** What is in a folder, as far as one may look; counting ends when it is more than `most`. It may change meanwhile. */
 export async function sizeOf(folder: string, most: Size = NO_LIMIT): Promise<Size> {
   const size = { files: 0, bytes: 0 }
 
   async function walk(path: string): Promise<void> {
-    const entries = await readdir(path, { withFileTypes: true })
+    const entries = await readdir(path, { withFileTypes: true }).catch(unreadable)
     const others = entries.filter((entry) => !entry.isDirectory())
     const found = await Promise.all(others.map(({ name }) => lookAt(join(path, name))))
     size.files += others.length
@@ -45,9 +45,14 @@ export async function sizeOf(folder: string, most: Size = NO_LIMIT): Promise<Siz
 
 const NO_LIMIT = { files: Number.POSITIVE_INFINITY, bytes: Number.POSITIVE_INFINITY }
 
+function unreadable(error: NodeJS.ErrnoException): [] {
+  if (!['ENOENT', 'ENOTDIR', 'EACCES'].includes(error.code ?? '')) throw error
+  return []
+}
+
 async function lookAt(path: string) {
   return lstat(path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'ENOENT' && error.code !== 'ENOTDIR') throw error
+    unreadable(error)
     return undefined
   })
 }

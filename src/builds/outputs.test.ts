@@ -4,7 +4,8 @@ import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { temporaryFolder } from '../../test/support/folder.ts'
 import { Problem } from '../contract/index.ts'
-import { createOutputs, DEFAULT_OUTPUT_LIMITS, type OutputLimits } from './outputs.ts'
+import type { Digest } from '../storage/index.ts'
+import { createOutputs, DEFAULT_OUTPUT_LIMITS, type Keeping, type OutputLimits } from './outputs.ts'
 
 /** A file's text, or where a link leads, or an empty folder. */
 type Tree = Record<string, string | { link: string } | { program: string } | null>
@@ -42,9 +43,12 @@ async function storeOf(t: TestContext, limits: Partial<OutputLimits> = {}) {
     return source
   }
 
-  type Prepare = Parameters<typeof outputs.keep>[2]
-  const keep = async (files: string, owner: string, prepare: Prepare) =>
-    (await outputs.keep({ files }, owner, prepare)).digest
+  const keep = async (
+    files: string,
+    owner: string,
+    prepare: Keeping['prepare'],
+    more: Omit<Keeping, 'prepare'> = {},
+  ): Promise<Digest> => (await outputs.keep({ files }, owner, { prepare, ...more })).digest
 
   return {
     ...outputs,
@@ -254,4 +258,72 @@ test('the same files of two environments are two outputs: nobody can put theirs 
   const mine = await outputs.keep(await outputs.built(), 'mine', nothing)
   const theirs = await outputs.keep(await outputs.built(), 'theirs', nothing)
   assert.notEqual(mine, theirs)
+})
+
+test('an output is admitted with its bytes before it is kept, and not again', async (t) => {
+  const outputs = await storeOf(t)
+  const asked: number[] = []
+  const admit = async (bytes: number) => void asked.push(bytes)
+  for (let times = 0; times < 2; times++)
+    await outputs.keep(await outputs.built({ a: 'xx', b: 'yyy' }), 'mine', nothing, { admit })
+  assert.deepEqual(asked, [5])
+})
+
+test('an output that is not admitted leaves nothing', async (t) => {
+  const outputs = await storeOf(t)
+  const admit = () => Promise.reject(new Problem('QUOTA_EXCEEDED'))
+  await assert.rejects(outputs.keep(await outputs.built(), 'mine', nothing, { admit }), { reason: 'QUOTA_EXCEEDED' })
+  assert.deepEqual(await outputs.names(), [])
+})
+
+test('what is recorded counts what the edge needs, however often the output is kept', async (t) => {
+  const outputs = await storeOf(t)
+  const recorded: unknown[] = []
+  const prepare = async (_files: string, edgeFolder: string) => {
+    await mkdir(edgeFolder)
+    await writeFile(join(edgeFolder, 'manifest'), '1234567890')
+  }
+  const record = async (...what: unknown[]) => void recorded.push(what)
+  const keep = async () => outputs.keep(await outputs.built({ a: 'xx' }), 'mine', prepare, { record })
+  const digest = await keep()
+  await keep()
+  assert.deepEqual(recorded, [
+    [digest, 12],
+    [digest, 12],
+  ])
+  assert.equal(await outputs.bytesOf(digest), 12)
+})
+
+test('an output that is kept again while it is being removed is there in the end', async (t) => {
+  const outputs = await storeOf(t)
+  for (let round = 0; round < 20; round++) {
+    const needed = new Set<Digest>()
+    const digest = await outputs.keepTree()
+    const source = await outputs.built()
+    const record = async (kept: Digest) => void needed.add(kept)
+    await Promise.all([
+      outputs.keep(source, 'mine', nothing, { record }),
+      outputs.remove(digest, async (asked) => needed.has(asked)),
+    ])
+    assert.equal(await readFile(join(outputs.filesOf(digest), 'index.html'), 'utf8'), '<h1>')
+  }
+})
+
+test('an output that somebody needs is not removed', async (t) => {
+  const outputs = await storeOf(t)
+  const digest = await outputs.keepTree()
+  assert.equal(await outputs.remove(digest, async () => true), false)
+  assert.equal(await outputs.has(digest), true)
+})
+
+test('a collection removes what nobody needs and the rest of what was removed by half, and no draft', async (t) => {
+  const outputs = await storeOf(t)
+  const [needed, unneeded] = [await outputs.keepTree({ a: 'x' }), await outputs.keepTree({ b: 'x' })]
+  await mkdir(join(outputs.folder, `${unneeded.slice('sha256:'.length)}.1.old`))
+  await mkdir(join(outputs.folder, `${unneeded.slice('sha256:'.length)}.2.new`))
+  assert.equal(await outputs.collect(async (digest) => digest === needed), 1)
+  assert.deepEqual(
+    (await outputs.names()).sort(),
+    [needed, `${unneeded}.2.new`].map((name) => name.slice('sha256:'.length)).sort(),
+  )
 })

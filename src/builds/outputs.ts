@@ -6,19 +6,33 @@ import { createHash, randomUUID } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { lstat, mkdir, readdir, readlink, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { createTurns } from '../base/index.ts'
 import { Problem } from '../contract/index.ts'
 import { checkDigest, type Digest } from '../storage/index.ts'
-import type { Size } from './inside.ts'
+import { type Size, sizeOf } from './inside.ts'
 import type { OutputFolders } from './output-folder.ts'
 
 export type OutputLimits = { files: number; bytes: number }
 
 export const DEFAULT_OUTPUT_LIMITS: OutputLimits = { files: 500_000, bytes: 8 * 1024 ** 3 }
 
-/** How names end of what nobody may see yet. */
+/** How names end of what nobody may see yet, and of what nobody may see any more. */
 const DRAFT = '.new'
+const GONE = '.old'
+
+export type Keeping = {
+  /** May add to what is kept, while nobody can see it yet. */
+  prepare(files: string, edgeFolder: string): Promise<void>
+  /** Throws when so much more may not be kept. Not asked where the same is kept already. */
+  admit?(bytes: number): Promise<void>
+  /** Writes down who needs it. Nobody removes it meanwhile. */
+  record?(digest: Digest, bytes: number): Promise<void>
+}
 
 export function createOutputs({ folder, limits }: { folder: string; limits: OutputLimits }) {
+  // What is kept again must not be removed before it is written down who needs it.
+  const inTurn = createTurns()
+
   function place(digest: Digest): string {
     checkDigest(digest)
     return join(folder, digest.slice('sha256:'.length))
@@ -37,13 +51,13 @@ export function createOutputs({ folder, limits }: { folder: string; limits: Outp
     },
 
     /**
-     * Takes folders away from their place and keeps them for their owner. `prepare` may add to what is kept, while nobody
-     * can see it yet. `bytes` are those of the files, without packages.
+     * Takes folders away from their place and keeps them for their owner. The size is that of the files, without packages
+     * and without what was prepared.
      */
     async keep(
       { files, source }: OutputFolders,
       owner: string,
-      prepare: (files: string, edgeFolder: string) => Promise<void>,
+      { prepare, admit, record }: Keeping,
     ): Promise<{ digest: Digest } & Size> {
       const taken = [files, ...(source === undefined ? [] : [source])]
       // A link in its place would be followed, by the edge and by the sandbox, to wherever it leads.
@@ -51,19 +65,29 @@ export function createOutputs({ folder, limits }: { folder: string; limits: Outp
         if (!(await lstat(folder)).isDirectory()) throw new Problem('NO_OUTPUT', 'The output is not a folder.')
       const { digest, ...size } = await digestOf(taken, owner, limits)
       const target = place(digest)
-      if (await exists(target)) {
+
+      const isThere = await inTurn(digest, async () => {
+        if (!(await exists(target))) return false
+        await record?.(digest, await bytesOf(target, size))
+        return true
+      })
+      if (isThere) {
         for (const folder of taken) await rm(folder, { recursive: true, force: true })
         return { digest, ...size }
       }
+      await admit?.(size.bytes)
       const draft = `${target}.${randomUUID()}${DRAFT}`
       try {
         await mkdir(draft, { recursive: true, mode: 0o711 })
         await rename(files, join(draft, 'files'))
         if (source !== undefined) await rename(source, join(draft, 'source'))
         await prepare(join(draft, 'files'), join(draft, 'edge'))
-        await rename(draft, target).catch((error) => {
-          // Another build with the same output was faster.
-          if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error
+        await inTurn(digest, async () => {
+          await rename(draft, target).catch((error) => {
+            // Another build with the same output was faster.
+            if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error
+          })
+          await record?.(digest, await bytesOf(target, size))
         })
         return { digest, ...size }
       } finally {
@@ -75,18 +99,46 @@ export function createOutputs({ folder, limits }: { folder: string; limits: Outp
       return exists(place(digest))
     },
 
-    async remove(digest: Digest) {
-      await rm(place(digest), { recursive: true, force: true })
+    /** Out of sight first: nobody finds half an output. Says whether it went; not when somebody needs it after all. */
+    async remove(digest: Digest, isNeeded: (digest: Digest) => Promise<boolean> = async () => false): Promise<boolean> {
+      const gone = `${place(digest)}.${randomUUID()}${GONE}`
+      const isOut = await inTurn(digest, async () => {
+        if ((await isNeeded(digest)) || !(await exists(place(digest)))) return false
+        await rename(place(digest), gone)
+        return true
+      })
+      if (isOut) await rm(gone, { recursive: true, force: true })
+      return isOut
     },
 
-    /** Removes what a build that died left half-moved. */
+    /** Removes every output that nobody needs, and what is left of those that were removed by half; says how many. */
+    async collect(isNeeded: (digest: Digest) => Promise<boolean>): Promise<number> {
+      let count = 0
+      for (const name of await namesIn(folder)) {
+        if (name.endsWith(GONE)) await rm(join(folder, name), { recursive: true, force: true })
+        else if (/^[0-9a-f]{64}$/.test(name) && (await this.remove(`sha256:${name}`, isNeeded))) count += 1
+      }
+      return count
+    },
+
+    /** With what the edge needs to serve it. */
+    async bytesOf(digest: Digest): Promise<number> {
+      return (await sizeOf(place(digest))).bytes
+    },
+
+    /** Removes what a build that died left half-moved. For the start: what is being moved would go, too. */
     async sweep() {
       await mkdir(folder, { recursive: true, mode: 0o711 })
-      for (const name of await readdir(folder)) {
-        if (name.endsWith(DRAFT)) await rm(join(folder, name), { recursive: true, force: true })
+      for (const name of await namesIn(folder)) {
+        if (name.endsWith(DRAFT) || name.endsWith(GONE)) await rm(join(folder, name), { recursive: true, force: true })
       }
     },
   }
+}
+
+/** The files were counted already. */
+async function bytesOf(target: string, { bytes }: Size): Promise<number> {
+  return bytes + (await sizeOf(join(target, 'edge'))).bytes
 }
 
 export type Outputs = ReturnType<typeof createOutputs>
@@ -147,6 +199,13 @@ const tooLarge = (what: keyof OutputLimits, limit: number): Problem =>
   new Problem('OUTPUT_TOO_LARGE', `The output has more than ${limit} ${what}.`, {
     metadata: { what, limit: String(limit) },
   })
+
+async function namesIn(folder: string): Promise<string[]> {
+  return readdir(folder).catch((error) => {
+    if (error.code !== 'ENOENT') throw error
+    return []
+  })
+}
 
 async function exists(path: string): Promise<boolean> {
   return lstat(path).then(

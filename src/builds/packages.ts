@@ -46,17 +46,19 @@ export function createPackageStore({ sql, clock, newId, folder }: Parts) {
         VALUES (${id}, ${accountId}, ${wanted}, ${files}, ${bytes}, ${clock.now()})`)
     },
 
-    /** Removes what is left over. The row goes first: a folder without one is nobody's. */
-    async collect() {
+    /** Removes what is left over, and says how many. The row goes first: a folder without one is nobody's. */
+    async collect(): Promise<number> {
       await sql.transaction((tx) =>
         tx.query(statement`
           DELETE FROM packages WHERE NOT EXISTS (SELECT 1 FROM builds WHERE builds.packages_id = packages.id)`),
       )
+      // Looked at before the rows: packages that come meanwhile have a row before they have a folder.
+      const names = await namesIn(folder)
       const rows = await sql.query<{ id: string }>(statement`SELECT id FROM packages`)
       const known = new Set(rows.map(({ id }) => id))
-      for (const name of await namesIn(folder)) {
-        if (!known.has(name)) await rm(folderOf(name), { recursive: true, force: true })
-      }
+      const leftOver = names.filter((name) => !known.has(name))
+      for (const name of leftOver) await rm(folderOf(name), { recursive: true, force: true })
+      return leftOver.length
     },
   }
 }

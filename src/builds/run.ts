@@ -61,12 +61,20 @@ export async function runPlan({ engine, packages, deadlines }: RunParts, run: Ru
   if (plan.build) {
     await run.enter('BUILDING')
     await caches.restore(changes)
+    const nodeCache = await caches.nodeCache()
     await runStep(runner, {
       phase: 'BUILDING',
       argv: plan.build.argv,
       cwd: join(WORK, plan.rootDirectory),
-      environment: { ...plan.environment, ...run.variables, ...run.metadata, ...environment },
+      environment: {
+        ...nodeCache.environment,
+        ...plan.environment,
+        ...run.variables,
+        ...run.metadata,
+        ...environment,
+      },
       view,
+      mounts: [nodeCache.mount],
       deadlineMs,
     })
     await caches.gather(changes)

@@ -49,6 +49,7 @@ const OUR_PATHS = [
   'pnpm_config_store_dir',
   'YARN_CACHE_FOLDER',
   'BUN_INSTALL_CACHE_DIR',
+  'NODE_COMPILE_CACHE',
 ]
 
 const escapeRegExp = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')

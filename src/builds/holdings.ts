@@ -1,0 +1,128 @@
+/**
+ * What builds hold on the disk: the archive to start from, the output, installed packages, the log. A row that refers to
+ * something holds it. To let go, the reference goes first and the files after it, so that nothing that is referred to is
+ * ever half gone.
+ */
+import { type Digest, list, type Reader, type Sql, statement, type Transaction } from '../storage/index.ts'
+
+/** `key` is the same for what lies on the disk once. */
+export type Held = { environmentId: string; key: string; bytes: number }
+type HeldRow = { environment_id: string; held: string; bytes: number }
+
+/** A build with something that it could let go of. */
+export type Holder = { id: string; isOver: boolean; output: Digest | null; packagesId: string | null }
+
+/** Builds of an environment whose logs are kept, whatever became of them. */
+const LOGS_KEPT = 20
+
+export function createHoldings({ sql }: { sql: Sql }) {
+  const ofAccount = (accountId: string | undefined) =>
+    accountId === undefined ? statement`b.account_id IS NOT NULL` : statement`b.account_id = ${accountId}`
+
+  async function held(query: ReturnType<typeof statement>): Promise<Held[]> {
+    const rows = await sql.query<HeldRow>(query)
+    return rows.map(({ environment_id, held, bytes }) => ({ environmentId: environment_id, key: held, bytes }))
+  }
+
+  return {
+    /**
+     * Archives that somebody may still ask for, of one account or of all: those of unfinished builds, the last one of each
+     * environment, from which a Rebuild starts, and that of its last good build, with which a failure is compared.
+     */
+    archives(accountId?: string): Promise<Held[]> {
+      const columns = statement`b.environment_id, b.archive_digest AS held, b.archive_bytes AS bytes`
+      const mine = ofAccount(accountId)
+      return held(statement`
+        SELECT ${columns} FROM builds b WHERE b.finish_time IS NULL AND ${mine}
+        UNION
+        SELECT ${columns} FROM builds b WHERE b.id IN (SELECT MAX(id) FROM builds GROUP BY environment_id) AND ${mine}
+        UNION
+        SELECT ${columns} FROM builds b
+        WHERE b.id IN (SELECT MAX(id) FROM builds WHERE state = 'SUCCEEDED' GROUP BY environment_id) AND ${mine}`)
+    },
+
+    outputs(accountId?: string): Promise<Held[]> {
+      return held(statement`
+        SELECT b.environment_id, b.output_digest AS held, COALESCE(MAX(b.output_bytes), 0) AS bytes FROM builds b
+        WHERE b.output_digest IS NOT NULL AND ${ofAccount(accountId)} GROUP BY b.environment_id, b.output_digest`)
+    },
+
+    packages(accountId?: string): Promise<Held[]> {
+      return held(statement`
+        SELECT DISTINCT b.environment_id, p.id AS held, p.bytes FROM builds b JOIN packages p ON p.id = b.packages_id
+        WHERE ${ofAccount(accountId)}`)
+    },
+
+    async isOutputHeld(digest: Digest): Promise<boolean> {
+      const [row] = await sql.query(statement`SELECT id FROM builds WHERE output_digest = ${digest} LIMIT 1`)
+      return row !== undefined
+    },
+
+    /** What the environment's newest output takes: about as much as the next one will. */
+    async lastOutputBytes(accountId: string, environmentId: string): Promise<number> {
+      const [row] = await sql.query<{ output_bytes: number | null }>(statement`
+        SELECT output_bytes FROM builds
+        WHERE environment_id = ${environmentId} AND account_id = ${accountId} AND output_digest IS NOT NULL
+        ORDER BY id DESC LIMIT 1`)
+      return row?.output_bytes ?? 0
+    },
+
+    /** Outputs whose size nobody knows. */
+    async unmeasuredOutputs(): Promise<Digest[]> {
+      const rows = await sql.query<{ output_digest: Digest }>(statement`
+        SELECT DISTINCT output_digest FROM builds WHERE output_digest IS NOT NULL AND output_bytes IS NULL`)
+      return rows.map(({ output_digest }) => output_digest)
+    },
+    async measuredOutput(digest: Digest, bytes: number) {
+      await sql.transaction((tx) =>
+        tx.query(statement`UPDATE builds SET output_bytes = ${bytes} WHERE output_digest = ${digest}`),
+      )
+    },
+
+    /** Builds whose logs are kept: unfinished ones, those that can still be made live, and the last few of each environment. */
+    async withLogs(environmentId?: string): Promise<string[]> {
+      const mine =
+        environmentId === undefined
+          ? statement`environment_id IS NOT NULL`
+          : statement`environment_id = ${environmentId}`
+      const rows = await sql.query<{ id: string }>(statement`
+        SELECT id FROM builds WHERE finish_time IS NULL AND ${mine}
+        UNION
+        SELECT id FROM builds WHERE output_digest IS NOT NULL AND ${mine}
+        UNION
+        SELECT id FROM (
+          SELECT id, ROW_NUMBER() OVER (PARTITION BY environment_id ORDER BY id DESC) AS place FROM builds WHERE ${mine}
+        ) AS placed WHERE place <= ${LOGS_KEPT}`)
+      return rows.map(({ id }) => id)
+    },
+
+    /** The environment's builds that hold an output or packages, the oldest first. */
+    async holders(reader: Reader, environmentId: string): Promise<Holder[]> {
+      const rows = await reader.query<{
+        id: string
+        finish_time: number | null
+        output_digest: Digest | null
+        packages_id: string | null
+      }>(statement`
+        SELECT id, finish_time, output_digest, packages_id FROM builds
+        WHERE environment_id = ${environmentId} AND (output_digest IS NOT NULL OR packages_id IS NOT NULL) ORDER BY id`)
+      return rows.map((row) => ({
+        id: row.id,
+        isOver: row.finish_time !== null,
+        output: row.output_digest,
+        packagesId: row.packages_id,
+      }))
+    },
+
+    /** From here on these builds do not hold them. The files are nobody's, unless another build holds the same. */
+    async letGo(tx: Transaction, builds: { outputs: readonly string[]; packages: readonly string[] }) {
+      if (builds.outputs.length > 0)
+        await tx.query(statement`
+          UPDATE builds SET output_digest = NULL, output_bytes = NULL WHERE id IN (${list(builds.outputs)})`)
+      if (builds.packages.length > 0)
+        await tx.query(statement`UPDATE builds SET packages_id = NULL WHERE id IN (${list(builds.packages)})`)
+    },
+  }
+}
+
+export type Holdings = ReturnType<typeof createHoldings>
