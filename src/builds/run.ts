@@ -1,6 +1,6 @@
 /** Does what a plan says, in the sandbox: install, build, and find the output. Nothing outside of the work folder changes. */
 import { join } from 'node:path'
-import type { Engine } from '../engines/index.ts'
+import type { Engine, Limits } from '../engines/index.ts'
 import type { Digest, LineLog } from '../storage/index.ts'
 import type { BuildCaches } from './caches.ts'
 import { type Installed, install } from './install.ts'
@@ -15,7 +15,7 @@ export type Deadlines = { installMs: number; buildMs: number }
 
 export const DEFAULT_DEADLINES: Deadlines = { installMs: 10 * 60_000, buildMs: 20 * 60_000 }
 
-export type RunParts = { engine: Engine; packages: PackageStore; deadlines: Deadlines }
+export type RunParts = { engine: Engine; packages: PackageStore; deadlines: Deadlines; limits: Limits }
 
 export type Run = {
   plan: Plan
@@ -38,10 +38,10 @@ export type Run = {
 
 export type Made = { output: OutputFolders; installed: Installed }
 
-export async function runPlan({ engine, packages, deadlines }: RunParts, run: Run): Promise<Made> {
+export async function runPlan({ engine, packages, deadlines, limits }: RunParts, run: Run): Promise<Made> {
   const { plan, place, toolchain, caches, log, signal } = run
   const packageManager = plan.packageManager?.name ?? null
-  const runner: Runner = { engine, toolchain, user: place.user, log, signal, packageManager }
+  const runner: Runner = { engine, toolchain, user: place.user, log, signal, packageManager, limits }
   const environment = environmentOf(plan, toolchain)
   const deadlineMs = deadlines.buildMs
 

@@ -1,10 +1,10 @@
 /** One command of a plan, run in the sandbox to its end. A failure is told with its reason and the line that shows it. */
 import { Problem } from '../contract/index.ts'
-import { type Engine, type Exit, type Job, type Mount, type Output, runToEnd } from '../engines/index.ts'
+import { type Engine, type Exit, type Job, type Limits, type Mount, type Output, runToEnd } from '../engines/index.ts'
 import type { LineLog } from '../storage/index.ts'
 import { diagnose } from './diagnose.ts'
 import type { Toolchain } from './toolchain.ts'
-import { secondsInWords } from './words.ts'
+import { bytesInWords, secondsInWords } from './words.ts'
 import type { View } from './workplace.ts'
 
 export type Phase = 'INSTALLING' | 'BUILDING'
@@ -16,6 +16,7 @@ export type Runner = {
   log: LineLog
   signal: AbortSignal
   packageManager: string | null
+  limits: Limits
 }
 
 export type Step = {
@@ -46,6 +47,8 @@ export async function runStep(runner: Runner, step: Step): Promise<void> {
       log.say(phase, `\`${argv.join(' ')}\` took ${secondsInWords(tookMs)}.`)
       return
     }
+    const beyond = exit.excess?.find((limit) => limit !== 'memory')
+    if (beyond) throw beyondLimit(beyond, phase, runner.limits)
     const lines = await log.linesAfter(firstLine)
     const found = diagnose({
       phase,
@@ -53,6 +56,7 @@ export async function runStep(runner: Runner, step: Step): Promise<void> {
       exit,
       lines: lines.filter(({ stream }) => stream !== 'service'),
       packageManager: runner.packageManager,
+      oomKilled: exit.excess?.includes('memory') ?? false,
       ...(deadline.signal.aborted ? { deadlineSeconds: Math.round(deadlineMs / 1000) } : {}),
     })
     throw new Problem(found.reason, found.message, {
@@ -61,6 +65,16 @@ export async function runStep(runner: Runner, step: Step): Promise<void> {
   } finally {
     clearTimeout(timer)
   }
+}
+
+function beyondLimit(excess: 'processes' | 'disk', phase: Phase, { processes, diskBytes }: Limits): Problem {
+  return excess === 'processes'
+    ? new Problem('TOO_MANY_PROCESSES', `It had more than ${processes} processes and threads at a time.`, {
+        metadata: { phase, limit: String(processes) },
+      })
+    : new Problem('DISK_LIMIT', `It wrote more than ${bytesInWords(diskBytes ?? 0)} to the disk.`, {
+        metadata: { phase, limit: String(diskBytes) },
+      })
 }
 
 type Arrangement = Omit<Step, 'environment' | 'phase'>
@@ -79,7 +93,7 @@ export async function arrange(runner: Runner, step: Arrangement) {
 }
 
 function runInside(runner: Runner, step: Step, signal: AbortSignal): Promise<Exit> {
-  const { engine, toolchain, user, log } = runner
+  const { engine, toolchain, user, log, limits } = runner
   const { phase, argv, cwd, environment, view, mounts = [], overlays = [] } = step
   const onOutput: Output = (stream, chunk) => log.write(stream, phase, chunk)
   const job: Job = {
@@ -89,6 +103,8 @@ function runInside(runner: Runner, step: Step, signal: AbortSignal): Promise<Exi
     mounts: [view.mount, ...mounts, ...toolchain.mounts],
     overlays: [...view.overlays, ...overlays],
     user,
+    limits,
+    name: 'build',
   }
   return runToEnd(engine, job, onOutput, signal)
 }

@@ -3,12 +3,12 @@ import { readdir, readlink, rm, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { handClock } from '../../test/support/clock.ts'
+import { testPlain } from '../../test/support/engine.ts'
 import { temporaryFolder } from '../../test/support/folder.ts'
 import { fakeRegistry } from '../../test/support/registry.ts'
 import { machineEnvironment } from '../config.ts'
 import { Problem } from '../contract/index.ts'
 import { runToEnd } from '../engines/index.ts'
-import { openPlain } from '../engines/plain.ts'
 import { type Exact, isUsableBy, openToolchains, type Parts, type Toolchain } from './toolchain.ts'
 
 const OWN = process.version.slice(1)
@@ -28,7 +28,7 @@ async function say(toolchain: Toolchain, ...argv: string[]) {
   const { mounts, path, environment } = toolchain
   let text = ''
   const job = { argv, cwd: '/', environment: { ...environment, PATH: path }, mounts, user: undefined }
-  const exit = await runToEnd(openPlain(), job, (_, chunk) => (text = text + chunk), AbortSignal.timeout(30_000))
+  const exit = await runToEnd(testPlain(), job, (_, chunk) => (text = text + chunk), AbortSignal.timeout(30_000))
   assert.equal(exit.code, 0, text)
   return text.trim()
 }
@@ -207,6 +207,6 @@ test('a machine without npm is told so at the start', async (t) => {
 test('a toolchain is tried by the user who is to use it', async (t) => {
   const { toolchains } = await toolchainsIn(t)
   const toolchain = await toolchains.open(toolchains.own())
-  assert.equal(await isUsableBy(undefined, toolchain, openPlain()), true)
-  assert.equal(await isUsableBy(undefined, { ...toolchain, mounts: [] }, openPlain()), false)
+  assert.equal(await isUsableBy(undefined, toolchain, testPlain()), true)
+  assert.equal(await isUsableBy(undefined, { ...toolchain, mounts: [] }, testPlain()), false)
 })

@@ -9,6 +9,7 @@ import {
   type PackageStore,
   type Toolchains,
 } from '../builds/index.ts'
+import type { Limits } from '../engines/index.ts'
 import type { InstanceSpec, Supervisor } from '../runtime/index.ts'
 import type { LineLog, LineLogs, Sql } from '../storage/index.ts'
 import type { GetAppVariables } from './app-variables.ts'
@@ -31,6 +32,7 @@ type Parts = {
   folders: Folders
   logs: LineLogs
   appVariables: GetAppVariables
+  appLimits: Limits
   domain: string
 }
 
@@ -60,6 +62,7 @@ export function createLauncher(parts: Parts) {
       user: folders.userOf(environment),
       hostHeader: `${environment.hostLabel}.${parts.domain}`,
       openToolchain: () => toolchains.open(build.tools ?? toolchains.own(), { mayStandIn: true }),
+      limits: parts.appLimits,
       log: await logs.create(runtimeLogName(environment.id), {
         secrets,
         whenFull: 'rotate',

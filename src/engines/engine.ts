@@ -1,5 +1,7 @@
 /** Runs other people's programs: to their end, or until they are told to stop. Adapters say how much they keep apart. */
 
+import type { Excess, Limits } from './limits.ts'
+
 /** A folder or file of this machine, and where the program sees it. */
 export type Mount = { from: string; to: string; isWritable: boolean }
 
@@ -14,6 +16,8 @@ export type Overlay = {
 }
 
 export type Job = {
+  /** For people who look at the machine: letters, digits, dashes. */
+  name?: string
   /** The program and its arguments, never a string for a shell. A name without a slash is looked for in PATH. */
   argv: readonly string[]
   /** Where it starts, as it sees the world. */
@@ -25,9 +29,16 @@ export type Job = {
   overlays?: readonly Overlay[]
   /** The user to run as, where the service may choose; else its own. */
   user: { uid: number; gid: number } | undefined
+  /** What it may use at most. */
+  limits?: Limits
 }
 
-export type Exit = { code: number | null; signal: string | null }
+export type Exit = {
+  code: number | null
+  signal: string | null
+  /** Limits that it reached, for which it was ended. */
+  excess?: readonly Excess[]
+}
 
 export type Output = (stream: 'stdout' | 'stderr', chunk: Buffer) => void
 
@@ -48,6 +59,8 @@ export interface Engine {
   readonly overlayMissing: string | undefined
   /** In words, for logs and for the doctor. */
   readonly description: string
+  /** How limits are held, in words. */
+  readonly limits: string
   start(job: Job, onOutput: Output): Promise<Process>
 }
 

@@ -8,5 +8,6 @@ export {
   type Process,
   runToEnd,
 } from './engine.ts'
+export { type Excess, type Limiter, type Limits, openLimiter } from './limits.ts'
 export { endOrphans } from './orphans.ts'
 export { overlayProblem, removeScratch } from './overlay.ts'

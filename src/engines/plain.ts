@@ -5,18 +5,21 @@
  * Mounts cannot be made here. A job's paths are turned into those of the machine: what is mounted at /app is found where
  * it really lies.
  */
+import { startCaged } from './caged.ts'
 import type { Engine, Job } from './engine.ts'
-import { LAUNCHER, startProcess } from './process.ts'
+import type { Limiter } from './limits.ts'
+import { LAUNCHER } from './process.ts'
 
-export function openPlain(): Engine {
+export function openPlain(limiter: Limiter): Engine {
   return {
     isIsolating: false,
+    limits: limiter.description,
     overlayMissing: 'there is no sandbox',
     description: 'no isolation',
     async start(job, onOutput) {
       const outside = withoutMounts(job)
-      const args = ['--no-warnings', LAUNCHER]
-      return startProcess({ file: process.execPath, args, cwd: outside.cwd, isSession: true }, outside, onOutput)
+      const command = [process.execPath, '--no-warnings', LAUNCHER]
+      return startCaged(limiter, command, { cwd: outside.cwd, isSession: true }, outside, onOutput)
     },
   }
 }

@@ -10,7 +10,7 @@ import { listeningPorts } from './listening-ports.ts'
 export const LAUNCHER = fileURLToPath(new URL('./launch.mjs', import.meta.url))
 
 /** A session is for programs that no namespace holds together: its members are found when their parents are gone. */
-type Spawn = { file: string; args: readonly string[]; cwd?: string; isSession?: true }
+export type Spawn = { file: string; args: readonly string[]; cwd?: string; isSession?: true }
 
 /** Starts the command and hands `job`'s argv, environment and user to the launcher through descriptor 3. */
 export function startProcess({ file, args, cwd, isSession }: Spawn, job: Job, onOutput: Output): Process {

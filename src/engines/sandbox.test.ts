@@ -2,14 +2,13 @@ import assert from 'node:assert/strict'
 import { chmod, chown, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { testSandbox } from '../../test/support/engine.ts'
 import { temporaryFolder } from '../../test/support/folder.ts'
-import { type Engine, type Job, type Output, type Process, runToEnd } from './engine.ts'
+import { type Job, type Output, type Process, runToEnd } from './engine.ts'
 import { removeScratch } from './overlay.ts'
 import { descendantsOf } from './process.ts'
-import { openSandbox } from './sandbox.ts'
 
-const engine = (await openSandbox('/usr/bin/bwrap')) as Engine
-assert.ok('start' in engine, 'the tests need bubblewrap')
+const engine = await testSandbox()
 
 const isRoot = process.getuid?.() === 0
 const user = isRoot ? { uid: 210_001, gid: 210_001 } : undefined

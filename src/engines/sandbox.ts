@@ -1,17 +1,25 @@
 /** Programs in bubblewrap. */
 import { execFile } from 'node:child_process'
 import { access, lstat, readlink } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { promisify } from 'node:util'
+import { startCaged } from './caged.ts'
 import type { Engine } from './engine.ts'
+import type { Limiter } from './limits.ts'
 import { overlayProblem, withOverlays } from './overlay.ts'
-import { LAUNCHER, startProcess } from './process.ts'
+import { LAUNCHER } from './process.ts'
 import { type System, sandboxArguments } from './sandbox-command.ts'
 
 const PROBE_TIMEOUT_MS = 10_000
 
-/** The engine, or why there is none. `folder` is where the folders of jobs will lie. */
-export async function openSandbox(bubblewrap: string, folder = tmpdir()): Promise<Engine | { missing: string }> {
+type Parts = {
+  bubblewrap: string
+  /** Where the folders of jobs will lie. */
+  folder: string
+  limiter: Limiter
+}
+
+/** The engine, or why there is none. */
+export async function openSandbox({ bubblewrap, folder, limiter }: Parts): Promise<Engine | { missing: string }> {
   const probe = ['--ro-bind', '/', '/', '--unshare-pid', '--die-with-parent', '--proc', '/proc', 'true']
   try {
     await promisify(execFile)(bubblewrap, probe, { timeout: PROBE_TIMEOUT_MS, env: {} })
@@ -28,14 +36,15 @@ export async function openSandbox(bubblewrap: string, folder = tmpdir()): Promis
   const launcher = { node: process.execPath, script: LAUNCHER }
   return {
     isIsolating: true,
+    limits: limiter.description,
     overlayMissing: await overlayProblem(folder, system.isRoot),
     description: system.isRoot
       ? 'bubblewrap, a user for each environment'
       : 'bubblewrap, one user for all environments',
     async start(job, onOutput) {
       const command = [bubblewrap, ...sandboxArguments(job, system, launcher)]
-      const [file = '', ...args] = job.overlays?.length ? withOverlays(job.overlays, command, system.isRoot) : command
-      return startProcess({ file, args }, job, onOutput)
+      const laid = job.overlays?.length ? withOverlays(job.overlays, command, system.isRoot) : command
+      return startCaged(limiter, laid, {}, job, onOutput)
     },
   }
 }

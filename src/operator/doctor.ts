@@ -1,11 +1,11 @@
 /** What this machine can isolate and limit, what is missing, and what to do about it. Everything is tried, not guessed. */
 import { execFile } from 'node:child_process'
 import { constants } from 'node:fs'
-import { access, readFile, stat, statfs } from 'node:fs/promises'
+import { access, stat, statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname } from 'node:path'
 import { promisify } from 'node:util'
-import { overlayProblem } from '../engines/index.ts'
+import { openLimiter, overlayProblem } from '../engines/index.ts'
 
 /** `ok`; `weaker`: the service runs, with less protection or comfort; `broken`: it does not run. */
 export type Finding = { part: string; state: 'ok' | 'weaker' | 'broken'; found: string; advice: string }
@@ -123,16 +123,10 @@ async function layers(dataDir: string): Promise<Finding> {
 }
 
 async function limits(): Promise<Finding> {
-  const controllers = await readFile('/sys/fs/cgroup/cgroup.controllers', 'utf8').catch(() => undefined)
-  if (controllers !== undefined) {
-    return (await isWritable('/sys/fs/cgroup/cgroup.procs'))
-      ? ok('limits', `cgroup v2 (${controllers.trim()})`)
-      : weaker('limits', 'cgroup v2, not writable', 'Run it as root, or delegate a group with systemd.')
-  }
-  const isV1 = (await isWritable('/sys/fs/cgroup/memory')) && (await isWritable('/sys/fs/cgroup/pids'))
-  return isV1
-    ? ok('limits', 'cgroup v1 (memory, pids)')
-    : weaker('limits', 'no cgroup that can be written', 'Run it as root on Linux.')
+  const { kind, description } = await openLimiter({ name: `doctor${process.pid}` })
+  return kind === 'watchdog'
+    ? weaker('limits', description, 'Run it as root, or let systemd delegate a cgroup: Delegate=yes.')
+    : ok('limits', description)
 }
 
 async function network(): Promise<Finding> {

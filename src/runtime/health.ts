@@ -37,8 +37,12 @@ export async function untilItAnswers({ process, host, port, hostHeader, deadline
   throw notBound(process, port, seconds)
 }
 
+const REACHED = { memory: 'OUT_OF_MEMORY', processes: 'TOO_MANY_PROCESSES', disk: 'DISK_LIMIT' } as const
+
 async function crashed(process: Process): Promise<Problem> {
-  const { code, signal } = await process.exited
+  const { code, signal, excess = [] } = await process.exited
+  const [limit] = excess
+  if (limit) return new Problem(REACHED[limit], undefined, { metadata: { limit } })
   const how = signal ? `was killed by ${signal}` : `ended with exit code ${code}`
   return new Problem('START_CRASHED', `The app ${how} before it answered.`, {
     metadata: { exitCode: String(code ?? signal) },

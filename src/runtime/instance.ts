@@ -4,7 +4,7 @@ import { lstat, mkdir, realpath, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { randomToken } from '../base/index.ts'
-import type { Engine, Job, Mount, Process } from '../engines/index.ts'
+import type { Engine, Job, Limits, Mount, Process } from '../engines/index.ts'
 import type { LineLog } from '../storage/index.ts'
 import { untilItAnswers } from './health.ts'
 import { giveBackPort, takePort } from './ports.ts'
@@ -28,6 +28,7 @@ export type InstanceSpec = {
   /** Node and what else it needs to run; fetched first, if that must be. */
   openToolchain(): Promise<Tools>
   log: LineLog
+  limits: Limits
 }
 
 type Tools = { mounts: readonly Mount[]; path: string; environment: Readonly<Record<string, string>> }
@@ -69,6 +70,8 @@ async function startOn(
     cwd: join(APP, spec.cwd),
     environment: environmentOf(spec, tools, port),
     ...seen,
+    name: 'app',
+    limits: spec.limits,
     user: spec.user,
   }
   const giveBack = () => giveBackPort(port)

@@ -76,10 +76,11 @@ export function createSupervisor({ engine, clock, log, startDeadlineMs }: Parts)
     entry.instance = instance
     entry.instances.add(instance)
     const startTime = clock.now()
-    instance.process.exited.then(({ code, signal: killedBy }) => {
+    instance.process.exited.then(({ code, signal: killedBy, excess = [] }) => {
       entry.instances.delete(instance)
       if (entry.instance !== instance || entry.retiring.signal.aborted) return
-      entry.spec.log.say('', `The app ended by itself (${killedBy ?? `exit code ${code}`}).`)
+      const why = excess.length > 0 ? `it reached its limit of ${excess.join(', ')}` : (killedBy ?? `exit code ${code}`)
+      entry.spec.log.say('', excess.length > 0 ? `The app was ended: ${why}.` : `The app ended by itself (${why}).`)
       if (clock.now() - startTime > WELL_AFTER_MS) entry.deaths = 0
       restart(entry)
     })
@@ -186,6 +187,9 @@ export function createSupervisor({ engine, clock, log, startDeadlineMs }: Parts)
 
     of: (deployment: string): Running | undefined => entries.get(deployment),
     all: (): string[] => [...entries.keys()],
+    /** Whether a process of it is there or about to be, be it one that was retired and still drains. */
+    holds: (deployment: string): boolean =>
+      entries.has(deployment) || [...leaving.keys()].some(({ spec }) => spec.deployment === deployment),
 
     /**
      * Ends a deployment's process for good; resolves when it is gone. From the first moment on the deployment is unknown

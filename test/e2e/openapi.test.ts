@@ -207,7 +207,10 @@ test('docs/reference/limits.md has the limits of log-ins as the code has them', 
 })
 
 /** Defaults that depend on the machine are told in words. */
-const DEFAULTS_IN_WORDS: Record<string, string> = { concurrency: 'half the processors, at least 1' }
+const DEFAULTS_IN_WORDS: Record<string, string> = {
+  concurrency: 'half the processors, at least 1',
+  processes: '64 for each processor, at least 512',
+}
 
 test('docs/reference/settings.md has every setting as the code has it', async () => {
   const expected = Object.entries(SETTINGS).map(([key, { byDefault, meaning }]) => [

@@ -39,6 +39,8 @@ const REQUESTS: Record<string, { query?: string; body?: unknown }> = {
   getV1AccountsAccountCredentials: {},
   postV1AccountsAccountCredentials: { body: { role: 'owner' } },
   deleteV1AccountsAccountCredentialsCredential: {},
+  getV1AccountsAccountUsage: {},
+  getV1AccountsAccountAppsAppEnvironmentsEnvironmentUsage: {},
   getV1Accounts: {},
   getV1Regions: {},
   postV1Session: { body: { email: 'nobody@example.com', password: 'wrong' } },

@@ -12,14 +12,13 @@ import { openToolchains } from '../../src/builds/toolchain.ts'
 import { createWorkplace } from '../../src/builds/workplace.ts'
 import { machineEnvironment } from '../../src/config.ts'
 import { Problem } from '../../src/contract/index.ts'
-import type { Engine } from '../../src/engines/index.ts'
-import { openSandbox } from '../../src/engines/sandbox.ts'
+import type { Limits } from '../../src/engines/index.ts'
 import { createLineLogs } from '../../src/storage/index.ts'
+import { LIMITS, testSandbox } from '../support/engine.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { lowerRooms } from '../support/parts.ts'
 
-const engine = (await openSandbox('/usr/bin/bwrap')) as Engine
-assert.ok('start' in engine, 'the tests need bubblewrap')
+const engine = await testSandbox()
 
 const user = process.getuid?.() === 0 ? { uid: 210_004, gid: 210_004 } : undefined
 
@@ -53,13 +52,18 @@ const script = (text: string) => ({ argv: ['sh', '-c', text] })
 /** Sees the whole source, as an install with scripts of the app's own does. */
 const installing = (command: { argv: string[] }): Install => ({ ...command, folder: '', inputs: null })
 
-type Given = { files?: Record<string, string>; deadlines?: Partial<Deadlines>; secrets?: string[] } & Partial<Run>
+type Given = {
+  files?: Record<string, string>
+  deadlines?: Partial<Deadlines>
+  secrets?: string[]
+  limits?: Partial<Limits>
+} & Partial<Run>
 
 /** An unpacked archive with everything around it that a build has. */
 async function workOf(
   t: TestContext,
   plan: Partial<Plan>,
-  { files = {}, deadlines = {}, secrets = [], ...more }: Given = {},
+  { files = {}, deadlines = {}, secrets = [], limits = {}, ...more }: Given = {},
 ) {
   const top = await temporaryFolder(t)
   const { sql, clock, newId } = await lowerRooms(t)
@@ -106,7 +110,9 @@ async function workOf(
     phases,
     /** To its end, with the log in the file. Gives the folder of the output. */
     run: async () => {
-      const made = await runPlan({ engine, packages, deadlines: all }, run).finally(() => log.close())
+      const made = await runPlan({ engine, packages, deadlines: all, limits: { ...LIMITS, ...limits } }, run).finally(
+        () => log.close(),
+      )
       return made.output.files
     },
     log: async () => (await logs.read('build', 0)).map(({ text }) => text).join('\n'),
@@ -380,4 +386,25 @@ test('what an install leaves lies over the source, and the build finds both', as
   const files = { 'package-lock.json': '{}', source: 'source\n' }
   const work = await workOf(t, { install, build, output: FILES }, { files })
   assert.equal(await readFile(join(await work.run(), 'index.html'), 'utf8'), 'package\nsource\n')
+})
+
+test('a build that takes more memory than it may is OUT_OF_MEMORY', async (t) => {
+  const build = { argv: ['node', '-e', 'const a = []; for (;;) a.push(Buffer.alloc(1e7, 1))'] }
+  const work = await workOf(t, { build }, { limits: { memoryBytes: 200e6 } })
+  await assert.rejects(work.run(), failsWith('OUT_OF_MEMORY', /memory/))
+})
+
+test('a build that forks without end is TOO_MANY_PROCESSES', async (t) => {
+  const work = await workOf(
+    t,
+    { build: script('bomb() { bomb | bomb & }; bomb; sleep 60') },
+    { limits: { processes: 64 } },
+  )
+  await assert.rejects(work.run(), failsWith('TOO_MANY_PROCESSES', /more than 64/))
+})
+
+test('a build that fills the disk is DISK_LIMIT', async (t) => {
+  const build = script('i=0; while :; do i=$((i+1)); head -c 10000000 /dev/zero > file-$i; done')
+  const work = await workOf(t, { build }, { limits: { diskBytes: 200e6 } })
+  await assert.rejects(work.run(), failsWith('DISK_LIMIT', /more than 200 MB/))
 })

@@ -7,14 +7,14 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { createLog } from '../../src/base/index.ts'
 import { Problem, type resources } from '../../src/contract/index.ts'
 import type { Engine } from '../../src/engines/index.ts'
-import { openSandbox } from '../../src/engines/sandbox.ts'
 import { createSupervisor, type InstanceSpec } from '../../src/runtime/index.ts'
 import { createLineLogs, type LogLine } from '../../src/storage/index.ts'
 import { handClock } from '../support/clock.ts'
+import { LIMITS, testSandbox } from '../support/engine.ts'
 import { temporaryFolder } from '../support/folder.ts'
 
 const BUBBLEWRAP = '/usr/bin/bwrap'
-const engine = (await openSandbox(BUBBLEWRAP)) as Engine
+const engine = await testSandbox(BUBBLEWRAP)
 assert.ok('start' in engine, 'the tests need bubblewrap')
 
 const user = process.getuid?.() === 0 ? { uid: 210_003, gid: 210_003 } : undefined
@@ -51,6 +51,7 @@ async function appOf(t: TestContext, script: string, { files = {}, links = {}, .
     layers: [filesFolder],
     cwd: '',
     binaries: [],
+    limits: LIMITS,
     runFolder,
     argv: ['node', 'server.js', mark],
     writable: [],
@@ -240,10 +241,10 @@ test('a start that is aborted is rejected with why, and leaves no process', asyn
 test('a start that the machine refuses is rejected, and harms nobody else', async (t) => {
   const bubblewrap = join(await temporaryFolder(t), 'bwrap')
   await copyFile(BUBBLEWRAP, bubblewrap)
-  const short = (await openSandbox(bubblewrap)) as Engine
+  const short = await testSandbox(bubblewrap)
   await rm(bubblewrap)
   const { spec } = await appOf(t, server())
-  await assert.rejects(supervise(t, { engine: short }).start(spec, never), /ENOENT/)
+  await assert.rejects(supervise(t, { engine: short }).start(spec, never), /exit code 127/)
 })
 
 test('an app that runs already is not started again', async (t) => {

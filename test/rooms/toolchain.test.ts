@@ -8,12 +8,12 @@ import { after, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { type Exact, openToolchains, type Toolchain, type Wanted } from '../../src/builds/toolchain.ts'
 import { machineEnvironment } from '../../src/config.ts'
-import { type Engine, runToEnd } from '../../src/engines/index.ts'
-import { openSandbox } from '../../src/engines/sandbox.ts'
+import { runToEnd } from '../../src/engines/index.ts'
+import { testSandbox } from '../support/engine.ts'
 import { temporaryFolder } from '../support/folder.ts'
 
 const scope = { after }
-const engine = (await openSandbox('/usr/bin/bwrap', await temporaryFolder(scope))) as Engine
+const engine = await testSandbox()
 assert.ok('start' in engine, 'the tests need bubblewrap')
 const user = process.getuid?.() === 0 ? { uid: 210_005, gid: 210_005 } : undefined
 

@@ -104,6 +104,25 @@ export function blobsSuite(adapter: string, open: (t: TestContext) => Promise<Bl
       assert.equal(await blobs.has(digest), true)
     })
 
+    test('a list has every blob once', async (t) => {
+      const blobs = await open(t)
+      assert.deepEqual(await blobs.list(), [])
+      const contents = [randomBytes(10), randomBytes(20), randomBytes(30)]
+      for (const bytes of [...contents, contents[0] as Buffer]) await blobs.put(from(bytes))
+      assert.deepEqual((await blobs.list()).sort(), contents.map(digestOf).sort())
+    })
+
+    test('a blob that was put since a time is not removed, be it put anew or again', async (t) => {
+      const blobs = await open(t)
+      const bytes = randomBytes(1000)
+      const { digest } = await blobs.put(from(bytes))
+      const [aMinuteAgo, inAMinute] = [Date.now() - 60_000, Date.now() + 60_000]
+      assert.equal(await blobs.remove(digest, { putSince: aMinuteAgo }), false)
+      assert.deepEqual(await buffer(await blobs.open(digest)), bytes)
+      assert.equal(await blobs.remove(digest, { putSince: inAMinute }), true)
+      assert.equal(await blobs.has(digest), false)
+    })
+
     test('a digest that is no digest never becomes a path', async (t) => {
       const blobs = await open(t)
       for (const text of ['sha256:../../etc/passwd', '', 'sha256:', `sha256:${'A'.repeat(64)}`]) {

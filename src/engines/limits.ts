@@ -1,0 +1,126 @@
+/**
+ * What a job may use at most. The kernel's cgroups hold it to that where the service may make them; where not, the
+ * service looks itself, again and again. A job that reaches a limit is ended as a whole, and it is told which one it was.
+ */
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { type Cage, makeCage } from './limits/cage.ts'
+import { openCgroup1 } from './limits/cgroup1.ts'
+import { openCgroup2 } from './limits/cgroup2.ts'
+import { isDelegated } from './limits/delegation.ts'
+import { openDisks } from './limits/disk.ts'
+import { kernelFiles } from './limits/files.ts'
+import type { Groups } from './limits/group.ts'
+import { readHierarchies } from './limits/hierarchies.ts'
+import { cageName } from './limits/owner.ts'
+import { relationOf } from './limits/processes.ts'
+import { openRounds } from './limits/rounds.ts'
+import { sweepCages } from './limits/sweep.ts'
+
+export type { Cage, Ending } from './limits/cage.ts'
+
+export type Limits = {
+  /** Of all its processes together, with what it writes to /tmp inside of a sandbox. */
+  memoryBytes: number
+  /** Threads count too: an ordinary Node process has eleven. */
+  processes: number
+  /** Against the other jobs, when all want the processor: 100 is ordinary. */
+  cpuWeight: number
+  /** In each process. */
+  openFiles: number
+  /** The largest file that it may write. */
+  fileBytes: number
+  /** Everything in the folders that it writes to, together. */
+  diskBytes: number | null
+}
+
+/** The limit that was reached. */
+export type Excess = 'memory' | 'processes' | 'disk'
+
+export interface Limiter {
+  readonly kind: 'cgroup2' | 'cgroup1' | 'watchdog'
+  /** In words, for the doctor, the API and the build log. */
+  readonly description: string
+  /** A fresh cage for one job. The name is for people who look at the machine: letters, digits, dashes. */
+  cage(name: string, limits: Limits): Cage
+  /**
+   * Removes the cages that a service with the same name left when it died; says how many. Processes that still live in
+   * one are ended on demand; else their cage stays.
+   */
+  sweep(options?: { endProcesses: boolean }): Promise<number>
+}
+
+type Options = {
+  /** Tells services on one machine apart: a digest of the data folder, say. Letters and digits. */
+  name: string
+  /** Where cgroups are mounted. */
+  root?: string
+  /** What has to stay free on a disk that jobs write to. */
+  reserveBytes?: number
+}
+
+const RESERVE_BYTES = 512 * 1024 ** 2
+const TRIAL_MS = 10_000
+const TRIAL: Limits = {
+  memoryBytes: 64 * 1024 ** 2,
+  processes: 16,
+  cpuWeight: 100,
+  openFiles: 64,
+  fileBytes: 1024 ** 2,
+  diskBytes: null,
+}
+
+/** The best that this machine has to offer. Everything is tried, not guessed. */
+export async function openLimiter({ name, root = '/sys/fs/cgroup', reserveBytes }: Options): Promise<Limiter> {
+  if (!/^[A-Za-z0-9]+$/.test(name)) throw new Error(`a limiter's name is made of letters and digits: ${name}`)
+  const { unified, controllers } = readHierarchies(root)
+  const shared = { rounds: openRounds(), disks: openDisks({ reserveBytes: reserveBytes ?? RESERVE_BYTES }) }
+  const mounts = new Set([...(unified ? [unified] : []), ...controllers.values()].map(({ mount }) => mount))
+  const active = new Set<string>()
+
+  const open = (groups: Groups | undefined): Limiter => ({
+    kind: groups?.kind ?? 'watchdog',
+    description:
+      groups?.description ?? 'no cgroup that can be written: the service looks at memory and processes itself',
+    cage(job, limits) {
+      const own = cageName(job)
+      active.add(own)
+      try {
+        return makeCage({ ...shared, limits, group: groups?.make(own, limits), onLeft: () => active.delete(own) })
+      } catch (error) {
+        active.delete(own)
+        throw error
+      }
+    },
+    sweep: (options) =>
+      sweepCages({ mounts, name, active, endProcesses: options?.endProcesses === true, files: kernelFiles }),
+  })
+
+  const candidates = [
+    async () =>
+      unified &&
+      openCgroup2({ ...unified, isDelegated: await isDelegated(unified.own) }, name, kernelFiles, relationOf),
+    async () => openCgroup1(controllers, name, kernelFiles),
+  ]
+  for (const candidate of candidates) {
+    const groups = await candidate()
+    if (groups && (await works(open(groups)))) return open(groups)
+  }
+  return open(undefined)
+}
+
+/** Whether a program can be started in a cage. */
+async function works(limiter: Limiter): Promise<boolean> {
+  try {
+    const cage = limiter.cage('trial', TRIAL)
+    const [file = '', ...args] = cage.around(['/bin/sh', '-c', ':'])
+    const isEntered = await promisify(execFile)(file, args, { timeout: TRIAL_MS, env: {} }).then(
+      () => true,
+      () => false,
+    )
+    await cage.leave()
+    return isEntered
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,100 @@
+/** Version 1: a group for the job in each controller's hierarchy, beside or below that of the service. */
+import { codeOf, type Files, writeIfThere } from './files.ts'
+import { counter, endAllIn, figure, folderName, type Group, type Groups, processesIn } from './group.ts'
+import type { Hierarchy } from './hierarchies.ts'
+
+const WANTED = ['memory', 'pids', 'cpu', 'cpuacct'] as const
+type Controller = (typeof WANTED)[number]
+
+/** Nothing where neither memory nor processes can be limited. */
+export function openCgroup1(
+  hierarchies: ReadonlyMap<string, Hierarchy>,
+  name: string,
+  files: Files,
+): Groups | undefined {
+  const bases = new Map<Controller, string>()
+  for (const controller of WANTED) {
+    const hierarchy = hierarchies.get(controller)
+    const base = hierarchy && [hierarchy.own, hierarchy.mount].find((folder) => canMakeIn(folder, name, files))
+    if (base !== undefined) bases.set(controller, `${base}/${folderName(name)}`)
+  }
+  if (!bases.has('memory') && !bases.has('pids')) return undefined
+  const held = WANTED.filter((controller) => controller !== 'cpuacct' && bases.has(controller))
+  const watched = [...(bases.has('memory') ? [] : ['memory']), ...(bases.has('pids') ? [] : ['processes'])]
+  return {
+    kind: 'cgroup1',
+    description: `cgroup v1 (${held.join(', ')})${watched.map((what) => `; the service looks at ${what} itself`).join('')}`,
+    make(cage, limits) {
+      const at = (controller: Controller): string | undefined =>
+        bases.has(controller) ? `${bases.get(controller)}/${cage}` : undefined
+      const group = groupOf(at, [...new Set(bases.values())], files)
+      try {
+        for (const base of new Set(bases.values())) {
+          files.make(base)
+          files.make(`${base}/${cage}`)
+        }
+        const [memory, pids, cpu] = [at('memory'), at('pids'), at('cpu')]
+        if (memory) {
+          files.write(`${memory}/memory.limit_in_bytes`, String(limits.memoryBytes))
+          // Memory and swap together: there is nothing to be had by swapping. Not every kernel counts it.
+          writeIfThere(files, `${memory}/memory.memsw.limit_in_bytes`, String(limits.memoryBytes))
+        }
+        if (pids) files.write(`${pids}/pids.max`, String(limits.processes))
+        if (cpu) writeIfThere(files, `${cpu}/cpu.shares`, String(sharesOf(limits.cpuWeight)))
+        return group
+      } catch (error) {
+        group.remove()
+        throw error
+      }
+    },
+  }
+}
+
+/** 100 is ordinary here, and 1024 there, where 2 is the least. */
+const sharesOf = (weight: number): number => Math.max(2, Math.round((weight * 1024) / 100))
+
+function canMakeIn(folder: string, name: string, files: Files): boolean {
+  try {
+    files.make(`${folder}/${folderName(name)}`)
+  } catch (error) {
+    if (['EACCES', 'EPERM', 'EROFS', 'ENOENT', 'ENOSPC', 'ENOTDIR'].includes(codeOf(error))) return false
+    throw error
+  }
+  // It is made again with the first cage. One that is not empty stays.
+  files.remove(`${folder}/${folderName(name)}`)
+  return true
+}
+
+function groupOf(at: (controller: Controller) => string | undefined, parents: readonly string[], files: Files): Group {
+  const [memory, pids, cpu, usage] = WANTED.map(at)
+  const folders = [...new Set(WANTED.flatMap((controller) => at(controller) ?? []))]
+  const read = (folder: string | undefined, file: string) => folder && files.read(`${folder}/${file}`)
+  return {
+    doors: folders.map((folder) => `${folder}/cgroup.procs`),
+    keeps: { memory: memory !== undefined, processes: pids !== undefined, cpu: cpu !== undefined },
+    reached: () => [
+      ...(counter(read(memory, 'memory.oom_control'), 'oom_kill') ? (['memory'] as const) : []),
+      ...(counter(read(pids, 'pids.events'), 'max') ? (['processes'] as const) : []),
+    ],
+    memoryBytes() {
+      const stat = read(memory, 'memory.stat')
+      const [own, shared] = [counter(stat, 'total_rss'), counter(stat, 'total_shmem')]
+      return own === undefined ? undefined : own + (shared ?? 0)
+    },
+    peakMemoryBytes: () => figure(read(memory, 'memory.max_usage_in_bytes')),
+    cpuSeconds() {
+      const nanoseconds = figure(read(usage, 'cpuacct.usage'))
+      return nanoseconds === undefined ? undefined : nanoseconds / 1e9
+    },
+    processes: () => processesIn(files, pids ?? memory ?? ''),
+    end() {
+      // Where processes are counted comes first: nobody is started any more while the others are gone through.
+      for (const folder of [...(pids ? [pids] : []), ...folders]) endAllIn(files, folder)
+    },
+    remove() {
+      const areGone = folders.map((folder) => files.remove(folder)).every(Boolean)
+      for (const parent of parents) files.remove(parent)
+      return areGone
+    },
+  }
+}

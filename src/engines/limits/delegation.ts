@@ -1,0 +1,23 @@
+/**
+ * Whether the service may keep house in its own group. systemd stops a whole unit when the kernel ends one of its
+ * processes for want of memory, unless the unit says `Delegate=yes`: a tenant's program would take the service along.
+ */
+import { execFile } from 'node:child_process'
+import { basename } from 'node:path/posix'
+import { promisify } from 'node:util'
+import { codeOf } from './files.ts'
+
+const PATIENCE_MS = 5000
+
+export async function isDelegated(ownGroup: string): Promise<boolean> {
+  // Only units of the machine can be asked about. Where there is no unit, nobody stops it.
+  if (!ownGroup.endsWith('.service') || ownGroup.includes('/user@')) return true
+  const question = ['show', '--property=Delegate', '--value', '--', basename(ownGroup)]
+  try {
+    const options = { timeout: PATIENCE_MS, env: { PATH: '/usr/bin:/bin' } }
+    const { stdout } = await promisify(execFile)('systemctl', question, options)
+    return stdout.trim() === 'yes'
+  } catch (error) {
+    return codeOf(error) === 'ENOENT'
+  }
+}

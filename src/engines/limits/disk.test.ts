@@ -1,0 +1,128 @@
+/** Who is ended when disks fill up, on disks that are made up. */
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import { openDisks } from './disk.ts'
+
+const MB = 1024 ** 2
+
+/** One disk with a folder for each job; what is in a folder is taken from what is free. */
+function disk(t: TestContext, { size = 100_000 * MB, files = 1_000_000, reserveBytes = 512 * MB } = {}) {
+  const [used, counts] = [new Map<string, number>(), new Map<string, number>()]
+  const over: string[] = []
+  let [measured, others] = [0, 0]
+  const total = (map: Map<string, number>) => [...map.values()].reduce((sum, each) => sum + each, 0)
+  const disks = openDisks({
+    reserveBytes,
+    tools: {
+      deviceOf: async () => 1,
+      spaceAt: async () => ({ freeBytes: size - total(used) - others, freeFiles: files - total(counts) }),
+      async sizeOf(writer, what) {
+        measured++
+        return (what === 'bytes' ? used : counts).get(writer.folders[0] ?? '') ?? 0
+      },
+    },
+  })
+  return {
+    over,
+    used,
+    counts,
+    measures: () => measured,
+    writeElsewhere: (bytes: number) => (others += bytes),
+    job(name: string, limitBytes: number | null, bytes = 0) {
+      used.set(name, bytes)
+      const stop = disks.add({ folders: [name], limitBytes, processes: () => [], onExcess: () => over.push(name) })
+      t.after(stop)
+      return stop
+    },
+  }
+}
+
+test('who writes more than it may is ended, and only that one', async (t) => {
+  const { job, used, over } = disk(t)
+  job('one', 1000 * MB)
+  job('two', 1000 * MB)
+  await wait(100)
+  used.set('one', 1500 * MB)
+  await wait(400)
+  assert.deepEqual(over, ['one'])
+})
+
+test('folders are not gone through while the disk cannot have lost enough', async (t) => {
+  const { job, used, measures, over } = disk(t)
+  job('one', 10_000 * MB)
+  await wait(100)
+  const before = measures()
+  for (let step = 1; step < 6; step++) {
+    used.set('one', step * 1000 * MB)
+    await wait(100)
+  }
+  assert.deepEqual([measures() - before, over], [0, []])
+})
+
+test('what others write makes nobody guilty', async (t) => {
+  const { job, writeElsewhere, measures, over } = disk(t)
+  job('one', 1000 * MB)
+  await wait(100)
+  const before = measures()
+  writeElsewhere(5000 * MB)
+  await wait(400)
+  assert.deepEqual([measures() - before, over], [1, []])
+})
+
+test('what others remove hides nothing', async (t) => {
+  const { job, used, writeElsewhere, over } = disk(t)
+  writeElsewhere(50_000 * MB)
+  job('one', 1000 * MB)
+  await wait(100)
+  for (let step = 1; step < 4; step++) {
+    used.set('one', step * 400 * MB)
+    await wait(300)
+    writeElsewhere(-2000 * MB)
+    await wait(300)
+  }
+  assert.deepEqual(over, ['one'])
+})
+
+test('when the disk is nearly full, who wrote most since it began is ended, limit or not', async (t) => {
+  const { job, used, over } = disk(t)
+  job('large from the beginning', null, 60_000 * MB)
+  job('small', null)
+  job('filler', null)
+  await wait(150)
+  used.set('small', 100 * MB)
+  used.set('filler', 39_500 * MB)
+  await wait(500)
+  assert.deepEqual(over, ['filler'])
+})
+
+test('when the disk is full without them, nobody is ended', async (t) => {
+  const { job, writeElsewhere, used, over } = disk(t)
+  job('one', null, 100 * MB)
+  await wait(150)
+  used.set('one', 110 * MB)
+  writeElsewhere(99_800 * MB)
+  await wait(500)
+  assert.deepEqual(over, [])
+})
+
+test('who uses up the number of files is ended', async (t) => {
+  const { job, counts, over } = disk(t)
+  job('few', null)
+  job('many', null)
+  await wait(150)
+  counts.set('few', 60_000)
+  counts.set('many', 935_000)
+  await wait(500)
+  assert.deepEqual(over, ['many'])
+})
+
+test('who is gone is not looked at any more', async (t) => {
+  const { job, used, over } = disk(t)
+  const stop = job('one', 1000 * MB)
+  await wait(100)
+  stop()
+  used.set('one', 5000 * MB)
+  await wait(400)
+  assert.deepEqual(over, [])
+})

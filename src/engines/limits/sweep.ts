@@ -1,0 +1,52 @@
+/** Removes what a service left that had no time to do so. */
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Files } from './files.ts'
+import { endAllIn, folderName } from './group.ts'
+import { makerOf } from './owner.ts'
+
+type Sweep = {
+  mounts: Iterable<string>
+  name: string
+  /** Cages of this process that are in use. */
+  active: ReadonlySet<string>
+  endProcesses: boolean
+  files: Files
+}
+
+const DEEPEST = 8
+const PATIENCE_MS = 2000
+
+/** Says how many cages are gone. Looked for everywhere: the dead service may have been in another group than this one. */
+export async function sweepCages({ mounts, name, active, endProcesses, files }: Sweep): Promise<number> {
+  const [found, kept] = [new Set<string>(), new Set<string>()]
+  for (const folder of [...mounts].flatMap((mount) => findFolders(mount, folderName(name), files))) {
+    for (const cage of files.list(folder)) {
+      const maker = makerOf(cage)
+      if (maker === 'alive' || active.has(cage)) continue
+      found.add(cage)
+      const mayEnd = endProcesses && maker !== 'unknown'
+      if (mayEnd) endAllIn(files, `${folder}/${cage}`)
+      if (!(await removeGroup(files, `${folder}/${cage}`, mayEnd ? PATIENCE_MS : 0))) kept.add(cage)
+    }
+    files.remove(folder)
+  }
+  return found.size - kept.size
+}
+
+/** Processes that were ended are gone a moment later. What still lives keeps a group from being removed. */
+async function removeGroup(files: Files, folder: string, patienceMs: number): Promise<boolean> {
+  for (let waited = 0; ; waited += 10) {
+    if (files.remove(folder)) return true
+    if (waited >= patienceMs) return false
+    await wait(10)
+  }
+}
+
+function findFolders(folder: string, name: string, files: Files, depth = 0): string[] {
+  if (depth > DEEPEST) return []
+  return files
+    .list(folder)
+    .flatMap((entry) =>
+      entry === name ? [`${folder}/${entry}`] : findFolders(`${folder}/${entry}`, name, files, depth + 1),
+    )
+}

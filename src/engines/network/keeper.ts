@@ -1,0 +1,61 @@
+/** Sees to it that the rules are there and fit the machine, for as long as the service runs. */
+import { decideForwarding, type Forwarding, lookAtMachine, setForwarding } from './forwarding.ts'
+import { linksLike } from './links.ts'
+import { interfacesOf } from './names.ts'
+import { type Rules, rulesOf } from './rules.ts'
+import { guardedByTables, hasTable, loadRules, removeTable, watchTables } from './table.ts'
+
+const LOOK_AGAIN_MS = 5000
+
+/** `inherited` are interfaces that services had switched on before: that was not the operator's will. */
+export async function keepRules(
+  rules: Omit<Rules, 'guarded'>,
+  inherited: readonly string[],
+  onProblem: (error: Error) => void,
+) {
+  const { id } = rules
+  let forwarding: Forwarding = { isRouter: false, guarded: inherited }
+
+  /** The rules first: what they guard is switched on after. */
+  async function put(isLost: boolean) {
+    const { switchOn, ...next } = decideForwarding(await lookAtMachine(forwarding.guarded), forwarding)
+    if (isLost || next.guarded.join() !== forwarding.guarded.join()) {
+      await loadRules(rulesOf({ ...rules, guarded: next.guarded }))
+    }
+    forwarding = next
+    for (const name of switchOn) await setForwarding(name, true)
+    // Whoever switched those off may have switched off all.
+    if (switchOn.length > 0) for (const name of linksLike(interfacesOf(id).anchor)) await setForwarding(name, true)
+  }
+
+  /** The table goes first: of two services that end at once, the last to look finds none and switches off. */
+  async function remove() {
+    await removeTable(id)
+    const stillGuarded = await guardedByTables()
+    for (const name of forwarding.guarded) if (!stillGuarded.includes(name)) await setForwarding(name, false)
+  }
+
+  try {
+    await put(true)
+  } catch (error) {
+    await remove()
+    throw error
+  }
+  /** One after the other. */
+  let last = Promise.resolve()
+  const again = (isLost: () => Promise<boolean>) => {
+    last = last.then(async () => put(await isLost())).catch(onProblem)
+  }
+  const timer = setInterval(() => again(async () => false), LOOK_AGAIN_MS).unref()
+  const watching = watchTables(() => again(async () => !(await hasTable(id))))
+
+  return {
+    /** Leaves the machine as it was. */
+    async stop() {
+      clearInterval(timer)
+      await watching.stop()
+      await last
+      await remove()
+    },
+  }
+}

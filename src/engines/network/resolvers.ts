@@ -1,0 +1,42 @@
+/** The resolvers that this machine uses, as /etc/resolv.conf names them. */
+import { readFile } from 'node:fs/promises'
+import { isIP } from 'node:net'
+
+export type Resolver = { address: string; port: number }
+
+const DNS_PORT = 53
+/** As many as the C library looks at. */
+const RESOLVERS_AT_MOST = 3
+const FRESH_MS = 5000
+
+/** Read again when it is no longer fresh: a machine moves to another network, or a VPN comes up. */
+export function watchResolvers(file: string): () => Promise<readonly Resolver[]> {
+  let known: { resolvers: Promise<readonly Resolver[]>; readTime: number } | undefined
+  return () => {
+    const now = performance.now()
+    if (known === undefined || now - known.readTime > FRESH_MS) {
+      known = { resolvers: readIfThere(file).then(resolversIn), readTime: now }
+    }
+    return known.resolvers
+  }
+}
+
+/** What jobs see instead: the same, but for who is asked. */
+export async function resolverFileFor(gateway: string, file: string): Promise<string> {
+  const kept = (await readIfThere(file)).split('\n').filter((line) => /^(search|domain|options)\s/.test(line))
+  return [`nameserver ${gateway}`, ...kept, ''].join('\n')
+}
+
+export function resolversIn(text: string): Resolver[] {
+  const found = text.split('\n').flatMap((line) => /^nameserver\s+(\S+)/.exec(line)?.[1] ?? [])
+  const addresses = found.filter((address) => isIP(address) !== 0).slice(0, RESOLVERS_AT_MOST)
+  // A machine that names none is its own, says the C library.
+  return (addresses.length > 0 ? addresses : ['127.0.0.1']).map((address) => ({ address, port: DNS_PORT }))
+}
+
+async function readIfThere(file: string): Promise<string> {
+  return readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error
+    return ''
+  })
+}

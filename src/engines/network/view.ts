@@ -1,0 +1,101 @@
+/** One view: made before its job starts, removed after it has ended. */
+import { networkInterfaces } from 'node:os'
+import type { Mount } from '../engine.ts'
+import { formatAddress, holds, parseAddress } from './addresses.ts'
+import type { Anchor } from './anchor.ts'
+import { makeNamespace, type Namespace, run, runIp } from './commands.ts'
+import { type Connection, type Contact, createNames, toContacts } from './contacts.ts'
+import type { Forwarder } from './forwarder.ts'
+import { setForwarding } from './forwarding.ts'
+import { deleteLink, insideLines, type Link, outsideLines } from './links.ts'
+import { recordingRules } from './rules.ts'
+import { isRefused, type Policy } from './settings.ts'
+
+export type NetworkView = {
+  /** The command that enters the view and becomes the given one. */
+  around(command: readonly string[]): string[]
+  /** What a job has to see, or it asks the wrong resolver. */
+  mounts: readonly Mount[]
+  /** Where the service reaches what listens in the view. Nothing of it can be reached by others. */
+  address: string
+  /** Where a job has to listen for that. */
+  listen: string
+  /** Whom the jobs in it have called so far; nobody, unless it was to be recorded. */
+  contacts(): Promise<Contact[]>
+  /** Cuts off whoever is still in it. */
+  close(): Promise<void>
+}
+
+export type ViewParts = {
+  anchor: Anchor
+  forwarder: Forwarder
+  policy: Policy
+  mounts: readonly Mount[]
+}
+
+export async function openView(
+  { anchor, forwarder, policy, mounts }: ViewParts,
+  link: Link,
+  { label, isRecorded }: { label: string; isRecorded: boolean },
+): Promise<NetworkView> {
+  const { block, gateway } = anchor
+  const address = formatAddress(link.address)
+  const names = isRecorded ? createNames() : undefined
+  const namespace = await makeNamespace(insideLines(link))
+  try {
+    await Promise.all([
+      runIp(outsideLines(link, label)),
+      setForwarding(link.name, true),
+      isRecorded ? runIn(namespace, ['nft', '-f', '-'], recordingRules(gateway)) : undefined,
+    ])
+  } catch (error) {
+    await remove(link, namespace)
+    throw error
+  }
+  forwarder.admit(address, names)
+
+  function refuses({ address: called, port }: Connection): boolean {
+    const number = parseAddress(called) ?? 0
+    return isRefused(policy, addressesOfMachine().has(called) || holds(block, number), number, port)
+  }
+
+  return {
+    around: namespace.enter,
+    mounts,
+    address,
+    listen: '0.0.0.0',
+    async contacts() {
+      return names ? toContacts(await connectionsIn(namespace), names, refuses) : []
+    },
+    async close() {
+      forwarder.dismiss(address)
+      await remove(link, namespace)
+    },
+  }
+}
+
+/** The namespace goes with its last process; the cable goes now. */
+async function remove({ name }: Link, namespace: Namespace) {
+  try {
+    await deleteLink(name)
+  } finally {
+    namespace.close()
+  }
+}
+
+function runIn(namespace: Namespace, command: readonly string[], input = ''): Promise<string> {
+  const [file = '', ...args] = namespace.enter(command)
+  return run(file, args, input)
+}
+
+type Element = { concat: [address: string, protocol: 'tcp' | 'udp', port: number] }
+
+async function connectionsIn(namespace: Namespace): Promise<Connection[]> {
+  const text = await runIn(namespace, ['nft', '-j', 'list', 'set', 'inet', 'headland', 'contacts'])
+  const { nftables } = JSON.parse(text) as { nftables: { set?: { elem?: Element[] } }[] }
+  const elements = nftables.flatMap(({ set }) => set?.elem ?? [])
+  return elements.map(({ concat: [address, protocol, port] }) => ({ address, protocol, port }))
+}
+
+const addressesOfMachine = (): ReadonlySet<string> =>
+  new Set(Object.values(networkInterfaces()).flatMap((all) => (all ?? []).map(({ address }) => address)))
