@@ -28,6 +28,17 @@ export type Config = {
   archiveEntries: number
   unpackedBytes: number
   uploadStall: number
+  keepDeployments: number
+  accountBytes: number
+  diskReserve: number
+  buildMemory: number
+  appMemory: number
+  processes: number
+  buildDisk: number
+  appDisk: number
+  jobNetwork: string
+  blockedNetworks: string[]
+  allowedNetworks: string[]
   bubblewrap: string
   logLevel: LogLevel
 }
@@ -41,6 +52,9 @@ const setting = <T>(byDefault: string, meaning: string, parse: (text: string) =>
   meaning,
   parse,
 })
+
+/** Tools start threads by the number of processors. */
+const PROCESSES = Math.max(512, 64 * availableParallelism())
 
 /** `docs/reference/settings.md` is checked against this table. */
 export const SETTINGS: { [K in keyof Config]: Setting<Config[K]> } = {
@@ -72,6 +86,29 @@ export const SETTINGS: { [K in keyof Config]: Setting<Config[K]> } = {
   archiveEntries: setting('50000', 'Entries of an archive at most.', count),
   unpackedBytes: setting('2147483648', 'Bytes of an unpacked archive at most.', count),
   uploadStall: setting('30', 'Seconds that an upload may stand still.', count),
+  keepDeployments: setting(
+    '5',
+    'Deployments of an environment that can be made live again, beside the live one.',
+    count,
+  ),
+  accountBytes: setting('21474836480', 'Bytes that an account may hold on the disk; 0 for no limit.', countOrNone),
+  diskReserve: setting('1073741824', 'Bytes of the disk that uploads and builds leave free.', countOrNone),
+  buildMemory: setting('2147483648', 'Bytes of memory that a build may use.', count),
+  appMemory: setting('1073741824', 'Bytes of memory that a running app may use.', count),
+  processes: setting(String(PROCESSES), 'Processes and threads that a build or an app may have.', count),
+  buildDisk: setting('10737418240', 'Bytes that a build may write to the disk.', count),
+  appDisk: setting('1073741824', 'Bytes that a running app may write to the disk.', count),
+  jobNetwork: setting('10.201.0.0/16', 'Range that builds and apps get their own addresses from.', (text) => text),
+  blockedNetworks: setting(
+    '10.0.0.0/8,100.64.0.0/10,172.16.0.0/12,192.168.0.0/16',
+    'Ranges that builds and apps do not reach, with commas; this machine and link-local addresses never.',
+    parseList,
+  ),
+  allowedNetworks: setting(
+    '',
+    'Exceptions, with commas: an address or a range, with `:port` or without. A CMS on the LAN, say, or on this machine.',
+    parseList,
+  ),
   bubblewrap: setting('/usr/bin/bwrap', 'Path of bubblewrap.', (text) => resolve(text)),
   logLevel: setting('info', `One of ${LOG_LEVELS.join(', ')}.`, parseLogLevel),
 }
@@ -158,6 +195,11 @@ function readFile(given: string | undefined, folder: string): Partial<Record<key
   return Object.fromEntries(Object.entries(content).map(([key, value]) => [key, String(value)]))
 }
 
+function parseList(text: string): string[] {
+  const parts = text.split(',').map((part) => part.trim())
+  return parts.filter(Boolean)
+}
+
 function parseListen(text: string): Listen {
   const match = /^(?:\[([0-9a-fA-F:]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(text)
   const port = Number(match?.[3])
@@ -195,6 +237,10 @@ function parseRanges(text: string): string[] {
 function count(text: string): number {
   if (!/^[1-9]\d{0,12}$/.test(text)) throw new Error('it must be a whole number above 0')
   return Number(text)
+}
+
+function countOrNone(text: string): number {
+  return text === '0' ? 0 : count(text)
 }
 
 function parseLogLevel(text: string): LogLevel {

@@ -2,6 +2,7 @@
  * Builds every part bottom up, starts them in order, stops them in reverse. The only file that knows which adapter stands
  * behind an interface.
  */
+import { createHash } from 'node:crypto'
 import { chmod, mkdir, open, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createAccounts, createCredentials, createSessions, createUsers } from './accounts/index.ts'
@@ -10,6 +11,7 @@ import { type ArchiveLimits, createArchives, DEFAULT_ARCHIVE_LIMITS } from './ar
 import { createIds, createLog, type Log, systemClock } from './base/index.ts'
 import {
   createBuilds,
+  createHoldings,
   createOutputs,
   createPackageStore,
   DEFAULT_OUTPUT_LIMITS,
@@ -34,17 +36,18 @@ import {
   watchIdle,
 } from './deployments/index.ts'
 import { startEdge } from './edge/index.ts'
-import { endOrphans } from './engines/index.ts'
+import { endOrphans, type Limits, openLimiter, openNetworks } from './engines/index.ts'
 import { openPlain } from './engines/plain.ts'
 import { openSandbox } from './engines/sandbox.ts'
 import { createOperations, startWorker } from './operations/index.ts'
 import { createSupervisor } from './runtime/index.ts'
 import { openDiskBlobs } from './storage/blobs-disk.ts'
-import { createLineLogs, MIGRATIONS, migrate, openVault, statement } from './storage/index.ts'
+import { createBallast, createLineLogs, MIGRATIONS, migrate, openVault, statement } from './storage/index.ts'
 import { openSqlite } from './storage/sqlite.ts'
+import { createUpkeep } from './upkeep/index.ts'
 
 /** Together less than the 30 seconds within which a stop is promised. */
-const GRACE_MS = { api: 5_000, worker: 10_000, apps: 5_000, edge: 5_000 }
+const GRACE_MS = { api: 5_000, worker: 10_000, apps: 5_000, edge: 5_000, upkeep: 2_000 }
 
 const QUICK_CONCURRENCY = 8
 
@@ -65,10 +68,12 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
     const vault = await openVault(sql, { file: files.masterKey, given: config.masterKey?.reveal() })
     if (process.platform === 'linux') endOrphans(config.dataDir)
     const { engine, toolchains, canChooseUsers } = await openEngine(config, log)
+    const networks = engine.isIsolating ? await openJobNetworks(config, log) : undefined
+    if (networks) parts.defer(() => networks.close())
     const edge = await startEdge({ clock, log, ...config.edgeListen, tableFile: files.routeTable, trustedProxies })
     parts.defer(() => edge.stop(GRACE_MS.edge))
     log.info({ edgePid: edge.pid(), port: edge.address.port }, 'the edge listens')
-    const supervisor = createSupervisor({ engine, clock, log, startDeadlineMs: config.startTimeout * 1000 })
+    const supervisor = createSupervisor({ engine, networks, clock, log, startDeadlineMs: config.startTimeout * 1000 })
     parts.defer(() => supervisor.stop(GRACE_MS.apps))
 
     const variables = createVariables({ vault })
@@ -84,18 +89,18 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
       archives: createArchives({ blobs: await openDiskBlobs(files.blobs), limits: archiveLimits(config) }),
       logs: createLineLogs(files.logs),
       builds: createBuilds({ sql, clock, newId }),
+      holdings: createHoldings({ sql }),
       outputs: createOutputs({ folder: files.outputs, limits: DEFAULT_OUTPUT_LIMITS }),
       packages: createPackageStore({ sql, clock, newId, folder: files.packages }),
       deployments: createDeployments({ sql, clock, newId }),
       folders: createFolders(config.dataDir, { canChooseUsers }),
+      appLimits: limitsOf(config).app,
       appVariables: createAppVariables({ variables, cmsInstalls: ground.cmsInstalls }),
       siteUrl: siteUrls(config, edge.address.port),
     }
     await rooms.outputs.sweep()
-    await rooms.packages.collect()
-    await toolchains.sweep()
-    await toolchains.collect(await rooms.builds.toolsInUse())
-    await rooms.folders.sweepWork(rooms.builds.isOver)
+    const upkeep = createUpkeep({ ...rooms, ...config, ballast: createBallast(files.ballast) })
+    const { usage, room, rounds } = upkeep
 
     const routing = createRouting(rooms)
     const launcher = createLauncher(rooms)
@@ -104,11 +109,11 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
     parts.defer(() => routing.stop())
 
     const requests = createRequests({ ...rooms, routing })
-    const switching = createSwitch({ ...rooms, routing })
+    const switching = createSwitch({ ...rooms, routing, onSwitched: rounds.switched })
     const provision = createProvision({ ...rooms, routing, switching })
     const live = { ...rooms, launcher, switching, finishWithEnvironment: provision.finishWithEnvironment }
     const deadlines = { installMs: config.installTimeout * 1000, buildMs: config.buildTimeout * 1000 }
-    const make = createMake({ ...rooms, run: { ...rooms, deadlines } })
+    const make = createMake({ ...rooms, room, run: { ...rooms, networks, deadlines, limits: limitsOf(config).build } })
     const deploy = createDeploy({ ...live, make, blame: createBlame(rooms) })
     const redeploy = createRedeploy(live)
     const worker = startWorker({
@@ -127,6 +132,8 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
     parts.defer(() => worker.stop(GRACE_MS.worker))
     const idle = watchIdle({ ...rooms, routing, idleMs: config.idleTimeout * 1000 })
     parts.defer(() => idle.stop())
+    rounds.start()
+    parts.defer(() => rounds.stop(GRACE_MS.upkeep))
 
     let apiUrl = ''
     const auth = createAuth(rooms)
@@ -134,9 +141,13 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
       operationsUnfinished: async () => (await rooms.operations.count()).unfinished,
       operationsRunning: () => worker.runningCount(),
       edgeServing: () => edge.isServing(),
+      diskUsage: usage.total,
+      diskFree: upkeep.freeBytes,
     })
     const routes = createRoutes({
       ...rooms,
+      usage,
+      room,
       requests,
       auth,
       metrics,
@@ -179,13 +190,15 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
 /** Bubblewrap, or a clear word about what is missing without it. */
 async function openEngine({ bubblewrap, dataDir }: Config, log: Log) {
   const isRoot = process.getuid?.() === 0
-  const sandbox = await openSandbox(bubblewrap, dataDir)
+  const limiter = await openLimiter({ name: shortDigest(dataDir) })
+  await limiter.sweep({ endProcesses: true })
+  const sandbox = await openSandbox({ bubblewrap, folder: dataDir, limiter })
   const isIsolating = 'start' in sandbox
   const folder = filesIn(dataDir).toolchain
   const toolchains = await openToolchains({ folder, environment: machineEnvironment(), isIsolating })
   if (isIsolating) return { engine: sandbox, toolchains, canChooseUsers: isRoot }
 
-  const engine = openPlain()
+  const engine = openPlain(limiter)
   const toolchain = await toolchains.open(toolchains.own())
   const canChooseUsers = isRoot && (await letOthersPass(dataDir, () => isUsableBy(NOBODY, toolchain, engine)))
   const user = canChooseUsers
@@ -198,6 +211,59 @@ async function openEngine({ bubblewrap, dataDir }: Config, log: Log) {
   )
   return { engine, toolchains, canChooseUsers }
 }
+
+const SERVICES_MOST = 8
+
+/** A network for each build and app, or a clear word about what is missing without it. */
+async function openJobNetworks({ dataDir, jobNetwork, blockedNetworks, allowedNetworks }: Config, log: Log) {
+  const options = {
+    settings: { range: jobNetwork, blocked: blockedNetworks, allowed: allowedNetworks },
+    onProblem: (error: Error) => log.error({ err: error }, 'the rules of the network could not be kept'),
+  }
+  // Two services may work on one data folder; each has networks of its own.
+  let networks = await openNetworks({ ...options, folder: dataDir })
+  for (let count = 2; 'isTaken' in networks && count <= SERVICES_MOST; count++) {
+    networks = await openNetworks({ ...options, folder: join(dataDir, `service-${count}`) })
+  }
+  if ('open' in networks) {
+    if (networks.swept > 0) log.info(`removed ${networks.swept} networks of services that died`)
+    log.info(networks.description)
+    return networks
+  }
+  log.warn(`${networks.missing}: builds and apps see the network of the machine, and can call its services.`)
+  return undefined
+}
+
+const OPEN_FILES = 65_536
+
+/** A build gives way to the apps that visitors wait for. */
+const limitsOf = ({
+  buildMemory,
+  appMemory,
+  processes,
+  buildDisk,
+  appDisk,
+}: Config): { build: Limits; app: Limits } => ({
+  build: {
+    memoryBytes: buildMemory,
+    processes,
+    cpuWeight: 50,
+    openFiles: OPEN_FILES,
+    fileBytes: buildDisk,
+    diskBytes: buildDisk,
+  },
+  app: {
+    memoryBytes: appMemory,
+    processes,
+    cpuWeight: 100,
+    openFiles: OPEN_FILES,
+    fileBytes: appDisk,
+    diskBytes: appDisk,
+  },
+})
+
+/** Tells this service from others on the machine. */
+const shortDigest = (dataDir: string): string => createHash('sha256').update(dataDir).digest('hex').slice(0, 12)
 
 const NOBODY = { uid: 65_534, gid: 65_534 }
 
@@ -227,6 +293,7 @@ export const filesIn = (dataDir: string) => ({
   packages: join(dataDir, 'packages'),
   logs: join(dataDir, 'logs'),
   toolchain: join(dataDir, 'toolchain'),
+  ballast: join(dataDir, 'ballast'),
 })
 
 /** The lower floors on a data folder: what the service stands on, and all that operators' commands need. */
@@ -234,10 +301,10 @@ export async function openGround(dataDir: string, onDeath?: (error: Error) => vo
   await mkdir(dataDir, { recursive: true, mode: 0o700 })
   const clock = systemClock
   const newId = createIds(clock)
-  const { database } = filesIn(dataDir)
+  const { database, ballast } = filesIn(dataDir)
   // For the service alone; SQLite gives the files beside it the same mode.
   await (await open(database, 'a', 0o600)).close()
-  const sql = await openSqlite(database, onDeath)
+  const sql = await openSqlite(database, { onDeath, onFull: () => createBallast(ballast).throwOut() })
   await migrate(sql, MIGRATIONS, clock.now())
   const parts = { sql, clock, newId }
   const accounts = createAccounts(parts)

@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { errorBody, LIMITS, PROBLEMS, Problem, type Reason } from '../contract/index.ts'
-import { StorageUnavailable } from '../storage/index.ts'
+import { isDiskFull, StorageUnavailable } from '../storage/index.ts'
 
 const RETRY_AFTER_SECONDS = 5
 
@@ -18,13 +18,13 @@ const FRAMEWORK_PROBLEMS: Record<string, Reason> = {
 
 export function toProblem(error: unknown): Problem {
   if (error instanceof Problem) return error
+  if (isDiskFull(error)) {
+    return new Problem('STORAGE_UNAVAILABLE', 'The disk is full.', { cause: error, retryAfterSeconds: 60 })
+  }
   if (error instanceof StorageUnavailable) {
     return new Problem('STORAGE_UNAVAILABLE', undefined, { cause: error, retryAfterSeconds: RETRY_AFTER_SECONDS })
   }
   const { code = '', message = '' } = error as { code?: string; message?: string }
-  if (code === 'ENOSPC' || code === 'EDQUOT') {
-    return new Problem('STORAGE_UNAVAILABLE', 'The disk is full.', { cause: error, retryAfterSeconds: 60 })
-  }
   const reason = FRAMEWORK_PROBLEMS[code]
   if (reason === 'BODY_TOO_LARGE') {
     return new Problem(reason, undefined, { metadata: { limit: String(LIMITS.bodyBytes) } })

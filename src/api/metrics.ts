@@ -1,9 +1,16 @@
 /** Numbers for Prometheus. Labels never name a tenant: routes are patterns, and what is counted is counted as a whole. */
 import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 
-type Gauges = { operationsUnfinished(): Promise<number>; operationsRunning(): number; edgeServing(): boolean }
+type Gauges = {
+  operationsUnfinished(): Promise<number>
+  operationsRunning(): number
+  edgeServing(): boolean
+  diskUsage(): Promise<{ kind: string; bytes: number }[]>
+  diskFree(): Promise<number>
+}
 
-export function createMetrics({ operationsUnfinished, operationsRunning, edgeServing }: Gauges) {
+export function createMetrics(gauges: Gauges) {
+  const { operationsUnfinished, operationsRunning, edgeServing, diskUsage, diskFree } = gauges
   const registers = [new Registry()]
   const registry = registers[0] as Registry
   collectDefaultMetrics({ register: registry })
@@ -37,6 +44,24 @@ export function createMetrics({ operationsUnfinished, operationsRunning, edgeSer
     registers,
     collect() {
       this.set(edgeServing() ? 1 : 0)
+    },
+  })
+
+  new Gauge({
+    name: 'headland_disk_bytes',
+    help: 'What is kept on the disk, by kind; caches, logs and runs as they were last measured.',
+    labelNames: ['kind'],
+    registers,
+    async collect() {
+      for (const { kind, bytes } of await diskUsage()) this.set({ kind: kind.toLowerCase() }, bytes)
+    },
+  })
+  new Gauge({
+    name: 'headland_disk_free_bytes',
+    help: 'What is left on the disk of the data folder.',
+    registers,
+    async collect() {
+      this.set(await diskFree())
     },
   })
 

@@ -2,9 +2,9 @@
 import type { Account, Credential } from '../accounts/index.ts'
 import type { App } from '../apps/index.ts'
 import { toRfc3339 } from '../base/index.ts'
-import type { Build } from '../builds/index.ts'
+import type { Build, Contacts } from '../builds/index.ts'
 import { names, resources } from '../contract/index.ts'
-import type { Deployment } from '../deployments/index.ts'
+import { type Deployment, isActivatable } from '../deployments/index.ts'
 import type { Operation } from '../operations/index.ts'
 import type { Running } from '../runtime/index.ts'
 
@@ -54,6 +54,7 @@ export function renderBuild(at: names.EnvironmentPath, build: Build): resources.
     ...(build.plan ? { plan: build.plan as unknown as Record<string, unknown> } : {}),
     ...(build.tools ? { tools: renderTools(build.tools) } : {}),
     caches: build.caches,
+    ...(build.contacts ? { contacts: build.contacts.map(renderContact) } : {}),
     createTime: toRfc3339(build.createTime),
     ...(build.startTime === null ? {} : { startTime: toRfc3339(build.startTime) }),
     ...(build.finishTime === null ? {} : { finishTime: toRfc3339(build.finishTime) }),
@@ -61,6 +62,15 @@ export function renderBuild(at: names.EnvironmentPath, build: Build): resources.
     ...(build.failure ? { failure: build.failure } : {}),
   }
 }
+
+const renderContact = ({ host, addresses, protocol, port, isNew, isRefused }: Contacts[number]) => ({
+  ...(host === null ? {} : { host }),
+  addresses: [...addresses],
+  protocol,
+  ...(port === null ? {} : { port }),
+  new: isNew,
+  refused: isRefused,
+})
 
 const renderTools = ({ node, packageManager }: NonNullable<Build['tools']>) => ({
   node,
@@ -76,6 +86,7 @@ export function renderDeployment(
     name: names.deploymentResource(at, deployment.id),
     build: names.buildResource(at, deployment.buildId),
     state: deployment.state,
+    activatable: isActivatable(deployment),
     ...(running ? { instance: { state: running.state, restarts: running.restarts } } : {}),
     createTime: toRfc3339(deployment.createTime),
     ...(deployment.liveTime === null ? {} : { liveTime: toRfc3339(deployment.liveTime) }),

@@ -164,6 +164,15 @@ export function createEnvironments({ sql, clock, newId }: { sql: Sql; clock: Clo
       await tx.query(statement`DELETE FROM environments WHERE id = ${id}`)
     },
 
+    /** Of one account or of all, also those that are being deleted. */
+    async all(accountId?: string): Promise<Pick<Environment, 'id' | 'accountId' | 'appName'>[]> {
+      const mine = accountId === undefined ? statement`e.id IS NOT NULL` : statement`e.account_id = ${accountId}`
+      const rows = await sql.query<{ id: string; account_id: string; app_name: string }>(statement`
+        SELECT e.id, e.account_id, a.name AS app_name FROM environments e JOIN apps a ON a.id = e.app_id
+        WHERE ${mine} ORDER BY e.id`)
+      return rows.map(({ id, account_id, app_name }) => ({ id, accountId: account_id, appName: app_name }))
+    },
+
     /** What the edge must answer for. */
     async routable(): Promise<{ id: string; hostLabel: string; liveDeployment: string | null }[]> {
       const rows = await sql.query<{ id: string; host_label: string; live_deployment: string | null }>(statement`

@@ -22,6 +22,8 @@ export type Archives = {
    * failure or abort the folder is gone.
    */
   unpack(digest: Digest, folder: string, options?: UnpackOptions): Promise<Unpacked>
+  /** Removes those that nobody needs, and says how many. One that was just received stays: it may not be known yet. */
+  collect(needed: () => Promise<ReadonlySet<string>>): Promise<number>
 }
 
 /** What is in an archive, for as long as it is open. */
@@ -38,6 +40,8 @@ export type Inside = {
 }
 
 const TEXT_BYTES_MOST = 1024 * 1024
+/** How long after it was received it is certainly known who needs an archive. */
+const KNOWN_AFTER_MS = 5 * 60_000
 
 export function createArchives({ blobs, limits }: { blobs: Blobs; limits: ArchiveLimits }): Archives {
   return {
@@ -77,6 +81,16 @@ export function createArchives({ blobs, limits }: { blobs: Blobs; limits: Archiv
       return await withArchive(await blobs.file(digest), limits, (contents, file) =>
         unpackTo(folder, contents, file, options),
       )
+    },
+
+    async collect(needed) {
+      await blobs.sweep()
+      const there = await blobs.list()
+      const putSince = Date.now() - KNOWN_AFTER_MS
+      const kept = await needed()
+      let count = 0
+      for (const digest of there) if (!kept.has(digest) && (await blobs.remove(digest, { putSince }))) count += 1
+      return count
     },
   }
 }

@@ -7,6 +7,7 @@
  */
 import type { Clock, NewId } from '../base/index.ts'
 import { type Fault, helpPage, PROBLEMS, Problem, type Reason, type resources } from '../contract/index.ts'
+import type { Contact } from '../engines/index.ts'
 import {
   type Digest,
   type Page,
@@ -20,6 +21,8 @@ import {
 import type { CacheUse } from './caches.ts'
 import type { Plan } from './plan.ts'
 import type { Exact } from './tools/exact.ts'
+
+export type Contacts = (Contact & { isNew: boolean })[]
 
 export type Archive = { digest: Digest; bytes: number; files: number }
 
@@ -49,6 +52,8 @@ export type Build = {
   output: Digest | null
   /** Installed packages that the output needs to run. */
   packagesId: string | null
+  /** Whom it called, where that can be known; those that the build before did not call are marked. */
+  contacts: Contacts | null
   /** What was kept from earlier builds, and what of it was used. */
   caches: CacheUse[]
   /** Milliseconds of each phase that was left. */
@@ -75,6 +80,7 @@ type BuildRow = {
   output_digest: Digest | null
   packages_id: string | null
   caches: string | null
+  contacts: string | null
   durations: string
   failure: string | null
   create_time: number
@@ -83,7 +89,9 @@ type BuildRow = {
 }
 
 const columns = statement`id, environment_id, operation_id, trigger_name, is_clean, archive_digest, archive_bytes,
-  archive_files, state, phase, plan, tools, output_digest, packages_id, caches, durations, failure, create_time, start_time, finish_time`
+  archive_files, state, phase, plan, tools, output_digest, packages_id, caches, contacts, durations, failure, create_time, start_time, finish_time`
+
+const PREDECESSORS = 10
 
 export type BuildPath = { accountId: string; environmentId: string }
 
@@ -172,6 +180,16 @@ export function createBuilds({ sql, clock, newId }: { sql: Sql; clock: Clock; ne
     },
     async equipped(id: string, tools: Exact) {
       await change(id, statement`tools = ${JSON.stringify(tools)}`)
+    },
+    async contacted(id: string, contacts: Contacts) {
+      await change(id, statement`contacts = ${JSON.stringify(contacts)}`)
+    },
+    /** Of the builds before it. Several, since one that installs nothing does not call the registry. */
+    async contactsBefore(environmentId: string, id: string): Promise<Contacts | undefined> {
+      const rows = await sql.query<{ contacts: string }>(statement`
+        SELECT contacts FROM builds WHERE environment_id = ${environmentId} AND id < ${id} AND contacts IS NOT NULL
+        ORDER BY id DESC LIMIT ${PREDECESSORS}`)
+      return rows.length === 0 ? undefined : rows.flatMap((row) => JSON.parse(row.contacts))
     },
     async used(id: string, caches: readonly CacheUse[]) {
       await change(id, statement`caches = ${JSON.stringify(caches)}`)
@@ -263,6 +281,7 @@ const toBuild = (row: BuildRow): Build => ({
   output: row.output_digest,
   packagesId: row.packages_id,
   caches: row.caches === null ? [] : JSON.parse(row.caches),
+  contacts: row.contacts === null ? null : JSON.parse(row.contacts),
   durations: JSON.parse(row.durations),
   // Failures of earlier versions say less.
   failure: row.failure === null ? null : { todo: '', page: '', changes: [], ...JSON.parse(row.failure) },

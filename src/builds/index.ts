@@ -1,4 +1,12 @@
-export { type Archive, type Build, type Builds, createBuilds, type Failure, toFailure } from './builds.ts'
+export {
+  type Archive,
+  type Build,
+  type Builds,
+  type Contacts,
+  createBuilds,
+  type Failure,
+  toFailure,
+} from './builds.ts'
 export { type CacheUse, createBuildCaches } from './caches.ts'
 export { type BuildFacts, changesSince, describeChanges } from './changes.ts'
 export { diagnose } from './diagnose.ts'

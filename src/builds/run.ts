@@ -1,6 +1,13 @@
 /** Does what a plan says, in the sandbox: install, build, and find the output. Nothing outside of the work folder changes. */
 import { join } from 'node:path'
-import type { Engine, Limits } from '../engines/index.ts'
+import {
+  type Contact,
+  type Engine,
+  heapWithin,
+  type Limits,
+  type Networks,
+  type NetworkView,
+} from '../engines/index.ts'
 import type { Digest, LineLog } from '../storage/index.ts'
 import type { BuildCaches } from './caches.ts'
 import { type Installed, install } from './install.ts'
@@ -15,7 +22,13 @@ export type Deadlines = { installMs: number; buildMs: number }
 
 export const DEFAULT_DEADLINES: Deadlines = { installMs: 10 * 60_000, buildMs: 20 * 60_000 }
 
-export type RunParts = { engine: Engine; packages: PackageStore; deadlines: Deadlines; limits: Limits }
+export type RunParts = {
+  engine: Engine
+  packages: PackageStore
+  deadlines: Deadlines
+  limits: Limits
+  networks: Networks | undefined
+}
 
 export type Run = {
   plan: Plan
@@ -34,14 +47,35 @@ export type Run = {
   signal: AbortSignal
   enter(phase: 'INSTALLING' | 'BUILDING'): Promise<void>
   claim(packagesId: string): Promise<boolean>
+  /** Told at the end, good or bad, where that can be known. */
+  contacted(contacts: readonly Contact[]): Promise<void>
 }
 
 export type Made = { output: OutputFolders; installed: Installed }
 
-export async function runPlan({ engine, packages, deadlines, limits }: RunParts, run: Run): Promise<Made> {
+export async function runPlan(parts: RunParts, run: Run): Promise<Made> {
+  const isRun = run.plan.install !== null || run.plan.build !== null
+  const view = isRun ? await parts.networks?.open('build', { isRecorded: true }) : undefined
+  try {
+    return await runIn(view, parts, run)
+  } finally {
+    // Whatever comes of this, the build's own end is what counts.
+    await view
+      ?.contacts()
+      .then(run.contacted)
+      .catch(() => run.log.say('BUILDING', 'Whom it called could not be found out.'))
+    await view?.close()
+  }
+}
+
+async function runIn(
+  network: NetworkView | undefined,
+  { engine, packages, deadlines, limits }: RunParts,
+  run: Run,
+): Promise<Made> {
   const { plan, place, toolchain, caches, log, signal } = run
   const packageManager = plan.packageManager?.name ?? null
-  const runner: Runner = { engine, toolchain, user: place.user, log, signal, packageManager, limits }
+  const runner: Runner = { engine, toolchain, user: place.user, log, signal, packageManager, limits, network }
   const environment = environmentOf(plan, toolchain)
   const deadlineMs = deadlines.buildMs
 
@@ -67,6 +101,7 @@ export async function runPlan({ engine, packages, deadlines, limits }: RunParts,
       argv: plan.build.argv,
       cwd: join(WORK, plan.rootDirectory),
       environment: {
+        ...heapWithin(limits),
         ...nodeCache.environment,
         ...plan.environment,
         ...run.variables,

@@ -17,6 +17,7 @@ export type Runner = {
   signal: AbortSignal
   packageManager: string | null
   limits: Limits
+  network: Job['network']
 }
 
 export type Step = {
@@ -93,7 +94,7 @@ export async function arrange(runner: Runner, step: Arrangement) {
 }
 
 function runInside(runner: Runner, step: Step, signal: AbortSignal): Promise<Exit> {
-  const { engine, toolchain, user, log, limits } = runner
+  const { engine, toolchain, user, log, limits, network } = runner
   const { phase, argv, cwd, environment, view, mounts = [], overlays = [] } = step
   const onOutput: Output = (stream, chunk) => log.write(stream, phase, chunk)
   const job: Job = {
@@ -105,6 +106,7 @@ function runInside(runner: Runner, step: Step, signal: AbortSignal): Promise<Exi
     user,
     limits,
     name: 'build',
+    ...(network ? { network } : {}),
   }
   return runToEnd(engine, job, onOutput, signal)
 }

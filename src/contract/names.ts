@@ -80,7 +80,9 @@ export type EnvironmentPath = AppPath & { environment: string }
 export const accountResource = (account: string) => `accounts/${account}`
 export const credentialResource = (account: string, id: string) => `accounts/${account}/credentials/${id}`
 export const appResource = (at: AppPath) => `accounts/${at.account}/apps/${at.app}`
+export const accountUsageResource = (account: string) => `accounts/${account}/usage`
 export const environmentResource = (at: EnvironmentPath) => `${appResource(at)}/environments/${at.environment}`
+export const environmentUsageResource = (at: EnvironmentPath) => `${environmentResource(at)}/usage`
 export const operationResource = (at: EnvironmentPath, id: string) => `${environmentResource(at)}/operations/${id}`
 export const buildResource = (at: EnvironmentPath, id: string) => `${environmentResource(at)}/builds/${id}`
 export const deploymentResource = (at: EnvironmentPath, id: string) => `${environmentResource(at)}/deployments/${id}`

@@ -15,6 +15,8 @@ import {
   time,
 } from './schema.ts'
 
+export * from './usage.ts'
+
 export const ROLES = ['viewer', 'developer', 'owner'] as const
 export type Role = (typeof ROLES)[number]
 export const role = oneOf(ROLES, { description: 'What the caller may do: read, write, or also hand out access.' })
@@ -196,6 +198,19 @@ export const build = object(
           'What was kept from earlier builds: installed packages, the store of the package manager, what compilers left.',
       },
     ),
+    contacts: optional(
+      array(
+        object({
+          host: optional(string({ description: 'The name that was asked for.' })),
+          addresses: array(string()),
+          protocol: oneOf(['tcp', 'udp', 'dns']),
+          port: optional(integer()),
+          new: boolean({ description: 'The build before did not call it.' }),
+          refused: boolean({ description: 'The network let nothing through.' }),
+        }),
+        { description: 'Whom it called over the network, where the machine can tell.' },
+      ),
+    ),
     createTime: time('When it was asked for.'),
     startTime: optional(time('When work on it began.')),
     finishTime: optional(time('When it was over.')),
@@ -236,6 +251,9 @@ export const deployment = object(
     name: string({ description: '`accounts/…/environments/{environment}/deployments/{deployment}`' }),
     build: string({ description: 'The build whose output it is.' }),
     state: oneOf(DEPLOYMENT_STATES),
+    activatable: boolean({
+      description: 'Whether it can be made live, again or still: its files are kept for a number of newer deployments.',
+    }),
     instance: optional(
       object(
         { state: oneOf(INSTANCE_STATES), restarts: integer({ description: 'How often it died by itself.' }) },

@@ -8,7 +8,7 @@ import type { Clock, Log } from '../base/index.ts'
 import { type Build, type Builds, diagnose, type Failure, removeWorkplace, toFailure } from '../builds/index.ts'
 import { Problem } from '../contract/index.ts'
 import { type Finish, type Handler, isCancelled, type Operation } from '../operations/index.ts'
-import type { LineLog, LineLogs, Sql } from '../storage/index.ts'
+import { type LineLog, type LineLogs, type Sql, toStorageProblem } from '../storage/index.ts'
 import type { GetAppVariables } from './app-variables.ts'
 import type { Blame } from './blame.ts'
 import type { Deployments } from './deployments.ts'
@@ -119,6 +119,6 @@ export function createDeploy(parts: Parts): Handler {
       return error
     }
     parts.log.error({ err: error }, 'a build failed by a fault of the service')
-    return new Problem('INTERNAL', undefined, { cause: error })
+    return toStorageProblem(error) ?? new Problem('INTERNAL', undefined, { cause: error })
   }
 }

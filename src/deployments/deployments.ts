@@ -3,8 +3,10 @@
  *
  *   STARTING  made; does not answer yet
  *   LIVE      visitors get it. An environment has at most one.
- *   RETIRED   another took its place; it can be made live again
+ *   RETIRED   another took its place; it can be made live again, until it is discarded
  *   FAILED    it never answered
+ *
+ * One that is discarded stays in the list as what it was. Its files are given up, and nothing makes it live any more.
  */
 import type { SealedVariable } from '../apps/index.ts'
 import type { Clock, NewId } from '../base/index.ts'
@@ -24,25 +26,30 @@ export type Deployment = {
   id: string
   environmentId: string
   buildId: string
+  operationId: string
   variables: SealedVariable[]
   state: resources.DeploymentState
   createTime: number
   liveTime: number | null
   retireTime: number | null
+  discardTime: number | null
 }
 
 type DeploymentRow = {
   id: string
   environment_id: string
   build_id: string
+  operation_id: string
   shell_variables: string
   state: Deployment['state']
   create_time: number
   live_time: number | null
   retire_time: number | null
+  discard_time: number | null
 }
 
-const columns = statement`id, environment_id, build_id, shell_variables, state, create_time, live_time, retire_time`
+const columns = statement`id, environment_id, build_id, operation_id, shell_variables, state, create_time, live_time,
+  retire_time, discard_time`
 
 export type DeploymentPath = { accountId: string; environmentId: string }
 
@@ -118,11 +125,28 @@ export function createDeployments({ sql, clock, newId }: { sql: Sql; clock: Cloc
         UPDATE deployments SET state = 'FAILED' WHERE operation_id = ${operationId} AND state = 'STARTING'`)
     },
 
+    /** All of an environment that are not discarded. */
+    async kept(reader: Reader, environmentId: string): Promise<Deployment[]> {
+      const rows = await reader.query<DeploymentRow>(statement`
+        SELECT ${columns} FROM deployments
+        WHERE environment_id = ${environmentId} AND discard_time IS NULL ORDER BY id`)
+      return rows.map(toDeployment)
+    },
+    async discard(tx: Transaction, ids: readonly string[]) {
+      if (ids.length === 0) return
+      await tx.query(statement`
+        UPDATE deployments SET discard_time = ${clock.now()} WHERE id IN (${list(ids)}) AND state <> 'LIVE'`)
+    },
+
     async removeAll(tx: Transaction, environmentId: string) {
       await tx.query(statement`DELETE FROM deployments WHERE environment_id = ${environmentId}`)
     },
   }
 }
+
+/** Whether it can be made live, again or still. */
+export const isActivatable = ({ state, discardTime }: Deployment): boolean =>
+  (state === 'LIVE' || state === 'RETIRED') && discardTime === null
 
 export type Deployments = ReturnType<typeof createDeployments>
 
@@ -130,9 +154,11 @@ const toDeployment = (row: DeploymentRow): Deployment => ({
   id: row.id,
   environmentId: row.environment_id,
   buildId: row.build_id,
+  operationId: row.operation_id,
   variables: JSON.parse(row.shell_variables),
   state: row.state,
   createTime: row.create_time,
   liveTime: row.live_time,
   retireTime: row.retire_time,
+  discardTime: row.discard_time,
 })

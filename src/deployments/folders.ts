@@ -2,12 +2,16 @@
  * Where an environment's files lie in the data folder, outside of the database. Whoever gets through the data folder may
  * pass, and see nothing on the way: where there is no sandbox, an app's own user has to reach what is its own.
  */
+import { randomUUID } from 'node:crypto'
+import { renameSync } from 'node:fs'
 import { chown, mkdir, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Environment } from '../apps/index.ts'
 import { removeWorkplace } from '../builds/index.ts'
 
 const PASSABLE = 0o711
+/** How names end of what nobody looks for any more. */
+const GONE = '.old'
 
 export type User = { uid: number; gid: number } | undefined
 
@@ -20,12 +24,16 @@ export function createFolders(dataDir: string, { canChooseUsers }: { canChooseUs
     /** What an app writes while it runs. */
     run: (environmentId: string, deploymentId: string) => join(ofEnvironment(environmentId), 'run', deploymentId),
     runs: (environmentId: string) => join(ofEnvironment(environmentId), 'run'),
+    cacheOf: (environmentId: string) => join(ofEnvironment(environmentId), 'cache'),
+
+    /** Environments that have a folder. */
+    ids: (): Promise<string[]> => namesIn(join(dataDir, 'environments')),
 
     userOf: ({ uid }: Environment): User => (canChooseUsers && uid !== null ? { uid, gid: uid } : undefined),
 
     /** Kept between builds. */
     async cache(environment: Environment): Promise<string> {
-      const folder = join(ofEnvironment(environment.id), 'cache')
+      const folder = this.cacheOf(environment.id)
       const user = this.userOf(environment)
       // One that another user has filled, with or without a sandbox, could not be written.
       const isForeign = user !== undefined && (await ownerOf(folder)) !== user.uid
@@ -43,14 +51,34 @@ export function createFolders(dataDir: string, { canChooseUsers }: { canChooseUs
       await rm(this.run(environmentId, deploymentId), { recursive: true, force: true })
     },
 
-    /** Removes work folders that a process left when it died, of builds that are over and will not begin again. */
-    async sweepWork(isOver: (buildId: string) => Promise<boolean>) {
+    /**
+     * Removes what apps wrote that do not run any more, where their end was not seen; says how many. Between the look and the
+     * moment when a folder is out of the way nothing else can happen, so that no start finds it half removed.
+     */
+    async sweepRuns(environmentId: string, isRunning: (deploymentId: string) => boolean): Promise<number> {
+      let count = 0
+      for (const name of await namesIn(this.runs(environmentId))) {
+        if (isRunning(name)) continue
+        const gone = name.endsWith(GONE) ? name : `${name}.${randomUUID()}${GONE}`
+        const [from, to] = [this.run(environmentId, name), this.run(environmentId, gone)]
+        if (from !== to && !isMovedNow(from, to)) continue
+        await rm(to, { recursive: true, force: true })
+        count += 1
+      }
+      return count
+    },
+
+    /** Removes work folders that a process left when it died, of builds that are over and will not begin again; says how many. */
+    async sweepWork(isOver: (buildId: string) => Promise<boolean>): Promise<number> {
+      let count = 0
       for (const environmentId of await namesIn(join(dataDir, 'environments'))) {
         for (const buildId of await namesIn(join(ofEnvironment(environmentId), 'work'))) {
-          const folder = this.work(environmentId, buildId)
-          if (await isOver(buildId)) await removeWorkplace(folder)
+          if (!(await isOver(buildId))) continue
+          await removeWorkplace(this.work(environmentId, buildId))
+          count += 1
         }
       }
+      return count
     },
 
     async remove(environmentId: string) {
@@ -60,6 +88,17 @@ export function createFolders(dataDir: string, { canChooseUsers }: { canChooseUs
 }
 
 export type Folders = ReturnType<typeof createFolders>
+
+/** False when it is gone already. */
+function isMovedNow(from: string, to: string): boolean {
+  try {
+    renameSync(from, to)
+    return true
+  } catch (error) {
+    absent(error as NodeJS.ErrnoException)
+    return false
+  }
+}
 
 async function ownerOf(folder: string): Promise<number | undefined> {
   return (await stat(folder).catch(absent))?.uid

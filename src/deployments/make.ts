@@ -26,6 +26,7 @@ import {
 } from '../builds/index.ts'
 import { Problem, type Reason } from '../contract/index.ts'
 import { createManifest, writeManifest } from '../edge/index.ts'
+import { type Contact, newContacts } from '../engines/index.ts'
 import type { Sql } from '../storage/index.ts'
 import type { GetAppVariables } from './app-variables.ts'
 import type { Folders } from './folders.ts'
@@ -41,6 +42,15 @@ type Parts = {
   run: RunParts
   folders: Folders
   appVariables: GetAppVariables
+  room: Room
+}
+
+/** Whether what a build leaves fits beside everything else. Rejects with what would make room. */
+export type Room = {
+  /** Before it begins, going by what the last one left. */
+  forBuild(environment: Environment, build: Build): Promise<void>
+  /** Once it is known how much is to be kept. */
+  toKeep(environment: Environment, bytes: number): Promise<void>
 }
 
 type Ready = {
@@ -61,6 +71,7 @@ export function createMake(parts: Parts) {
       user: folders.userOf(environment),
       isLayered: parts.run.engine.overlayMissing === undefined,
     })
+    await parts.room.forBuild(environment, build)
     await folders.prepare(environment.id)
     await unpack(build, story, place)
     await story.enter('PLANNING')
@@ -135,6 +146,7 @@ export function createMake(parts: Parts) {
         log,
         signal,
         enter: story.enter,
+        contacted: (contacts) => noteContacts(ready, contacts),
         claim: (packagesId) => sql.transaction((tx) => builds.claimPackages(tx, build.id, packagesId)),
       })
     } finally {
@@ -147,6 +159,19 @@ export function createMake(parts: Parts) {
     return kept
   }
 
+  /** Those that are new are said: a dependency that calls somebody else than yesterday is worth a look. */
+  async function noteContacts({ environment, build, story }: Ready, called: readonly Contact[]) {
+    const contacts = newContacts(called, await builds.contactsBefore(environment.id, build.id))
+    await builds.contacted(build.id, contacts)
+    const refused = contacts.filter(({ isRefused }) => isRefused)
+    const fresh = contacts.filter(({ isNew, isRefused }) => isNew && !isRefused)
+    if (fresh.length > 0) story.say(`It called who was not called before: ${contactsInWords(fresh)}.`)
+    if (refused.length > 0) {
+      const named = contactsInWords(refused)
+      story.say(`The network did not let it call ${named}. The operator opens a place by the setting allowedNetworks.`)
+    }
+  }
+
   async function keep(
     { environment, build, story, plan, toolchain }: Ready,
     { output, installed }: Made,
@@ -154,6 +179,7 @@ export function createMake(parts: Parts) {
     // Packages that only the build needed are kept all the same: the next build has them at once.
     if (installed?.changes) {
       const fresh = installed.packages
+      await parts.room.toKeep(environment, fresh.bytes)
       await sql.transaction(async (tx) => {
         await packages.record(tx, environment.accountId, fresh)
         await builds.claimPackages(tx, build.id, fresh.id)
@@ -162,14 +188,23 @@ export function createMake(parts: Parts) {
     }
     const needsPackages = output.source !== undefined && installed !== null
     const owner = ownerOf(environment, plan, needsPackages ? installed.packages.wanted : '')
-    const { digest, ...size } = await outputs.keep(output, owner, (files, edgeFolder) =>
-      prepareForEdge(plan, files, edgeFolder),
-    )
+    const { digest, ...size } = await outputs.keep(output, owner, {
+      prepare: (files, edgeFolder) => prepareForEdge(plan, files, edgeFolder),
+      admit: (bytes) => parts.room.toKeep(environment, bytes),
+      record: (kept, bytes) => builds.built(build.id, kept, bytes),
+    })
     story.say(`The output is ${inWords(size)}.`)
-    await builds.built(build.id, digest)
     const tools = { node: toolchain.node, packageManager: toolchain.packageManager }
     return { ...build, plan, tools, output: digest, packagesId: installed?.packages.id ?? null }
   }
+}
+
+const NAMED_MOST = 10
+
+function contactsInWords(contacts: readonly Contact[]): string {
+  const names = contacts.map(({ host, addresses, port }) => `${host ?? addresses[0]}${port === null ? '' : `:${port}`}`)
+  const more = names.length - NAMED_MOST
+  return names.slice(0, NAMED_MOST).join(', ') + (more > 0 ? ` and ${more} more` : '')
 }
 
 /** What an empty cache would not have changed. */
@@ -180,6 +215,7 @@ const CACHES_ARE_BLAMELESS: ReadonlySet<Reason> = new Set<Reason>([
   'DOWNLOAD_FAILED',
   'LOCKFILE_MISMATCH',
   'OUT_OF_MEMORY',
+  'QUOTA_EXCEEDED',
   'REGISTRY_REFUSED',
   'REGISTRY_UNREACHABLE',
 ])

@@ -8,7 +8,7 @@ import type { Archive, Builds } from '../builds/index.ts'
 import { fieldInvalid, names, Problem, type resources } from '../contract/index.ts'
 import type { Operation, OperationPath, Operations } from '../operations/index.ts'
 import type { Sql, Transaction } from '../storage/index.ts'
-import type { Deployments } from './deployments.ts'
+import { type Deployments, isActivatable } from './deployments.ts'
 import type { Routing } from './routing.ts'
 
 type Parts = {
@@ -114,11 +114,12 @@ export function createRequests(parts: Parts) {
       return inOneTransaction(async (tx) => {
         const { path } = await requireOpen(tx, account, appName, id)
         const deployment = await deployments.require(path, deploymentId, tx)
-        if (deployment.state !== 'RETIRED' && deployment.state !== 'LIVE') {
-          throw new Problem(
-            'DEPLOYMENT_NOT_ACTIVATABLE',
-            `A deployment that is ${deployment.state} cannot be made live.`,
-          )
+        if (!isActivatable(deployment)) {
+          const why =
+            deployment.discardTime === null
+              ? `A deployment that is ${deployment.state} cannot be made live.`
+              : 'Its files were removed to make room for newer deployments.'
+          throw new Problem('DEPLOYMENT_NOT_ACTIVATABLE', why)
         }
         return operations.request(tx, path, 'ACTIVATE', { activates: deployment.id, build: deployment.buildId })
       })

@@ -21,6 +21,8 @@ type Parts = {
   edge: Edge
   folders: Folders
   routing: Routing
+  /** Told when a deployment is live, and the one before it is gone. */
+  onSwitched?(environmentId: string): void
 }
 
 export function createSwitch(parts: Parts) {
@@ -47,10 +49,13 @@ export function createSwitch(parts: Parts) {
         return before
       })
       await routing.publish()
-      if (!old || old === deployment.id) return
-      const done = retire(environment.id, old)
+      const isReplaced = old !== null && old !== deployment.id
+      const done = (isReplaced ? retire(environment.id, old) : Promise.resolve())
         .catch((error) => log.error({ err: error, deployment: old }, 'an old deployment could not be retired'))
-        .finally(() => retiring.delete(done))
+        .finally(() => {
+          retiring.delete(done)
+          parts.onSwitched?.(environment.id)
+        })
       retiring.add(done)
     },
 

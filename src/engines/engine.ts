@@ -1,6 +1,7 @@
 /** Runs other people's programs: to their end, or until they are told to stop. Adapters say how much they keep apart. */
 
 import type { Excess, Limits } from './limits.ts'
+import type { NetworkView } from './network/view.ts'
 
 /** A folder or file of this machine, and where the program sees it. */
 export type Mount = { from: string; to: string; isWritable: boolean }
@@ -31,6 +32,8 @@ export type Job = {
   user: { uid: number; gid: number } | undefined
   /** What it may use at most. */
   limits?: Limits
+  /** Its view of the network; without one it sees the machine's. */
+  network?: Pick<NetworkView, 'around' | 'mounts'>
 }
 
 export type Exit = {

@@ -8,6 +8,11 @@ export {
   type Process,
   runToEnd,
 } from './engine.ts'
+export { heapWithin } from './heap.ts'
 export { type Excess, type Limiter, type Limits, openLimiter } from './limits.ts'
+export { type Contact, newContacts } from './network/contacts.ts'
+export { DEFAULT_NETWORK_SETTINGS, type NetworkSettings } from './network/settings.ts'
+export type { NetworkView } from './network/view.ts'
+export { type Networks, networkProblem, openNetworks } from './network.ts'
 export { endOrphans } from './orphans.ts'
 export { overlayProblem, removeScratch } from './overlay.ts'

@@ -1,9 +1,10 @@
 // The last step before a tenant's program, inside its sandbox: reads what to run from descriptor 3, becomes the tenant's
 // user, and turns into the program. Plain JavaScript without imports of ours, since it is all that is mounted.
-import { accessSync, constants, readFileSync } from 'node:fs'
+import { accessSync, closeSync, constants, readdirSync, readFileSync } from 'node:fs'
 
 const { argv, environment, user } = JSON.parse(readFileSync(3, 'utf8'))
 process.umask(0o022)
+closeInherited()
 if (user) {
   process.setgroups([])
   process.setgid(user.gid)
@@ -15,6 +16,23 @@ if (!program) {
   process.exit(127)
 }
 process.execve(program, argv, environment)
+
+// Node closes the first few descriptors of its own for its children. One further up that whoever started the service left
+// open would reach the tenant.
+function closeInherited() {
+  const isKept = (flags) => (flags & 0o2000000) !== 0
+  for (const name of readdirSync('/proc/self/fd')) {
+    if (Number(name) <= 2) continue
+    try {
+      const flags = /^flags:\s+(\d+)$/m.exec(readFileSync(`/proc/self/fdinfo/${name}`, 'utf8'))?.[1]
+      // What is closed by the next step anyway is Node's own, and still needed until then.
+      if (flags !== undefined && !isKept(Number.parseInt(flags, 8))) closeSync(Number(name))
+    } catch (error) {
+      // The one that the list itself was read through is gone.
+      if (error.code !== 'ENOENT' && error.code !== 'EBADF') throw error
+    }
+  }
+}
 
 function find(name) {
   const candidates = name.includes('/')

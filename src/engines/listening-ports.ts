@@ -5,7 +5,7 @@ const LISTEN = '0A'
 
 export function listeningPorts(pids: readonly number[]): number[] {
   const portOf = new Map<string, number>()
-  for (const table of ['/proc/net/tcp', '/proc/net/tcp6']) {
+  for (const table of tablesOf(pids)) {
     for (const line of (attempt(() => readFileSync(table, 'utf8')) ?? '').split('\n').slice(1)) {
       const fields = line.trim().split(/\s+/)
       const [, local = '', , state, , , , , , inode = ''] = fields
@@ -19,6 +19,12 @@ export function listeningPorts(pids: readonly number[]): number[] {
     }),
   )
   return [...new Set(ports)].toSorted((a, b) => a - b)
+}
+
+/** One pair for each network that a process of them is in. */
+function tablesOf(pids: readonly number[]): string[] {
+  const byNetwork = new Map(pids.map((pid) => [attempt(() => readlinkSync(`/proc/${pid}/ns/net`)) ?? '', pid]))
+  return [...byNetwork.values()].flatMap((pid) => [`/proc/${pid}/net/tcp`, `/proc/${pid}/net/tcp6`])
 }
 
 /** Processes and descriptors come and go while one looks. */

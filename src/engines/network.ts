@@ -12,7 +12,7 @@ import { join } from 'node:path'
 import type { Mount } from './engine.ts'
 import { formatAddress, formatRange, sizeOf } from './network/addresses.ts'
 import { dropAnchor } from './network/anchor.ts'
-import { NetworkError, run } from './network/commands.ts'
+import { NetworkError, run, TakenError } from './network/commands.ts'
 import { openForwarder } from './network/forwarder.ts'
 import { keepRules } from './network/keeper.ts'
 import { idOf, interfacesOf } from './network/names.ts'
@@ -49,8 +49,11 @@ export type NetworkOptions = {
 
 const RESOLVER_FILE = '/etc/resolv.conf'
 
+/** `isTaken`: a service with the same folder runs, and has networks. */
+export type Missing = { missing: string; isTaken?: true }
+
 /** The networks, or why there are none. Throws if the settings are no good. */
-export async function openNetworks(options: NetworkOptions): Promise<Networks | { missing: string }> {
+export async function openNetworks(options: NetworkOptions): Promise<Networks | Missing> {
   readPolicy(options.settings)
   if (process.platform !== 'linux') return { missing: `${process.platform} has no network namespaces` }
   if (process.getuid?.() !== 0) return { missing: 'it takes root to make network namespaces' }
@@ -58,6 +61,7 @@ export async function openNetworks(options: NetworkOptions): Promise<Networks | 
     await Promise.all([run('ip', ['-V']), run('nft', ['--version']), run('setpriv', ['--version'])])
     return await openAsRoot(options)
   } catch (error) {
+    if (error instanceof TakenError) return { missing: error.message, isTaken: true }
     if (error instanceof NetworkError) return { missing: error.message }
     throw error
   }

@@ -10,16 +10,23 @@ import { listeningPorts } from './listening-ports.ts'
 export const LAUNCHER = fileURLToPath(new URL('./launch.mjs', import.meta.url))
 
 /** A session is for programs that no namespace holds together: its members are found when their parents are gone. */
-export type Spawn = { file: string; args: readonly string[]; cwd?: string; isSession?: true }
+export type Spawn = {
+  file: string
+  args: readonly string[]
+  cwd?: string
+  isSession?: true
+  /** A filter of system calls, handed over through descriptor 4. */
+  filter?: Buffer
+}
 
 /** Starts the command and hands `job`'s argv, environment and user to the launcher through descriptor 3. */
-export function startProcess({ file, args, cwd, isSession }: Spawn, job: Job, onOutput: Output): Process {
+export function startProcess({ file, args, cwd, isSession, filter }: Spawn, job: Job, onOutput: Output): Process {
   const child = spawn(file, args, {
     // Nothing of the service's own environment, and nothing of the tenant's either: it would change bubblewrap itself.
     env: {},
     ...(cwd ? { cwd } : {}),
     detached: isSession === true,
-    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe', ...(filter ? (['pipe'] as const) : [])],
   })
   child.stdout?.on('data', (chunk) => onOutput('stdout', chunk))
   child.stderr?.on('data', (chunk) => onOutput('stderr', chunk))
@@ -27,10 +34,8 @@ export function startProcess({ file, args, cwd, isSession }: Spawn, job: Job, on
   const { pid } = child
   // It was never started, and `exited` says why. There is nothing to signal: an id that is none means every process.
   if (pid === undefined) return { pid: 0, exited: gone, listeningPorts: () => [], stop: () => gone }
-  const instructions = child.stdio[3] as NodeJS.WritableStream
-  // A program that dies before it has read them is told by its exit.
-  instructions.on('error', () => undefined)
-  instructions.end(JSON.stringify({ argv: job.argv, environment: job.environment, user: job.user }))
+  handOver(child, 3, JSON.stringify({ argv: job.argv, environment: job.environment, user: job.user }))
+  if (filter) handOver(child, 4, filter)
 
   // Bubblewrap itself is not asked to end: everything inside would be killed with it.
   const tree = () => (isSession ? [...new Set([pid, ...descendantsOf(pid), ...membersOf(pid)])] : descendantsOf(pid))
@@ -62,6 +67,13 @@ export function startProcess({ file, args, cwd, isSession }: Spawn, job: Job, on
       return exited
     },
   }
+}
+
+function handOver(child: ChildProcess, descriptor: number, content: string | Buffer) {
+  const pipe = child.stdio[descriptor as 3] as unknown as NodeJS.WritableStream
+  // A program that dies before it has read it is told by its exit.
+  pipe.on('error', () => undefined)
+  pipe.end(content)
 }
 
 const WRAPPER_PATIENCE_MS = 2000

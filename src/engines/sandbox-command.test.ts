@@ -9,6 +9,8 @@ const system = {
   etc: ['/etc/hosts'],
   isRoot: true,
   user: undefined,
+  masks: [],
+  isFiltered: false,
 }
 const launcher = { node: '/opt/node', script: '/opt/launch.mjs' }
 const mounts = [
@@ -34,7 +36,15 @@ test('root keeps two capabilities for the launcher and takes no user namespace; 
 
 test('without a sandbox, paths of mounts become those of the machine, and a tenant value stays as it is', () => {
   const environment = { PATH: '/headland/lib/npm/bin:/usr/bin', BASE: '/app' }
-  const job = { argv: ['/app/run', 'x'], cwd: '/app/sub', environment, mounts, user: undefined }
+  const job = {
+    argv: ['/app/run', 'x'],
+    cwd: '/app/sub',
+    environment,
+    mounts,
+    user: undefined,
+    masks: [],
+    isFiltered: false,
+  }
   const outside = withoutMounts(job)
   assert.deepEqual(
     [outside.argv, outside.cwd, outside.environment],

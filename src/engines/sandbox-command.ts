@@ -12,6 +12,10 @@ export type System = {
   /** Files of /etc that name resolution and TLS need. */
   etc: readonly string[]
   isRoot: boolean
+  /** Arguments that take writing and telling places of /proc away; right after it, and in this order. */
+  masks: readonly string[]
+  /** Whether a filter of system calls comes through descriptor 4. */
+  isFiltered: boolean
   /** The service's own user, if that is not root. */
   user: Job['user']
 }
@@ -45,7 +49,8 @@ export function sandboxArguments(
     ...system.links.flatMap(({ path, target }) => ['--symlink', target, path]),
     ...['--perms', '0755', '--dir', '/etc'],
     ...system.etc.flatMap((file) => ['--ro-bind', file, file]),
-    ...['--proc', '/proc', '--dev', '/dev'],
+    ...['--proc', '/proc', ...system.masks, '--dev', '/dev'],
+    ...(system.isFiltered ? ['--seccomp', '4'] : []),
     ...['--perms', '1777', '--tmpfs', '/tmp', '--perms', '1777', '--tmpfs', '/dev/shm'],
     ...['--perms', '0755', '--dir', '/headland'],
     ...['--ro-bind', launcher.node, INSIDE.node, '--ro-bind', launcher.script, INSIDE.launcher],

@@ -8,6 +8,8 @@ import type { Limiter } from './limits.ts'
 import { overlayProblem, withOverlays } from './overlay.ts'
 import { LAUNCHER } from './process.ts'
 import { type System, sandboxArguments } from './sandbox-command.ts'
+import { procMasks } from './seccomp/proc-masks.ts'
+import { seccompProgram } from './seccomp.ts'
 
 const PROBE_TIMEOUT_MS = 10_000
 
@@ -32,7 +34,8 @@ export async function openSandbox({ bubblewrap, folder, limiter }: Parts): Promi
           : `bubblewrap fails: ${(stderr || message).trim()}`,
     }
   }
-  const system = await lookAtSystem()
+  const filter = seccompProgram()
+  const system = await lookAtSystem(filter !== undefined)
   const launcher = { node: process.execPath, script: LAUNCHER }
   return {
     isIsolating: true,
@@ -42,15 +45,18 @@ export async function openSandbox({ bubblewrap, folder, limiter }: Parts): Promi
       ? 'bubblewrap, a user for each environment'
       : 'bubblewrap, one user for all environments',
     async start(job, onOutput) {
-      const command = [bubblewrap, ...sandboxArguments(job, system, launcher)]
+      // The user that owns the machine is no tenant, with whatever taken away.
+      if (system.isRoot && !job.user) throw new Error('a program in a sandbox needs a user of its own')
+      const mounts = [...job.mounts, ...(job.network?.mounts ?? [])]
+      const command = [bubblewrap, ...sandboxArguments({ ...job, mounts }, system, launcher)]
       const laid = job.overlays?.length ? withOverlays(job.overlays, command, system.isRoot) : command
-      return startCaged(limiter, laid, {}, job, onOutput)
+      return startCaged(limiter, job.network ? job.network.around(laid) : laid, filter ? { filter } : {}, job, onOutput)
     },
   }
 }
 
 /** What of this machine's root exists, and whether as a folder or as a link into /usr. */
-async function lookAtSystem(): Promise<System> {
+async function lookAtSystem(isFiltered: boolean): Promise<System> {
   const folders: string[] = []
   const links: { path: string; target: string }[] = []
   for (const path of ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32']) {
@@ -73,7 +79,9 @@ async function lookAtSystem(): Promise<System> {
     if ((await access(path).catch(absent)) !== null) etc.push(path)
   }
   const [uid = 0, gid = 0] = [process.getuid?.(), process.getgid?.()]
-  return { folders, links, etc, isRoot: uid === 0, user: uid === 0 ? undefined : { uid, gid } }
+  const isRoot = uid === 0
+  const masks = await procMasks()
+  return { folders, links, etc, isRoot, masks, isFiltered, user: isRoot ? undefined : { uid, gid } }
 }
 
 function absent(error: NodeJS.ErrnoException): null {

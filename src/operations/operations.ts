@@ -140,6 +140,13 @@ export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock
       return row !== undefined
     },
 
+    async unfinishedOf(reader: Reader, environmentId: string): Promise<Operation[]> {
+      const rows = await reader.query<OperationRow>(
+        statement`SELECT ${columns} FROM operations WHERE environment_id = ${environmentId} AND done_time IS NULL`,
+      )
+      return rows.map(toOperation)
+    },
+
     async unfinished(tx: Transaction, path: OperationPath, trigger: resources.Trigger): Promise<Operation | undefined> {
       const [row] = await tx.query<OperationRow>(statement`
         SELECT ${columns} FROM operations
@@ -249,6 +256,11 @@ export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock
 
     ended(id: string) {
       for (const wake of waiters.get(id) ?? []) wake()
+    },
+
+    /** Whether anybody ever asked for anything. */
+    async isAny(): Promise<boolean> {
+      return (await sql.query(statement`SELECT id FROM operations LIMIT 1`)).length > 0
     },
 
     /** How many unfinished operations there are. */

@@ -5,7 +5,7 @@
  */
 import type { Clock, Log } from '../base/index.ts'
 import { Problem, type resources } from '../contract/index.ts'
-import type { Sql, Transaction } from '../storage/index.ts'
+import { type Sql, type Transaction, toStorageProblem } from '../storage/index.ts'
 import { type Claim, createClaims, LEASE_MS } from './claim.ts'
 import { type Ending, LANES, type Lane, type Operation, type Operations } from './operations.ts'
 import { ownerOfThisProcess } from './owner.ts'
@@ -126,8 +126,8 @@ export function startWorker({ sql, clock, log, operations, handlers, concurrency
     } catch (error) {
       if (stopping.signal.aborted) throw error
       if (!(error instanceof Problem)) log.error({ err: error, operation: operation.id, attempt }, 'a handler failed')
-      const problem = error instanceof Problem ? error : new Problem('INTERNAL', undefined, { cause: error })
-      return async () => ({ error: problem })
+      const problem = error instanceof Problem ? error : toStorageProblem(error)
+      return async () => ({ error: problem ?? new Problem('INTERNAL', undefined, { cause: error }) })
     }
   }
 

@@ -51,7 +51,11 @@ async function crashed(process: Process): Promise<Problem> {
 
 function notBound(process: Process, port: number, seconds: number): Problem {
   const elsewhere = process.listeningPorts()
-  const found = elsewhere.length > 0 ? ` It listens on ${elsewhere.join(', ')} instead.` : ''
+  const found = elsewhere.includes(port)
+    ? ' It listens there on 127.0.0.1 alone: let it listen on HOST.'
+    : elsewhere.length > 0
+      ? ` It listens on ${elsewhere.join(', ')} instead.`
+      : ''
   return new Problem('PORT_NOT_BOUND', `The app did not listen on port ${port} (PORT) within ${seconds} s.${found}`, {
     metadata: { port: String(port), listens: elsewhere.join(', ') },
   })

@@ -4,7 +4,15 @@ import { lstat, mkdir, realpath, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { randomToken } from '../base/index.ts'
-import type { Engine, Job, Limits, Mount, Process } from '../engines/index.ts'
+import {
+  type Engine,
+  heapWithin,
+  type Job,
+  type Limits,
+  type Mount,
+  type Networks,
+  type Process,
+} from '../engines/index.ts'
 import type { LineLog } from '../storage/index.ts'
 import { untilItAnswers } from './health.ts'
 import { giveBackPort, takePort } from './ports.ts'
@@ -39,27 +47,43 @@ const APP = '/app'
 const HOST = '127.0.0.1'
 
 export async function startInstance(
-  engine: Engine,
+  { engine, networks }: { engine: Engine; networks: Networks | undefined },
   spec: InstanceSpec,
   deadlineMs: number,
   signal: AbortSignal,
 ): Promise<Instance> {
   const tools = await spec.openToolchain()
   const seen = await seenBy(spec, tools)
-  const port = await takePort()
-  const process = await startOn(port, seen, tools, engine, spec)
+  const place = await openPlace(networks)
+  const process = await startAt(place, seen, tools, engine, spec)
+  const { host, port } = place
   try {
-    await untilItAnswers({ process, host: HOST, port, hostHeader: spec.hostHeader, deadlineMs, signal })
+    await untilItAnswers({ process, host, port, hostHeader: spec.hostHeader, deadlineMs, signal })
   } catch (error) {
     await process.stop(0)
     throw error
   }
-  return { id: randomToken(), host: HOST, port, process }
+  return { id: randomToken(), host, port, process }
 }
 
-/** The port is the process's own until it ends, however it ends. */
-async function startOn(
-  port: number,
+/** Where an app listens, and where that is reached from out here. */
+type Place = { host: string; listen: string; port: number; network: Job['network']; leave(): Promise<void> }
+
+/** In a network of its own the app has all ports to itself, and nobody but the service reaches it. */
+async function openPlace(networks: Networks | undefined): Promise<Place> {
+  if (networks) {
+    const view = await networks.open('app')
+    return { host: view.address, listen: view.listen, port: OWN_PORT, network: view, leave: () => view.close() }
+  }
+  const port = await takePort()
+  return { host: HOST, listen: HOST, port, network: undefined, leave: async () => giveBackPort(port) }
+}
+
+const OWN_PORT = 8080
+
+/** The place is the process's own until it ends, however it ends. */
+async function startAt(
+  place: Place,
   seen: Pick<Job, 'mounts' | 'overlays'>,
   tools: Tools,
   engine: Engine,
@@ -68,26 +92,33 @@ async function startOn(
   const job: Job = {
     argv: spec.argv,
     cwd: join(APP, spec.cwd),
-    environment: environmentOf(spec, tools, port),
+    environment: environmentOf(spec, tools, place),
     ...seen,
     name: 'app',
     limits: spec.limits,
+    ...(place.network ? { network: place.network } : {}),
     user: spec.user,
   }
-  const giveBack = () => giveBackPort(port)
   try {
     const process = await engine.start(job, (stream, chunk) => spec.log.write(stream, '', chunk))
-    process.exited.then(giveBack, giveBack)
-    return process
+    const exited = process.exited.finally(() => place.leave())
+    // Whoever asks is told; nobody has to.
+    exited.catch(() => undefined)
+    return { ...process, exited }
   } catch (error) {
-    giveBack()
+    await place.leave()
     throw error
   }
 }
 
 /** Every server listens to one of these names. */
-function environmentOf({ variables, binaries }: InstanceSpec, tools: Tools, port: number): Record<string, string> {
+function environmentOf(
+  { variables, binaries, limits }: InstanceSpec,
+  tools: Tools,
+  { port, listen }: Place,
+): Record<string, string> {
   return {
+    ...heapWithin(limits),
     ...variables,
     PATH: [...binaries, tools.path].join(':'),
     HOME: '/tmp',
@@ -97,9 +128,9 @@ function environmentOf({ variables, binaries }: InstanceSpec, tools: Tools, port
     ...tools.environment,
     NEXT_TELEMETRY_DISABLED: '1',
     PORT: String(port),
-    HOST,
-    HOSTNAME: HOST,
-    NITRO_HOST: HOST,
+    HOST: listen,
+    HOSTNAME: listen,
+    NITRO_HOST: listen,
   }
 }
 

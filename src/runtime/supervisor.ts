@@ -13,7 +13,7 @@
  */
 import type { Clock, Log } from '../base/index.ts'
 import { Problem, type resources } from '../contract/index.ts'
-import type { Engine } from '../engines/index.ts'
+import type { Engine, Networks } from '../engines/index.ts'
 import { type Instance, type InstanceSpec, startInstance } from './instance.ts'
 
 export type Running = { state: resources.InstanceState; restarts: number; instance: Instance | undefined }
@@ -42,9 +42,9 @@ type Farewell = {
   drain?: Drain
 }
 
-type Parts = { engine: Engine; clock: Clock; log: Log; startDeadlineMs: number }
+type Parts = { engine: Engine; networks: Networks | undefined; clock: Clock; log: Log; startDeadlineMs: number }
 
-export function createSupervisor({ engine, clock, log, startDeadlineMs }: Parts) {
+export function createSupervisor({ engine, networks, clock, log, startDeadlineMs }: Parts) {
   const entries = new Map<string, Entry>()
   /** Retired, and not gone yet. */
   const leaving = new Map<Entry, Promise<void>>()
@@ -72,7 +72,7 @@ export function createSupervisor({ engine, clock, log, startDeadlineMs }: Parts)
 
   /** Starts the process; the entry is RUNNING when this resolves. */
   async function launch(entry: Entry, signal: AbortSignal) {
-    const instance = await startInstance(engine, entry.spec, startDeadlineMs, signal)
+    const instance = await startInstance({ engine, networks }, entry.spec, startDeadlineMs, signal)
     entry.instance = instance
     entry.instances.add(instance)
     const startTime = clock.now()

@@ -31,6 +31,28 @@ test('what a dead process left aside is swept, and what is being written is not'
   assert.deepEqual(await readdir(join(folder, 'aside')), ['fresh'])
 })
 
+test('what is put again counts as put now', async (t) => {
+  const folder = await temporaryFolder(t)
+  const blobs = await openDiskBlobs(folder)
+  const source = async function* () {
+    yield Buffer.from('the same')
+  }
+  const { digest } = await blobs.put(source())
+  const twoHoursAgo = new Date(Date.now() - 2 * 60 * 60 * 1000)
+  await utimes(await blobs.file(digest), twoHoursAgo, twoHoursAgo)
+  await blobs.put(source())
+  assert.equal(await blobs.remove(digest, { putSince: Date.now() - 60_000 }), false)
+  assert.deepEqual(await blobs.list(), [digest])
+})
+
+test('what is not a blob is not listed', async (t) => {
+  const folder = await temporaryFolder(t)
+  const blobs = await openDiskBlobs(folder)
+  await writeFile(join(folder, 'notes'), 'x')
+  await writeFile(join(folder, 'aside', 'a'.repeat(64)), 'x')
+  assert.deepEqual(await blobs.list(), [])
+})
+
 test('a blob is readable by nobody else on the machine', async (t) => {
   const folder = await temporaryFolder(t)
   const blobs = await openDiskBlobs(folder)

@@ -1,17 +1,19 @@
 /**
  * Blobs as files: `<folder>/ab/abcdef…`. A blob is written aside, fsynced and renamed, so a name that exists is whole; the
- * folder is fsynced too, or the name itself could be lost with the power.
+ * folder is fsynced too, or the name itself could be lost with the power. The time of a file is when it was last put.
  */
 import { createHash } from 'node:crypto'
-import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { mkdir, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
-import { freeBuffers, randomToken } from '../base/index.ts'
+import { createTurns, freeBuffers, randomToken } from '../base/index.ts'
 import { BlobNotFound, type Blobs, checkDigest, type Digest } from './blobs.ts'
 
 export async function openDiskBlobs(folder: string): Promise<Blobs> {
   const aside = join(folder, 'aside')
   await mkdir(aside, { recursive: true, mode: 0o700 })
   await sweep(aside)
+  // What is put again must not be removed in the same moment.
+  const inTurn = createTurns()
 
   function place(digest: Digest) {
     checkDigest(digest)
@@ -26,6 +28,10 @@ export async function openDiskBlobs(folder: string): Promise<Blobs> {
 
   async function keep(draft: string, digest: Digest) {
     const { shelf, file } = place(digest)
+    const now = new Date()
+    const isThere = await utimes(file, now, now).then(() => true, absent)
+    // What is there already has the same bytes. Freeing a large draft takes the disk a while, for which nobody waits.
+    if (isThere) return discard(draft)
     const firstMade = await mkdir(shelf, { recursive: true, mode: 0o700 })
     await rename(draft, file)
     await syncFolder(shelf)
@@ -39,9 +45,7 @@ export async function openDiskBlobs(folder: string): Promise<Blobs> {
       try {
         const { digest, bytes } = await write(draft, source)
         await check?.(draft)
-        // What is there already has the same bytes. Freeing a large draft takes the disk a while, for which nobody waits.
-        if (await has(digest)) discard(draft)
-        else await keep(draft, digest)
+        await inTurn(digest, () => keep(draft, digest))
         return { digest, bytes }
       } catch (error) {
         await rm(draft, { force: true })
@@ -57,12 +61,23 @@ export async function openDiskBlobs(folder: string): Promise<Blobs> {
       if (!(await has(digest))) throw new BlobNotFound(digest)
       return place(digest).file
     },
-    async remove(digest) {
-      const { shelf, file } = place(digest)
-      if (!(await has(digest))) return
-      await rm(file, { force: true })
-      await syncFolder(shelf)
+    async list() {
+      const shelves = (await readdir(folder)).filter((name) => /^[0-9a-f]{2}$/.test(name))
+      const names = await Promise.all(shelves.map((shelf) => readdir(join(folder, shelf))))
+      return names.flat().flatMap((name): Digest[] => (/^[0-9a-f]{64}$/.test(name) ? [`sha256:${name}`] : []))
     },
+    async remove(digest, unless) {
+      const { shelf, file } = place(digest)
+      return inTurn(digest, async () => {
+        const found = await stat(file).catch(absent)
+        if (!found) return true
+        if (unless && found.mtimeMs >= unless.putSince) return false
+        await rm(file, { force: true })
+        await syncFolder(shelf)
+        return true
+      })
+    },
+    sweep: () => sweep(aside),
   }
 }
 

@@ -16,8 +16,14 @@ export interface Blobs {
   open(digest: Digest): Promise<Readable>
   /** A local file with the bytes, for whoever has to jump about in them. To be read only; rejects with BlobNotFound. */
   file(digest: Digest): Promise<string>
-  /** Removing what is not there is not an error. */
-  remove(digest: Digest): Promise<void>
+  list(): Promise<Digest[]>
+  /**
+   * Removing what is not there is not an error. With a time, it stays if it was put since then, even if it was there
+   * before: whoever put it is about to refer to it. Says whether it is gone.
+   */
+  remove(digest: Digest, unless?: { putSince: number }): Promise<boolean>
+  /** Removes what processes left that died while they put. */
+  sweep(): Promise<void>
 }
 
 export class BlobNotFound extends Error {

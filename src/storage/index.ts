@@ -1,4 +1,6 @@
+export * from './ballast.ts'
 export * from './blobs.ts'
+export * from './faults.ts'
 export * from './line-log.ts'
 export { openVault } from './master-key.ts'
 export { type Migration, migrate, SchemaTooNew } from './migrate.ts'

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { appendFile, mkdir, readFile, symlink } from 'node:fs/promises'
+import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { temporaryFolder } from '../../test/support/folder.ts'
 import { createLineLogs, type LineLogOptions } from './line-log.ts'
@@ -176,4 +178,78 @@ test('the line that proves a failure is the first that speaks of an error since 
   assert.equal(log.provingLine(5), 5)
   assert.equal(log.provingLine(6), 0)
   await log.close()
+})
+
+/** A log that cannot be written until somebody makes the folder that it leads to. */
+async function setUpUnwritable(t: TestContext) {
+  const folder = await temporaryFolder(t)
+  await symlink(join(folder, 'later', 'build.log'), join(folder, 'build.log'))
+  const logs = createLineLogs(folder)
+  return { logs, log: await logs.create('build', OPTIONS), mend: () => mkdir(join(folder, 'later')) }
+}
+
+const textsOf = (lines: { text: string }[]): string[] => lines.map(({ text }) => text)
+
+test('what the disk refuses can be read by its writer all the same', async (t) => {
+  const { logs, log } = await setUpUnwritable(t)
+  log.say('', 'one')
+  log.say('', 'two')
+  assert.deepEqual(textsOf(await log.linesAfter(1)), ['two'])
+  assert.deepEqual(await logs.read('build', 0), [])
+  await log.close()
+})
+
+test('what the disk refused is written once it can be', async (t) => {
+  const { logs, log, mend } = await setUpUnwritable(t)
+  log.say('', 'one')
+  await log.linesAfter(0)
+  await mend()
+  log.say('', 'two')
+  await log.close()
+  assert.deepEqual(textsOf(await logs.read('build', 0)), ['one', 'two'])
+})
+
+test('what the disk refuses does not grow in memory', async (t) => {
+  const { logs, log, mend } = await setUpUnwritable(t)
+  log.say('', 'first')
+  await log.linesAfter(0)
+  for (let line = 0; line < 2000; line++) log.say('', 'x'.repeat(1000))
+  assert.ok((await log.linesAfter(0)).length < 1200)
+  await mend()
+  await log.close()
+  assert.equal((await logs.read('build', 0))[0]?.text, 'first')
+})
+
+test('a line that a dying process wrote by half does not spoil the next one', async (t) => {
+  const folder = await temporaryFolder(t)
+  const logs = createLineLogs(folder)
+  const before = await logs.create('build', OPTIONS)
+  before.say('', 'one')
+  await before.close()
+  await appendFile(join(folder, 'build.log'), '{"number":2,"ti')
+  const after = await logs.create('build', OPTIONS)
+  after.say('', 'two')
+  await after.close()
+  assert.deepEqual(textsOf(await logs.read('build', 0)), ['one', 'two'])
+})
+
+test('logs are listed by their names, each once, with their bytes', async (t) => {
+  const folder = await temporaryFolder(t)
+  const logs = createLineLogs(folder)
+  assert.deepEqual(await logs.list('runtime'), [])
+  for (const name of ['runtime/a', 'runtime/b', 'builds/c']) {
+    const log = await logs.create(name, { ...OPTIONS, whenFull: 'rotate', bytesMost: 200 })
+    for (const text of ['one', 'two', 'three']) {
+      log.say('', text)
+      await log.linesAfter(0)
+    }
+    await log.close()
+  }
+  assert.deepEqual((await logs.list('runtime')).sort(), ['runtime/a', 'runtime/b'])
+  const files = await Promise.all(['a.log', 'a.older.log'].map((file) => readFile(join(folder, 'runtime', file))))
+  assert.equal(
+    await logs.bytesOf('runtime/a'),
+    files.reduce((sum, { length }) => sum + length, 0),
+  )
+  assert.equal(await logs.bytesOf('runtime/none'), 0)
 })

@@ -4,14 +4,13 @@
  * first and the numbers go on.
  */
 import { EventEmitter } from 'node:events'
-import { type FileHandle, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { type FileHandle, open, readdir, readFile, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import { StringDecoder } from 'node:string_decoder'
 import { stripVTControlCharacters } from 'node:util'
+import { createLineWriter, type LineWriter, type LogLine, type LogStream } from './line-writer.ts'
 
-export type LogLine = { number: number; time: number; stream: LogStream; phase: string; text: string }
-/** What a program wrote, or what the service says about it. */
-export type LogStream = 'stdout' | 'stderr' | 'service'
+export type { LogLine, LogStream }
 
 export type LineLogOptions = {
   /** Values that must never be written. */
@@ -37,8 +36,6 @@ export type LineLog = {
 }
 
 const LINE_CHARACTERS_MOST = 8192
-const ERRORS_REMEMBERED = 1000
-const SPEAKS_OF_AN_ERROR = /\b(error|err!|failed|failure|fatal|cannot find|exception|not found)\b/i
 const SECRET_LENGTH_LEAST = 4
 /** How often a follower looks for lines that another process wrote. */
 const FOLLOW_POLL_MS = 500
@@ -48,13 +45,17 @@ export function createLineLogs(folder: string) {
   const pathOf = (name: string) => join(folder, `${name}.log`)
   const olderOf = (name: string) => join(folder, `${name}.older.log`)
 
-  const writers = new Map<string, Promise<Writer>>()
+  const writers = new Map<string, Promise<LineWriter>>()
 
   /** Whoever writes to the same log in this process shares its file and its numbers. */
   async function create(name: string, { secrets, whenFull, bytesMost }: LineLogOptions): Promise<LineLog> {
     const opening = writers.get(name) ?? openWriter(name, whenFull, bytesMost)
     writers.set(name, opening)
-    const writer = await opening
+    const writer = await opening.catch((error) => {
+      // The next one tries anew.
+      writers.delete(name)
+      throw error
+    })
     writer.users += 1
     const clean = createCleaner(secrets)
     const partial = { stdout: startOfLine(), stderr: startOfLine() }
@@ -89,7 +90,8 @@ export function createLineLogs(folder: string) {
       async linesAfter(after) {
         endLines()
         await writer.settle()
-        return readLines(name, after)
+        const unwritten = parseLines(writer.unwritten()).filter(({ number }) => number > after)
+        return [...(await readLines(name, after)), ...unwritten]
       },
       async close() {
         endLines()
@@ -101,81 +103,17 @@ export function createLineLogs(folder: string) {
     }
   }
 
-  type Writer = Awaited<ReturnType<typeof openWriter>>
-
-  async function openWriter(name: string, whenFull: LineLogOptions['whenFull'], bytesMost: number) {
-    await mkdir(dirname(pathOf(name)), { recursive: true, mode: 0o700 })
-    let number = (await readLines(name, 0)).at(-1)?.number ?? 0
-    let file = await open(pathOf(name), 'a', 0o600)
-    let bytes = (await file.stat()).size
-    let isFull = false
-    let leftOut = 0
-    let waiting = ''
-    let writing: Promise<void> | undefined
-    const errors: number[] = []
-
-    function push(stream: LogStream, phase: string, text: string) {
-      waiting += `${JSON.stringify({ number: ++number, time: Date.now(), stream, phase, text })}\n`
-      if (stream !== 'service' && errors.length < ERRORS_REMEMBERED && SPEAKS_OF_AN_ERROR.test(text))
-        errors.push(number)
-      writing ??= flush().catch(giveUp)
-    }
-
-    async function flush() {
-      // Whatever comes while one write is under way goes with the next.
-      await Promise.resolve()
-      while (waiting) {
-        const text = waiting
-        waiting = ''
-        if (whenFull === 'rotate' && bytes > 0 && bytes + text.length > bytesMost / 2) await rotate()
-        await file.appendFile(text)
-        bytes += Buffer.byteLength(text)
-        changes.emit(name)
-      }
-      writing = undefined
-    }
-
-    /** A log that cannot be written (a full disk, say) ends here: it must not end the build, and the service even less. */
-    function giveUp() {
-      isFull = true
-      waiting = ''
-      writing = undefined
-    }
-
-    async function rotate() {
-      await file.close()
-      await rename(pathOf(name), olderOf(name))
-      file = await open(pathOf(name), 'a', 0o600)
-      bytes = 0
-    }
-
-    return {
-      users: 0,
-      add(stream: LogStream, phase: string, text: string) {
-        if (isFull) return
-        // A flood must not grow in memory while the disk is busy.
-        if (whenFull === 'rotate' && waiting.length > bytesMost / 4) {
-          leftOut += 1
-          return
-        }
-        if (leftOut > 0) push('service', phase, `${leftOut} lines came too fast and were left out.`)
-        leftOut = 0
-        if (whenFull === 'stop' && bytes + waiting.length > bytesMost) {
-          isFull = true
-          return push('service', phase, `The log is full (${bytesMost} bytes): what follows is not kept.`)
-        }
-        push(stream, phase, text)
-      },
-      lastNumber: () => number,
-      provingLine: (since: number): number => errors.find((line) => line >= since) ?? (number >= since ? number : 0),
-      async settle() {
-        while (writing) await writing
-      },
-      async close() {
-        await file.close()
-        changes.emit(name)
-      },
-    }
+  /** A log that cannot be opened now, because the disk is full, is opened when there is something to write. */
+  async function openWriter(
+    name: string,
+    whenFull: LineLogOptions['whenFull'],
+    bytesMost: number,
+  ): Promise<LineWriter> {
+    const path = pathOf(name)
+    const [older, text] = await Promise.all([readOrEmpty(olderOf(name)), readOrEmpty(path)])
+    const lastNumber = [...parseLines(older), ...parseLines(text)].at(-1)?.number ?? 0
+    const onWritten = () => changes.emit(name)
+    return createLineWriter({ path, olderPath: olderOf(name), whenFull, bytesMost, text, lastNumber, onWritten })
   }
 
   async function readLines(name: string, after: number): Promise<LogLine[]> {
@@ -227,6 +165,17 @@ export function createLineLogs(folder: string) {
     async remove(name: string) {
       await rm(pathOf(name), { force: true })
       await rm(olderOf(name), { force: true })
+    },
+
+    /** The names of all logs that begin with `shelf/`. */
+    async list(shelf: string): Promise<string[]> {
+      const files = (await readdir(join(folder, shelf)).catch(absent)) ?? []
+      const names = files.flatMap((file) => /^(.+?)(?:\.older)?\.log$/.exec(file)?.[1] ?? [])
+      return [...new Set(names)].map((name) => `${shelf}/${name}`)
+    },
+    async bytesOf(name: string): Promise<number> {
+      const found = await Promise.all([stat(pathOf(name)).catch(absent), stat(olderOf(name)).catch(absent)])
+      return found.reduce((sum, file) => sum + (file?.size ?? 0), 0)
     },
   }
 }

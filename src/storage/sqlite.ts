@@ -4,6 +4,7 @@
  * time, a query costs a fraction of a message. Messages are JSON, which costs less than cloning small objects.
  */
 import { Worker } from 'node:worker_threads'
+import { isDiskFull } from './faults.ts'
 import { type Row, type Sql, type Statement, StorageUnavailable, type Transaction } from './sql.ts'
 import type { Answer, Call, Connection } from './sqlite-messages.ts'
 
@@ -12,8 +13,17 @@ type Pending = { resolve(rows: Row[]): void; reject(error: Error): void }
 /** SQLite's primary result codes for "not now": BUSY, LOCKED, IOERR, FULL, CANTOPEN. */
 const UNAVAILABLE = new Set([5, 6, 10, 13, 14])
 
-/** `onDeath`: the thread is gone, and with it every further query. Whoever owns the process should end it. */
-export async function openSqlite(file: string, onDeath: (error: Error) => void = () => undefined): Promise<Sql> {
+type Options = {
+  /** The thread is gone, and with it every further query. Whoever owns the process should end it. */
+  onDeath?: ((error: Error) => void) | undefined
+  /** The disk is full. Says whether it made some room, so that the transaction is worth another attempt. */
+  onFull?: () => boolean
+}
+
+export async function openSqlite(
+  file: string,
+  { onDeath = () => undefined, onFull = () => false }: Options = {},
+): Promise<Sql> {
   const thread = new Worker(new URL('./sqlite-thread.mjs', import.meta.url), { workerData: { file } })
   const pending = new Map<number, Pending>()
   const numbers = new Map<string, number>()
@@ -113,7 +123,12 @@ export async function openSqlite(file: string, onDeath: (error: Error) => void =
   return {
     query: (statement) => read(render(statement), statement.values),
     transaction(work) {
-      const mine = lastTransaction.then(() => runTransaction(work))
+      const mine = lastTransaction.then(() =>
+        runTransaction(work).catch((error) => {
+          if (!isDiskFull(error) || !onFull()) throw error
+          return runTransaction(work)
+        }),
+      )
       lastTransaction = mine.catch(() => undefined)
       return mine
     },

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFile, realpath } from 'node:fs/promises'
+import { readFile, readlink, realpath } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { after, test } from 'node:test'
@@ -143,6 +143,23 @@ test('this machine is opened by an exception that names the port, and by no othe
   assert.deepEqual(found, { cms: 'reached', api: 'ECONNREFUSED' })
 })
 
+test("a port of this machine that leads elsewhere is this machine's, too", { skip }, async (t) => {
+  const { machine, address, port } = await startNeighbour(t)
+  const table = `turn_${port}`
+  t.after(() => run('nft', ['delete', 'table', 'inet', table]))
+  // As a container's port is published.
+  const rules = `table inet ${table} {
+    chain turn {
+      type nat hook prerouting priority dstnat; policy accept;
+      ip daddr ${machine} tcp dport { 81, 82 } dnat ip to ${address}:${port}
+    }
+  }`
+  await run('nft', ['-f', '-'], rules)
+  const view = await (await open(t, { settings: { ...settings, allowed: [`${machine}:82`] } })).open('an app')
+  const found = await callFrom(view, { hidden: { host: machine, port: 81 }, excepted: { host: machine, port: 82 } })
+  assert.deepEqual(found, { hidden: 'ECONNREFUSED', excepted: 'reached' })
+})
+
 test('the service reaches an app on all interfaces; other users and neighbours do not', { skip }, async (t) => {
   const neighbour = await startNeighbour(t)
   const view = await (await open(t)).open('an app')
@@ -272,6 +289,7 @@ test('a service that was killed leaves its jobs without a network, and the next 
   const id = idOf(await realpath(folder))
   const node = ['--no-warnings', '--input-type=module', '-e', SERVICE, folder, JSON.stringify(settings)]
   const service = spawn(process.execPath, node, { stdio: ['ignore', 'pipe', 'inherit'] })
+  t.after(() => service.kill('SIGKILL'))
   const [enter] = await once(service.stdout, 'data')
   // A job that outlives it.
   const [file, ...args] = JSON.parse(String(enter)) as string[]
@@ -293,7 +311,7 @@ test('a service that was killed leaves its jobs without a network, and the next 
   assert.deepEqual(await tracesOf(id), [])
 })
 
-const readNamespace = async (pid: number | undefined | 'self'): Promise<string> => realpath(`/proc/${pid}/ns/net`)
+const readNamespace = async (pid: number | undefined | 'self'): Promise<string> => readlink(`/proc/${pid}/ns/net`)
 
 test('a second service on the same data folder is told so, and disturbs nothing', { skip }, async (t) => {
   const networks = await open(t)
@@ -324,10 +342,12 @@ test('rules of others that stop jobs are found and named', { skip }, async (t) =
   const mine = `"${interfacesOf(await idIn(networks)).anchor}*"`
   const table = `obstacle_${await idIn(networks)}`
   t.after(() => run('nft', ['delete', 'table', 'inet', table]))
-  const rules = `table inet ${table} { chain strict {
-    type filter hook forward priority filter; policy drop
-    iifname != ${mine} oifname != ${mine} accept
-  } }`
+  const rules = `table inet ${table} {
+    chain strict {
+      type filter hook forward priority filter; policy drop;
+      iifname != ${mine} oifname != ${mine} accept
+    }
+  }`
   await run('nft', ['-f', '-'], rules)
   const obstacle = (await networks.obstacle()) ?? ''
   assert.match(obstacle, /nothing outside is reached/)

@@ -101,6 +101,7 @@ async function workOf(
     signal: new AbortController().signal,
     enter: async (phase) => void phases.push(phase),
     claim: async () => true,
+    contacted: async () => undefined,
     ...more,
   }
   const packages = createPackageStore({ sql, clock, newId, folder: join(top, 'packages') })
@@ -110,9 +111,10 @@ async function workOf(
     phases,
     /** To its end, with the log in the file. Gives the folder of the output. */
     run: async () => {
-      const made = await runPlan({ engine, packages, deadlines: all, limits: { ...LIMITS, ...limits } }, run).finally(
-        () => log.close(),
-      )
+      const made = await runPlan(
+        { engine, packages, deadlines: all, limits: { ...LIMITS, ...limits }, networks: undefined },
+        run,
+      ).finally(() => log.close())
       return made.output.files
     },
     log: async () => (await logs.read('build', 0)).map(({ text }) => text).join('\n'),

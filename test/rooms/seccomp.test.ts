@@ -41,8 +41,6 @@ async function run(argv: readonly string[], options: Options = {}) {
   const { isPlain = !isRoot, isRootInside = false } = options
   const system = { ...machine(), isRoot: !isPlain, user: isPlain ? TENANT : undefined }
   const args = sandboxArguments({ mounts, cwd }, system, { node: process.execPath, script: LAUNCHER })
-  args.splice(args.lastIndexOf('--chdir'), 0, ...masks)
-  args.unshift('--seccomp', '4')
   const child = spawn('/usr/bin/bwrap', args, {
     env: {},
     stdio: ['ignore', 'pipe', 'pipe', 'pipe', 'pipe'],
@@ -67,7 +65,7 @@ function machine(): Omit<System, 'isRoot' | 'user'> {
   const there = ['/usr', '/bin', '/sbin', '/lib', '/lib64'].filter(exists)
   const [links, folders] = [there.filter(isLink), there.filter((path) => !isLink(path))]
   const etc = ['/etc/resolv.conf', '/etc/hosts', '/etc/nsswitch.conf', '/etc/ssl', '/etc/ld.so.cache'].filter(exists)
-  return { folders, links: links.map((path) => ({ path, target: readlinkSync(path) })), etc }
+  return { folders, links: links.map((path) => ({ path, target: readlinkSync(path) })), etc, masks, isFiltered: true }
 }
 
 const isLink = (path: string) => lstatSync(path).isSymbolicLink()

@@ -106,6 +106,7 @@ function supervise(t: TestContext, given: { startDeadlineMs?: number; engine?: E
   const clock = handClock()
   const supervisor = createSupervisor({
     engine,
+    networks: undefined,
     clock,
     log: createLog('silent'),
     startDeadlineMs: 20_000,

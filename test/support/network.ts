@@ -101,11 +101,15 @@ Promise.all(Object.entries(values).map(call)).then((found) => console.log(JSON.s
 /** A neighbour of this machine on a network of its own, with a listener that tells callers who they are. */
 export async function startNeighbour(scope: Scope) {
   const number = randomInt(1, 65_536)
-  const net = `198.18.${number >> 8}.${number & 255}`.replace(/\.\d+$/, '')
   const link = `nb${number}`
-  // Far apart, so that two that run at once do not meet: a network of four addresses.
-  const base = (number & 63) * 4
-  const [machine, address, lan] = [`${net}.${base + 1}`, `${net}.${base + 2}`, `172.31.${number >> 8}.${number & 255}`]
+  // A network of four addresses, somewhere: tests that run at once seldom meet.
+  const net = `198.18.${number >> 8}`
+  const first = (number & 63) * 4
+  const [machine, address, lan] = [
+    `${net}.${first + 1}`,
+    `${net}.${first + 2}`,
+    `172.31.${number >> 8}.${number & 255}`,
+  ]
   const namespace = await makeNamespace([
     `link add name eth0 type veth peer name ${link} netns ${process.pid}`,
     'link set dev lo up',
@@ -219,4 +223,6 @@ const SYSTEM: System = {
   etc: ['/etc/resolv.conf', '/etc/hosts', '/etc/nsswitch.conf', '/etc/ssl'],
   isRoot: true,
   user: undefined,
+  masks: [],
+  isFiltered: false,
 }

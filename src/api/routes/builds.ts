@@ -4,6 +4,7 @@ import { resources } from '../../contract/index.ts'
 import { buildLogName, type Requests } from '../../deployments/index.ts'
 import type { Operations } from '../../operations/index.ts'
 import { type LineLogs, toPage } from '../../storage/index.ts'
+import type { RoomOnDisk } from '../../upkeep/index.ts'
 import { environmentOf } from '../environment-of.ts'
 import { logQuery, sendLog } from '../log-stream.ts'
 import { renderBuild, renderOperation } from '../render.ts'
@@ -19,6 +20,7 @@ type Parts = {
   operations: Operations
   requests: Requests
   logs: LineLogs
+  room: RoomOnDisk
   stopping: AbortSignal
   checkIsolation(): Promise<void>
 }
@@ -29,6 +31,7 @@ export function buildRoutes({
   operations,
   requests,
   logs,
+  room,
   stopping,
   checkIsolation,
 }: Parts): Route[] {
@@ -46,11 +49,13 @@ export function buildRoutes({
         'ENVIRONMENT_NOT_FOUND',
         'ENVIRONMENT_DELETING',
         'NOTHING_UPLOADED',
+        'QUOTA_EXCEEDED',
         'QUEUE_FULL',
         'ISOLATION_MISSING',
       ],
       async handle({ account, params, body }) {
         await checkIsolation()
+        await room.forRebuild(account, params.environment)
         const wanted = { clean: body.clean ?? false }
         return renderOperation(account, await requests.rebuild(account, params.app, params.environment, wanted))
       },

@@ -7,6 +7,7 @@ import type { Deployments, Requests, SiteUrl } from '../../deployments/index.ts'
 import type { Operations } from '../../operations/index.ts'
 import type { Supervisor } from '../../runtime/index.ts'
 import type { LineLogs } from '../../storage/index.ts'
+import type { RoomOnDisk, Usage } from '../../upkeep/index.ts'
 import type { Auth } from '../auth.ts'
 import type { Metrics } from '../metrics.ts'
 import type { Route } from '../route.ts'
@@ -21,6 +22,7 @@ import { healthRoutes, type ReadyChecks } from './health.ts'
 import { operationRoutes } from './operations.ts'
 import { sessionRoutes } from './session.ts'
 import { uploadRoutes } from './uploads.ts'
+import { usageRoutes } from './usage.ts'
 
 export type RouteParts = {
   apps: Apps
@@ -38,6 +40,8 @@ export type RouteParts = {
   deployments: Deployments
   supervisor: Supervisor
   logs: LineLogs
+  usage: Usage
+  room: RoomOnDisk
   /** Throws when this machine cannot keep the builds of several accounts apart, and there are several. */
   checkIsolation(): Promise<void>
   ready: ReadyChecks
@@ -58,6 +62,7 @@ export function createRoutes(parts: RouteParts): Route[] {
     ...operationRoutes(parts),
     ...credentialRoutes(parts),
     ...accountRoutes(),
+    ...usageRoutes(parts),
     ...sessionRoutes(parts),
     ...healthRoutes(parts),
     ...documentationRoutes({ all: () => routes, publicUrl: parts.publicUrl }),

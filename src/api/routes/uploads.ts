@@ -4,12 +4,19 @@ import type { Archives } from '../../archives/index.ts'
 import { planBuild, readProject } from '../../builds/index.ts'
 import { resources, schema } from '../../contract/index.ts'
 import type { Requests } from '../../deployments/index.ts'
+import type { RoomOnDisk } from '../../upkeep/index.ts'
 import { renderOperation } from '../render.ts'
 import { type Route, route } from '../route.ts'
 
-type Parts = { archives: Archives; environments: Environments; requests: Requests; checkIsolation(): Promise<void> }
+type Parts = {
+  archives: Archives
+  environments: Environments
+  requests: Requests
+  room: RoomOnDisk
+  checkIsolation(): Promise<void>
+}
 
-export const uploadRoutes = ({ archives, environments, requests, checkIsolation }: Parts): Route[] => [
+export const uploadRoutes = ({ archives, environments, requests, room, checkIsolation }: Parts): Route[] => [
   route({
     method: 'POST',
     path: '/fu/v1/accounts/{account}/apps/{app}/environments/{environment}:upload',
@@ -42,6 +49,7 @@ export const uploadRoutes = ({ archives, environments, requests, checkIsolation 
       'ARCHIVE_SIZE_LIES',
       'ARCHIVE_TOO_LARGE',
       'PLAN_FAILED',
+      'QUOTA_EXCEEDED',
       'QUEUE_FULL',
       'ISOLATION_MISSING',
     ],
@@ -50,8 +58,14 @@ export const uploadRoutes = ({ archives, environments, requests, checkIsolation 
       // Before a byte is read: who may not upload should not have to send it all first.
       const { rootDirectory } = await environments.require(account.id, params.app, params.environment)
       await checkIsolation()
-      const archive = await archives.receive(request.body as Readable, request.headers['content-type'])
+      const length = Number(request.headers['content-length'] ?? 0)
+      const promised = await room.forUpload(account, params.environment, length)
+      const archive = await archives
+        .receive(request.body as Readable, request.headers['content-type'])
+        .finally(promised.giveBack)
       if (!query.validateOnly) {
+        // Whoever did not say how much would come is told now.
+        if (length === 0) (await room.forUpload(account, params.environment, archive.bytes)).giveBack()
         const operation = await requests.upload(account, params.app, params.environment, archive)
         return JSON.stringify(renderOperation(account, operation) satisfies resources.Operation)
       }

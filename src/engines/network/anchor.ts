@@ -10,6 +10,7 @@ import { deleteLink, insideLines, outsideLines, routesInUse } from './links.ts'
 import { interfacesOf } from './names.ts'
 import type { Resolver } from './resolvers.ts'
 import type { Policy } from './settings.ts'
+import { labelOfService } from './sweep.ts'
 
 export type Anchor = {
   block: Range
@@ -47,7 +48,10 @@ async function makeAnchor(name: string, block: Range): Promise<Anchor> {
   const link = { name, address: far, gateway }
   const namespace = await makeNamespace(insideLines(link))
   try {
-    await runIp([`addr add ${formatAddress(gateway)}/${block.bits} dev ${name}`, ...outsideLines(link, 'gateway')])
+    await runIp([
+      `addr add ${formatAddress(gateway)}/${block.bits} dev ${name}`,
+      ...outsideLines(link, labelOfService()),
+    ])
     await setForwarding(name, true)
   } catch (error) {
     await weigh(name, namespace)

@@ -6,6 +6,9 @@ import { promisify } from 'node:util'
 /** One of them is not there, or does not do what it is asked for. */
 export class NetworkError extends Error {}
 
+/** What a service calls its own is another's already. */
+export class TakenError extends NetworkError {}
+
 const NSENTER = '/usr/bin/nsenter'
 export const COMMAND_ENVIRONMENT = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' }
 const TIMEOUT_MS = 20_000

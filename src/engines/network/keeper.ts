@@ -43,11 +43,21 @@ export async function keepRules(
   }
   /** One after the other. */
   let last = Promise.resolve()
-  const again = (isLost: () => Promise<boolean>) => {
-    last = last.then(async () => put(await isLost())).catch(onProblem)
-  }
-  const timer = setInterval(() => again(async () => false), LOOK_AGAIN_MS).unref()
-  const watching = watchTables(() => again(async () => !(await hasTable(id))))
+  let willLook = false
+  const timer = setInterval(() => {
+    last = last.then(() => put(false)).catch(onProblem)
+  }, LOOK_AGAIN_MS).unref()
+  const watching = watchTables(() => {
+    // Several may be lost at once, and one look is enough.
+    if (willLook) return
+    willLook = true
+    last = last
+      .then(async () => {
+        willLook = false
+        await put(!(await hasTable(id)))
+      })
+      .catch(onProblem)
+  })
 
   return {
     /** Leaves the machine as it was. */

@@ -46,8 +46,16 @@ export function outsideLines({ name, address, gateway }: Link, label: string): s
 export const linksLike = (prefix: string): string[] =>
   readdirSync('/proc/sys/net/ipv4/conf').filter((name) => name.startsWith(prefix))
 
+/** Empty for one that is not there. */
+export async function labelOf(name: string): Promise<string> {
+  const text = await run('ip', ['-json', 'link', 'show', 'dev', name]).catch(() => '[]')
+  const [link] = JSON.parse(text) as { ifalias?: string }[]
+  return link?.ifalias ?? ''
+}
+
 /** One that is gone already is as good. */
 export async function deleteLink(name: string): Promise<void> {
+  if (!linksLike(name).includes(name)) return
   await runIp([`link delete dev ${name}`]).catch((error) => {
     if (linksLike(name).includes(name)) throw error
   })

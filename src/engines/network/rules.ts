@@ -99,6 +99,7 @@ table inet ${table} {
   chain to_view {
     ct state established accept
     ct state related meta l4proto icmp accept
+    iifname ${anyService} jump refuse
     drop
   }
 

@@ -1,36 +1,52 @@
 /**
  * What services have left that were killed: their tables, and the cables of jobs that have outlived them. A service drops
- * its anchor before it loads its table and weighs it after, so a table without an anchor is a dead one's, whosoever it was.
+ * its anchor before it loads its table and weighs it after, and the anchor says whose it is. So a table without a living
+ * anchor is a dead one's, whosoever it was.
  */
-import { setTimeout as wait } from 'node:timers/promises'
-import { NetworkError } from './commands.ts'
-import { deleteLink, linksLike } from './links.ts'
+import { readFileSync } from 'node:fs'
+import { TakenError } from './commands.ts'
+import { deleteLink, labelOf, linksLike } from './links.ts'
 import { interfacesOf } from './names.ts'
 import { hasTable, idsOfTables, removeTable } from './table.ts'
 
-const PATIENCE_MS = { whole: 5000, step: 20 }
-
 /** Says how many things there were. The service's own table stays: it is replaced, so that there always is one. */
 export async function sweep(ownId: string): Promise<number> {
-  await untilGone(interfacesOf(ownId).anchor)
   let count = 0
   for (const id of new Set([ownId, ...(await idsOfTables())])) {
     const { anchor, views } = interfacesOf(id)
-    if (linksLike(anchor).includes(anchor)) continue
-    // First whom the rules hold, then the rules.
-    for (const stray of linksLike(views)) {
-      await deleteLink(stray)
+    if (await isHeld(anchor, id !== ownId)) {
+      if (id === ownId) throw new TakenError('another service with the same data folder runs')
+      continue
+    }
+    // The kernel takes a while to clear up after the dead. First those whom the rules hold, then the rules.
+    for (const link of linksLike(views)) {
+      await deleteLink(link)
       count++
     }
+    await deleteLink(anchor)
     if (id === ownId ? await hasTable(id) : await removeTable(id)) count++
   }
   return count
 }
 
-/** The kernel takes a moment to clear up after a service that was killed. */
-async function untilGone(anchor: string) {
-  for (let waitedMs = 0; linksLike(anchor).includes(anchor); waitedMs += PATIENCE_MS.step) {
-    if (waitedMs > PATIENCE_MS.whole) throw new NetworkError('another service with the same data folder runs')
-    await wait(PATIENCE_MS.step)
+/** For the anchor: this process and no other that will ever have its number. */
+export const labelOfService = (): string => `service:${process.pid}:${startTimeOf(process.pid)}`
+
+/** Another service that is just starting has not written its label yet, and gets the benefit of the doubt. */
+async function isHeld(anchor: string, inDoubt: boolean): Promise<boolean> {
+  if (!linksLike(anchor).includes(anchor)) return false
+  const [, pid, startTime] = /^service:(\d+):(\d+)$/.exec(await labelOf(anchor)) ?? []
+  return pid === undefined ? inDoubt : startTimeOf(Number(pid)) === startTime
+}
+
+/** Nothing for a process that is gone, or dead and not buried. */
+function startTimeOf(pid: number): string | undefined {
+  try {
+    // The name of a program stands in brackets, and may hold any.
+    const [state = '', ...fields] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? []
+    return /[ZX]/.test(state) ? undefined : fields[18]
+  } catch (error) {
+    if (['ENOENT', 'ESRCH'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined
+    throw error
   }
 }

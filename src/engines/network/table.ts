@@ -12,11 +12,16 @@ type Listed = {
 
 export const loadRules = (rules: string): Promise<string> => run('nft', ['-f', '-'], rules)
 
-/** Whether there was one. */
+/** Whether there was one. Two services may sweep at the same time. */
 export async function removeTable(id: string): Promise<boolean> {
   if (!(await hasTable(id))) return false
-  await run('nft', ['delete', 'table', 'inet', tableOf(id)])
-  return true
+  return run('nft', ['delete', 'table', 'inet', tableOf(id)]).then(
+    () => true,
+    async (error) => {
+      if (await hasTable(id)) throw error
+      return false
+    },
+  )
 }
 
 export const hasTable = async (id: string): Promise<boolean> => (await idsOfTables()).includes(id)
@@ -44,7 +49,7 @@ export async function strictChains(): Promise<string[]> {
 }
 
 const MONITOR = ['--pdeathsig', 'SIGKILL', '--', 'nft', 'monitor', 'destroy', 'tables']
-const PAUSE_MS = 1000
+const PAUSE_MS = 10_000
 
 /**
  * Calls back when a table was taken away. Who reloads a firewall often flushes everything first, and views would be

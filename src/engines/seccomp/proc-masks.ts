@@ -1,6 +1,7 @@
 /**
  * /proc shows more than a program's own processes: facts about the machine that everybody may read and no app asks for.
- * Those that this machine has are covered: bubblewrap fails on a place that does not exist. Nothing can be written.
+ * Those that this machine has are covered: bubblewrap fails on a place that does not exist. What only root may read is
+ * left as it is, and nothing can be written.
  */
 import { lstat } from 'node:fs/promises'
 
@@ -14,16 +15,10 @@ const COVERED = [
   '/proc/key-users',
   '/proc/keys',
   '/proc/interrupts',
-  // Root's, and closed by their own permissions. If ever somebody is root inside, they still are not there.
-  '/proc/kcore',
-  '/proc/kmsg',
-  '/proc/sysrq-trigger',
-  '/proc/timer_list',
   // Devices and file systems of the machine.
   '/proc/acpi',
   '/proc/asound',
   '/proc/bus',
-  '/proc/driver',
   '/proc/fs',
   '/proc/scsi',
 ]

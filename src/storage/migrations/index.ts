@@ -3,5 +3,7 @@ import type { Migration } from '../migrate.ts'
 import { groundFloor } from './0001-ground-floor.ts'
 import { builds } from './0002-builds.ts'
 import { packages } from './0003-packages.ts'
+import { disk } from './0004-disk.ts'
+import { contacts } from './0005-contacts.ts'
 
-export const MIGRATIONS: readonly Migration[] = [groundFloor, builds, packages]
+export const MIGRATIONS: readonly Migration[] = [groundFloor, builds, packages, disk, contacts]

@@ -1,0 +1,34 @@
+import type { Environments } from '../../apps/index.ts'
+import { resources } from '../../contract/index.ts'
+import type { Usage } from '../../upkeep/index.ts'
+import { environmentOf } from '../environment-of.ts'
+import { type Route, route } from '../route.ts'
+
+const tag = 'Usage'
+
+type Parts = { environments: Environments; usage: Usage }
+
+export const usageRoutes = ({ environments, usage }: Parts): Route[] => [
+  route({
+    method: 'GET',
+    path: '/v1/accounts/{account}/usage',
+    tag,
+    summary: 'Read how much an account holds on the disk, and how much it may',
+    access: 'viewer',
+    reply: resources.accountUsage,
+    handle: ({ account }) => usage.ofAccount(account),
+  }),
+  route({
+    method: 'GET',
+    path: '/v1/accounts/{account}/apps/{app}/environments/{environment}/usage',
+    tag,
+    summary: 'Read how much an environment holds on the disk, by kind',
+    access: 'viewer',
+    reply: resources.environmentUsage,
+    problems: ['ENVIRONMENT_NOT_FOUND'],
+    async handle(call) {
+      const { at } = await environmentOf(environments, call)
+      return usage.ofEnvironment(call.account.id, at)
+    },
+  }),
+]

@@ -1,0 +1,100 @@
+/**
+ * Removes everything on the disk that nobody refers to any more. Names are looked at before rows, and whoever makes
+ * something writes the row first: so what comes meanwhile is never taken for left over. What must be out of sight before it
+ * is half gone is moved away first. However it ends, the next collection goes on.
+ */
+import type { Environments } from '../apps/index.ts'
+import type { Archives } from '../archives/index.ts'
+import type { Log } from '../base/index.ts'
+import type { Builds, Holdings, Outputs, PackageStore, Toolchains } from '../builds/index.ts'
+import { buildLogName, type Folders, runtimeLogName } from '../deployments/index.ts'
+import type { Operations } from '../operations/index.ts'
+import type { Supervisor } from '../runtime/index.ts'
+import type { LineLogs } from '../storage/index.ts'
+import type { Figures } from './figures.ts'
+
+type Parts = {
+  log: Log
+  environments: Pick<Environments, 'all'>
+  operations: Pick<Operations, 'isAny'>
+  archives: Pick<Archives, 'collect'>
+  builds: Pick<Builds, 'isOver' | 'toolsInUse'>
+  holdings: Holdings
+  outputs: Pick<Outputs, 'collect'>
+  packages: Pick<PackageStore, 'collect'>
+  toolchains: Pick<Toolchains, 'collect' | 'sweep'>
+  supervisor: Pick<Supervisor, 'holds'>
+  folders: Folders
+  logs: LineLogs
+  figures: Pick<Figures, 'forgetAllBut'>
+}
+
+/** How many of each were removed. */
+export type Removed = Record<string, number>
+
+export function createCollect(parts: Parts) {
+  const { log, environments, operations, archives, builds, holdings, outputs, packages, toolchains, folders, logs } =
+    parts
+
+  const steps: Record<string, () => Promise<number>> = {
+    archives: () => archives.collect(async () => new Set((await holdings.archives()).map(({ key }) => key))),
+    outputs: () => outputs.collect(holdings.isOutputHeld),
+    packages: () => packages.collect(),
+    work: () => folders.sweepWork(builds.isOver),
+
+    async environments() {
+      const there = await folders.ids()
+      const known = await environmentIds()
+      const gone = there.filter((id) => !known.has(id))
+      for (const id of gone) await folders.remove(id)
+      await parts.figures.forgetAllBut(known)
+      return gone.length
+    },
+
+    async runs() {
+      let count = 0
+      for (const id of await folders.ids()) count += await folders.sweepRuns(id, parts.supervisor.holds)
+      return count
+    },
+
+    async logs() {
+      const there = [...(await logs.list('builds')), ...(await logs.list('runtime'))]
+      const known = new Set([
+        ...(await holdings.withLogs()).map(buildLogName),
+        ...[...(await environmentIds())].map(runtimeLogName),
+      ])
+      const leftOver = there.filter((name) => !known.has(name))
+      for (const name of leftOver) await logs.remove(name)
+      return leftOver.length
+    },
+
+    async tools() {
+      await toolchains.sweep()
+      return (await toolchains.collect(await builds.toolsInUse())).length
+    },
+  }
+
+  async function environmentIds(): Promise<Set<string>> {
+    return new Set((await environments.all()).map(({ id }) => id))
+  }
+
+  return async function collect(signal: AbortSignal): Promise<Removed> {
+    // A database in which nobody ever asked for anything is a new one. In an old data folder that means that the right one is
+    // missing, and will be put back.
+    if (!(await operations.isAny())) return {}
+    const removed: Removed = {}
+    for (const [what, step] of Object.entries(steps)) {
+      if (signal.aborted) break
+      try {
+        const count = await step()
+        if (count > 0) removed[what] = count
+      } catch (error) {
+        // The others may make the very room that this one lacks.
+        log.error({ err: error, what }, 'what is left over could not be removed')
+      }
+    }
+    return removed
+  }
+}
+
+export type Collect = ReturnType<typeof createCollect>

@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { decide, type KnownBuild, type KnownDeployment } from './decide.ts'
+
+/** Deployment d3 is of build b3, and stopped being live at 3. */
+const retired = (number: number, more: Partial<KnownDeployment> = {}): KnownDeployment => ({
+  id: `d${number}`,
+  buildId: `b${number}`,
+  state: 'RETIRED',
+  retireTime: number,
+  isWanted: false,
+  isRunning: false,
+  ...more,
+})
+const live = (number: number) => retired(number, { state: 'LIVE', retireTime: null })
+const built = (number: number, more: Partial<KnownBuild> = {}): KnownBuild => ({
+  id: `b${number}`,
+  isOver: true,
+  hasOutput: true,
+  hasPackages: false,
+  ...more,
+})
+
+const range = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, index) => from + index)
+
+const discarded = (decision: ReturnType<typeof decide>): string[] =>
+  decision.discard.map(({ deployment }) => deployment)
+
+test('the live deployment and the last five before it stay, and the rest goes', () => {
+  const decision = decide({
+    liveDeployment: 'd9',
+    deployments: [...range(1, 8).map((number) => retired(number)), live(9)],
+    builds: range(1, 9).map((number) => built(number)),
+    keepDeployments: 5,
+  })
+  assert.deepEqual(discarded(decision), ['d1', 'd2', 'd3'])
+  assert.deepEqual(decision.outputs, ['b1', 'b2', 'b3'])
+  assert.deepEqual(
+    decision.keep.map(({ deployment, because }) => `${deployment} ${because}`),
+    ['d4 RECENT', 'd5 RECENT', 'd6 RECENT', 'd7 RECENT', 'd8 RECENT', 'd9 LIVE'],
+  )
+})
+
+test('the last ones are those that served last, not those that were made last', () => {
+  const decision = decide({
+    liveDeployment: 'd4',
+    deployments: [retired(1, { retireTime: 99 }), retired(2), retired(3), live(4)],
+    builds: range(1, 4).map((number) => built(number)),
+    keepDeployments: 1,
+  })
+  assert.deepEqual(discarded(decision), ['d2', 'd3'])
+})
+
+test('a live deployment stays however old it is', () => {
+  const decision = decide({
+    liveDeployment: 'd1',
+    deployments: [live(1), ...range(2, 9).map((number) => retired(number))],
+    builds: range(1, 9).map((number) => built(number)),
+    keepDeployments: 1,
+  })
+  assert.ok(!discarded(decision).includes('d1'))
+  assert.ok(!decision.outputs.includes('b1'))
+})
+
+for (const why of ['isWanted', 'isRunning'] as const) {
+  test(`an old deployment that ${why === 'isWanted' ? 'an operation is about' : 'still runs'} stays`, () => {
+    const decision = decide({
+      liveDeployment: 'd9',
+      deployments: [retired(1, { [why]: true }), ...range(2, 8).map((number) => retired(number)), live(9)],
+      builds: range(1, 9).map((number) => built(number)),
+      keepDeployments: 2,
+    })
+    assert.deepEqual(discarded(decision), ['d2', 'd3', 'd4', 'd5', 'd6'])
+    assert.ok(!decision.outputs.includes('b1'))
+  })
+}
+
+test('a deployment that never answered goes, and does not count', () => {
+  const decision = decide({
+    liveDeployment: 'd4',
+    deployments: [retired(1), retired(2, { state: 'FAILED' }), retired(3, { state: 'STARTING' }), live(4)],
+    builds: range(1, 4).map((number) => built(number)),
+    keepDeployments: 1,
+  })
+  assert.deepEqual(decision.discard, [
+    { deployment: 'd2', because: 'NEVER_LIVE' },
+    { deployment: 'd3', because: 'NEVER_LIVE' },
+  ])
+})
+
+test('an output stays as long as one of its deployments does', () => {
+  const decision = decide({
+    liveDeployment: 'd3',
+    deployments: [retired(1), retired(2), { ...live(3), buildId: 'b1' }],
+    builds: [built(1), built(2)],
+    keepDeployments: 1,
+  })
+  assert.deepEqual(discarded(decision), ['d1'])
+  assert.deepEqual(decision.outputs, [])
+})
+
+test('a build that is not over keeps what it has', () => {
+  const unfinished = built(2, { isOver: false, hasPackages: true })
+  const decision = decide({
+    liveDeployment: 'd1',
+    deployments: [live(1)],
+    builds: [built(1), unfinished],
+    keepDeployments: 1,
+  })
+  assert.deepEqual([decision.outputs, decision.packages], [[], []])
+})
+
+test('a build that nothing was deployed of lets go of its output', () => {
+  const decision = decide({ liveDeployment: null, deployments: [], builds: [built(1)], keepDeployments: 5 })
+  assert.deepEqual(decision.outputs, ['b1'])
+})
+
+test('of builds that let go, the last one with packages keeps them for the next', () => {
+  const decision = decide({
+    liveDeployment: null,
+    deployments: [],
+    builds: range(1, 3).map((number) => built(number, { hasOutput: false, hasPackages: true })),
+    keepDeployments: 5,
+  })
+  assert.deepEqual(decision.packages, ['b1', 'b2'])
+})
+
+test('where everything is promised, nothing goes', () => {
+  const decision = decide({
+    liveDeployment: 'd3',
+    deployments: [retired(1), retired(2), live(3)],
+    builds: range(1, 3).map((number) => built(number, { hasPackages: true })),
+    keepDeployments: 5,
+  })
+  assert.deepEqual([decision.discard, decision.outputs, decision.packages], [[], [], []])
+})

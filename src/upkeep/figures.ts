@@ -1,0 +1,93 @@
+/** Bytes that can only be known by walking through folders, remembered as they were when somebody last did. */
+import { type Clock, createTurns } from '../base/index.ts'
+import { type Holdings, sizeOf } from '../builds/index.ts'
+import { buildLogName, type Folders, runtimeLogName } from '../deployments/index.ts'
+import { type LineLogs, type Sql, statement } from '../storage/index.ts'
+
+export type WalkedKind = 'CACHES' | 'LOGS' | 'RUNS'
+export type Figure = { environmentId: string; kind: WalkedKind; bytes: number; measureTime: number }
+
+/** Counting ends here: whoever has so many files has enough to be told of. */
+const FILES_MOST = 1_000_000
+
+const KINDS: readonly WalkedKind[] = ['CACHES', 'LOGS', 'RUNS']
+/** How old, in milliseconds, a figure may be that is not taken anew. */
+export type Ages = Record<WalkedKind, number>
+
+type Parts = { sql: Sql; clock: Clock; holdings: Pick<Holdings, 'withLogs'>; folders: Folders; logs: LineLogs }
+
+export function createFigures({ sql, clock, holdings, folders, logs }: Parts) {
+  const inTurn = createTurns()
+
+  async function logBytes(environmentId: string): Promise<number> {
+    const names = [runtimeLogName(environmentId), ...(await holdings.withLogs(environmentId)).map(buildLogName)]
+    const bytes = await Promise.all(names.map((name) => logs.bytesOf(name)))
+    return bytes.reduce((sum, one) => sum + one, 0)
+  }
+
+  const walk: Record<WalkedKind, (environmentId: string) => Promise<number>> = {
+    CACHES: (environmentId) => bytesIn(folders.cacheOf(environmentId)),
+    LOGS: logBytes,
+    RUNS: (environmentId) => bytesIn(folders.runs(environmentId)),
+  }
+
+  async function remember(environmentId: string, bytes: ReadonlyMap<WalkedKind, number>) {
+    const now = clock.now()
+    await sql.transaction(async (tx) => {
+      // Not for an environment that was deleted meanwhile.
+      for (const [kind, figure] of bytes)
+        await tx.query(statement`
+          INSERT INTO usage_figures (environment_id, account_id, kind, bytes, measure_time)
+          SELECT id, account_id, ${kind}, ${figure}, ${now} FROM environments WHERE id = ${environmentId}
+          ON CONFLICT (environment_id, kind) DO UPDATE SET bytes = ${figure}, measure_time = ${now}`)
+    })
+  }
+
+  /** Of one account or of all. */
+  async function read(accountId?: string): Promise<Figure[]> {
+    const mine = accountId === undefined ? statement`account_id IS NOT NULL` : statement`account_id = ${accountId}`
+    const rows = await sql.query<{ environment_id: string; kind: WalkedKind; bytes: number; measure_time: number }>(
+      statement`SELECT environment_id, kind, bytes, measure_time FROM usage_figures WHERE ${mine}`,
+    )
+    return rows.map((row) => ({
+      environmentId: row.environment_id,
+      kind: row.kind,
+      bytes: row.bytes,
+      measureTime: row.measure_time,
+    }))
+  }
+
+  async function measureTimes(environmentId: string): Promise<Map<WalkedKind, number>> {
+    const rows = await sql.query<{ kind: WalkedKind; measure_time: number }>(
+      statement`SELECT kind, measure_time FROM usage_figures WHERE environment_id = ${environmentId}`,
+    )
+    return new Map(rows.map(({ kind, measure_time }) => [kind, measure_time]))
+  }
+
+  return {
+    read,
+
+    /** Takes the figures anew that are too old. Whoever asks meanwhile waits, and finds them new. */
+    measure(environmentId: string, ages: Ages): Promise<void> {
+      return inTurn(environmentId, async () => {
+        const times = await measureTimes(environmentId)
+        const old = KINDS.filter((kind) => clock.now() - (times.get(kind) ?? 0) >= ages[kind])
+        const bytes = new Map<WalkedKind, number>()
+        for (const kind of old) bytes.set(kind, await walk[kind](environmentId))
+        if (old.length > 0) await remember(environmentId, bytes)
+      })
+    },
+
+    async forgetAllBut(environments: ReadonlySet<string>) {
+      const known = new Set((await read()).map(({ environmentId }) => environmentId))
+      for (const id of known.difference(environments))
+        await sql.transaction((tx) => tx.query(statement`DELETE FROM usage_figures WHERE environment_id = ${id}`))
+    },
+  }
+}
+
+export type Figures = ReturnType<typeof createFigures>
+
+async function bytesIn(folder: string): Promise<number> {
+  return (await sizeOf(folder, { files: FILES_MOST, bytes: Number.POSITIVE_INFINITY })).bytes
+}

@@ -1,0 +1,36 @@
+import { statfs } from 'node:fs/promises'
+import { createCollect } from './collect.ts'
+import { createFigures } from './figures.ts'
+import { createRetain } from './retain.ts'
+import { createRoom } from './room.ts'
+import { createRounds } from './round.ts'
+import { createUsage } from './usage.ts'
+
+export type { RoomOnDisk } from './room.ts'
+export type { Usage } from './usage.ts'
+
+type Given = Omit<
+  Parameters<typeof createCollect>[0] &
+    Parameters<typeof createFigures>[0] &
+    Parameters<typeof createRetain>[0] &
+    Parameters<typeof createRoom>[0] &
+    Parameters<typeof createRounds>[0] &
+    Parameters<typeof createUsage>[0] & { dataDir: string },
+  'collect' | 'figures' | 'retain' | 'usage' | 'onShortage' | 'freeBytes'
+>
+
+/** The whole room, for what lies in a data folder. */
+export function createUpkeep(given: Given) {
+  async function freeBytes(): Promise<number> {
+    const { bavail, bsize } = await statfs(given.dataDir)
+    return bavail * bsize
+  }
+
+  const figures = createFigures(given)
+  const usage = createUsage({ ...given, figures })
+  const retain = createRetain(given)
+  const collect = createCollect({ ...given, figures })
+  const rounds = createRounds({ ...given, figures, retain, collect, freeBytes })
+  const room = createRoom({ ...given, usage, freeBytes, onShortage: () => rounds.hurry() })
+  return { usage, room, rounds, freeBytes }
+}

@@ -1,0 +1,82 @@
+/**
+ * Keeps of an environment what is promised, and lets the rest go. One transaction looks at what there is, decides and writes
+ * it down, so that no request can ask for a deployment in the same moment that it is discarded. Then the files go; if the
+ * process dies in between, a collection finds files that nobody refers to.
+ */
+import type { Environments } from '../apps/index.ts'
+import type { Holder, Holdings, Outputs, PackageStore } from '../builds/index.ts'
+import type { Deployments } from '../deployments/index.ts'
+import type { Operations } from '../operations/index.ts'
+import type { Supervisor } from '../runtime/index.ts'
+import type { Digest, Reader, Sql } from '../storage/index.ts'
+import { type Decision, decide } from './decide.ts'
+
+type Parts = {
+  sql: Sql
+  environments: Pick<Environments, 'byId'>
+  operations: Pick<Operations, 'unfinishedOf'>
+  deployments: Pick<Deployments, 'kept' | 'discard'>
+  holdings: Holdings
+  outputs: Pick<Outputs, 'remove'>
+  packages: Pick<PackageStore, 'collect'>
+  supervisor: Pick<Supervisor, 'holds'>
+  keepDeployments: number
+}
+
+export function createRetain(parts: Parts) {
+  const { sql, environments, operations, deployments, holdings, outputs, packages, supervisor, keepDeployments } = parts
+
+  async function look(reader: Reader, environmentId: string): Promise<{ decision: Decision; holders: Holder[] }> {
+    const environment = await environments.byId(reader, environmentId)
+    const unfinished = await operations.unfinishedOf(reader, environmentId)
+    const wanted = new Set(unfinished.flatMap(({ id, activates }) => [id, ...(activates ? [activates] : [])]))
+    const known = await deployments.kept(reader, environmentId)
+    const holders = await holdings.holders(reader, environmentId)
+    const decision = decide({
+      liveDeployment: environment?.liveDeployment ?? null,
+      deployments: known.map((deployment) => ({
+        ...deployment,
+        isWanted: wanted.has(deployment.id) || wanted.has(deployment.operationId),
+        isRunning: supervisor.holds(deployment.id),
+      })),
+      builds: holders.map(({ id, isOver, output, packagesId }) => ({
+        id,
+        isOver,
+        hasOutput: output !== null,
+        hasPackages: packagesId !== null,
+      })),
+      keepDeployments,
+    })
+    return { decision, holders }
+  }
+
+  /** What was let go. */
+  return async function retain(environmentId: string): Promise<Decision> {
+    // Most of the time there is nothing to do, and nobody has to wait for it.
+    const first = await look(sql, environmentId)
+    if (isNothing(first.decision)) return first.decision
+
+    const { decision, holders } = await sql.transaction(async (tx) => {
+      const seen = await look(tx, environmentId)
+      await deployments.discard(
+        tx,
+        seen.decision.discard.map(({ deployment }) => deployment),
+      )
+      await holdings.letGo(tx, seen.decision)
+      return seen
+    })
+    for (const digest of digestsOf(decision.outputs, holders)) await outputs.remove(digest, holdings.isOutputHeld)
+    if (decision.packages.length > 0) await packages.collect()
+    return decision
+  }
+}
+
+export type Retain = ReturnType<typeof createRetain>
+
+const isNothing = ({ discard, outputs, packages }: Decision): boolean =>
+  discard.length + outputs.length + packages.length === 0
+
+function digestsOf(builds: readonly string[], holders: readonly Holder[]): Set<Digest> {
+  const spare = new Set(builds)
+  return new Set(holders.flatMap(({ id, output }) => (spare.has(id) && output ? [output] : [])))
+}

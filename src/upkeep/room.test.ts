@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { house } from '../../test/support/upkeep.ts'
+import { Problem, type Reason } from '../contract/index.ts'
+import { createFigures } from './figures.ts'
+import { createRoom } from './room.ts'
+import { createUsage } from './usage.ts'
+
+const MORE_THAN_ANY_DISK = 1e12
+
+const FREE = 1e9
+
+async function setUp(t: TestContext, given: { accountBytes?: number; diskReserve?: number } = {}) {
+  const rooms = await house(t)
+  const limits = { accountBytes: 0, diskReserve: 0, ...given }
+  const usage = createUsage({ ...rooms, ...limits, figures: createFigures(rooms) })
+  const shortages: string[] = []
+  const room = createRoom({
+    ...rooms,
+    ...limits,
+    usage,
+    onShortage: () => void shortages.push('told'),
+    freeBytes: async () => FREE,
+  })
+  return { ...rooms, room, shop: await rooms.environment(), shortages }
+}
+
+async function refusal(asked: Promise<unknown>, reason: Reason): Promise<Problem> {
+  const error = await asked.then(
+    () => assert.fail('it was not refused'),
+    (thrown) => thrown,
+  )
+  assert.ok(error instanceof Problem, String(error))
+  assert.equal(error.reason, reason)
+  return error
+}
+
+test('an upload that fits exactly is taken, and one byte more is not', async (t) => {
+  const { room, account, shop } = await setUp(t, { accountBytes: 100 })
+  ;(await room.forUpload(account, shop.id, 100)).giveBack()
+  await refusal(room.forUpload(account, shop.id, 101), 'QUOTA_EXCEEDED')
+})
+
+test('a refusal tells the numbers, and what would make room', async (t) => {
+  const { room, account, shop, deploy } = await setUp(t, { accountBytes: 100 })
+  await deploy(shop, { archive: 'x', output: '1'.repeat(50) })
+  const { message, metadata } = await refusal(room.forUpload(account, shop.id, 60), 'QUOTA_EXCEEDED')
+  const name = `accounts/ours/apps/${shop.appName}/environments/${shop.id}`
+  assert.match(message, /^The account holds 51 B of 100 B, and this takes about 110 B more\. Deleting environments/)
+  assert.ok(message.includes(name))
+  assert.deepEqual(metadata, { limit: '100', used: '51', needed: '110', largest: name, largestBytes: '51' })
+})
+
+test('uploads at the same time cannot have the same room', async (t) => {
+  const { room, account, shop } = await setUp(t, { accountBytes: 100 })
+  const first = await room.forUpload(account, shop.id, 60)
+  await refusal(room.forUpload(account, shop.id, 60), 'QUOTA_EXCEEDED')
+  first.giveBack()
+  ;(await room.forUpload(account, shop.id, 60)).giveBack()
+})
+
+test('another account has a room of its own', async (t) => {
+  const { room, accounts, account, shop, environment } = await setUp(t, { accountBytes: 100 })
+  const theirs = await accounts.create('theirs')
+  const promised = await room.forUpload(account, shop.id, 100)
+  ;(await room.forUpload(theirs, (await environment(theirs)).id, 100)).giveBack()
+  promised.giveBack()
+})
+
+test('a rebuild needs room for what the last build left', async (t) => {
+  const { room, account, shop, deploy } = await setUp(t, { accountBytes: 100 })
+  await deploy(shop, { archive: 'x', output: '1'.repeat(60) })
+  await refusal(room.forRebuild(account, shop.id), 'QUOTA_EXCEEDED')
+})
+
+test('what is to be kept is held against the limit when its size is known', async (t) => {
+  const { room, shop } = await setUp(t, { accountBytes: 100 })
+  await room.toKeep(shop, 100)
+  await refusal(room.toKeep(shop, 101), 'QUOTA_EXCEEDED')
+})
+
+test('without a limit an account may hold anything', async (t) => {
+  const { room, shop } = await setUp(t)
+  await room.toKeep(shop, MORE_THAN_ANY_DISK)
+})
+
+test('an upload that the disk has no room for is refused with a time to come again', async (t) => {
+  const { room, account, shop } = await setUp(t)
+  const problem = await refusal(room.forUpload(account, shop.id, MORE_THAN_ANY_DISK), 'STORAGE_UNAVAILABLE')
+  assert.equal(problem.retryAfterSeconds, 60)
+  assert.match(problem.message, /^There is no room on the disk for about .+ more/)
+})
+
+test('what would use up the reserve is refused, however small', async (t) => {
+  const { room, account, shop } = await setUp(t, { diskReserve: FREE - 100 })
+  // An archive is there twice for a while: as it came, and unpacked.
+  ;(await room.forUpload(account, shop.id, 50)).giveBack()
+  await refusal(room.forUpload(account, shop.id, 51), 'STORAGE_UNAVAILABLE')
+})
+
+test('a rebuild is refused where the reserve is used up already', async (t) => {
+  const { room, account, shop } = await setUp(t, { diskReserve: FREE + 1 })
+  await refusal(room.forRebuild(account, shop.id), 'STORAGE_UNAVAILABLE')
+})
+
+test('a build that the disk has no room for fails with DISK_FULL', async (t) => {
+  const { room, shop, build, builds } = await setUp(t, { diskReserve: MORE_THAN_ANY_DISK })
+  const { id } = await build(shop, { isOver: false })
+  const waiting = await builds.require({ accountId: shop.accountId, environmentId: shop.id }, id)
+  await refusal(room.forBuild(shop, waiting), 'DISK_FULL')
+})
+
+test('whoever can make room is told of every shortage', async (t) => {
+  const { room, account, shop, shortages } = await setUp(t, { accountBytes: 1 })
+  await refusal(room.forUpload(account, shop.id, 2), 'QUOTA_EXCEEDED')
+  assert.deepEqual(shortages, ['told'])
+})

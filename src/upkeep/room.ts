@@ -1,0 +1,123 @@
+/**
+ * Whether something more fits: into what the account may hold, and onto the disk with the reserve left free. Asked before a
+ * byte is read and before a build begins, so that nobody waits for a failure that could be foreseen.
+ */
+import type { Account, Accounts } from '../accounts/index.ts'
+import { bytesInWords, type Holdings } from '../builds/index.ts'
+import { names, Problem, type ProblemDetails } from '../contract/index.ts'
+import type { Room } from '../deployments/index.ts'
+import type { Reader } from '../storage/index.ts'
+import type { Usage } from './usage.ts'
+
+type Parts = {
+  sql: Reader
+  accounts: Pick<Accounts, 'requireById'>
+  holdings: Pick<Holdings, 'lastOutputBytes'>
+  usage: Pick<Usage, 'bytesOf' | 'largest'>
+  freeBytes(): Promise<number>
+  /** 0 for no limit. */
+  accountBytes: number
+  diskReserve: number
+  /** Told when something had to be refused: there may be what can be removed. */
+  onShortage(): void
+}
+
+const RETRY_AFTER_SECONDS = 60
+
+/** Room that was promised to an upload. */
+export type Promised = { giveBack(): void }
+
+export function createRoom(parts: Parts) {
+  const { accountBytes, diskReserve, usage } = parts
+  /** What uploads under way were promised and may not have written yet. */
+  const promised = new Set<{ accountId: string; bytes: number }>()
+
+  const promisedBytes = (accountId?: string): number =>
+    [...promised].reduce(
+      (sum, one) => sum + (accountId === undefined || accountId === one.accountId ? one.bytes : 0),
+      0,
+    )
+
+  async function checkQuota(account: Account, needed: number) {
+    if (accountBytes === 0) return
+    const used = (await usage.bytesOf(account.id)) + promisedBytes(account.id)
+    if (used + needed <= accountBytes) return
+    const { advice, metadata } = await wayOut(account)
+    parts.onShortage()
+    throw new Problem(
+      'QUOTA_EXCEEDED',
+      `The account holds ${bytesInWords(used)} of ${bytesInWords(accountBytes)}, and this takes ${atLeast(needed)} more. ${advice}`,
+      { metadata: { ...metadata, limit: String(accountBytes), used: String(used), needed: String(needed) } },
+    )
+  }
+
+  /** Nothing when it fits. */
+  async function diskShortage(account: Account, needed: number) {
+    const free = (await parts.freeBytes()) - promisedBytes()
+    if (free - needed >= diskReserve) return undefined
+    const { advice, metadata } = await wayOut(account)
+    parts.onShortage()
+    const numbers = { free: String(Math.max(0, free)), reserve: String(diskReserve), needed: String(needed) }
+    return {
+      message: `There is no room on the disk for ${atLeast(needed)} more: ${bytesInWords(diskReserve)} are kept free. ${advice}`,
+      details: { metadata: { ...metadata, ...numbers } } satisfies ProblemDetails,
+    }
+  }
+
+  /** What would make room. */
+  async function wayOut(account: Account) {
+    const largest = await usage.largest(account.id)
+    if (!largest || largest.bytes === 0) return { advice: 'The operator can make room.', metadata: {} }
+    const name = names.environmentResource({ account: account.name, app: largest.appName, environment: largest.id })
+    return {
+      advice: `Deleting environments that nobody needs makes room: ${name} holds the most, ${bytesInWords(largest.bytes)}.`,
+      metadata: { largest: name, largestBytes: String(largest.bytes) },
+    }
+  }
+
+  async function checkDisk(account: Account, needed: number) {
+    const shortage = await diskShortage(account, needed)
+    if (!shortage) return
+    const { message, details } = shortage
+    throw new Problem('STORAGE_UNAVAILABLE', message, { ...details, retryAfterSeconds: RETRY_AFTER_SECONDS })
+  }
+
+  /** Inside of a build a full disk is called by its name. */
+  const forBuilds: Room = {
+    async forBuild({ id, accountId }, { archive }) {
+      const account = await parts.accounts.requireById(parts.sql, accountId)
+      const output = await parts.holdings.lastOutputBytes(accountId, id)
+      await checkQuota(account, output)
+      // What is unpacked is no smaller than what was packed, as a rule.
+      const shortage = await diskShortage(account, archive.bytes + output)
+      if (shortage) throw new Problem('DISK_FULL', shortage.message, shortage.details)
+    },
+    async toKeep({ accountId }, bytes) {
+      if (accountBytes > 0) await checkQuota(await parts.accounts.requireById(parts.sql, accountId), bytes)
+    },
+  }
+
+  return {
+    ...forBuilds,
+
+    /** For an archive of so many bytes and what will come of it; whoever gets the room gives it back when all is written. */
+    async forUpload(account: Account, environmentId: string, bytes: number): Promise<Promised> {
+      const output = await parts.holdings.lastOutputBytes(account.id, environmentId)
+      await checkQuota(account, bytes + output)
+      await checkDisk(account, 2 * bytes + output)
+      const mine = { accountId: account.id, bytes }
+      promised.add(mine)
+      return { giveBack: () => void promised.delete(mine) }
+    },
+
+    async forRebuild(account: Account, environmentId: string): Promise<void> {
+      const output = await parts.holdings.lastOutputBytes(account.id, environmentId)
+      await checkQuota(account, output)
+      await checkDisk(account, output)
+    },
+  }
+}
+
+export type RoomOnDisk = ReturnType<typeof createRoom>
+
+const atLeast = (bytes: number): string => (bytes > 0 ? `about ${bytesInWords(bytes)}` : 'anything')

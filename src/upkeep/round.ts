@@ -1,0 +1,123 @@
+/**
+ * The round: after each switch of an environment, at the start and every hour, what is not promised is let go, what nobody
+ * refers to is removed, and what cannot be known otherwise is measured. One thing at a time, so that the disk is there for
+ * visitors and builds. A fault is logged, and the next round tries again.
+ */
+import type { Environments } from '../apps/index.ts'
+import type { Clock, Log } from '../base/index.ts'
+import type { Holdings, Outputs } from '../builds/index.ts'
+import type { Ballast } from '../storage/index.ts'
+import type { Collect } from './collect.ts'
+import type { Ages, Figures } from './figures.ts'
+import type { Retain } from './retain.ts'
+
+type Parts = {
+  clock: Clock
+  ballast: Ballast
+  freeBytes(): Promise<number>
+  log: Log
+  environments: Pick<Environments, 'all'>
+  holdings: Pick<Holdings, 'unmeasuredOutputs' | 'measuredOutput'>
+  outputs: Pick<Outputs, 'bytesOf'>
+  retain: Retain
+  collect: Collect
+  figures: Pick<Figures, 'measure'>
+}
+
+export const ROUND_MS = 60 * 60_000
+/** However often somebody is refused for want of room. */
+export const SOONEST_MS = 60_000
+
+/** Ballast that was thrown out is loaded again where there is plenty of room. */
+const ROOM_FOR_BALLAST = 4
+export const BALLAST_MS = 5000
+
+const AFTER_SWITCH: Ages = { CACHES: 0, LOGS: 0, RUNS: 0 }
+const IN_PASSING: Ages = { CACHES: 24 * 60 * 60_000, LOGS: ROUND_MS / 2, RUNS: ROUND_MS / 2 }
+
+export function createRounds(parts: Parts) {
+  const { clock, log, environments, holdings, outputs, retain, collect, figures, ballast } = parts
+  const stopping = new AbortController()
+  const { signal } = stopping
+  let work: Promise<void> = Promise.resolve()
+  let alarm = new AbortController()
+  let lastRound = Number.NEGATIVE_INFINITY
+  let looping: Promise<unknown> | undefined
+
+  async function attempt(what: string, task: () => Promise<void>) {
+    if (signal.aborted) return
+    await task().catch((error) => {
+      if (!signal.aborted) log.error({ err: error, what }, 'the upkeep of the disk met a fault, and goes on')
+    })
+  }
+
+  /** After everything that was asked for before. Never rejects. */
+  function enqueue(what: string, task: () => Promise<void>): Promise<void> {
+    work = work.then(() => attempt(what, task))
+    return work
+  }
+
+  async function tend(environmentId: string, ages: Ages) {
+    const { discard } = await retain(environmentId)
+    if (discard.length > 0) log.info({ environment: environmentId, discard }, 'deployments were discarded')
+    await figures.measure(environmentId, ages)
+  }
+
+  async function round() {
+    lastRound = clock.now()
+    // First what needs no row to be written: on a full disk that may be all that is possible.
+    const removed = await collect(signal)
+    if (Object.keys(removed).length > 0) log.info({ removed }, 'what nobody needs was removed')
+    for (const { id } of await environments.all()) await attempt(`environment ${id}`, () => tend(id, IN_PASSING))
+    for (const digest of await holdings.unmeasuredOutputs())
+      await attempt(digest, async () => holdings.measuredOutput(digest, await outputs.bytesOf(digest)))
+  }
+
+  async function loadBallast() {
+    if ((await parts.freeBytes()) > ROOM_FOR_BALLAST * ballast.bytes) await ballast.load()
+  }
+
+  async function loopRounds() {
+    while (!signal.aborted) {
+      alarm = new AbortController()
+      await enqueue('round', round)
+      await clock.sleep(ROUND_MS, AbortSignal.any([alarm.signal, signal]))
+    }
+  }
+
+  async function loopBallast() {
+    while (!signal.aborted) {
+      await attempt('ballast', loadBallast)
+      await clock.sleep(BALLAST_MS, signal)
+    }
+  }
+
+  return {
+    start() {
+      looping = Promise.all([loopRounds(), loopBallast()])
+    },
+
+    /** To be called when a deployment is live. */
+    switched(environmentId: string) {
+      enqueue(`environment ${environmentId}`, () => tend(environmentId, AFTER_SWITCH))
+    },
+
+    /** Somebody lacks room: the next round comes now, if the last one was not just before. */
+    hurry() {
+      if (clock.now() - lastRound >= SOONEST_MS) alarm.abort()
+    },
+
+    /** Resolves when all that was asked for is done. */
+    settled: (): Promise<void> => work,
+
+    /** Whatever is under way may be cut off at any line, so it is not waited for any longer than that. */
+    async stop(graceMs: number) {
+      stopping.abort()
+      const patience = new AbortController()
+      const over = Promise.all([looping, work]).finally(() => patience.abort())
+      await Promise.race([over, clock.sleep(graceMs, patience.signal)])
+    },
+  }
+}
+
+export type Rounds = ReturnType<typeof createRounds>

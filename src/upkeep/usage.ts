@@ -1,0 +1,118 @@
+/**
+ * How much is held on the disk, by kind. What lies there once counts once: an archive or packages that several environments of
+ * an account use are counted with each of them as shared, and once for the account. What two accounts share, nobody is told.
+ */
+import type { Environments } from '../apps/index.ts'
+import { type Clock, toRfc3339 } from '../base/index.ts'
+import type { Held, Holdings } from '../builds/index.ts'
+import { names, resources } from '../contract/index.ts'
+import { StorageUnavailable } from '../storage/index.ts'
+import type { Ages, Figure, Figures } from './figures.ts'
+
+type Parts = {
+  clock: Clock
+  environments: Pick<Environments, 'all'>
+  holdings: Pick<Holdings, 'archives' | 'outputs' | 'packages'>
+  figures: Figures
+  /** 0 for no limit. */
+  accountBytes: number
+}
+
+type Item = Held & { kind: resources.UsageKind }
+
+/** Caches change with builds, and are measured after each that went live. */
+const FRESH: Ages = { CACHES: 60 * 60_000, LOGS: 60_000, RUNS: 60_000 }
+const LARGEST_SHOWN = 10
+
+export function createUsage({ clock, environments, holdings, figures, accountBytes }: Parts) {
+  /** Everything that an account holds, or that all do. */
+  async function items(accountId?: string): Promise<Item[]> {
+    const ofKind = (kind: resources.UsageKind, held: readonly Held[]) => held.map((one) => ({ ...one, kind }))
+    return [
+      ...ofKind('ARCHIVES', await holdings.archives(accountId)),
+      ...ofKind('OUTPUTS', await holdings.outputs(accountId)),
+      ...ofKind('PACKAGES', await holdings.packages(accountId)),
+      ...(await figures.read(accountId)).map(toItem),
+    ]
+  }
+
+  async function byEnvironment(accountId: string, held: readonly Item[]) {
+    const sums = new Map<string, number>()
+    for (const { environmentId, bytes } of held) sums.set(environmentId, (sums.get(environmentId) ?? 0) + bytes)
+    return (await environments.all(accountId))
+      .map(({ id, appName }) => ({ id, appName, bytes: sums.get(id) ?? 0 }))
+      .toSorted((a, b) => b.bytes - a.bytes)
+  }
+
+  return {
+    async ofEnvironment(accountId: string, at: names.EnvironmentPath): Promise<resources.EnvironmentUsage> {
+      const { environment } = at
+      // Where they cannot be written down, since the disk is full, the last ones have to do.
+      await figures.measure(environment, FRESH).catch(ignoreUnavailable)
+      const held = await items(accountId)
+      const mine = held.filter(({ environmentId }) => environmentId === environment)
+      const others = new Set(held.flatMap((item) => (item.environmentId === environment ? [] : identityOf(item))))
+      const measured = (await figures.read(accountId)).filter(({ environmentId }) => environmentId === environment)
+      return {
+        name: names.environmentUsageResource(at),
+        bytes: sumOf(mine),
+        kinds: resources.USAGE_KINDS.map((kind) => {
+          const ofKind = mine.filter((item) => item.kind === kind)
+          const shared = ofKind.filter((item) => others.has(identityOf(item)))
+          return { kind, bytes: sumOf(ofKind), sharedBytes: sumOf(shared) }
+        }),
+        measureTime: toRfc3339(Math.min(clock.now(), ...measured.map(({ measureTime }) => measureTime))),
+      }
+    },
+
+    async ofAccount({ id, name }: { id: string; name: string }): Promise<resources.AccountUsage> {
+      const held = await items(id)
+      const once = countedOnce(held)
+      const largest = (await byEnvironment(id, held)).slice(0, LARGEST_SHOWN)
+      return {
+        name: names.accountUsageResource(name),
+        bytes: sumOf(once),
+        limitBytes: accountBytes,
+        kinds: sumsByKind(once),
+        environments: largest.map(({ id: environment, appName, bytes }) => ({
+          environment: names.environmentResource({ account: name, app: appName, environment }),
+          bytes,
+        })),
+      }
+    },
+
+    async bytesOf(accountId: string): Promise<number> {
+      return sumOf(countedOnce(await items(accountId)))
+    },
+
+    /** The environment that holds the most. */
+    async largest(accountId: string): Promise<{ id: string; appName: string; bytes: number } | undefined> {
+      return (await byEnvironment(accountId, await items(accountId)))[0]
+    },
+
+    /** Of all accounts together. */
+    async total(): Promise<{ kind: resources.UsageKind; bytes: number }[]> {
+      return sumsByKind(countedOnce(await items()))
+    },
+  }
+}
+
+export type Usage = ReturnType<typeof createUsage>
+
+/** What was walked through is never shared. */
+const toItem = ({ environmentId, kind, bytes }: Figure): Item => ({ environmentId, kind, key: environmentId, bytes })
+
+function ignoreUnavailable(error: unknown) {
+  if (!(error instanceof StorageUnavailable)) throw error
+}
+
+const identityOf = ({ kind, key }: Item): string => `${kind} ${key}`
+
+const countedOnce = (items: readonly Item[]): Item[] => [
+  ...new Map(items.map((item) => [identityOf(item), item])).values(),
+]
+
+const sumOf = (items: readonly Item[]): number => items.reduce((sum, { bytes }) => sum + bytes, 0)
+
+const sumsByKind = (items: readonly Item[]) =>
+  resources.USAGE_KINDS.map((kind) => ({ kind, bytes: sumOf(items.filter((item) => item.kind === kind)) }))
