@@ -93,7 +93,9 @@ const commands: readonly Entry[] = [
     options: JSON_OPTION,
     async run({ config }, _, { json }) {
       const { filesIn } = await import('./main.ts')
-      const findings = await examine(config.dataDir, filesIn(config.dataDir).masterKey, config.bubblewrap)
+      const { dataDir, bubblewrap, jobNetwork, blockedNetworks, allowedNetworks } = config
+      const network = { range: jobNetwork, blocked: blockedNetworks, allowed: allowedNetworks }
+      const findings = await examine({ dataDir, masterKeyFile: filesIn(dataDir).masterKey, bubblewrap, network })
       print(json ? JSON.stringify(findings) : table(findings.map((finding) => ({ ...finding }))))
       return findings.some(({ state }) => state === 'broken') ? EXIT.caller : EXIT.done
     },

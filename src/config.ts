@@ -39,6 +39,7 @@ export type Config = {
   jobNetwork: string
   blockedNetworks: string[]
   allowedNetworks: string[]
+  weakIsolation: boolean
   bubblewrap: string
   logLevel: LogLevel
 }
@@ -108,6 +109,11 @@ export const SETTINGS: { [K in keyof Config]: Setting<Config[K]> } = {
     '',
     'Exceptions, with commas: an address or a range, with `:port` or without. A CMS on the LAN, say, or on this machine.',
     parseList,
+  ),
+  weakIsolation: setting(
+    'false',
+    'Whether several accounts may build although this machine cannot keep them apart (`headland doctor` tells what is missing).',
+    parseBoolean,
   ),
   bubblewrap: setting('/usr/bin/bwrap', 'Path of bubblewrap.', (text) => resolve(text)),
   logLevel: setting('info', `One of ${LOG_LEVELS.join(', ')}.`, parseLogLevel),
@@ -193,6 +199,11 @@ function readFile(given: string | undefined, folder: string): Partial<Record<key
       throw new ConfigError(`${path}: ${key} must be a string`)
   }
   return Object.fromEntries(Object.entries(content).map(([key, value]) => [key, String(value)]))
+}
+
+function parseBoolean(text: string): boolean {
+  if (text === 'true' || text === 'false') return text === 'true'
+  throw new ConfigError('must be true or false')
 }
 
 function parseList(text: string): string[] {

@@ -2,8 +2,7 @@
  * Builds every part bottom up, starts them in order, stops them in reverse. The only file that knows which adapter stands
  * behind an interface.
  */
-import { createHash } from 'node:crypto'
-import { chmod, mkdir, open, stat } from 'node:fs/promises'
+import { mkdir, open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createAccounts, createCredentials, createSessions, createUsers } from './accounts/index.ts'
 import { createApps, createCmsInstalls, createEnvironments, createVariables } from './apps/index.ts'
@@ -15,10 +14,8 @@ import {
   createOutputs,
   createPackageStore,
   DEFAULT_OUTPUT_LIMITS,
-  isUsableBy,
-  openToolchains,
 } from './builds/index.ts'
-import { type Config, formatListen, machineEnvironment } from './config.ts'
+import { type Config, formatListen } from './config.ts'
 import { Problem } from './contract/index.ts'
 import {
   createAppVariables,
@@ -36,9 +33,8 @@ import {
   watchIdle,
 } from './deployments/index.ts'
 import { startEdge } from './edge/index.ts'
-import { endOrphans, type Limits, openLimiter, openNetworks } from './engines/index.ts'
-import { openPlain } from './engines/plain.ts'
-import { openSandbox } from './engines/sandbox.ts'
+import { endOrphans } from './engines/index.ts'
+import { openMachine } from './machine.ts'
 import { createOperations, startWorker } from './operations/index.ts'
 import { createSupervisor } from './runtime/index.ts'
 import { openDiskBlobs } from './storage/blobs-disk.ts'
@@ -67,9 +63,9 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
     const { trustedProxies } = config
     const vault = await openVault(sql, { file: files.masterKey, given: config.masterKey?.reveal() })
     if (process.platform === 'linux') endOrphans(config.dataDir)
-    const { engine, toolchains, canChooseUsers } = await openEngine(config, log)
-    const networks = engine.isIsolating ? await openJobNetworks(config, log) : undefined
-    if (networks) parts.defer(() => networks.close())
+    const machine = await openMachine(config, files.toolchain, log)
+    const { engine, networks, toolchains } = machine
+    parts.defer(() => machine.close())
     const edge = await startEdge({ clock, log, ...config.edgeListen, tableFile: files.routeTable, trustedProxies })
     parts.defer(() => edge.stop(GRACE_MS.edge))
     log.info({ edgePid: edge.pid(), port: edge.address.port }, 'the edge listens')
@@ -93,8 +89,8 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
       outputs: createOutputs({ folder: files.outputs, limits: DEFAULT_OUTPUT_LIMITS }),
       packages: createPackageStore({ sql, clock, newId, folder: files.packages }),
       deployments: createDeployments({ sql, clock, newId }),
-      folders: createFolders(config.dataDir, { canChooseUsers }),
-      appLimits: limitsOf(config).app,
+      folders: createFolders(config.dataDir, machine),
+      appLimits: machine.limits.app,
       appVariables: createAppVariables({ variables, cmsInstalls: ground.cmsInstalls }),
       siteUrl: siteUrls(config, edge.address.port),
     }
@@ -113,7 +109,7 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
     const provision = createProvision({ ...rooms, routing, switching })
     const live = { ...rooms, launcher, switching, finishWithEnvironment: provision.finishWithEnvironment }
     const deadlines = { installMs: config.installTimeout * 1000, buildMs: config.buildTimeout * 1000 }
-    const make = createMake({ ...rooms, room, run: { ...rooms, networks, deadlines, limits: limitsOf(config).build } })
+    const make = createMake({ ...rooms, room, run: { ...rooms, networks, deadlines, limits: machine.limits.build } })
     const deploy = createDeploy({ ...live, make, blame: createBlame(rooms) })
     const redeploy = createRedeploy(live)
     const worker = startWorker({
@@ -151,8 +147,11 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
       requests,
       auth,
       metrics,
+      isolation: machine.isolation,
       async checkIsolation() {
-        if (!engine.isIsolating && (await rooms.accounts.list()).length > 1) throw new Problem('ISOLATION_MISSING')
+        const { weaknesses } = machine.isolation
+        if (weaknesses.length === 0 || config.weakIsolation || (await rooms.accounts.list()).length < 2) return
+        throw new Problem('ISOLATION_MISSING', `This machine cannot keep accounts apart: ${weaknesses.join('; ')}.`)
       },
       ready: {
         database: () =>
@@ -185,95 +184,6 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
     await parts.disposeAsync()
     throw error
   }
-}
-
-/** Bubblewrap, or a clear word about what is missing without it. */
-async function openEngine({ bubblewrap, dataDir }: Config, log: Log) {
-  const isRoot = process.getuid?.() === 0
-  const limiter = await openLimiter({ name: shortDigest(dataDir) })
-  await limiter.sweep({ endProcesses: true })
-  const sandbox = await openSandbox({ bubblewrap, folder: dataDir, limiter })
-  const isIsolating = 'start' in sandbox
-  const folder = filesIn(dataDir).toolchain
-  const toolchains = await openToolchains({ folder, environment: machineEnvironment(), isIsolating })
-  if (isIsolating) return { engine: sandbox, toolchains, canChooseUsers: isRoot }
-
-  const engine = openPlain(limiter)
-  const toolchain = await toolchains.open(toolchains.own())
-  const canChooseUsers = isRoot && (await letOthersPass(dataDir, () => isUsableBy(NOBODY, toolchain, engine)))
-  const user = canChooseUsers
-    ? 'as users of their own'
-    : isRoot
-      ? `as root, since no other user can reach ${dataDir}, Node and npm`
-      : "as the service's own user"
-  log.warn(
-    `${sandbox.missing}: builds and apps are not isolated. They run ${user} and see the whole machine, so the service builds for a single account only. Install it: apt-get install bubblewrap`,
-  )
-  return { engine, toolchains, canChooseUsers }
-}
-
-const SERVICES_MOST = 8
-
-/** A network for each build and app, or a clear word about what is missing without it. */
-async function openJobNetworks({ dataDir, jobNetwork, blockedNetworks, allowedNetworks }: Config, log: Log) {
-  const options = {
-    settings: { range: jobNetwork, blocked: blockedNetworks, allowed: allowedNetworks },
-    onProblem: (error: Error) => log.error({ err: error }, 'the rules of the network could not be kept'),
-  }
-  // Two services may work on one data folder; each has networks of its own.
-  let networks = await openNetworks({ ...options, folder: dataDir })
-  for (let count = 2; 'isTaken' in networks && count <= SERVICES_MOST; count++) {
-    networks = await openNetworks({ ...options, folder: join(dataDir, `service-${count}`) })
-  }
-  if ('open' in networks) {
-    if (networks.swept > 0) log.info(`removed ${networks.swept} networks of services that died`)
-    log.info(networks.description)
-    return networks
-  }
-  log.warn(`${networks.missing}: builds and apps see the network of the machine, and can call its services.`)
-  return undefined
-}
-
-const OPEN_FILES = 65_536
-
-/** A build gives way to the apps that visitors wait for. */
-const limitsOf = ({
-  buildMemory,
-  appMemory,
-  processes,
-  buildDisk,
-  appDisk,
-}: Config): { build: Limits; app: Limits } => ({
-  build: {
-    memoryBytes: buildMemory,
-    processes,
-    cpuWeight: 50,
-    openFiles: OPEN_FILES,
-    fileBytes: buildDisk,
-    diskBytes: buildDisk,
-  },
-  app: {
-    memoryBytes: appMemory,
-    processes,
-    cpuWeight: 100,
-    openFiles: OPEN_FILES,
-    fileBytes: appDisk,
-    diskBytes: appDisk,
-  },
-})
-
-/** Tells this service from others on the machine. */
-const shortDigest = (dataDir: string): string => createHash('sha256').update(dataDir).digest('hex').slice(0, 12)
-
-const NOBODY = { uid: 65_534, gid: 65_534 }
-
-/** Others may go through the data folder from now on, without seeing what is in it; if that is of no use, they may not. */
-async function letOthersPass(dataDir: string, isOfUse: () => Promise<boolean>): Promise<boolean> {
-  const { mode } = await stat(dataDir)
-  await chmod(dataDir, mode | 0o011)
-  if (await isOfUse()) return true
-  await chmod(dataDir, mode)
-  return false
 }
 
 const archiveLimits = ({ archiveBytes, archiveEntries, unpackedBytes, uploadStall }: Config): ArchiveLimits => ({

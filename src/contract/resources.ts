@@ -164,6 +164,18 @@ export const operation = object(
 )
 export type Operation = Static<typeof operation>
 
+export const isolation = object(
+  {
+    sandbox: string(),
+    layers: string(),
+    limits: string({ description: 'What holds programs to their limits.' }),
+    network: string(),
+    weaknesses: array(string(), { description: 'What is not protected here; empty where all of it is.' }),
+  },
+  { title: 'Isolation', description: 'How this machine keeps builds and apps apart, in words.' },
+)
+export type Isolation = Static<typeof isolation>
+
 export const BUILD_STATES = ['QUEUED', 'RUNNING', 'SUCCEEDED', 'FAILED', 'CANCELLED'] as const
 export type BuildState = (typeof BUILD_STATES)[number]
 

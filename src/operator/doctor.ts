@@ -5,7 +5,7 @@ import { access, stat, statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname } from 'node:path'
 import { promisify } from 'node:util'
-import { openLimiter, overlayProblem } from '../engines/index.ts'
+import { type NetworkSettings, networkProblem, openLimiter, overlayProblem, seccompProgram } from '../engines/index.ts'
 
 /** `ok`; `weaker`: the service runs, with less protection or comfort; `broken`: it does not run. */
 export type Finding = { part: string; state: 'ok' | 'weaker' | 'broken'; found: string; advice: string }
@@ -14,7 +14,9 @@ const run = promisify(execFile)
 const PROBE_TIMEOUT_MS = 10_000
 const DISK_WANTED_BYTES = 2 * 1024 ** 3
 
-export async function examine(dataDir: string, masterKeyFile: string, bubblewrap: string): Promise<Finding[]> {
+export type Examined = { dataDir: string; masterKeyFile: string; bubblewrap: string; network: NetworkSettings }
+
+export async function examine({ dataDir, masterKeyFile, bubblewrap, network }: Examined): Promise<Finding[]> {
   return Promise.all([
     nodeVersion(),
     user(),
@@ -24,7 +26,8 @@ export async function examine(dataDir: string, masterKeyFile: string, bubblewrap
     sandbox(bubblewrap),
     layers(dataDir),
     limits(),
-    network(),
+    systemCalls(),
+    networks(network),
   ])
 }
 
@@ -129,17 +132,17 @@ async function limits(): Promise<Finding> {
     : ok('limits', description)
 }
 
-async function network(): Promise<Finding> {
-  const missing: string[] = []
-  for (const [tool, version] of Object.entries({ ip: '-V', nft: '--version' })) {
-    await run(tool, [version], { timeout: PROBE_TIMEOUT_MS }).catch(() => missing.push(tool))
-  }
-  if (missing.length > 0) {
-    return weaker('network', `not found: ${missing.join(', ')}`, 'apt-get install iproute2 nftables')
-  }
-  return process.getuid?.() === 0
-    ? ok('network', 'own network namespaces are possible')
-    : weaker('network', 'own network namespaces need root', 'Run it as root.')
+function systemCalls(): Finding {
+  return seccompProgram()
+    ? ok('system calls', 'a filter for each program')
+    : weaker('system calls', `no filter for ${process.arch}`, 'Run it on a machine with x64 or arm64.')
+}
+
+async function networks(settings: NetworkSettings): Promise<Finding> {
+  const problem = await networkProblem(settings)
+  return problem === undefined
+    ? ok('network', 'each build and app has a network of its own')
+    : weaker('network', problem, 'Run it as root on Linux, with: apt-get install iproute2 nftables')
 }
 
 const isWritable = (path: string): Promise<boolean> =>

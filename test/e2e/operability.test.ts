@@ -251,6 +251,7 @@ test('doctor finds out what this machine can do, and says what to do about a dat
     'sandbox',
     'layers',
     'limits',
+    'system calls',
     'network',
   ])
   for (const { state, advice } of findings) assert.equal(state === 'ok', advice === '')

@@ -43,6 +43,7 @@ const REQUESTS: Record<string, { query?: string; body?: unknown }> = {
   getV1AccountsAccountAppsAppEnvironmentsEnvironmentUsage: {},
   getV1Accounts: {},
   getV1Regions: {},
+  getV1Isolation: {},
   postV1Session: { body: { email: 'nobody@example.com', password: 'wrong' } },
   getV1Session: {},
   deleteV1Session: {},

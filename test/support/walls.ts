@@ -17,7 +17,7 @@ export const ADAPTERS: readonly string[] = [
   'src/engines/sandbox.ts',
   'src/engines/plain.ts',
 ]
-const CHOOSER = 'src/main.ts'
+const CHOOSERS = ['src/main.ts', 'src/machine.ts']
 const READER_OF_ENVIRONMENT = 'src/config.ts'
 
 /** Reads the table `| floor | rooms | they know about |`: a room is what stands in code marks in the second column. */
@@ -61,7 +61,8 @@ export function crossings(sources: readonly Source[], floors: Floors): string[] 
 
 function faultOf(from: string, to: string, floors: Floors): string | undefined {
   if (!to.startsWith('src/')) return to.endsWith('.ts') ? 'that is outside of src/' : undefined
-  if (ADAPTERS.includes(to)) return from === CHOOSER ? undefined : 'that is an adapter, and only main.ts chooses those'
+  if (ADAPTERS.includes(to))
+    return CHOOSERS.includes(from) ? undefined : 'that is an adapter, and only main.ts and machine.ts choose those'
   const [ours, theirs] = [roomOf(from), roomOf(to)]
   const [ourFloor = Number.NaN, theirFloor = Number.NaN] = [floors.get(ours), floors.get(theirs)]
   if (ours === theirs || (isLooseFile(ours) && isLooseFile(theirs) && ourFloor === theirFloor)) return undefined

@@ -7,7 +7,7 @@ const tag = 'Accounts'
 export const renderAccounts = ({ memberships }: Principal) =>
   memberships.map(({ account, role }) => ({ name: names.accountResource(account.name), role }))
 
-export const accountRoutes = (): Route[] => [
+export const accountRoutes = ({ isolation }: { isolation: resources.Isolation }): Route[] => [
   route({
     method: 'GET',
     path: '/v1/accounts',
@@ -28,5 +28,14 @@ export const accountRoutes = (): Route[] => [
       regions: Object.entries(names.REGIONS).map(([id, displayName]) => ({ name: `regions/${id}`, displayName })),
       nextPageToken: '',
     }),
+  }),
+  route({
+    method: 'GET',
+    path: '/v1/isolation',
+    tag,
+    summary: 'Tell how this machine keeps builds and apps apart, and what it does not protect',
+    access: 'known',
+    reply: resources.isolation,
+    handle: () => isolation,
   }),
 ]

@@ -1,8 +1,10 @@
 /** Every route of the API, in the order in which the documentation shows them. */
+
 import type { Credentials, Sessions, Users } from '../../accounts/index.ts'
 import type { Apps, Environments, Variables } from '../../apps/index.ts'
 import type { Archives } from '../../archives/index.ts'
 import type { Builds } from '../../builds/index.ts'
+import type { resources } from '../../contract/index.ts'
 import type { Deployments, Requests, SiteUrl } from '../../deployments/index.ts'
 import type { Operations } from '../../operations/index.ts'
 import type { Supervisor } from '../../runtime/index.ts'
@@ -43,6 +45,7 @@ export type RouteParts = {
   usage: Usage
   room: RoomOnDisk
   /** Throws when this machine cannot keep the builds of several accounts apart, and there are several. */
+  isolation: resources.Isolation
   checkIsolation(): Promise<void>
   ready: ReadyChecks
   siteUrl: SiteUrl
@@ -61,7 +64,7 @@ export function createRoutes(parts: RouteParts): Route[] {
     ...deploymentRoutes(parts),
     ...operationRoutes(parts),
     ...credentialRoutes(parts),
-    ...accountRoutes(),
+    ...accountRoutes(parts),
     ...usageRoutes(parts),
     ...sessionRoutes(parts),
     ...healthRoutes(parts),
