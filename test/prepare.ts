@@ -3,16 +3,25 @@ import { execFileSync } from 'node:child_process'
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
+const isRoot = process.getuid?.() === 0
+
 const NEEDED = [
   { command: 'curl', debianPackage: 'curl' },
   { command: 'zip', debianPackage: 'zip' },
   { command: 'bwrap', debianPackage: 'bubblewrap' },
+  // Only root can use them, and the tests of networks are skipped for others.
+  ...(isRoot
+    ? [
+        { command: 'ip', debianPackage: 'iproute2' },
+        { command: 'nft', debianPackage: 'nftables' },
+      ]
+    : []),
 ]
 
 const missing = NEEDED.filter(({ command }) => !isOnPath(command)).map(({ debianPackage }) => debianPackage)
 
 if (missing.length > 0) {
-  if (process.getuid?.() === 0 && isOnPath('apt-get')) {
+  if (isRoot && isOnPath('apt-get')) {
     const options = { stdio: 'inherit', env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } } as const
     const wait = ['-o', 'DPkg::Lock::Timeout=600']
     execFileSync('apt-get', [...wait, 'update'], options)
@@ -26,7 +35,7 @@ if (missing.length > 0) {
 }
 
 function isOnPath(command: string): boolean {
-  return (process.env.PATH ?? '').split(delimiter).some((folder) => {
+  return [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/sbin'].some((folder) => {
     try {
       accessSync(join(folder, command), constants.X_OK)
       return true
