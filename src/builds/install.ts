@@ -13,7 +13,7 @@ import type { Digest } from '../storage/index.ts'
 import type { BuildCaches } from './caches.ts'
 import { nativePackagesMissing, parsePackageLock } from './diagnose/native-packages.ts'
 import { sizeOf } from './inside.ts'
-import { storeOf } from './package-managers/index.ts'
+import { packageStoreOf } from './on-demand.ts'
 import type { PackageStore, Packages } from './packages.ts'
 import type { Install, Plan } from './plan.ts'
 import { type Runner, runStep } from './step.ts'
@@ -103,7 +103,7 @@ function libcOfMachine(): 'glibc' | 'musl' {
 
 async function stepOf(given: Installation, step: Install, view: View, variables: Readonly<Record<string, string>>) {
   const { plan, caches, environment, deadlineMs } = given
-  const store = storeOf(plan.packageManager?.name ?? 'npm', plan.packageManager?.version ?? '*')
+  const store = await packageStoreOf(plan.packageManager)
   const kept = await caches.store()
   return {
     phase: 'INSTALLING' as const,
@@ -138,8 +138,7 @@ async function wantedBy(
 ): Promise<string | null> {
   const { plan, place, archive } = given
   if (!plan.packageManager?.lockfile) return null
-  const { name, version } = plan.packageManager
-  const isShared = inputs !== null && storeOf(name, version).isVerified && (await isPinned(given))
+  const isShared = inputs !== null && (await packageStoreOf(plan.packageManager)).isVerified && (await isPinned(given))
   const hash = createHash('sha256')
   const add = (...values: unknown[]) => hash.update(`${JSON.stringify(values)}\n`)
   add('packages', 1, isShared ? given.accountId : given.environmentId)

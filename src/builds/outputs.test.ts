@@ -220,9 +220,10 @@ for (const kind of ['link', 'file'] as const) {
   })
 }
 
-test('a sweep removes what a build that died left half-moved, and nothing else', async (t) => {
+test('a sweep removes what a process that died left half-moved or half-removed, and nothing else', async (t) => {
   const outputs = await storeOf(t)
   const digest = await outputs.keepTree()
+  await mkdir(join(outputs.folder, `${'a'.repeat(64)}.1.old`))
   const death = Promise.withResolvers<void>()
   const kept = outputs.keep(await outputs.built({ a: 'x' }), 'mine', () => death.promise)
   const isDraft = (name: string) => name.endsWith('.new')
@@ -316,14 +317,42 @@ test('an output that somebody needs is not removed', async (t) => {
   assert.equal(await outputs.has(digest), true)
 })
 
-test('a collection removes what nobody needs and the rest of what was removed by half, and no draft', async (t) => {
+test('a collection removes what nobody needs, and no draft', async (t) => {
   const outputs = await storeOf(t)
   const [needed, unneeded] = [await outputs.keepTree({ a: 'x' }), await outputs.keepTree({ b: 'x' })]
-  await mkdir(join(outputs.folder, `${unneeded.slice('sha256:'.length)}.1.old`))
-  await mkdir(join(outputs.folder, `${unneeded.slice('sha256:'.length)}.2.new`))
+  await mkdir(join(outputs.folder, `${unneeded.slice('sha256:'.length)}.1.new`))
   assert.equal(await outputs.collect(async (digest) => digest === needed), 1)
   assert.deepEqual(
     (await outputs.names()).sort(),
-    [needed, `${unneeded}.2.new`].map((name) => name.slice('sha256:'.length)).sort(),
+    [needed, `${unneeded}.1.new`].map((name) => name.slice('sha256:'.length)).sort(),
   )
+})
+
+test('an output is written down before it is in place, so that nobody takes it away in between', async (t) => {
+  const outputs = await storeOf(t)
+  const seen: boolean[] = []
+  const record = async (digest: Digest) => void seen.push(await outputs.has(digest))
+  const digest = await outputs.keep(await outputs.built(), 'mine', nothing, { record })
+  assert.deepEqual([seen, await outputs.has(digest)], [[false], true])
+})
+
+test('an output that another process takes away while it is being written down is put in place again', async (t) => {
+  const outputs = await storeOf(t)
+  const digest = await outputs.keepTree()
+  const other = createOutputs({ folder: outputs.folder, limits: DEFAULT_OUTPUT_LIMITS })
+  let times = 0
+  const record = async () => {
+    if (++times === 1) await other.remove(digest)
+  }
+  await outputs.keep(await outputs.built(), 'mine', nothing, { record })
+  assert.equal(await readFile(join(outputs.filesOf(digest), 'index.html'), 'utf8'), '<h1>')
+})
+
+test('an output that another process wrote down while it was being removed is put back', async (t) => {
+  const outputs = await storeOf(t)
+  const digest = await outputs.keepTree()
+  const answers = [false, true]
+  assert.equal(await outputs.remove(digest, async () => answers.shift() === true), false)
+  assert.equal(await readFile(join(outputs.filesOf(digest), 'index.html'), 'utf8'), '<h1>')
+  assert.equal((await outputs.names()).length, 1)
 })

@@ -25,7 +25,7 @@ export type Keeping = {
   prepare(files: string, edgeFolder: string): Promise<void>
   /** Throws when so much more may not be kept. Not asked where the same is kept already. */
   admit?(bytes: number): Promise<void>
-  /** Writes down who needs it. Nobody removes it meanwhile. */
+  /** Writes down who needs it, before it is in place: whoever reads that and finds nothing makes it anew. */
   record?(digest: Digest, bytes: number): Promise<void>
 }
 
@@ -69,7 +69,8 @@ export function createOutputs({ folder, limits }: { folder: string; limits: Outp
       const isThere = await inTurn(digest, async () => {
         if (!(await exists(target))) return false
         await record?.(digest, await bytesOf(target, size))
-        return true
+        // Another process may have taken it away just before that was written down.
+        return exists(target)
       })
       if (isThere) {
         for (const folder of taken) await rm(folder, { recursive: true, force: true })
@@ -83,11 +84,9 @@ export function createOutputs({ folder, limits }: { folder: string; limits: Outp
         if (source !== undefined) await rename(source, join(draft, 'source'))
         await prepare(join(draft, 'files'), join(draft, 'edge'))
         await inTurn(digest, async () => {
-          await rename(draft, target).catch((error) => {
-            // Another build with the same output was faster.
-            if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error
-          })
-          await record?.(digest, await bytesOf(target, size))
+          // First: what is in place and not written down may be taken away.
+          await record?.(digest, await bytesOf(draft, size))
+          await rename(draft, target).catch(isTaken)
         })
         return { digest, ...size }
       } finally {
@@ -105,18 +104,20 @@ export function createOutputs({ folder, limits }: { folder: string; limits: Outp
       const isOut = await inTurn(digest, async () => {
         if ((await isNeeded(digest)) || !(await exists(place(digest)))) return false
         await rename(place(digest), gone)
-        return true
+        if (!(await isNeeded(digest))) return true
+        // Another process wrote that down just before.
+        await rename(gone, place(digest)).catch(isTaken)
+        return false
       })
-      if (isOut) await rm(gone, { recursive: true, force: true })
+      await rm(gone, { recursive: true, force: true })
       return isOut
     },
 
-    /** Removes every output that nobody needs, and what is left of those that were removed by half; says how many. */
+    /** Removes every output that nobody needs, and says how many. */
     async collect(isNeeded: (digest: Digest) => Promise<boolean>): Promise<number> {
       let count = 0
       for (const name of await namesIn(folder)) {
-        if (name.endsWith(GONE)) await rm(join(folder, name), { recursive: true, force: true })
-        else if (/^[0-9a-f]{64}$/.test(name) && (await this.remove(`sha256:${name}`, isNeeded))) count += 1
+        if (/^[0-9a-f]{64}$/.test(name) && (await this.remove(`sha256:${name}`, isNeeded))) count += 1
       }
       return count
     },
@@ -126,7 +127,7 @@ export function createOutputs({ folder, limits }: { folder: string; limits: Outp
       return (await sizeOf(place(digest))).bytes
     },
 
-    /** Removes what a build that died left half-moved. For the start: what is being moved would go, too. */
+    /** Removes what a process that died left half-moved or half-removed. For the start: what is being moved would go, too. */
     async sweep() {
       await mkdir(folder, { recursive: true, mode: 0o711 })
       for (const name of await namesIn(folder)) {
@@ -134,6 +135,11 @@ export function createOutputs({ folder, limits }: { folder: string; limits: Outp
       }
     },
   }
+}
+
+/** Somebody else put the same there. */
+function isTaken(error: NodeJS.ErrnoException) {
+  if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error
 }
 
 /** The files were counted already. */

@@ -2,7 +2,7 @@
 import { Problem } from '../contract/index.ts'
 import { type Engine, type Exit, type Job, type Limits, type Mount, type Output, runToEnd } from '../engines/index.ts'
 import type { LineLog } from '../storage/index.ts'
-import { diagnose } from './diagnose.ts'
+import { diagnosePhase } from './on-demand.ts'
 import type { Toolchain } from './toolchain.ts'
 import { bytesInWords, secondsInWords } from './words.ts'
 import type { View } from './workplace.ts'
@@ -51,7 +51,7 @@ export async function runStep(runner: Runner, step: Step): Promise<void> {
     const beyond = exit.excess?.find((limit) => limit !== 'memory')
     if (beyond) throw beyondLimit(beyond, phase, runner.limits)
     const lines = await log.linesAfter(firstLine)
-    const found = diagnose({
+    const found = await diagnosePhase({
       phase,
       argv,
       exit,

@@ -5,7 +5,15 @@
  */
 import type { Environment, Environments } from '../apps/index.ts'
 import type { Clock, Log } from '../base/index.ts'
-import { type Build, type Builds, diagnose, type Failure, removeWorkplace, toFailure } from '../builds/index.ts'
+import {
+  type Build,
+  type Builds,
+  diagnosePhase,
+  type Failure,
+  type Outputs,
+  removeWorkplace,
+  toFailure,
+} from '../builds/index.ts'
 import { Problem } from '../contract/index.ts'
 import { type Finish, type Handler, isCancelled, type Operation } from '../operations/index.ts'
 import { type LineLog, type LineLogs, type Sql, toStorageProblem } from '../storage/index.ts'
@@ -28,6 +36,7 @@ type Parts = {
   builds: Builds
   environments: Environments
   deployments: Deployments
+  outputs: Pick<Outputs, 'has'>
   launcher: Launcher
   switching: Switch
   folders: Folders
@@ -56,7 +65,9 @@ export function createDeploy(parts: Parts): Handler {
     try {
       if (isCancelled(work)) throw work.signal.reason
       await builds.begin(build.id)
-      const finished = build.output ? build : await parts.make(environment, build, story)
+      // What is written down and not there was lost with the process, on its way into place.
+      const isMade = build.output !== null && (await parts.outputs.has(build.output))
+      const finished = isMade ? build : await parts.make(environment, build, story)
       await story.enter('STARTING')
       const path = { accountId: environment.accountId, environmentId: environment.id }
       const deployment = await deployments.makeFor(operation.id, path, {
@@ -100,7 +111,7 @@ export function createDeploy(parts: Parts): Handler {
     const all = await log.linesAfter(0)
     const lines = all.filter(({ phase, stream }) => phase === 'STARTING' && stream !== 'service')
     const exit = { code: Number(problem.metadata.exitCode) || null, signal: null }
-    const found = diagnose({ phase: 'STARTING', argv: [], exit, lines, packageManager: null })
+    const found = await diagnosePhase({ phase: 'STARTING', argv: [], exit, lines, packageManager: null })
     const message = found.reason === problem.reason ? problem.message : `${problem.message} ${found.message}`
     const metadata = { ...found.metadata, ...problem.metadata, logLine: String(found.logLine) }
     return new Problem(problem.reason, message, { metadata, cause: problem.cause })

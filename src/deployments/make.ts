@@ -15,9 +15,8 @@ import {
   type Outputs,
   type PackageStore,
   type Plan,
-  planBuild,
+  planSource,
   type RunParts,
-  readProject,
   runPlan,
   sourceInFolder,
   type Toolchain,
@@ -75,7 +74,7 @@ export function createMake(parts: Parts) {
     await folders.prepare(environment.id)
     await unpack(build, story, place)
     await story.enter('PLANNING')
-    const plan = planBuild(await readProject(await sourceInFolder(place.source), environment.rootDirectory))
+    const plan = await planSource(await sourceInFolder(place.source), environment.rootDirectory)
     await builds.planned(build.id, plan)
     for (const reason of plan.detectedBy) story.say(reason)
     const toolchain = await equip(environment, build, plan, story)

@@ -12,7 +12,8 @@ export async function openDiskBlobs(folder: string): Promise<Blobs> {
   const aside = join(folder, 'aside')
   await mkdir(aside, { recursive: true, mode: 0o700 })
   await sweep(aside)
-  // What is put again must not be removed in the same moment.
+  // What is put again must not be removed in the same moment. Another process is not kept from it: each looks once more
+  // after what it did, and of the two one sees the other.
   const inTurn = createTurns()
 
   function place(digest: Digest) {
@@ -29,7 +30,7 @@ export async function openDiskBlobs(folder: string): Promise<Blobs> {
   async function keep(draft: string, digest: Digest) {
     const { shelf, file } = place(digest)
     const now = new Date()
-    const isThere = await utimes(file, now, now).then(() => true, absent)
+    const isThere = await utimes(file, now, now).then(() => has(digest), absent)
     // What is there already has the same bytes. Freeing a large draft takes the disk a while, for which nobody waits.
     if (isThere) return discard(draft)
     const firstMade = await mkdir(shelf, { recursive: true, mode: 0o700 })
@@ -72,7 +73,13 @@ export async function openDiskBlobs(folder: string): Promise<Blobs> {
         const found = await stat(file).catch(absent)
         if (!found) return true
         if (unless && found.mtimeMs >= unless.putSince) return false
-        await rm(file, { force: true })
+        const gone = join(aside, randomToken())
+        await rename(file, gone)
+        if (unless && (await stat(gone)).mtimeMs >= unless.putSince) {
+          await rename(gone, file)
+          return false
+        }
+        await rm(gone, { force: true })
         await syncFolder(shelf)
         return true
       })

@@ -86,13 +86,28 @@ test('the work folder of a build that is over is removed, and that of one at wor
 })
 
 test('what an app wrote is removed when it runs no more, and not before', async (t) => {
-  const { shop, deploy, folders, running, write, collect, dataDir } = await setUp(t)
-  const [old, live] = [await deploy(shop), await deploy(shop)]
-  for (const { deployment } of [old, live]) await write(join(folders.run(shop.id, deployment), 'own', 'file'), 'x')
+  const { shop, deploy, folders, running, write, collect, dataDir, clock } = await setUp(t)
+  const [old, draining, live] = [await deploy(shop), await deploy(shop), await deploy(shop)]
+  for (const { deployment } of [old, draining, live])
+    await write(join(folders.run(shop.id, deployment), 'own', 'file'), 'x')
   await mkdir(join(folders.runs(shop.id), `${old.deployment}.1.old`))
-  running.add(live.deployment)
+  await clock.advance(60 * 60_000)
+  running.add(draining.deployment)
   assert.deepEqual(await collect(), { runs: 2 })
-  assert.deepEqual(await namesIn(dataDir, 'environments', shop.id, 'run'), [live.deployment])
+  const kept = [draining.deployment, live.deployment].toSorted()
+  assert.deepEqual(await namesIn(dataDir, 'environments', shop.id, 'run'), kept)
+})
+
+test('what an app wrote stays while another process may run it or be about to', async (t) => {
+  const { shop, deploy, folders, write, operation, finish, collect, clock } = await setUp(t)
+  const [old] = [await deploy(shop), await deploy(shop)]
+  await write(join(folders.run(shop.id, old.deployment), 'own', 'file'), 'x')
+  assert.deepEqual(await collect(), {}, 'it was retired just now')
+  await clock.advance(60 * 60_000)
+  const activating = await operation(shop, old.deployment)
+  assert.deepEqual(await collect(), {}, 'somebody wants it live')
+  await finish(activating)
+  assert.deepEqual(await collect(), { runs: 1 })
 })
 
 test('the folder and the log of an environment that is gone are removed', async (t) => {
@@ -126,7 +141,7 @@ test('a fault in one step keeps no other from its work', async (t) => {
   await sql.transaction((tx) => holdings.letGo(tx, { outputs: [id], packages: [] }))
   const archives: House['archives'] = { ...rooms.archives, collect: () => Promise.reject(new Error('a bad disk')) }
   const figures = { forgetAllBut: async () => undefined }
-  assert.deepEqual(await createCollect({ ...rooms, holdings, archives, figures })(NEVER), { outputs: 1 })
+  assert.deepEqual(await createCollect({ ...rooms, sql, holdings, archives, figures })(NEVER), { outputs: 1 })
 })
 
 test('a database in which nothing ever happened removes nothing: the right one may be missing', async (t) => {

@@ -5,18 +5,21 @@
  */
 import type { Environments } from '../apps/index.ts'
 import type { Archives } from '../archives/index.ts'
-import type { Log } from '../base/index.ts'
+import type { Clock, Log } from '../base/index.ts'
 import type { Builds, Holdings, Outputs, PackageStore, Toolchains } from '../builds/index.ts'
-import { buildLogName, type Folders, runtimeLogName } from '../deployments/index.ts'
+import { buildLogName, type Deployment, type Deployments, type Folders, runtimeLogName } from '../deployments/index.ts'
 import type { Operations } from '../operations/index.ts'
 import type { Supervisor } from '../runtime/index.ts'
-import type { LineLogs } from '../storage/index.ts'
+import type { LineLogs, Reader } from '../storage/index.ts'
 import type { Figures } from './figures.ts'
 
 type Parts = {
+  sql: Reader
+  clock: Clock
   log: Log
   environments: Pick<Environments, 'all'>
-  operations: Pick<Operations, 'isAny'>
+  operations: Pick<Operations, 'isAny' | 'unfinishedOf'>
+  deployments: Pick<Deployments, 'kept'>
   archives: Pick<Archives, 'collect'>
   builds: Pick<Builds, 'isOver' | 'toolsInUse'>
   holdings: Holdings
@@ -29,12 +32,18 @@ type Parts = {
   figures: Pick<Figures, 'forgetAllBut'>
 }
 
+/** Longer than a process that is retired has to end. */
+const LEAVING_MS = 5 * 60_000
+
+const isInUse = ({ state, retireTime }: Deployment, now: number): boolean =>
+  state === 'LIVE' || (retireTime !== null && now - retireTime < LEAVING_MS)
+
 /** How many of each were removed. */
 export type Removed = Record<string, number>
 
 export function createCollect(parts: Parts) {
-  const { log, environments, operations, archives, builds, holdings, outputs, packages, toolchains, folders, logs } =
-    parts
+  const { sql, clock, log, environments, operations, deployments, supervisor, figures } = parts
+  const { archives, builds, holdings, outputs, packages, toolchains, folders, logs } = parts
 
   const steps: Record<string, () => Promise<number>> = {
     archives: () => archives.collect(async () => new Set((await holdings.archives()).map(({ key }) => key))),
@@ -47,13 +56,19 @@ export function createCollect(parts: Parts) {
       const known = await environmentIds()
       const gone = there.filter((id) => !known.has(id))
       for (const id of gone) await folders.remove(id)
-      await parts.figures.forgetAllBut(known)
+      await figures.forgetAllBut(known)
       return gone.length
     },
 
     async runs() {
       let count = 0
-      for (const id of await folders.ids()) count += await folders.sweepRuns(id, parts.supervisor.holds)
+      for (const id of await folders.ids()) {
+        // Another process may be about to start one, or run it: what it writes down is seen here.
+        if ((await operations.unfinishedOf(sql, id)).length > 0) continue
+        const kept = await deployments.kept(sql, id)
+        const inUse = new Set(kept.filter((one) => isInUse(one, clock.now())).map((one) => one.id))
+        count += await folders.sweepRuns(id, (deployment) => inUse.has(deployment) || supervisor.holds(deployment))
+      }
       return count
     },
 

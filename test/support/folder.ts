@@ -8,6 +8,7 @@ export type Scope = { after(end: () => unknown): void }
 
 export async function temporaryFolder(t: Scope): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'headland-test-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
+  // A service that is still on its way out may write something meanwhile.
+  t.after(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }))
   return folder
 }

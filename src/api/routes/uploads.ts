@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { Environments } from '../../apps/index.ts'
 import type { Archives } from '../../archives/index.ts'
-import { planBuild, readProject } from '../../builds/index.ts'
+import { planSource } from '../../builds/index.ts'
 import { resources, schema } from '../../contract/index.ts'
 import type { Requests } from '../../deployments/index.ts'
 import type { RoomOnDisk } from '../../upkeep/index.ts'
@@ -69,8 +69,8 @@ export const uploadRoutes = ({ archives, environments, requests, room, checkIsol
         const operation = await requests.upload(account, params.app, params.environment, archive)
         return JSON.stringify(renderOperation(account, operation) satisfies resources.Operation)
       }
-      const project = await archives.look(archive.digest, (inside) => readProject(inside, rootDirectory))
-      return JSON.stringify({ plan: planBuild(project) })
+      const plan = await archives.look(archive.digest, (inside) => planSource(inside, rootDirectory))
+      return JSON.stringify({ plan })
     },
   }),
 ]
