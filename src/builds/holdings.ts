@@ -17,7 +17,7 @@ const LOGS_KEPT = 20
 
 export function createHoldings({ sql }: { sql: Sql }) {
   const ofAccount = (accountId: string | undefined) =>
-    accountId === undefined ? statement`b.account_id IS NOT NULL` : statement`b.account_id = ${accountId}`
+    accountId === undefined ? statement`account_id IS NOT NULL` : statement`account_id = ${accountId}`
 
   async function held(query: ReturnType<typeof statement>): Promise<Held[]> {
     const rows = await sql.query<HeldRow>(query)
@@ -30,27 +30,31 @@ export function createHoldings({ sql }: { sql: Sql }) {
      * environment, from which a Rebuild starts, and that of its last good build, with which a failure is compared.
      */
     archives(accountId?: string): Promise<Held[]> {
-      const columns = statement`b.environment_id, b.archive_digest AS held, b.archive_bytes AS bytes`
+      const selected = statement`SELECT environment_id, archive_digest AS held, archive_bytes AS bytes FROM builds`
       const mine = ofAccount(accountId)
       return held(statement`
-        SELECT ${columns} FROM builds b WHERE b.finish_time IS NULL AND ${mine}
+        ${selected} WHERE finish_time IS NULL AND ${mine}
         UNION
-        SELECT ${columns} FROM builds b WHERE b.id IN (SELECT MAX(id) FROM builds GROUP BY environment_id) AND ${mine}
+        ${selected} WHERE id IN (
+          SELECT (SELECT MAX(id) FROM builds WHERE environment_id = environments.id) FROM environments WHERE ${mine})
         UNION
-        SELECT ${columns} FROM builds b
-        WHERE b.id IN (SELECT MAX(id) FROM builds WHERE state = 'SUCCEEDED' GROUP BY environment_id) AND ${mine}`)
+        ${selected} WHERE id IN (
+          SELECT (SELECT MAX(id) FROM builds WHERE environment_id = environments.id AND state = 'SUCCEEDED')
+          FROM environments WHERE ${mine})`)
     },
 
     outputs(accountId?: string): Promise<Held[]> {
       return held(statement`
-        SELECT b.environment_id, b.output_digest AS held, COALESCE(MAX(b.output_bytes), 0) AS bytes FROM builds b
-        WHERE b.output_digest IS NOT NULL AND ${ofAccount(accountId)} GROUP BY b.environment_id, b.output_digest`)
+        SELECT environment_id, output_digest AS held, COALESCE(MAX(output_bytes), 0) AS bytes FROM builds
+        WHERE output_digest IS NOT NULL AND ${ofAccount(accountId)} GROUP BY environment_id, output_digest`)
     },
 
     packages(accountId?: string): Promise<Held[]> {
+      // Said in this way, it is answered from the index of packages and not by reading every build.
       return held(statement`
-        SELECT DISTINCT b.environment_id, p.id AS held, p.bytes FROM builds b JOIN packages p ON p.id = b.packages_id
-        WHERE ${ofAccount(accountId)}`)
+        SELECT DISTINCT environment_id, packages_id AS held,
+          (SELECT bytes FROM packages WHERE packages.id = builds.packages_id) AS bytes
+        FROM builds WHERE packages_id >= '' AND ${ofAccount(accountId)}`)
     },
 
     async isOutputHeld(digest: Digest): Promise<boolean> {
@@ -79,20 +83,14 @@ export function createHoldings({ sql }: { sql: Sql }) {
       )
     },
 
-    /** Builds whose logs are kept: unfinished ones, those that can still be made live, and the last few of each environment. */
-    async withLogs(environmentId?: string): Promise<string[]> {
-      const mine =
-        environmentId === undefined
-          ? statement`environment_id IS NOT NULL`
-          : statement`environment_id = ${environmentId}`
+    /** The environment's builds whose logs are kept: unfinished ones, those that can still be made live, and the last few. */
+    async withLogs(environmentId: string): Promise<string[]> {
       const rows = await sql.query<{ id: string }>(statement`
-        SELECT id FROM builds WHERE finish_time IS NULL AND ${mine}
-        UNION
-        SELECT id FROM builds WHERE output_digest IS NOT NULL AND ${mine}
+        SELECT id FROM builds
+        WHERE environment_id = ${environmentId} AND (finish_time IS NULL OR output_digest IS NOT NULL)
         UNION
         SELECT id FROM (
-          SELECT id, ROW_NUMBER() OVER (PARTITION BY environment_id ORDER BY id DESC) AS place FROM builds WHERE ${mine}
-        ) AS placed WHERE place <= ${LOGS_KEPT}`)
+          SELECT id FROM builds WHERE environment_id = ${environmentId} ORDER BY id DESC LIMIT ${LOGS_KEPT}) AS latest`)
       return rows.map(({ id }) => id)
     },
 

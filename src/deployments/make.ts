@@ -7,6 +7,7 @@ import type { Archives } from '../archives/index.ts'
 import {
   type Build,
   type Builds,
+  bytesInWords,
   type CacheUse,
   createBuildCaches,
   createWorkplace,
@@ -103,6 +104,10 @@ export function createMake(parts: Parts) {
     if (!plan.install && !plan.build && plan.output.kind === 'static') return toolchain
     const manager = toolchain.packageManager
     story.say(`Node ${toolchain.node}${manager ? ` and ${manager.name} ${manager.version}` : ''}.`)
+    const { engine, limits } = parts.run
+    const disk = limits.diskBytes === null ? '' : `, ${bytesInWords(limits.diskBytes)} of disk`
+    const memory = `${bytesInWords(limits.memoryBytes)} of memory`
+    story.say(`It may use ${memory}${disk} and ${limits.processes} processes and threads: ${engine.limits}.`)
     return toolchain
   }
 

@@ -74,10 +74,11 @@ export function createCollect(parts: Parts) {
 
     async logs() {
       const there = [...(await logs.list('builds')), ...(await logs.list('runtime'))]
-      const known = new Set([
-        ...(await holdings.withLogs()).map(buildLogName),
-        ...[...(await environmentIds())].map(runtimeLogName),
-      ])
+      const known = new Set<string>()
+      for (const id of await environmentIds()) {
+        known.add(runtimeLogName(id))
+        for (const build of await holdings.withLogs(id)) known.add(buildLogName(build))
+      }
       const leftOver = there.filter((name) => !known.has(name))
       for (const name of leftOver) await logs.remove(name)
       return leftOver.length
