@@ -15,6 +15,8 @@ import { openWindow } from './window.ts'
 
 /** Linux makes no longer ones. */
 const LINK_BYTES_MOST = 4095
+/** Steps of all links together, for each entry that is allowed: every step costs a look-up, and packs to almost nothing. */
+const LINK_STEPS_PER_ENTRY_MOST = 10
 
 /** `target` is what the link says, `leadsTo` a path relative to the app. */
 export type Link = Selected<Entry> & { target: string; leadsTo: string }
@@ -48,8 +50,11 @@ async function check(file: FileHandle, limits: ArchiveLimits): Promise<Contents>
   if (files.length === 0) throw new Problem('ARCHIVE_EMPTY')
   const tree = await growTree(selected, limits)
   const links: Link[] = []
+  let steps = 0
   for (const link of of('link')) {
     const target = await readTarget(file, link.entry)
+    steps += target.split('/').length
+    if (steps > LINK_STEPS_PER_ENTRY_MOST * limits.entries) throw unsafe(link.entry.name, 'links of too many steps')
     links.push({ ...link, target, leadsTo: follow(tree, link, target) })
   }
   return { files, folders, links, skipped, strippedFolder }

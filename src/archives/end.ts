@@ -1,6 +1,6 @@
 /**
  * The end of a zip, where reading begins (APPNOTE 4.3.14 to 4.3.16). Stricter than the format: nothing may stand before the
- * first entry, between the directory and its end, or after the comment, so that no two readers see two archives.
+ * first entry, between the directory and its end, or after the comment. What the last directory does not name is not there.
  */
 import { notZip } from './refusals.ts'
 import type { Window } from './window.ts'
