@@ -17,7 +17,7 @@ const LOGS_KEPT = 20
 
 export function createHoldings({ sql }: { sql: Sql }) {
   const ofAccount = (accountId: string | undefined) =>
-    accountId === undefined ? statement`account_id IS NOT NULL` : statement`account_id = ${accountId}`
+    accountId === undefined ? statement`1 = 1` : statement`account_id = ${accountId}`
 
   async function held(query: ReturnType<typeof statement>): Promise<Held[]> {
     const rows = await sql.query<HeldRow>(query)
@@ -46,7 +46,7 @@ export function createHoldings({ sql }: { sql: Sql }) {
     outputs(accountId?: string): Promise<Held[]> {
       return held(statement`
         SELECT environment_id, output_digest AS held, COALESCE(MAX(output_bytes), 0) AS bytes FROM builds
-        WHERE output_digest IS NOT NULL AND ${ofAccount(accountId)} GROUP BY environment_id, output_digest`)
+        WHERE output_digest IS NOT NULL AND ${ofAccount(accountId)} GROUP BY output_digest, environment_id`)
     },
 
     packages(accountId?: string): Promise<Held[]> {
