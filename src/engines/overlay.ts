@@ -46,7 +46,9 @@ export async function overlayProblem(folder: string, isRoot: boolean): Promise<s
     const [above, below] = [await readFile(join(changes, 'file'), 'utf8'), await readFile(join(layer, 'file'), 'utf8')]
     return above === 'above\n' && below === 'below' ? undefined : 'a change went to the wrong layer'
   } catch (error) {
-    const { stderr, message } = error as Error & { stderr?: string }
+    const { stderr, message, code } = error as NodeJS.ErrnoException & { stderr?: string }
+    // On a full disk nothing can be tried, and it will not always be full.
+    if (code === 'ENOSPC' || /No space left/.test(stderr ?? '')) return undefined
     return (stderr || message).trim()
   } finally {
     await removeScratch(join(trial, 'scratch'))

@@ -28,7 +28,7 @@ test(`kill -9 of the service at ${ROUNDS} random points of a deploy: every ackno
       acknowledged.push(asked.json.name)
       newest = version
     }
-    await wait(Math.random() * 600)
+    await wait(Math.random() * 1500)
     await service.kill()
     service = await startService(t, { dataDir })
   }

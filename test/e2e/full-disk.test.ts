@@ -13,9 +13,10 @@ import { noSmallDisk, smallDisk } from '../support/small-disk.ts'
 
 const ends: (() => unknown)[] = []
 const scope = { after: (end: () => unknown) => void ends.unshift(end) }
-after(async () => {
+async function cleanUp() {
   for (const end of ends) await end()
-})
+}
+after(cleanUp)
 
 const settings = { HEADLAND_DISK_RESERVE: '0' }
 
@@ -34,7 +35,12 @@ async function furnish() {
 }
 
 const options = { skip: noSmallDisk ?? false, timeout: 120_000 }
-const home = noSmallDisk === undefined ? await furnish() : undefined
+/** A mount would outlive a test file that fails here. */
+async function cleanUpAndFail(error: unknown): Promise<never> {
+  await cleanUp()
+  throw error
+}
+const home = noSmallDisk === undefined ? await furnish().catch(cleanUpAndFail) : undefined
 const given = () => home as NonNullable<typeof home>
 
 const ballastOf = (dataDir: string) => join(dataDir, 'ballast')
