@@ -28,10 +28,11 @@ export async function sendLog(
   const lastEventId = Number(request.headers['last-event-id'] ?? 0)
   const after = Number.isSafeInteger(lastEventId) && lastEventId > 0 ? lastEventId : (query.offset ?? 0)
   if (!String(request.headers.accept).includes('text/event-stream')) {
-    const lines = await logs.read(name, query.offset ?? 0)
+    const offset = query.offset ?? 0
+    const last = await logs.lastNumber(name)
     reply.type('text/plain; charset=utf-8')
-    reply.header('x-next-offset', lines.at(-1)?.number ?? query.offset ?? 0)
-    return lines.map((line) => `${toText(line)}\n`).join('')
+    reply.header('x-next-offset', Math.max(last, offset))
+    return Readable.from(asText(logs.pieces(name, offset), last), { objectMode: false })
   }
   const gone = new AbortController()
   reply.raw.once('close', () => gone.abort())
@@ -39,6 +40,15 @@ export async function sendLog(
   reply.type('text/event-stream; charset=utf-8')
   reply.header('cache-control', 'no-store')
   return Readable.from(withKeepAlive(logs.follow(name, after, isOver, signal), signal), { objectMode: false })
+}
+
+/** No line after the last that the caller was told of: it would get that one twice. */
+async function* asText(pieces: AsyncGenerator<LogLine[]>, last: number): AsyncGenerator<string> {
+  for await (const lines of pieces) {
+    const told = lines.filter(({ number }) => number <= last)
+    if (told.length > 0) yield told.map((line) => `${toText(line)}\n`).join('')
+    if (told.length < lines.length) return
+  }
 }
 
 /** `12 2026-01-01T00:00:00.000Z BUILDING stdout text` */

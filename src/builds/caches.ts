@@ -9,6 +9,7 @@ import { execFile } from 'node:child_process'
 import { lchown, lstat, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
+import { removeTree } from '../base/index.ts'
 import type { Mount, Overlay } from '../engines/index.ts'
 import type { LineLog } from '../storage/index.ts'
 import { isFolderIn, sizeOf } from './inside.ts'
@@ -60,7 +61,7 @@ export function createBuildCaches({ folder, place, plan, node, isClean, log }: P
 
     /** The package manager's store, for the time of an install. */
     async store(): Promise<{ mount: Mount; overlays: Overlay[] }> {
-      if (isClean && !place.isLayered) await rm(store, { recursive: true, force: true })
+      if (isClean && !place.isLayered) await removeTree(store)
       await mkdir(store, { recursive: true, mode: 0o755 })
       await giveTo(place.user, store)
       const isFilled = !isClean && (await readdir(store)).length > 0
@@ -118,7 +119,7 @@ export function createBuildCaches({ folder, place, plan, node, isClean, log }: P
     async commit() {
       if (gathered) await keepCompiled(gathered)
       if (storeChanges) {
-        if (isClean) await rm(store, { recursive: true, force: true })
+        if (isClean) await removeTree(store)
         await merge(storeChanges, store)
       }
       const use = uses.get('store')
@@ -127,7 +128,7 @@ export function createBuildCaches({ folder, place, plan, node, isClean, log }: P
       use.bytes = size.bytes
       if (size.bytes <= CACHE_LIMITS.store.bytes && size.files <= CACHE_LIMITS.store.files) return
       log.say('BUILDING', `The store of packages is over ${bytesInWords(CACHE_LIMITS.store.bytes)} and is not kept.`)
-      await rm(store, { recursive: true, force: true })
+      await removeTree(store)
     },
   }
 
@@ -136,7 +137,7 @@ export function createBuildCaches({ folder, place, plan, node, isClean, log }: P
     const isTooLarge = size.bytes > CACHE_LIMITS.compile.bytes || size.files > CACHE_LIMITS.compile.files
     // A cache is named valid last, and invalid first.
     await rm(keptAbout, { force: true })
-    await rm(kept, { recursive: true, force: true })
+    await removeTree(kept)
     if (isTooLarge) {
       log.say(
         'BUILDING',
@@ -186,14 +187,14 @@ const copyFolder = (from: string, to: string) => promisify(execFile)('cp', ['-aT
 async function merge(changes: string, target: string) {
   const below = await lstat(target).catch(absent)
   if (!below?.isDirectory()) {
-    await rm(target, { recursive: true, force: true })
+    await removeTree(target)
     return rename(changes, target)
   }
   for (const entry of await readdir(changes, { withFileTypes: true })) {
     const [from, to] = [join(changes, entry.name), join(target, entry.name)]
     if (entry.isDirectory()) await merge(from, to)
     else {
-      await rm(to, { recursive: true, force: true })
+      await removeTree(to)
       // How an overlay says that something was deleted.
       if (!entry.isCharacterDevice()) await rename(from, to)
     }

@@ -2,7 +2,7 @@
  * Looks at folders that other people's programs wrote, once those are gone: whatever is a link is not followed, since it may
  * lead anywhere.
  */
-import { lstat, readdir } from 'node:fs/promises'
+import { lstat, opendir } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /** Whether there is a folder at a path in `top`, with no link on the way. */
@@ -28,14 +28,25 @@ export async function sizeOf(folder: string, most: Size = NO_LIMIT): Promise<Siz
   const size = { files: 0, bytes: 0 }
 
   async function walk(path: string): Promise<void> {
-    const entries = await readdir(path, { withFileTypes: true }).catch(unreadable)
-    const others = entries.filter((entry) => !entry.isDirectory())
-    const found = await Promise.all(others.map(({ name }) => lookAt(join(path, name))))
-    size.files += others.length
-    size.bytes += found.reduce((sum, file) => sum + (file?.isFile() ? file.size : 0), 0)
-    for (const entry of entries) {
-      if (size.files > most.files || size.bytes > most.bytes) return
-      if (entry.isDirectory()) await walk(join(path, entry.name))
+    const folders: string[] = []
+    let others: string[] = []
+    const isOver = () => size.files > most.files || size.bytes > most.bytes
+    async function lookAtOthers() {
+      const found = await Promise.all(others.map((name) => lookAt(join(path, name))))
+      size.files += others.length
+      size.bytes += found.reduce((sum, file) => sum + (file?.isFile() ? file.size : 0), 0)
+      others = []
+    }
+    // Some at a time: a folder may hold millions.
+    for await (const entry of await opendir(path, { bufferSize: AT_A_TIME }).catch(unreadable)) {
+      if (entry.isDirectory()) folders.push(entry.name)
+      else if (others.push(entry.name) >= AT_A_TIME) await lookAtOthers()
+      if (isOver()) return
+    }
+    await lookAtOthers()
+    for (const name of folders) {
+      if (isOver()) return
+      await walk(join(path, name))
     }
   }
 
@@ -43,10 +54,11 @@ export async function sizeOf(folder: string, most: Size = NO_LIMIT): Promise<Siz
   return size
 }
 
+const AT_A_TIME = 256
 const NO_LIMIT = { files: Number.POSITIVE_INFINITY, bytes: Number.POSITIVE_INFINITY }
 
 function unreadable(error: NodeJS.ErrnoException): [] {
-  if (!['ENOENT', 'ENOTDIR', 'EACCES'].includes(error.code ?? '')) throw error
+  if (!['ENOENT', 'ENOTDIR', 'EACCES', 'ENAMETOOLONG'].includes(error.code ?? '')) throw error
   return []
 }
 

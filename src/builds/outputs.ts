@@ -4,9 +4,9 @@
  */
 import { createHash, randomUUID } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { lstat, mkdir, readdir, readlink, rename, rm } from 'node:fs/promises'
+import { lstat, mkdir, readdir, readlink, rename } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createTurns } from '../base/index.ts'
+import { createTurns, removeTree } from '../base/index.ts'
 import { Problem } from '../contract/index.ts'
 import { checkDigest, type Digest } from '../storage/index.ts'
 import { type Size, sizeOf } from './inside.ts'
@@ -73,7 +73,7 @@ export function createOutputs({ folder, limits }: { folder: string; limits: Outp
         return exists(target)
       })
       if (isThere) {
-        for (const folder of taken) await rm(folder, { recursive: true, force: true })
+        for (const folder of taken) await removeTree(folder)
         return { digest, ...size }
       }
       await admit?.(size.bytes)
@@ -90,7 +90,7 @@ export function createOutputs({ folder, limits }: { folder: string; limits: Outp
         })
         return { digest, ...size }
       } finally {
-        await rm(draft, { recursive: true, force: true })
+        await removeTree(draft)
       }
     },
 
@@ -109,7 +109,7 @@ export function createOutputs({ folder, limits }: { folder: string; limits: Outp
         await rename(gone, place(digest)).catch(isTaken)
         return false
       })
-      await rm(gone, { recursive: true, force: true })
+      await removeTree(gone)
       return isOut
     },
 
@@ -131,7 +131,7 @@ export function createOutputs({ folder, limits }: { folder: string; limits: Outp
     async sweep() {
       await mkdir(folder, { recursive: true, mode: 0o711 })
       for (const name of await namesIn(folder)) {
-        if (name.endsWith(DRAFT) || name.endsWith(GONE)) await rm(join(folder, name), { recursive: true, force: true })
+        if (name.endsWith(DRAFT) || name.endsWith(GONE)) await removeTree(join(folder, name))
       }
     },
   }
@@ -163,7 +163,7 @@ async function digestOf(
   let [files, bytes] = [0, 0]
 
   async function walk(top: string, path: string, isInPackage: boolean): Promise<void> {
-    const entries = await readdir(join(top, path), { withFileTypes: true })
+    const entries = await readdir(join(top, path), { withFileTypes: true }).catch(tooDeep)
     for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
       const inner = join(path, entry.name)
       const full = join(top, inner)
@@ -199,6 +199,11 @@ async function contentDigest(path: string): Promise<string> {
   const hash = createHash('sha256')
   for await (const chunk of createReadStream(path)) hash.update(chunk)
   return hash.digest('hex')
+}
+
+function tooDeep(error: NodeJS.ErrnoException): never {
+  if (error.code !== 'ENAMETOOLONG') throw error
+  throw new Problem('OUTPUT_TOO_LARGE', 'The output has folders in folders, deeper than a path may be long.')
 }
 
 const tooLarge = (what: keyof OutputLimits, limit: number): Problem =>

@@ -3,9 +3,9 @@
  * A build claims them in the database before it uses them, and before new ones come into place, so that no other process
  * takes them away. What no build refers to is left over and goes.
  */
-import { lstat, mkdir, readdir, rename, rm } from 'node:fs/promises'
+import { lstat, mkdir, readdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Clock, NewId } from '../base/index.ts'
+import { type Clock, type NewId, removeTree } from '../base/index.ts'
 import { type Sql, statement, type Transaction } from '../storage/index.ts'
 import type { Size } from './inside.ts'
 
@@ -57,7 +57,7 @@ export function createPackageStore({ sql, clock, newId, folder }: Parts) {
       const rows = await sql.query<{ id: string }>(statement`SELECT id FROM packages`)
       const known = new Set(rows.map(({ id }) => id))
       const leftOver = names.filter((name) => !known.has(name))
-      for (const name of leftOver) await rm(folderOf(name), { recursive: true, force: true })
+      for (const name of leftOver) await removeTree(folderOf(name))
       return leftOver.length
     },
   }

@@ -57,7 +57,7 @@ export async function runStep(runner: Runner, step: Step): Promise<void> {
       exit,
       lines: lines.filter(({ stream }) => stream !== 'service'),
       packageManager: runner.packageManager,
-      oomKilled: exit.excess?.includes('memory') ?? false,
+      ...(exit.excess ? { oomKilled: exit.excess.includes('memory') } : {}),
       ...(deadline.signal.aborted ? { deadlineSeconds: Math.round(deadlineMs / 1000) } : {}),
     })
     throw new Problem(found.reason, found.message, {

@@ -3,8 +3,9 @@
  * uploaded, what was installed, what was built. So installed packages are kept once and attached without a copy, however
  * many builds use them. Elsewhere all steps work in one folder, and nothing installed is kept.
  */
-import { chown, mkdir, readdir, rm } from 'node:fs/promises'
+import { chown, mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { removeTree } from '../base/index.ts'
 import { type Job, type Mount, type Overlay, removeScratch } from '../engines/index.ts'
 
 /** What one step sees as its work folder. */
@@ -90,12 +91,12 @@ export async function removeWorkplace(folder: string) {
     return []
   })
   for (const name of names) await removeStep(join(folder, name))
-  await rm(folder, { recursive: true, force: true })
+  await removeTree(folder)
 }
 
 async function removeStep(folder: string) {
   await removeScratch(join(folder, 'scratch'))
-  await rm(folder, { recursive: true, force: true })
+  await removeTree(folder)
 }
 
 function isThere(error: NodeJS.ErrnoException) {

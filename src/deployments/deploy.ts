@@ -91,7 +91,10 @@ export function createDeploy(parts: Parts): Handler {
       for (const change of changes) story.say(change)
       return end('FAILED', async () => ({ error: problem }), toFailure(problem, logLine, changes))
     } finally {
-      await removeWorkplace(folders.work(environment.id, build.id))
+      // How the build ended must be told, whatever comes of this; the next start removes what is left.
+      await removeWorkplace(folders.work(environment.id, build.id)).catch((error) =>
+        parts.log.error({ err: error }, 'a work folder could not be removed'),
+      )
       await log.close()
     }
 

@@ -4,9 +4,10 @@
  */
 import { randomUUID } from 'node:crypto'
 import { renameSync } from 'node:fs'
-import { chown, mkdir, readdir, rm, stat } from 'node:fs/promises'
+import { chown, mkdir, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Environment } from '../apps/index.ts'
+import { removeTree } from '../base/index.ts'
 import { removeWorkplace } from '../builds/index.ts'
 
 const PASSABLE = 0o711
@@ -37,7 +38,7 @@ export function createFolders(dataDir: string, { canChooseUsers }: { canChooseUs
       const user = this.userOf(environment)
       // One that another user has filled, with or without a sandbox, could not be written.
       const isForeign = user !== undefined && (await ownerOf(folder)) !== user.uid
-      if (isForeign) await rm(folder, { recursive: true, force: true })
+      if (isForeign) await removeTree(folder)
       await mkdir(folder, { recursive: true, mode: 0o700 })
       if (user) await chown(folder, user.uid, user.gid)
       return folder
@@ -48,7 +49,7 @@ export function createFolders(dataDir: string, { canChooseUsers }: { canChooseUs
       await mkdir(join(ofEnvironment(environmentId), 'run'), { recursive: true, mode: PASSABLE })
     },
     async removeRun(environmentId: string, deploymentId: string) {
-      await rm(this.run(environmentId, deploymentId), { recursive: true, force: true })
+      await removeTree(this.run(environmentId, deploymentId))
     },
 
     /**
@@ -62,7 +63,7 @@ export function createFolders(dataDir: string, { canChooseUsers }: { canChooseUs
         const gone = name.endsWith(GONE) ? name : `${name}.${randomUUID()}${GONE}`
         const [from, to] = [this.run(environmentId, name), this.run(environmentId, gone)]
         if (from !== to && !isMovedNow(from, to)) continue
-        await rm(to, { recursive: true, force: true })
+        await removeTree(to)
         count += 1
       }
       return count
@@ -82,7 +83,7 @@ export function createFolders(dataDir: string, { canChooseUsers }: { canChooseUs
     },
 
     async remove(environmentId: string) {
-      await rm(ofEnvironment(environmentId), { recursive: true, force: true })
+      await removeTree(ofEnvironment(environmentId))
     },
   }
 }

@@ -3,9 +3,10 @@
  * the job's last process, however that ends, so there is never a mount to clean up.
  */
 import { execFile } from 'node:child_process'
-import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { removeTree } from '../base/index.ts'
 import type { Overlay } from './engine.ts'
 
 const UNSHARE = '/usr/bin/unshare'
@@ -52,7 +53,7 @@ export async function overlayProblem(folder: string, isRoot: boolean): Promise<s
     return (stderr || message).trim()
   } finally {
     await removeScratch(join(trial, 'scratch'))
-    await rm(trial, { recursive: true, force: true })
+    await removeTree(trial)
   }
 }
 
@@ -61,7 +62,7 @@ export async function removeScratch(scratch: string) {
   await chmod(join(scratch, 'work'), 0o700).catch((error) => {
     if (error.code !== 'ENOENT') throw error
   })
-  await rm(scratch, { recursive: true, force: true })
+  await removeTree(scratch)
 }
 
 const TRIAL_MS = 10_000

@@ -1,9 +1,9 @@
 /** One running process of a deployment: started on a free port, and trusted once it answers. */
 import { execFile } from 'node:child_process'
-import { lstat, mkdir, realpath, rename, rm } from 'node:fs/promises'
+import { lstat, mkdir, realpath, rename } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { randomToken } from '../base/index.ts'
+import { randomToken, removeTree } from '../base/index.ts'
 import {
   type Engine,
   heapWithin,
@@ -101,7 +101,13 @@ async function startAt(
   }
   try {
     const process = await engine.start(job, (stream, chunk) => spec.log.write(stream, '', chunk))
-    const exited = process.exited.finally(() => place.leave())
+    const exited = process.exited
+      .then(async (exit) => {
+        // What it wrote would end its successor, too: that one begins as the build left it.
+        if (exit.excess?.includes('disk')) await removeTree(join(spec.runFolder, 'own'))
+        return exit
+      })
+      .finally(() => place.leave())
     // Whoever asks is told; nobody has to.
     exited.catch(() => undefined)
     return { ...process, exited }
@@ -168,7 +174,7 @@ async function layersWith(layers: readonly string[], folder: string): Promise<st
 /** The lowest first. cp keeps owners, and clones instead of copying where the file system can. */
 async function copyOver(folders: readonly string[], target: string) {
   const draft = `${target}.new`
-  await rm(draft, { recursive: true, force: true })
+  await removeTree(draft)
   await mkdir(dirname(target), { recursive: true, mode: 0o755 })
   for (const folder of folders.toReversed()) await promisify(execFile)('cp', ['-aT', '--reflink=auto', folder, draft])
   await rename(draft, target)

@@ -116,6 +116,18 @@ export function createLineLogs(folder: string) {
     return createLineWriter({ path, olderPath: olderOf(name), whenFull, bytesMost, text, lastNumber, onWritten })
   }
 
+  /** A piece at a time: a log may be as large as the memory of a small machine, and others are waiting. */
+  async function* pieces(name: string, after: number): AsyncGenerator<LogLine[]> {
+    let last = after
+    for (const path of [olderOf(name), pathOf(name)]) {
+      for await (const lines of piecesOf(path)) {
+        const fresh = lines.filter(({ number }) => number > last)
+        last = fresh.at(-1)?.number ?? last
+        if (fresh.length > 0) yield fresh
+      }
+    }
+  }
+
   async function readLines(name: string, after: number): Promise<LogLine[]> {
     const texts = await Promise.all([readOrEmpty(olderOf(name)), readOrEmpty(pathOf(name))])
     return texts.flatMap(parseLines).filter(({ number }) => number > after)
@@ -125,6 +137,12 @@ export function createLineLogs(folder: string) {
     create,
     /** The lines after this number. */
     read: readLines,
+    /** The same, some at a time. */
+    pieces,
+    /** The number of the last line; 0 while there is none. */
+    async lastNumber(name: string): Promise<number> {
+      return (await lastLineOf(pathOf(name)))?.number ?? (await lastLineOf(olderOf(name)))?.number ?? 0
+    },
 
     /** The lines after this number, and then each as it comes, until `isOver` says so and none is left. */
     async *follow(
@@ -136,9 +154,11 @@ export function createLineLogs(folder: string) {
       let last = after
       let tail = await openTail(pathOf(name))
       try {
-        for (const line of await readLines(name, last)) {
-          last = line.number
-          yield line
+        for await (const lines of pieces(name, last)) {
+          for (const line of lines) {
+            last = line.number
+            yield line
+          }
         }
         while (!signal.aborted) {
           const wasOver = await isOver()
@@ -200,6 +220,8 @@ function createCleaner(secrets: readonly string[]): (text: string) => string {
   }
 }
 
+const PIECE_BYTES = 256 * 1024
+
 /** Lines as they are appended to a file, by position and not from the start each time. */
 async function openTail(path: string) {
   const file: FileHandle | undefined = await open(path).catch(absent)
@@ -212,7 +234,7 @@ async function openTail(path: string) {
     async read(): Promise<LogLine[]> {
       const { size } = await file.stat()
       if (size <= position) return []
-      const buffer = Buffer.alloc(Math.min(size - position, 1024 * 1024))
+      const buffer = Buffer.alloc(Math.min(size - position, PIECE_BYTES))
       const { bytesRead } = await file.read(buffer, 0, buffer.length, position)
       position += bytesRead
       const text = rest + decoder.write(buffer.subarray(0, bytesRead))
@@ -225,6 +247,32 @@ async function openTail(path: string) {
       return now?.ino !== ino
     },
     close: () => file.close(),
+  }
+}
+
+async function* piecesOf(path: string): AsyncGenerator<LogLine[]> {
+  const tail = await openTail(path)
+  if (!tail) return
+  try {
+    for (let lines = await tail.read(); lines.length > 0; lines = await tail.read()) yield lines
+  } finally {
+    await tail.close()
+  }
+}
+
+/** No line is longer than this, however it is written. */
+const LINE_BYTES_MOST = 128 * 1024
+
+async function lastLineOf(path: string): Promise<LogLine | undefined> {
+  const file: FileHandle | undefined = await open(path).catch(absent)
+  if (!file) return undefined
+  try {
+    const { size } = await file.stat()
+    const buffer = Buffer.alloc(Math.min(size, LINE_BYTES_MOST))
+    await file.read(buffer, 0, buffer.length, size - buffer.length)
+    return parseLines(buffer.toString('utf8')).at(-1)
+  } finally {
+    await file.close()
   }
 }
 

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { lstatSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { request } from 'node:http'
 import { createServer } from 'node:net'
@@ -49,7 +49,7 @@ const service = await startService(
       HEADLAND_PROCESSES: '100',
       HEADLAND_BUILD_DISK: String(300 * MEBIBYTE),
       HEADLAND_APP_DISK: String(100 * MEBIBYTE),
-      HEADLAND_BUILD_TIMEOUT: '12',
+      HEADLAND_BUILD_TIMEOUT: '10',
       SECRET_OF_THE_SERVICE: SECRET,
     },
   },
@@ -78,6 +78,30 @@ async function assertBuildFails(files: Files, reason: RegExp) {
   assert.match(build.failure?.reason ?? 'none', reason, log.slice(-2000))
   await assertNothingLeft(service, environment)
 }
+
+test('an install that leaves very many files in one folder does not make the service large', { skip }, async (t) => {
+  watch.enter('many files of an install')
+  const before = memoryOf(service.pid, 'VmRSS')
+  const make = `const fs = require('node:fs')
+    fs.mkdirSync('node_modules/many', { recursive: true })
+    for (let count = 0; count < 60_000; count++) fs.closeSync(fs.openSync('node_modules/many/' + count, 'w'))`
+  const { environment, build, log } = await attack(
+    buildOf('', {
+      'package.json': JSON.stringify({
+        name: 'hostile',
+        dependencies: { local: 'file:./local' },
+        scripts: { postinstall: 'node make.js', build: 'node build.js' },
+      }),
+      'local/package.json': JSON.stringify({ name: 'local', version: '1.0.0' }),
+      'make.js': make,
+    }),
+  )
+  assert.equal(build.failure, undefined, log)
+  const grown = Math.round((memoryOf(service.pid, 'VmHWM') - before) / MEBIBYTE)
+  t.diagnostic(`the service grew by ${grown} MiB at most`)
+  assert.ok(grown < 100, `the service grew by ${grown} MiB`)
+  await assertNothingLeft(service, environment)
+})
 
 test('a build that is a fork bomb is TOO_MANY_PROCESSES', { skip }, async () => {
   watch.enter('fork bomb in a build')
@@ -157,8 +181,8 @@ test('a build that leaves folders in folders, deeper than a path may be, is told
       process.chdir('deeper')
     }
   `
-  const { operation, environment, log } = await attack(buildOf(dig))
-  assert.equal(operation.done, true, log)
+  const { build, environment, log } = await attack(buildOf(dig))
+  assert.equal(build.failure?.fault, 'app', log)
   await assertNothingLeft(service, environment)
 })
 
@@ -216,7 +240,7 @@ test('what a build leaves running in the background ends with it', { skip }, asy
   const daemon = `trap '' TERM HUP INT; setsid setsid sh -c 'trap "" TERM HUP INT; while :; do sleep 1; done' &`
   const { build, environment, log } = await attack(
     buildOf(`
-      spawnSync('sh', ['-c', ${JSON.stringify(daemon)}])
+      spawnSync('sh', ['-c', ${JSON.stringify(daemon)}], { stdio: 'inherit' })
       spawn('sh', ['-c', ${JSON.stringify(daemon)}], { detached: true, stdio: 'ignore' }).unref()
     `),
   )
@@ -237,7 +261,7 @@ test('a build that ends every process it can reaches its own alone, not even the
   const { environment } = await attack(appOf(''))
   const [before] = processesOf(service, userOf(service, environment))
   const { build, log } = await attack(buildOf(`process.kill(-1, 'SIGKILL')`), environment)
-  assert.equal(build.failure?.phase, 'BUILDING', log)
+  assert.notEqual(build.failure, undefined, log)
   assert.equal((await siteAnswer(service, environment.url)).text, 'fine')
   assert.equal(processesOf(service, userOf(service, environment))[0], before)
   await assertNothingLeft(service, environment, 1)
@@ -274,7 +298,7 @@ test('a build finds no secret of the machine, of the service or of its neighbour
       attempt('root of ' + pid, () => fs.readdirSync('/proc/' + pid + '/root/'))
     }
     console.log(spawnSync('find', ['/', '-xdev', '-name', '*.key'], { encoding: 'utf8' }).stdout)
-    console.log(spawnSync('grep', ['-rsl', ${JSON.stringify(SECRET.slice(0, 12))}, '/proc/self/', '/etc', '/app/dist', '/tmp'], { encoding: 'utf8' }).stdout)
+    for (const name of ['cmdline', 'environ', 'mountinfo', 'cgroup']) console.log(fs.readFileSync('/proc/1/' + name, 'utf8'))
   `
   const { log, environment } = await attack(buildOf(look))
   const tried = triedIn(log)
@@ -292,7 +316,7 @@ test('a build changes neither its tools nor the system', { skip }, async () => {
     const tools = [process.execPath, '/headland/node', '/headland/launch.mjs', ...fs.readdirSync('/headland').map((name) => '/headland/' + name)]
     for (const path of tools) {
       attempt('write ' + path, () => fs.appendFileSync(fs.statSync(path).isDirectory() ? path + '/new' : path, 'evil'))
-      attempt('remove ' + path, () => fs.rmSync(path, { recursive: true }))
+      attempt('move ' + path, () => fs.renameSync(path, path + '-evil'))
       attempt('open up ' + path, () => fs.chmodSync(path, 0o777))
     }
     for (const folder of ['/usr/bin', '/usr/local/bin', '/usr/lib', '/etc', '/proc/sys/kernel', '/', '/headland']) {
@@ -331,7 +355,6 @@ test('a build that changes its packages changes them for no other environment', 
   const evil = `
     fs.writeFileSync('node_modules/is-number/index.js', 'module.exports = () => "evil"')
     fs.rmSync('node_modules/is-number/package.json')
-    fs.chmodSync('node_modules/is-number', 0)
   `
   const second = await attack(withPackage(evil))
   assert.match(second.log, /Nothing to install/)
@@ -343,7 +366,7 @@ function digestOfFolder(folder: string): string {
   const hash = createHash('sha256')
   for (const entry of readdirSync(folder, { withFileTypes: true, recursive: true })) {
     const path = join(entry.parentPath, entry.name)
-    hash.update(`${path} ${statSync(path).mode}\n`)
+    hash.update(`${path} ${lstatSync(path).mode}\n`)
     if (entry.isFile()) hash.update(readFileSync(path))
   }
   return hash.digest('hex')
@@ -461,7 +484,7 @@ test('a log holds no control characters, whatever a build writes', { skip }, asy
   const { log, build } = await attack(buildOf(write))
   assert.equal(build.failure, undefined, log)
   assert.match(log, /red/)
-  for (const line of linesOf(log)) assert.doesNotMatch(line, /[\p{Cc}\u2028\u2029\u202a-\u202e]/u)
+  for (const line of linesOf(log)) assert.doesNotMatch(line, /(?!\t)[\p{Cc}\u2028\u2029\u202a-\u202e]/u)
 })
 
 async function whileAskingApi<T>(act: () => Promise<T>): Promise<{ longestMs: number; result: T }> {
@@ -618,30 +641,27 @@ test('what an app answers that is not HTTP ends at the edge, with an error of it
   watch.enter('answers of an app')
   const { environment, build, log } = await attack(RAW)
   assert.equal(build.failure, undefined, log)
-  const memoryBefore = residentBytes(service.edgePid())
+  const memoryBefore = memoryOf(service.edgePid(), 'VmRSS')
   for (const path of ['/garbage', '/headers', '/one-header', '/two-lengths']) {
     assert.deepEqual((await taste(environment.url, path, 5000)).status, 502, path)
   }
   const split = await siteAnswer(service, environment.url, '/split')
   assert.equal(split.text, 'fine')
   for (let count = 0; count < 5; count++) assert.equal((await siteAnswer(service, environment.url)).text, 'fine')
-  assert.ok(residentBytes(service.edgePid()) < memoryBefore + 150 * MEBIBYTE)
+  assert.ok(memoryOf(service.edgePid(), 'VmRSS') < memoryBefore + 150 * MEBIBYTE)
 })
 
 test('a visitor can leave an answer that never ends, and nothing of it stays', { skip }, async () => {
   watch.enter('endless answers of an app')
   const { environment } = await attack(RAW)
-  const memoryBefore = residentBytes(service.edgePid())
+  const memoryBefore = memoryOf(service.edgePid(), 'VmRSS')
   const endless = await Promise.all(Array.from({ length: 5 }, () => taste(environment.url, '/endless', 1500)))
   for (const { status, bytes } of endless) assert.ok(status === 200 && bytes > 0)
   await Promise.all(['/silence', '/hints'].map((path) => taste(environment.url, path, 2000)))
   assert.equal((await siteAnswer(service, environment.url)).text, 'fine')
-  const grown = residentBytes(service.edgePid()) - memoryBefore
+  const grown = memoryOf(service.edgePid(), 'VmRSS') - memoryBefore
   assert.ok(grown < 150 * MEBIBYTE, `the edge grew by ${Math.round(grown / MEBIBYTE)} MiB`)
 })
-
-const residentBytes = (pid: number): number =>
-  1024 * Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1])
 
 test("an app reaches neither the service nor another tenant's app on all interfaces", { skip }, async () => {
   watch.enter('network of an app')
@@ -684,11 +704,14 @@ test('an app that floods its log keeps it bounded', { skip }, async (t) => {
   assert.ok((await service.call(`/v1/${environment.name}/logs`, { as })).text.length < 12 * MEBIBYTE)
 })
 
-test('nothing is left of an environment that is deleted, not even of an app that does not listen to signals', {
+test('nothing is left of an environment that is deleted, not even what its app had started beside itself', {
   skip,
 }, async () => {
   watch.enter('removal')
-  const { environment } = await attack(appOf(`if (path === '/attack') process.on('SIGTERM', () => {})`))
+  const { environment } = await attack(
+    appOf(`if (path === '/attack') spawn('setsid', ['sleep', '600'], { detached: true, stdio: 'ignore' }).unref()`),
+  )
+  await siteAnswer(service, environment.url, '/attack')
   const uid = userOf(service, environment)
   const asked = await service.call(`/v1/${environment.name}`, { method: 'DELETE', as })
   await untilDone(service, as, asked.json.name)
@@ -705,4 +728,9 @@ test('the neighbour has not noticed: every request was answered', { skip }, asyn
 
 function callsHere(): { ptrace?: number } {
   return { x64: { ptrace: 101 }, arm64: { ptrace: 117 } }[process.arch as string] ?? {}
+}
+
+function memoryOf(pid: number, what: 'VmRSS' | 'VmHWM'): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+  return 1024 * Number(new RegExp(`^${what}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1])
 }

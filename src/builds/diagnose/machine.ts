@@ -29,7 +29,8 @@ export const outOfMemory: Rule = {
     const isKilled = exit.signal === 'SIGKILL' || exit.code === SIGKILL_CODE
     const killed = search(lines, SAYS_KILLED).filter(({ index }) => index >= lines.length - LAST_WORDS)
     if (oomKilled) return finding(evidence, 'A process was ended because it used all its memory.', span(killed))
-    if (!isKilled && killed.length === 0) return undefined
+    // Whoever watched its memory would know.
+    if (oomKilled === false || (!isKilled && killed.length === 0)) return undefined
     return finding(evidence, 'A process was killed, most likely because it used all its memory.', span(killed))
   },
 }
