@@ -67,6 +67,16 @@ test('a line without an end does not grow in memory, and is cut once', async (t)
   assert.equal(lines[1], 'next')
 })
 
+test('a secret that begins before the cut of an endless line is hidden, however it arrives', async (t) => {
+  const [line = ''] = await written(t, 'x'.repeat(8188), 'hun', 'ter2', 'y'.repeat(10_000), '\n')
+  assert.doesNotMatch(line, /hun/)
+})
+
+test('the rest of a line that was cut is not told: it may begin in the middle of a secret', async (t) => {
+  const lines = await written(t, `${'x'.repeat(9000)}hun`, 'ter2\nnext\n')
+  assert.deepEqual(lines.slice(1), ['next'])
+})
+
 test('lines with nothing in them are not kept', async (t) => {
   assert.deepEqual(await written(t, 'one\n\n \ntwo\n'), ['one', 'two'])
 })

@@ -59,13 +59,14 @@ export function createLineLogs(folder: string) {
     writer.users += 1
     const clean = createCleaner(secrets)
     const partial = { stdout: startOfLine(), stderr: startOfLine() }
+    const longestSecret = Math.max(0, ...secrets.map(({ length }) => length))
     const add = (stream: LogStream, phase: string, text: string) => writer.add(stream, phase, clean(text))
 
     function endLines() {
       for (const stream of ['stdout', 'stderr'] as const) {
-        const { text, phase } = partial[stream]
+        const { text, phase, isCut } = partial[stream]
         partial[stream] = startOfLine()
-        if (text) add(stream, phase, text)
+        if (text && !isCut) add(stream, phase, text)
       }
     }
 
@@ -75,14 +76,17 @@ export function createLineLogs(folder: string) {
         const state = partial[stream]
         const pieces = (state.text + state.decoder.write(chunk)).split('\n')
         state.text = pieces.pop() ?? ''
+        // The rest of a line that was cut is not told: it may begin in the middle of a secret.
+        const lines = state.isCut ? pieces.slice(1) : pieces
+        if (pieces.length > 0) state.isCut = false
         // Space between paragraphs is for terminals.
-        for (const piece of pieces) if (piece.trim() !== '') add(stream, phase, piece)
-        // A line without an end must not grow in memory.
-        if (state.text.length > LINE_CHARACTERS_MOST) {
+        for (const line of lines) if (line.trim() !== '') add(stream, phase, line)
+        // A line without an end must not grow in memory. A secret that begins before the cut is here as a whole.
+        if (state.text.length > LINE_CHARACTERS_MOST + longestSecret) {
           if (!state.isCut) add(stream, phase, state.text)
           state.isCut = true
           state.text = ''
-        } else if (pieces.length > 0) state.isCut = false
+        }
         state.phase = phase
       },
       lastNumber: () => writer.lastNumber(),
