@@ -48,6 +48,7 @@ export async function openMachine(config: Config, toolchainFolder: string, log: 
       : 'So it builds for a single account only.'
     log.warn(`This machine does not keep programs apart: ${weaknesses.join('; ')}. ${therefore} See: headland doctor`)
   }
+  const looking = 'open' in networks ? setTimeout(tellObstacle, LOOK_AFTER_MS, networks, log).unref() : undefined
   return {
     engine,
     networks: 'open' in networks ? networks : undefined,
@@ -62,6 +63,7 @@ export async function openMachine(config: Config, toolchainFolder: string, log: 
       weaknesses,
     },
     async close() {
+      clearTimeout(looking)
       if ('open' in networks) await networks.close()
     },
   }
@@ -84,13 +86,14 @@ async function openJobNetworks({ dataDir, jobNetwork, blockedNetworks, allowedNe
   for (let count = 2; 'isTaken' in networks && count <= SERVICES_MOST; count++) {
     networks = await openNetworks({ ...options, folder: join(dataDir, `service-${count}`) })
   }
-  if ('open' in networks) tellObstacle(networks, log)
+  if ('open' in networks && networks.swept > 0) log.info(`removed ${networks.swept} networks of services that died`)
   return networks
 }
 
 /** It takes a while to find out, and nobody has to wait for it. */
+const LOOK_AFTER_MS = 5000
+
 function tellObstacle(networks: Networks, log: Log) {
-  if (networks.swept > 0) log.info(`removed ${networks.swept} networks of services that died`)
   networks.obstacle().then(
     (obstacle) => obstacle && log.warn(`builds and apps may not reach the world: ${obstacle}`),
     (error) => log.warn({ err: error }, 'whether builds and apps reach the world could not be found out'),
