@@ -19,7 +19,8 @@ export const rebuildShare: Bench = {
   async run() {
     await using folder = await temporaryFolder()
     const dataDir = join(folder.path, 'data')
-    await using service = await startService(dataDir)
+    // npm takes as much memory as the one package is large that fills up.
+    await using service = await startService(dataDir, { HEADLAND_BUILD_MEMORY: String(4 * 1024 ** 3) })
     const caller = { api: service.api, headers: await logIn(dataDir) }
     await createApp(caller, 'bench')
     const app = join(folder.path, 'app')

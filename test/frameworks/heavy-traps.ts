@@ -14,7 +14,8 @@ import { startService } from '../support/service.ts'
 
 const ends: (() => unknown)[] = []
 const file = { after: (end: () => unknown) => void ends.unshift(end) }
-const service = await startService(file)
+// npm takes as much memory as a single package is large, if that is packed as well as ours here.
+const service = await startService(file, { settings: { HEADLAND_BUILD_MEMORY: String(4 * 1024 ** 3) } })
 after(async () => {
   for (const end of ends) await end()
 })
