@@ -61,7 +61,8 @@ const as = await service.login()
 await service.operator('accounts', 'create', 'neighbours')
 const neighbour = await service.login('owner', 'neighbours')
 const { weaknesses }: resources.Isolation = (await service.call('/v1/isolation', { as })).json
-const skip = weaknesses.length > 0 && weaknesses.join('; ')
+// Root on Linux has all of it, or something is wrong.
+const skip = process.getuid?.() !== 0 && weaknesses.join('; ')
 
 const home = await createEnvironment(service, neighbour, { account: 'neighbours' })
 if (!skip) await deploy(service, neighbour, home.name, nodeServer('at home'))
@@ -295,7 +296,7 @@ test('a build finds no secret of the machine, of the service or of its neighbour
     for (const pid of fs.readdirSync('/proc').filter((name) => /^\\d+$/.test(name))) {
       attempt('environ of ' + pid, () => fs.readFileSync('/proc/' + pid + '/environ', 'utf8'))
       attempt('open files of ' + pid, () => fs.readdirSync('/proc/' + pid + '/fd').map((fd) => fs.readlinkSync('/proc/' + pid + '/fd/' + fd)))
-      attempt('root of ' + pid, () => fs.readdirSync('/proc/' + pid + '/root/'))
+      attempt('root of ' + pid, () => fs.readdirSync('/proc/' + pid + '/root'))
     }
     console.log(spawnSync('find', ['/', '-xdev', '-name', '*.key'], { encoding: 'utf8' }).stdout)
     for (const name of ['cmdline', 'environ', 'mountinfo', 'cgroup']) console.log(fs.readFileSync('/proc/1/' + name, 'utf8'))

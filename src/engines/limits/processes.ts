@@ -1,5 +1,6 @@
 /** The processes of this machine, as one table; for where no cgroup tells which of them belong together. */
 import { readdirSync, readFileSync, readlinkSync, statfsSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Relation } from './cgroup2.ts'
 import { codeOf } from './files.ts'
 
@@ -130,7 +131,7 @@ function filesInMemory(tree: readonly Row[]): number {
     if (namespaces.has(namespace)) continue
     namespaces.add(namespace)
     for (const folder of MEMORY_FOLDERS) {
-      const path = `/proc/${pid}/root/${folder}`
+      const path = join('/proc', String(pid), 'root', folder)
       const device = attempt(() => statSync(path).dev)
       const space = attempt(() => statfsSync(path))
       if (space?.type !== IN_MEMORY || seen.has(device)) continue
