@@ -40,26 +40,28 @@ export function createRouting({ sql, clock, log, environments, outputs, supervis
     const routable = await environments.routable()
     await readKinds(routable.flatMap(({ liveDeployment }) => liveDeployment ?? []))
     const hosts: RouteTable['hosts'] = {}
-    for (const { hostLabel, liveDeployment } of routable) {
-      hosts[`${hostLabel}.${domain}`] = liveDeployment ? targetOf(liveDeployment) : { kind: 'empty' }
+    for (const { id, hostLabel, liveDeployment } of routable) {
+      hosts[`${hostLabel}.${domain}`] = liveDeployment
+        ? targetOf(id, liveDeployment)
+        : { kind: 'empty', environment: id }
     }
     await edge.publish({ hosts }, stopping.signal)
     publishedRevision = revision
   }
 
-  function targetOf(deployment: string): Target {
+  function targetOf(environment: string, deployment: string): Target {
     const made = kinds.get(deployment)
     // Deleted between the two queries: the next table has it no more.
-    if (!made) return { kind: 'empty' }
+    if (!made) return { kind: 'empty', environment }
     if (made.kind === 'static') {
       const manifest = join(outputs.edgeFolderOf(made.output), MANIFEST)
-      return { kind: 'static', deployment, folder: outputs.filesOf(made.output), manifest }
+      return { kind: 'static', environment, deployment, folder: outputs.filesOf(made.output), manifest }
     }
     const running = supervisor.of(deployment)
-    if (running?.state === 'CRASH_LOOP') return { kind: 'down', deployment }
-    if (!running?.instance) return { kind: 'asleep', deployment }
+    if (running?.state === 'CRASH_LOOP') return { kind: 'down', environment, deployment }
+    if (!running?.instance) return { kind: 'asleep', environment, deployment }
     const { id, host, port } = running.instance
-    return { kind: 'server', deployment, instance: id, host, port }
+    return { kind: 'server', environment, deployment, instance: id, host, port }
   }
 
   /** Keeps `kinds` what the live deployments need, and no more. */

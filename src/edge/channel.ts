@@ -1,4 +1,5 @@
 /** What the control plane and an edge process say to each other. */
+import type { Inspection, Purge } from './cache/index.ts'
 import type { RouteTable } from './routes.ts'
 
 export type ToEdge =
@@ -6,12 +7,18 @@ export type ToEdge =
   | { kind: 'table'; id: number; table: RouteTable }
   /** Say `drained` when no request of this instance is in flight; after the time, destroy those that are. */
   | { kind: 'drain'; id: number; instance: string; graceMs: number }
+  /** Say `purged` when no request that comes from then on is answered with what is to go. */
+  | { kind: 'purge'; id: number; purge: Purge }
+  /** Say `inspected` with what is stored for this address. */
+  | { kind: 'inspect'; id: number; environment: string; url: string }
   | { kind: 'stop' }
 
 export type FromEdge =
   | { kind: 'listening'; port: number }
   | { kind: 'using'; id: number }
   | { kind: 'drained'; id: number }
+  | { kind: 'purged'; id: number }
+  | { kind: 'inspected'; id: number; inspection: Inspection }
   /** A request is held for this deployment. */
   | { kind: 'wake'; deployment: string }
   /** Requests since the last report, by deployment; one that is still going on counts in each report. */

@@ -9,13 +9,13 @@ import { temporaryFolder } from '../../test/support/folder.ts'
 import type { Limits } from './limits.ts'
 import { loadRoutes, type Target, toRoutes } from './routes.ts'
 
-const ASLEEP: Target = { kind: 'asleep', deployment: 'd1' }
+const ASLEEP: Target = { kind: 'asleep', environment: 'e1', deployment: 'd1' }
 
 async function sleepingEdge(t: TestContext, limits: Partial<Limits> = {}) {
   const woken: string[] = []
   const edge = await startTestEdge(
     t,
-    { [HOST]: ASLEEP, 'other.localhost': { kind: 'asleep', deployment: 'd2' } },
+    { [HOST]: ASLEEP, 'other.localhost': { kind: 'asleep', environment: 'e1', deployment: 'd2' } },
     { limits, wake: (deployment) => woken.push(deployment) },
   )
   return { ...edge, woken }
@@ -35,7 +35,7 @@ test('requests wait for a sleeping deployment, which is asked for once, and lose
   assert.deepEqual(edge.woken, ['d1', 'd2'])
 
   // A table that changes something else wakes nobody, and asks for nobody again.
-  edge.use({ [HOST]: ASLEEP, 'other.localhost': { kind: 'empty' } })
+  edge.use({ [HOST]: ASLEEP, 'other.localhost': { kind: 'empty', environment: 'e1' } })
   assert.equal((await elsewhere).status, 404)
   assert.equal(edge.woken.length, 2)
 
@@ -57,7 +57,7 @@ test('a deployment that sleeps again is asked for again, and so is another one u
   }
   const answer = ask(edge.port)
   await until(() => edge.woken.length === 4)
-  edge.use({ [HOST]: { kind: 'asleep', deployment: 'd9' } })
+  edge.use({ [HOST]: { kind: 'asleep', environment: 'e1', deployment: 'd9' } })
   assert.equal(edge.woken.at(-1), 'd9')
   edge.use({ [HOST]: serverTarget(upstream.port) })
   assert.equal((await answer).status, 200)
@@ -65,8 +65,8 @@ test('a deployment that sleeps again is asked for again, and so is another one u
 
 test('a deployment that is down, or gone, is said to those who wait', async (t) => {
   for (const [target, status] of [
-    [{ kind: 'down', deployment: 'd1' }, 503],
-    [{ kind: 'empty' }, 404],
+    [{ kind: 'down', environment: 'e1', deployment: 'd1' }, 503],
+    [{ kind: 'empty', environment: 'e1' }, 404],
     [undefined, 404],
   ] as const) {
     const edge = await sleepingEdge(t)
@@ -107,7 +107,11 @@ test('those who wait too long are told so, and the next one asks again', async (
 test('a saved table sends nobody to a process that may be gone: they wait for the first table', async (t) => {
   const upstream = await upstreamOf(t)
   const file = join(await temporaryFolder(t), 'routes.json')
-  const hosts = { [HOST]: serverTarget(1), 'asleep.localhost': ASLEEP, 'empty.localhost': { kind: 'empty' } }
+  const hosts = {
+    [HOST]: serverTarget(1),
+    'asleep.localhost': ASLEEP,
+    'empty.localhost': { kind: 'empty', environment: 'e1' },
+  }
   await writeFile(file, JSON.stringify({ hosts }))
   const edge = await sleepingEdge(t)
   edge.useRoutes((await loadRoutes(file)) ?? toRoutes({ hosts: {} }))

@@ -58,6 +58,11 @@ async function handle(message: ToEdge) {
     case 'drain':
       await edge.drain(message.instance, message.graceMs)
       return tell({ kind: 'drained', id: message.id })
+    case 'purge':
+      await edge.purge(message.purge)
+      return tell({ kind: 'purged', id: message.id })
+    case 'inspect':
+      return tell({ kind: 'inspected', id: message.id, inspection: edge.inspect(message.environment, message.url) })
     case 'stop':
       await edge.stop()
       process.disconnect()

@@ -1,8 +1,10 @@
 /** The route table: which host name leads to what. It is replaced as a whole, never edited. */
 import { readFile, rename, writeFile } from 'node:fs/promises'
 
-/** What a request is sent to. */
-export type Target =
+/** What a request is sent to, and whose it is: several hosts may lead to one environment. */
+export type Target = { environment: string } & Leads
+
+type Leads =
   /** The environment exists, and nothing is deployed to it yet. */
   | { kind: 'empty' }
   /** An absolute folder with the files, and the absolute path of their manifest. */
@@ -22,7 +24,7 @@ export type RouteTable = { hosts: Record<string, Target> }
  * `awaited`: a process stood behind this host when the table was saved. Whether it still does, and whether its port is
  * still its own, only the control plane knows; its first table is on the way, and requests are held for it.
  */
-export type Routed = Target | { kind: 'awaited' }
+export type Routed = Target | { environment: string; kind: 'awaited' }
 
 export type Routes = ReadonlyMap<string, Routed>
 
@@ -48,7 +50,7 @@ export async function loadRoutes(file: string): Promise<Routes | undefined> {
 }
 
 const onceKnown = (target: Target): Routed =>
-  target.kind === 'static' || target.kind === 'empty' ? target : { kind: 'awaited' }
+  target.kind === 'static' || target.kind === 'empty' ? target : { kind: 'awaited', environment: target.environment }
 
 export async function saveTable(file: string, table: RouteTable): Promise<void> {
   const draft = `${file}.${process.pid}.new`

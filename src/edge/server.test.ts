@@ -17,8 +17,8 @@ import {
 
 test('hosts are found whatever their case, port and last dot, and each target has its page', async (t) => {
   const edge = await startTestEdge(t, {
-    [HOST]: { kind: 'empty' },
-    'down.localhost': { kind: 'down', deployment: 'd' },
+    [HOST]: { kind: 'empty', environment: 'e1' },
+    'down.localhost': { kind: 'down', environment: 'e1', deployment: 'd' },
   })
   for (const host of [HOST, 'SITE.localhost', `${HOST}:8080`, `${HOST}.`, `${HOST}.:80`]) {
     const { status, text } = await ask(edge.port, { host })
@@ -84,7 +84,10 @@ test('when the edge stops, requests end, kept connections are closed and held on
   let wakes = 0
   const edge = await startTestEdge(
     t,
-    { [HOST]: serverTarget(upstream.port), 'asleep.localhost': { kind: 'asleep', deployment: 'd2' } },
+    {
+      [HOST]: serverTarget(upstream.port),
+      'asleep.localhost': { kind: 'asleep', environment: 'e1', deployment: 'd2' },
+    },
     { wake: () => wakes++ },
   )
   const agent = new Agent({ keepAlive: true })

@@ -1,6 +1,7 @@
 /** Answers visitors: finds the target by host name, holds the request where the target sleeps, and hands it over. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import type { Inspection, Purge } from './cache/index.ts'
 import { createForwarded } from './forwarded.ts'
 import { createHeld, isWaiting } from './held.ts'
 import { createInFlight } from './in-flight.ts'
@@ -20,6 +21,9 @@ export type EdgeServer = {
   trust(proxies: readonly string[]): void
   /** Resolves when no request of the instance is in flight; after the time, those that are left are broken off. */
   drain(instance: string, graceMs: number): Promise<void>
+  /** Resolves when no request that comes from now on is answered with what is to go. */
+  purge(purge: Purge): Promise<void>
+  inspect(environment: string, url: string): Inspection
   /** Requests to instances since the last call, by deployment; undefined when there were none. */
   takeActivity(): Record<string, number> | undefined
   /** Takes no new connection, lets requests end, and resolves when the last connection is closed. */
@@ -142,6 +146,8 @@ export function createEdgeServer({ limits = LIMITS, wake = noop, report = noop }
       held.useRoutes(next)
     },
     drain: inFlight.drain,
+    async purge() {},
+    inspect: () => ({ stored: [], lastPurge: null }),
     takeActivity: inFlight.takeActivity,
     stop() {
       isStopping = true

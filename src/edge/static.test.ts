@@ -39,7 +39,7 @@ async function deploy(t: Scope, files: typeof FILES, { singlePage = false, baseP
     await writeFile(join(folder, path), content)
   }
   const manifest = await writeManifest(variants, await createManifest(folder, variants, { singlePage, basePath }))
-  return { kind: 'static', deployment: 'd1', folder, manifest } satisfies StaticTarget
+  return { kind: 'static', environment: 'e1', deployment: 'd1', folder, manifest } satisfies StaticTarget
 }
 
 const file = { after }

@@ -136,6 +136,6 @@ test('idle connections to an instance that left the table are closed, so that it
   const upstream = await startUpstream(t, (_, response) => response.end('ok'))
   const edge = await startTestEdge(t, { [HOST]: serverTarget(upstream.port) })
   await Promise.all(Array.from({ length: 5 }, () => ask(edge.port)))
-  edge.use({ [HOST]: { kind: 'empty' } })
+  edge.use({ [HOST]: { kind: 'empty', environment: 'e1' } })
   while ((await connectionsOf(upstream.http)) > 0) await new Promise((resolve) => setImmediate(resolve))
 })

@@ -146,7 +146,7 @@ test('HTTP/2 and requests with a body are not upgraded, but answered', async (t)
 })
 
 test('an upgrade where there is nothing to upgrade to is an ordinary request', async (t) => {
-  const edge = await startTestEdge(t, { [HOST]: { kind: 'empty' } })
+  const edge = await startTestEdge(t, { [HOST]: { kind: 'empty', environment: 'e1' } })
   const { text, socket } = await askRaw(edge.port, handshake(), /<\/html>/)
   assert.match(text, /^HTTP\/1\.1 404 Not Found\r\n[\s\S]*Nothing deployed yet/)
   socket.destroy()
@@ -200,7 +200,7 @@ test('an open connection is in flight: it is counted in each report, and a drain
 test('a handshake that meets a sleeping deployment waits for it', async (t) => {
   const echo = await startEcho(t)
   const woken: string[] = []
-  const asleep: Target = { kind: 'asleep', deployment: 'd1' }
+  const asleep: Target = { kind: 'asleep', environment: 'e1', deployment: 'd1' }
   const edge = await startTestEdge(t, { [HOST]: asleep }, { wake: (deployment) => woken.push(deployment) })
   const socket = connect(edge.port, '127.0.0.1')
   socket.write(`${handshake()}early`)
@@ -213,6 +213,6 @@ test('a handshake that meets a sleeping deployment waits for it', async (t) => {
   const other = connect(edge.port, '127.0.0.1')
   other.write(handshake())
   await until(() => woken.length === 2)
-  edge.use({ [HOST]: { kind: 'down', deployment: 'd1' } })
+  edge.use({ [HOST]: { kind: 'down', environment: 'e1', deployment: 'd1' } })
   assert.match(await readRaw(other), /^HTTP\/1\.1 503 /)
 })

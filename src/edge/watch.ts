@@ -10,6 +10,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { getCompileCacheDir } from 'node:module'
 import type { Clock, Log } from '../base/index.ts'
+import type { Inspection, Purge } from './cache/index.ts'
 import type { FromEdge, ToEdge } from './channel.ts'
 import type { RouteTable } from './routes.ts'
 
@@ -22,6 +23,10 @@ export type Edge = {
    * when a table without the instance is in use, for until then new requests come.
    */
   drain(instance: string, graceMs: number): Promise<void>
+  /** Resolves when no request that comes from now on is answered with what is to go. */
+  purge(purge: Purge, signal?: AbortSignal): Promise<void>
+  /** What is stored for an address of the environment. */
+  inspect(environment: string, url: string, signal?: AbortSignal): Promise<Inspection>
   /** A visitor waits for this deployment, which sleeps. Returns what ends the listening. */
   onWake(listener: (deployment: string) => void): () => void
   /** Every few seconds, where there were any: requests by deployment, those that go on for long in each report. */
@@ -49,6 +54,8 @@ export async function startEdge({ clock, log, host, port, tableFile, trustedProx
   const stopping = new AbortController()
   const waiting = new Set<{ id: number; resolve(): void }>()
   const draining = new Map<number, () => void>()
+  /** What was asked and not answered: a process that died meanwhile leaves the asking to the next. */
+  const asked = new Map<number, { message: ToEdge; resolve(answer: FromEdge): void }>()
   const wakeListeners = new Set<(deployment: string) => void>()
   const activityListeners = new Set<(deployments: Record<string, number>) => void>()
   let newest: { id: number; table: RouteTable } | undefined
@@ -90,6 +97,7 @@ export async function startEdge({ clock, log, host, port, tableFile, trustedProx
     const boundPort = await listening
     isServing = true
     if (newest) send({ kind: 'table', ...newest })
+    for (const { message } of asked.values()) send(message)
     return { port: boundPort, exited }
   }
 
@@ -99,6 +107,9 @@ export async function startEdge({ clock, log, host, port, tableFile, trustedProx
         return settle(message.id)
       case 'drained':
         return drained(message.id)
+      case 'purged':
+      case 'inspected':
+        return asked.get(message.id)?.resolve(message)
       case 'wake':
         for (const listener of wakeListeners) listener(message.deployment)
         return
@@ -144,6 +155,31 @@ export async function startEdge({ clock, log, host, port, tableFile, trustedProx
     }
   }
 
+  function ask<Answer extends FromEdge>(toMessage: (id: number) => ToEdge, signal?: AbortSignal): Promise<Answer> {
+    const id = ++lastId
+    const message = toMessage(id)
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason)
+      function settleAsking() {
+        asked.delete(id)
+        signal?.removeEventListener('abort', giveUp)
+      }
+      function giveUp() {
+        settleAsking()
+        reject(signal?.reason)
+      }
+      signal?.addEventListener('abort', giveUp, { once: true })
+      asked.set(id, {
+        message,
+        resolve(answer) {
+          settleAsking()
+          resolve(answer as Answer)
+        },
+      })
+      if (isServing) send(message)
+    })
+  }
+
   function drained(id: number) {
     draining.get(id)?.()
     draining.delete(id)
@@ -182,6 +218,13 @@ export async function startEdge({ clock, log, host, port, tableFile, trustedProx
         draining.set(id, resolve)
         send({ kind: 'drain', id, instance, graceMs })
       })
+    },
+    async purge(purge, signal) {
+      await ask((id) => ({ kind: 'purge', id, purge }), signal)
+    },
+    async inspect(environment, url, signal) {
+      type Answer = Extract<FromEdge, { kind: 'inspected' }>
+      return (await ask<Answer>((id) => ({ kind: 'inspect', id, environment, url }), signal)).inspection
     },
     onWake(listener) {
       wakeListeners.add(listener)

@@ -25,7 +25,7 @@ test('a sleeping deployment is woken, served, reported, drained and put to sleep
   const edge = await edgeProcess(t)
   const woken: string[] = []
   const stopListening = edge.onWake((deployment) => woken.push(deployment))
-  await edge.publish({ hosts: { [HOST]: { kind: 'asleep', deployment: 'd1' } } })
+  await edge.publish({ hosts: { [HOST]: { kind: 'asleep', environment: 'e1', deployment: 'd1' } } })
   const held = ask(edge.port)
   await until(() => woken.length > 0)
   assert.deepEqual(woken, ['d1'])
@@ -40,7 +40,7 @@ test('a sleeping deployment is woken, served, reported, drained and put to sleep
   await until(() => reports.length > 0)
   assert.ok((reports[0]?.d1 ?? 0) >= 1)
 
-  await edge.publish({ hosts: { [HOST]: { kind: 'asleep', deployment: 'd1' } } })
+  await edge.publish({ hosts: { [HOST]: { kind: 'asleep', environment: 'e1', deployment: 'd1' } } })
   let isDrained = false
   const drained = edge.drain('i1', 30_000).then(() => {
     isDrained = true
@@ -78,7 +78,7 @@ test('a table that cannot be saved is used all the same', async (t) => {
   await rm(join(edge.tableFile, '..'), { recursive: true })
   const pid = edge.pid()
   await edge.publish({ hosts: {} })
-  await edge.publish({ hosts: { [HOST]: { kind: 'empty' } } })
+  await edge.publish({ hosts: { [HOST]: { kind: 'empty', environment: 'e1' } } })
   assert.match((await ask(edge.port)).text, /Nothing deployed yet/)
   assert.equal(edge.pid(), pid)
 })

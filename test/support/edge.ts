@@ -57,6 +57,7 @@ export async function startRawUpstream(t: Scope, onConnection: (socket: Socket) 
 
 export const serverTarget = (port: number, instance = 'i1', deployment = 'd1'): Target => ({
   kind: 'server',
+  environment: 'e1',
   deployment,
   instance,
   host: '127.0.0.1',

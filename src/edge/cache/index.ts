@@ -1,0 +1,2 @@
+export type { Inspection, StoredObject } from './inspect.ts'
+export type { Purge } from './purge.ts'
