@@ -1,9 +1,11 @@
 export { type App, type Apps, createApps } from './apps.ts'
 export { type CmsInstalls, createCmsInstalls } from './cms-installs.ts'
+export { createDomains, type Domains } from './domains.ts'
 export {
   createEnvironments,
   type Environment,
   type EnvironmentChange,
   type Environments,
 } from './environments.ts'
+export { createTokens, type Tokens, type TokenUse } from './tokens.ts'
 export { createVariables, type SealedVariable, type Variables } from './variables.ts'

@@ -4,7 +4,7 @@
  * within a second.
  */
 import { join } from 'node:path'
-import type { Environments } from '../apps/index.ts'
+import type { Domains, Environments } from '../apps/index.ts'
 import type { Clock, Log } from '../base/index.ts'
 import type { Outputs, Plan } from '../builds/index.ts'
 import type { Edge, RouteTable, Target } from '../edge/index.ts'
@@ -20,13 +20,14 @@ type Parts = {
   clock: Clock
   log: Log
   environments: Environments
+  domains: Domains
   outputs: Outputs
-  supervisor: Supervisor
-  edge: Edge
+  supervisor: Pick<Supervisor, 'of' | 'onChange'>
+  edge: Pick<Edge, 'publish'>
   domain: string
 }
 
-export function createRouting({ sql, clock, log, environments, outputs, supervisor, edge, domain }: Parts) {
+export function createRouting({ sql, clock, log, environments, domains, outputs, supervisor, edge, domain }: Parts) {
   let current: Promise<void> | undefined
   let next: Promise<void> | undefined
   let publishedRevision = -1
@@ -39,13 +40,16 @@ export function createRouting({ sql, clock, log, environments, outputs, supervis
     const revision = await readRevision()
     const routable = await environments.routable()
     await readKinds(routable.flatMap(({ liveDeployment }) => liveDeployment ?? []))
+    const custom = await domains.all()
     const hosts: RouteTable['hosts'] = {}
+    const own: RouteTable['hosts'] = {}
     for (const { id, hostLabel, liveDeployment } of routable) {
-      hosts[`${hostLabel}.${domain}`] = liveDeployment
-        ? targetOf(id, liveDeployment)
-        : { kind: 'empty', environment: id }
+      const target: Target = liveDeployment ? targetOf(id, liveDeployment) : { kind: 'empty', environment: id }
+      own[`${hostLabel}.${domain}`] = target
+      for (const name of custom.get(id) ?? []) hosts[name] = target
     }
-    await edge.publish({ hosts }, stopping.signal)
+    // An environment's own host comes last, and so wins: after a change of the domain, a custom name may lie under it.
+    await edge.publish({ hosts: { ...hosts, ...own } }, stopping.signal)
     publishedRevision = revision
   }
 

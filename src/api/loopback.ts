@@ -1,0 +1,11 @@
+/** Whether a caller is on this machine. Told by the connection: what headers say can be made up. */
+import { isIPv4 } from 'node:net'
+import type { FastifyRequest } from 'fastify'
+
+/** A proxy on this machine is a loopback peer too, but the caller behind it is not: it says so in a header. */
+export function isFromThisMachine(request: FastifyRequest): boolean {
+  const { forwarded, 'x-forwarded-for': forwardedFor, via } = request.headers
+  if (forwarded !== undefined || forwardedFor !== undefined || via !== undefined) return false
+  const peer = (request.socket.remoteAddress ?? '').replace(/^::ffff:/, '')
+  return peer === '::1' || (isIPv4(peer) && peer.startsWith('127.'))
+}

@@ -1,0 +1,49 @@
+/** Other host names for an environment, without a deployment: when it resolves, the edge answers for them, and only them. */
+import type { Account } from '../accounts/index.ts'
+import type { Domains, Environments } from '../apps/index.ts'
+import type { Clock } from '../base/index.ts'
+import { Problem } from '../contract/index.ts'
+import type { Sql } from '../storage/index.ts'
+import type { Routing } from './routing.ts'
+
+/** As long as an edge that died may take to be back. */
+const PATIENCE_MS = 15_000
+
+type Parts = {
+  sql: Sql
+  clock: Clock
+  environments: Environments
+  domains: Domains
+  routing: Pick<Routing, 'touch' | 'publish'>
+}
+
+export type ReplaceDomains = (
+  account: Account,
+  appName: string,
+  id: string,
+  given: readonly string[],
+) => Promise<string[]>
+
+export function createReplaceDomains({ sql, clock, environments, domains, routing }: Parts): ReplaceDomains {
+  async function publish() {
+    const patience = new AbortController()
+    const published = routing.publish().then(() => true)
+    const late = clock.sleep(PATIENCE_MS, patience.signal).then(() => false)
+    const isServed = await Promise.race([published, late]).finally(() => patience.abort())
+    if (isServed) return
+    const edge = 'the domains are kept, but the edge does not answer for them yet'
+    throw new Problem('NOT_READY', `Not ready: ${edge}.`, { metadata: { edge }, retryAfterSeconds: 5 })
+  }
+
+  return async (account, appName, id, given) => {
+    const names = domains.check(given)
+    await sql.transaction(async (tx) => {
+      const environment = await environments.require(account.id, appName, id, tx)
+      if (environment.state === 'DELETING') throw new Problem('ENVIRONMENT_DELETING')
+      await domains.replace(tx, environment.id, names)
+      await routing.touch(tx)
+    })
+    await publish()
+    return names
+  }
+}
