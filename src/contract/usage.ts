@@ -6,7 +6,7 @@ export type UsageKind = (typeof USAGE_KINDS)[number]
 
 const kind = oneOf(USAGE_KINDS, {
   description:
-    'ARCHIVES that a rebuild may start from; OUTPUTS of deployments that can be made live; installed PACKAGES; CACHES of builds; LOGS; what apps write in RUNS.',
+    'ARCHIVES that a rebuild may start from; OUTPUTS of deployments that can be made live; installed PACKAGES; CACHES of builds; LOGS; what apps write in RUNS, with what they keep in the key-value store.',
 })
 
 export const environmentUsage = object(

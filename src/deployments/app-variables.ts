@@ -1,5 +1,5 @@
 /** What an app finds in its environment: the caller's variables, and what the service tells it, which cannot be overridden. */
-import type { CmsInstalls, Environment, SealedVariable, Variables } from '../apps/index.ts'
+import type { CmsInstalls, Environment, SealedVariable, Tokens, Variables } from '../apps/index.ts'
 
 export type AppVariables = {
   /** What the tenant has set, and nothing else. */
@@ -10,9 +10,15 @@ export type AppVariables = {
   secrets: string[]
 }
 
-type Parts = { variables: Variables; cmsInstalls: CmsInstalls }
+type Parts = {
+  variables: Variables
+  cmsInstalls: CmsInstalls
+  tokens: Pick<Tokens, 'of'>
+  /** Where apps call the service. */
+  inApp: { appsApi: string; kvStore: string }
+}
 
-export function createAppVariables({ variables, cmsInstalls }: Parts) {
+export function createAppVariables({ variables, cmsInstalls, tokens, inApp }: Parts) {
   return async function appVariables(
     environment: Environment,
     sealed: readonly SealedVariable[],
@@ -20,19 +26,28 @@ export function createAppVariables({ variables, cmsInstalls }: Parts) {
     when: 'build' | 'run',
   ): Promise<AppVariables> {
     const own = variables.open(environment.id, sealed)
+    const [apiToken, kvToken] = [tokens.of(environment.id, 'apps-api'), tokens.of(environment.id, 'kv-store')]
     const cmsUrl = await cmsInstalls.urlOf(environment.accountId, environment.cmsEnvironment)
     return {
       own: Object.fromEntries(own.map(({ key, value }) => [key, value])),
       metadata: {
         HEADLESS_METADATA: 'true',
-        ...(when === 'build' ? { HEADLESS_METADATA_BUILD: 'true' } : {}),
+        // A build has nothing to purge or to keep, and does not reach the service.
+        ...(when === 'build'
+          ? { HEADLESS_METADATA_BUILD: 'true' }
+          : {
+              HEADLESS_APPS_API_URL_ADDRESS: inApp.appsApi,
+              HEADLESS_APPS_API_TOKEN: apiToken,
+              HEADLESS_KV_STORE_URL: inApp.kvStore,
+              HEADLESS_KV_STORE_TOKEN: kvToken,
+            }),
         HEADLESS_METADATA_BUILD_ID: buildId,
         HEADLESS_METADATA_ENV_ID: environment.id,
         HEADLESS_METADATA_ENV_BRANCH: environment.branch,
         HEADLESS_CMS_ENVIRONMENT: environment.cmsEnvironment,
         ...(cmsUrl === undefined ? {} : { HEADLESS_CMS_URL: cmsUrl, NEXT_PUBLIC_WORDPRESS_URL: cmsUrl }),
       },
-      secrets: own.map(({ value }) => value),
+      secrets: [...own.map(({ value }) => value), apiToken, kvToken],
     }
   }
 }

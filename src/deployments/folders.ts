@@ -24,6 +24,8 @@ export function createFolders(dataDir: string, { canChooseUsers }: { canChooseUs
     work: (environmentId: string, buildId: string) => join(ofEnvironment(environmentId), 'work', buildId),
     /** What an app writes while it runs. */
     run: (environmentId: string, deploymentId: string) => join(ofEnvironment(environmentId), 'run', deploymentId),
+    /** What an app keeps in the key-value store: the service's own, which no app may look into. */
+    values: (environmentId: string) => join(ofEnvironment(environmentId), 'values'),
     runs: (environmentId: string) => join(ofEnvironment(environmentId), 'run'),
     cacheOf: (environmentId: string) => join(ofEnvironment(environmentId), 'cache'),
 

@@ -1,6 +1,6 @@
 /**
  * A network of its own for each job: it reaches the world, the resolvers of this machine, and nothing else of it, nor
- * another job. The service reaches what listens in it.
+ * another job. An app also reaches the one port where the service listens to apps. The service reaches what listens in it.
  *
  * A view is a network namespace with a cable to the machine. It is held by a descriptor of the service and by nothing on
  * disk, so a service that is killed leaves none. What stays is the table of rules, until the next start: a job that outlives
@@ -29,12 +29,19 @@ export interface Networks {
   /** How many things dead services had left. */
   readonly swept: number
   /** A view for one job, or for several that belong together. The label is for the operator who looks at `ip link`. */
-  open(label: string, options?: { isRecorded?: boolean }): Promise<NetworkView>
+  open(label: string, options?: ViewOptions): Promise<NetworkView>
+  /** The address of this machine that all views know. */
+  readonly gateway: string
+  /** From now on views that may call the service reach it at this port of the gateway, and nobody else does. */
+  openService(port: number): Promise<void>
   /** What on this machine keeps views from the world, in words; nothing if they reach it. */
   obstacle(): Promise<string | undefined>
   /** Leaves the machine as it was. */
   close(): Promise<void>
 }
+
+/** Whether it is written down whom it calls, and whether it may call the service. */
+export type ViewOptions = { isRecorded?: boolean; callsService?: boolean }
 
 export type NetworkOptions = {
   /** The data folder: it tells services on one machine apart. */
@@ -103,7 +110,7 @@ async function openAsRoot(options: NetworkOptions): Promise<Networks> {
   const keeper = await keepRules(rules, inherited, onProblem)
   parts.defer(() => keeper.stop())
   const mounts = [await writeResolverFile(join(folder, 'network'), formatAddress(gateway), resolverFile)]
-  const views = createViews({ anchor, forwarder, policy, mounts }, interfacesOf(id).views)
+  const views = createViews({ anchor, forwarder, policy, mounts }, interfacesOf(id))
   parts.defer(() => views.close())
 
   const held = parts.move()
@@ -111,6 +118,8 @@ async function openAsRoot(options: NetworkOptions): Promise<Networks> {
     description: `a network for each build and app, in ${formatRange(block)}; ${describeSettings(settings)}`,
     swept,
     open: views.open,
+    gateway: formatAddress(gateway),
+    openService: keeper.openService,
     async obstacle() {
       const view = await views.open('trial')
       try {
@@ -124,7 +133,7 @@ async function openAsRoot(options: NetworkOptions): Promise<Networks> {
 }
 
 /** The views that are open, each with an address of its own. */
-function createViews(parts: ViewParts, prefix: string) {
+function createViews(parts: ViewParts, prefixes: ReturnType<typeof interfacesOf>) {
   const { block, gateway, far } = parts.anchor
   const views = new Map<number, Promise<NetworkView>>()
   let isClosed = false
@@ -139,7 +148,12 @@ function createViews(parts: ViewParts, prefix: string) {
     throw new Error(`all addresses of ${formatRange(block)} are in use`)
   }
 
-  async function openAt(address: number, label: string, isRecorded: boolean): Promise<NetworkView> {
+  async function openAt(
+    address: number,
+    label: string,
+    { isRecorded = false, callsService = false }: ViewOptions,
+  ): Promise<NetworkView> {
+    const prefix = callsService ? prefixes.callers : prefixes.views
     const link = { name: `${prefix}${address - block.first}`, address, gateway }
     const view = await openView(parts, link, { label, isRecorded })
     let closed: Promise<void> | undefined
@@ -151,10 +165,10 @@ function createViews(parts: ViewParts, prefix: string) {
   }
 
   return {
-    async open(label: string, { isRecorded = false } = {}): Promise<NetworkView> {
+    async open(label: string, options: ViewOptions = {}): Promise<NetworkView> {
       if (isClosed) throw new Error('the networks are closed')
       const address = freeAddress()
-      const opening = openAt(address, label, isRecorded)
+      const opening = openAt(address, label, options)
       views.set(address, opening)
       opening.catch(() => views.delete(address))
       return opening

@@ -35,3 +35,10 @@ test('a changed bit, a cut tail and another key are refused, never opened as som
   assert.throws(() => vault.open('', 'here'), { name: 'VaultRefusal' })
   assert.throws(() => createVault(randomBytes(32)).open(sealed, 'here'), /sealed with master key/)
 })
+
+test('a derived secret is the same each time, and another for another place or key', () => {
+  assert.equal(vault.derive('here'), vault.derive('here'))
+  assert.equal(Buffer.from(vault.derive('here'), 'base64url').length, 32)
+  assert.notEqual(vault.derive('here'), vault.derive('there'))
+  assert.notEqual(vault.derive('here'), createVault(randomBytes(32)).derive('here'))
+})

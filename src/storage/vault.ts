@@ -3,13 +3,15 @@
  * sealed value that is moved to another row does not open. It fails closed: a value that was sealed with another key, or
  * changed, is an error and never an empty string.
  */
-import { createCipheriv, createDecipheriv, hash, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from 'node:crypto'
 
 export type Vault = {
   /** Names the key without telling it; stored in every sealed value. */
   keyId: string
   seal(plain: string, place: string): string
   open(sealed: string, place: string): string
+  /** A secret of 256 bits for a place, always the same: it need not be kept, and tells nothing of the key or of others. */
+  derive(place: string): string
 }
 
 export const MASTER_KEY_BYTES = 32
@@ -44,6 +46,11 @@ export function createVault(masterKey: Buffer): Vault {
       } catch (cause) {
         throw new VaultRefusal('a sealed value was changed or moved', { cause })
       }
+    },
+    derive(place) {
+      return Buffer.from(hkdfSync('sha256', masterKey, '', `headland derived secret\0${place}`, 32)).toString(
+        'base64url',
+      )
     },
   }
 }

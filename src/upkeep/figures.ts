@@ -28,7 +28,8 @@ export function createFigures({ sql, clock, holdings, folders, logs }: Parts) {
   const walk: Record<WalkedKind, (environmentId: string) => Promise<number>> = {
     CACHES: (environmentId) => bytesIn(folders.cacheOf(environmentId)),
     LOGS: logBytes,
-    RUNS: (environmentId) => bytesIn(folders.runs(environmentId)),
+    RUNS: async (environmentId) =>
+      (await bytesIn(folders.runs(environmentId))) + (await bytesIn(folders.values(environmentId))),
   }
 
   async function remember(environmentId: string, bytes: ReadonlyMap<WalkedKind, number>) {

@@ -90,6 +90,14 @@ test('an output that a kept deployment has too stays', async (t) => {
   assert.equal(await hasOutput(last.output), true)
 })
 
+test('a build that left what is live already lets go of it, and it stays', async (t) => {
+  const { retain, shop, deploy, build, hasOutput } = await setUp(t, 1)
+  const live = await deploy(shop, { output: 'the same' })
+  const again = await build(shop, { output: 'the same' })
+  assert.deepEqual((await retain(shop.id)).outputs, [again.id])
+  assert.equal(await hasOutput(live.output), true)
+})
+
 test('packages go with the last deployment that runs on them', async (t) => {
   const { retain, shop, deploy, dataDir } = await setUp(t, 1)
   await deploy(shop, { packages: 'old' })

@@ -53,6 +53,13 @@ test('each kind is told with its bytes, and the sum is that of all kinds', async
   assert.equal((await usage.ofEnvironment(shop.accountId, at(shop))).bytes, 15 + logBytes)
 })
 
+test('what an app keeps in the key-value store counts as what it wrote', async (t) => {
+  const { shop, folders, write, kindsOf } = await setUp(t)
+  await write(join(folders.run(shop.id, 'a-deployment'), 'own', 'file'), '22')
+  await write(join(folders.values(shop.id), 'value'), '333')
+  assert.deepEqual((await kindsOf(shop)).RUNS, [5, 0])
+})
+
 test('what lies on the disk once counts once, however many builds have it', async (t) => {
   const { shop, deploy, kindsOf } = await setUp(t)
   await deploy(shop, { archive: '1', output: '22' })

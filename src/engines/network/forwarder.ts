@@ -1,6 +1,6 @@
 /**
  * Answers the jobs' questions for names by asking the machine's own resolvers, wherever those are: on loopback, or in a
- * network that jobs do not reach. It is the one thing of this machine that a job can talk to.
+ * network that jobs do not reach. It is the one thing of this machine that every job can talk to; apps can call the service, too.
  *
  * Jobs have no IPv6, so nobody is told an address of that kind.
  */

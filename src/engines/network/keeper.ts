@@ -9,11 +9,12 @@ const LOOK_AGAIN_MS = 5000
 
 /** `inherited` are interfaces that services had switched on before: that was not the operator's will. */
 export async function keepRules(
-  rules: Omit<Rules, 'guarded'>,
+  given: Omit<Rules, 'guarded' | 'service'>,
   inherited: readonly string[],
   onProblem: (error: Error) => void,
 ) {
-  const { id } = rules
+  const { id } = given
+  let rules: Omit<Rules, 'guarded'> = given
   let forwarding: Forwarding = { isRouter: false, guarded: inherited }
 
   /** The rules first: what they guard is switched on after. */
@@ -60,6 +61,15 @@ export async function keepRules(
   })
 
   return {
+    /** From now on views that may call the service reach it at this port of the gateway. */
+    openService(port: number): Promise<void> {
+      const opened = last.then(() => {
+        rules = { ...rules, service: port }
+        return put(true)
+      })
+      last = opened.catch(onProblem)
+      return opened
+    },
     /** Leaves the machine as it was. */
     async stop() {
       clearInterval(timer)

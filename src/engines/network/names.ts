@@ -11,5 +11,12 @@ export const tableOf = (id: string): string => `headland_${id}`
 
 export const isTable = (name: string): boolean => /^headland_[0-9a-f]{6}$/.test(name)
 
-/** The anchor holds the gateway's address. A view's interface is its prefix and a number. */
-export const interfacesOf = (id: string) => ({ anchor: `${LINK_PREFIX}${id}`, views: `${LINK_PREFIX}${id}-` })
+/**
+ * The anchor holds the gateway's address. A view's interface is its prefix and a number; those that may call the service have
+ * a prefix of their own, by which the rules know them. That is 15 characters for the longest number.
+ */
+export const interfacesOf = (id: string) => ({
+  anchor: `${LINK_PREFIX}${id}`,
+  views: `${LINK_PREFIX}${id}-`,
+  callers: `${LINK_PREFIX}${id}-a`,
+})

@@ -16,6 +16,8 @@ export type Rules = {
   trial: number
   /** Where the forwarder listens at the gateway. */
   forwarder: { tcp: number; udp: number }
+  /** The port at the gateway where the service listens to apps; nothing while it does not. */
+  service?: number | undefined
   /** Interfaces that forward only because the service wanted it. */
   guarded: readonly string[]
   /** Users of this machine that may call apps. */
@@ -23,17 +25,28 @@ export type Rules = {
   policy: Policy
 }
 
-/** Of a view: how often it may ask for names, and how many connections it may have at a time. */
-const LIMITS = { asksPerSecond: 100, asksAtOnce: 500, connections: 2000, views: 8192 }
+/** Of a view: how often it may ask for names or begin to call the service, and how many connections it may have at a time. */
+const LIMITS = {
+  asksPerSecond: 100,
+  asksAtOnce: 500,
+  callsPerSecond: 50,
+  callsAtOnce: 300,
+  calls: 256,
+  connections: 2000,
+  views: 8192,
+}
 
-export function rulesOf({ id, block, gateway, trial, forwarder, guarded, callers, policy }: Rules): string {
+export function rulesOf(rules: Rules): string {
+  const { id, block, gateway, trial, forwarder, service, guarded, callers, policy } = rules
   const table = tableOf(id)
   const { views, anchor } = interfacesOf(id)
   const anyView = `"${views}*"`
+  const anyCaller = `"${interfacesOf(id).callers}*"`
   const anyService = `"${LINK_PREFIX}*"`
   const at = formatAddress(gateway)
   const open = policy.allowed.filter(({ port }) => port === undefined).map(({ range }) => range)
   const withPort = policy.allowed.filter(({ port }) => port !== undefined).map(acceptsPort)
+  const atService = `ip daddr ${at} tcp dport ${service}`
   return `table inet ${table}
 delete table inet ${table}
 table inet ${table} {
@@ -42,6 +55,8 @@ table inet ${table} {
   set blocked { type ipv4_addr; flags interval; auto-merge; ${elements(policy.blocked.map(formatRange))} }
   set asking { type ipv4_addr; flags dynamic, timeout; timeout 1m; size ${LIMITS.views}; }
   set connected { type ipv4_addr; flags dynamic; size ${LIMITS.views}; }
+  set calling { type ipv4_addr; flags dynamic, timeout; timeout 1m; size ${LIMITS.views}; }
+  set called { type ipv4_addr; flags dynamic; size ${LIMITS.views}; }
 
   chain prerouting {
     type nat hook prerouting priority dstnat - 10; policy accept;
@@ -53,6 +68,7 @@ table inet ${table} {
     type filter hook input priority filter - 10; policy accept;
     iifname ${anyView} jump to_machine
     iifname "${anchor}" drop
+    ${service === undefined ? '' : `${atService} drop`}
   }
 
   chain to_machine {
@@ -61,8 +77,15 @@ table inet ${table} {
     ip daddr ${at} udp dport ${forwarder.udp} jump to_forwarder
     ip daddr ${at} tcp dport ${forwarder.tcp} jump to_forwarder
     ct state established accept
+    ${service === undefined ? '' : `iifname ${anyCaller} ${atService} jump to_service`}
     ${withPort.join('\n    ')}
     jump refuse
+  }
+
+  chain to_service {
+    add @called { ip saddr ct count over ${LIMITS.calls} } jump refuse
+    update @calling { ip saddr limit rate over ${LIMITS.callsPerSecond}/second burst ${LIMITS.callsAtOnce} packets } drop
+    accept
   }
 
   chain to_forwarder {

@@ -1,0 +1,25 @@
+import { resources } from '../../contract/index.ts'
+import type { ClearCache } from '../../deployments/index.ts'
+import { renderOperation } from '../render.ts'
+import { type Route, route } from '../route.ts'
+
+const ENVIRONMENT = '/v1/accounts/{account}/apps/{app}/environments/{environment}'
+
+type Parts = { clearCache: ClearCache }
+
+export const cacheRoutes = ({ clearCache }: Parts): Route[] => [
+  route({
+    method: 'POST',
+    path: `${ENVIRONMENT}:clearCache`,
+    tag: 'Cache',
+    summary: 'Clear the cache, as a whole or by path and tag; it is done when the answer comes',
+    access: 'developer',
+    body: resources.clearCache,
+    bodyIsOptional: true,
+    reply: resources.operation,
+    problems: ['ENVIRONMENT_NOT_FOUND', 'ENVIRONMENT_DELETING', 'PURGE_NOT_CONFIRMED'],
+    async handle({ account, params, body }) {
+      return renderOperation(account, await clearCache(account, params.app, params.environment, body, 'API'))
+    },
+  }),
+]

@@ -1,0 +1,46 @@
+/**
+ * Clearing the cache as an operation with one step. The edge has done it before anything is written down, and the operation
+ * is written down as done: so it waits for no build of the environment, and needs no worker.
+ */
+import type { Account } from '../accounts/index.ts'
+import type { Environments } from '../apps/index.ts'
+import { fieldInvalid, LIMITS, Problem, type resources } from '../contract/index.ts'
+import type { Finish, Operation, Operations } from '../operations/index.ts'
+import type { Sql } from '../storage/index.ts'
+import { isOfNothing, type Purged, type Purges } from './purges.ts'
+
+type Parts = {
+  sql: Sql
+  environments: Environments
+  operations: Operations
+  purges: Purges
+  finishWithEnvironment(operation: Operation): Finish
+}
+
+export type ClearCache = (
+  account: Account,
+  appName: string,
+  id: string,
+  what: Purged,
+  source: resources.PurgeSource,
+) => Promise<Operation>
+
+export function createClearCache(parts: Parts): ClearCache {
+  const { sql, environments, operations, purges, finishWithEnvironment } = parts
+
+  return async (account, appName, id, what, source) => {
+    const { paths = [], tags = [] } = what
+    if (isOfNothing(what)) throw fieldInvalid('paths', 'names nothing; leave paths and tags out to clear everything')
+    if (paths.length + tags.length > LIMITS.purgeEntries) {
+      throw fieldInvalid('paths', `must not have more than ${LIMITS.purgeEntries} entries together with tags`)
+    }
+    const environment = await environments.require(account.id, appName, id)
+    if (environment.state === 'DELETING') throw new Problem('ENVIRONMENT_DELETING')
+    await purges.atEdge(environment, what)
+    return sql.transaction(async (tx) => {
+      await purges.record(tx, environment, what, source)
+      const path = { accountId: account.id, appName: environment.appName, environmentId: id }
+      return operations.record(tx, path, 'PURGE_CACHE', (operation) => finishWithEnvironment(operation)(tx))
+    })
+  }
+}

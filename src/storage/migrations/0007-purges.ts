@@ -1,0 +1,18 @@
+/** What was purged from the cache of the edge, by whom. */
+import type { Migration } from '../migrate.ts'
+import { statement as sql } from '../sql.ts'
+
+export const purges: Migration = {
+  id: 7,
+  name: 'purges',
+  statements: [
+    sql`CREATE TABLE purges (
+      id TEXT PRIMARY KEY,
+      environment_id TEXT NOT NULL REFERENCES environments (id) ON DELETE CASCADE,
+      source TEXT NOT NULL,
+      what TEXT NOT NULL,
+      purge_time BIGINT NOT NULL
+    )`,
+    sql`CREATE INDEX purges_of_environment ON purges (environment_id, id)`,
+  ],
+}

@@ -1,0 +1,1 @@
+export { createValues, DEFAULT_VALUE_LIMITS, type ValueLimits, type Values } from './values.ts'

@@ -1,0 +1,141 @@
+/**
+ * The key-value store: what apps keep for themselves and for their next start, each environment on a shelf of its own. A shelf
+ * is a folder with a file for each key, under the key's digest, and an order in memory of when each was last used; the times
+ * of the files keep that order for the next start, to the minute. What does not fit any more goes, the longest unused first.
+ */
+import { hash } from 'node:crypto'
+import { mkdir, readdir, rm, stat, utimes } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type Clock, createTurns, randomToken } from '../base/index.ts'
+import { LIMITS } from '../contract/index.ts'
+import { absent, bytesOfFile, bytesOnDisk, readValue, writeValue } from './file.ts'
+
+export type ValueLimits = {
+  /** Of all values of an environment, in whole blocks of the disk: so it limits their number, too. */
+  totalBytes: number
+}
+
+export const DEFAULT_VALUE_LIMITS: ValueLimits = { totalBytes: LIMITS.valueTotalBytes }
+
+/** Oldest use first. `noteTime` is the time of use that the file knows. */
+type Shelf = { entries: Map<string, { bytes: number; noteTime: number }>; bytes: number }
+
+const NOTE_USE_AFTER_MS = 60_000
+/** Shelves whose order is kept in memory; more while more are in use. */
+const SHELVES_MOST = 64
+const SHELF_IDLE_MS = 60_000
+const STATS_AT_ONCE = 64
+
+type Parts = { clock: Clock; folderOf(environmentId: string): string; limits?: ValueLimits }
+
+export function createValues({ clock, folderOf, limits = DEFAULT_VALUE_LIMITS }: Parts) {
+  /** The one that was used last comes last. */
+  const shelves = new Map<string, { loaded: Promise<Shelf>; useTime: number }>()
+  const inTurn = createTurns()
+
+  function shelfOf(environmentId: string): Promise<Shelf> {
+    const held = shelves.get(environmentId) ?? load(environmentId)
+    held.useTime = clock.now()
+    shelves.delete(environmentId)
+    shelves.set(environmentId, held)
+    // One that nobody has used for a while is not being used now, and can be read from the disk again.
+    for (const [id, { useTime }] of shelves) {
+      if (shelves.size <= SHELVES_MOST || clock.now() - useTime < SHELF_IDLE_MS) break
+      shelves.delete(id)
+    }
+    return held.loaded
+  }
+
+  function load(environmentId: string) {
+    const held = { loaded: inTurn(environmentId, () => loadShelf(folderOf(environmentId))), useTime: 0 }
+    held.loaded.catch(() => shelves.get(environmentId) === held && shelves.delete(environmentId))
+    return held
+  }
+
+  async function removeFrom(shelf: Shelf, environmentId: string, name: string) {
+    await rm(join(folderOf(environmentId), name), { force: true })
+    shelf.bytes -= shelf.entries.get(name)?.bytes ?? 0
+    shelf.entries.delete(name)
+  }
+
+  return {
+    /** How much is stored under a key; nothing where nothing is. */
+    async bytesOf(environmentId: string, key: string): Promise<number | undefined> {
+      return (await shelfOf(environmentId)).entries.get(nameOf(key))?.bytes
+    },
+
+    async get(environmentId: string, key: string): Promise<Buffer | undefined> {
+      const shelf = await shelfOf(environmentId)
+      const name = nameOf(key)
+      const path = join(folderOf(environmentId), name)
+      const entry = shelf.entries.get(name)
+      if (!entry) return undefined
+      const value = await readValue(path)
+      // It was given up meanwhile, or it is damaged: another look, while nobody writes, tells.
+      if (!value) {
+        return inTurn(environmentId, async () => {
+          const again = await readValue(path)
+          if (!again) await removeFrom(shelf, environmentId, name)
+          return again
+        })
+      }
+      if (shelf.entries.get(name) === entry) {
+        shelf.entries.delete(name)
+        shelf.entries.set(name, entry)
+      }
+      if (clock.now() - entry.noteTime >= NOTE_USE_AFTER_MS) {
+        entry.noteTime = clock.now()
+        const time = new Date(entry.noteTime)
+        await utimes(path, time, time).catch(absent)
+      }
+      return value
+    },
+
+    async put(environmentId: string, key: string, value: Uint8Array): Promise<void> {
+      const shelf = await shelfOf(environmentId)
+      const name = nameOf(key)
+      const folder = folderOf(environmentId)
+      const bytes = bytesOnDisk(bytesOfFile(value))
+      await inTurn(environmentId, async () => {
+        const replaced = shelf.entries.get(name)?.bytes ?? 0
+        for (const oldest of shelf.entries.keys()) {
+          if (shelf.bytes - replaced + bytes <= limits.totalBytes) break
+          if (oldest !== name) await removeFrom(shelf, environmentId, oldest)
+        }
+        await mkdir(folder, { recursive: true, mode: 0o700 })
+        const noteTime = clock.now()
+        await writeValue(join(folder, name), join(folder, `${randomToken()}${DRAFT}`), value, new Date(noteTime))
+        shelf.entries.delete(name)
+        shelf.entries.set(name, { bytes, noteTime })
+        shelf.bytes += bytes - replaced
+      })
+    },
+  }
+}
+
+export type Values = ReturnType<typeof createValues>
+
+const DRAFT = '.new'
+
+/** Keys may be longer than names of files, and hold anything. */
+const nameOf = (key: string): string => hash('sha256', key, 'hex')
+
+/** Drafts that a process left when it died are removed. */
+async function loadShelf(folder: string): Promise<Shelf> {
+  const names = (await readdir(folder).catch(absent)) ?? []
+  const found: { name: string; bytes: number; noteTime: number }[] = []
+  for (let from = 0; from < names.length; from += STATS_AT_ONCE) {
+    await Promise.all(
+      names.slice(from, from + STATS_AT_ONCE).map(async (name) => {
+        if (name.endsWith(DRAFT)) return rm(join(folder, name), { force: true })
+        const { size, mtimeMs } = await stat(join(folder, name))
+        found.push({ name, bytes: bytesOnDisk(size), noteTime: mtimeMs })
+      }),
+    )
+  }
+  found.sort((a, b) => a.noteTime - b.noteTime)
+  return {
+    entries: new Map(found.map(({ name, bytes, noteTime }) => [name, { bytes, noteTime }])),
+    bytes: found.reduce((sum, { bytes }) => sum + bytes, 0),
+  }
+}
