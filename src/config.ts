@@ -31,6 +31,8 @@ export type Config = {
   keepDeployments: number
   accountBytes: number
   diskReserve: number
+  cacheMemory: number
+  cacheDisk: number
   buildMemory: number
   appMemory: number
   processes: number
@@ -94,6 +96,8 @@ export const SETTINGS: { [K in keyof Config]: Setting<Config[K]> } = {
   ),
   accountBytes: setting('21474836480', 'Bytes that an account may hold on the disk; 0 for no limit.', countOrNone),
   diskReserve: setting('1073741824', 'Bytes of the disk that uploads and builds leave free.', countOrNone),
+  cacheMemory: setting('268435456', 'Bytes of memory that the cache of the edge may use.', count),
+  cacheDisk: setting('2147483648', 'Bytes of the disk that the cache of the edge may use; 0 for none.', countOrNone),
   buildMemory: setting('2147483648', 'Bytes of memory that a build may use.', count),
   appMemory: setting('1073741824', 'Bytes of memory that a running app may use.', count),
   processes: setting(String(PROCESSES), 'Processes and threads that a build or an app may have.', count),

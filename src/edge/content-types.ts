@@ -71,3 +71,18 @@ export function contentTypeOf(path: string): ContentType {
   if (dot <= path.lastIndexOf('/')) return UNKNOWN
   return BY_EXTENSION.get(path.slice(dot + 1).toLowerCase()) ?? UNKNOWN
 }
+
+/** Whether a response of this type, as its header says it, is worth compressing. */
+export function isCompressible(header: string): boolean {
+  const type = (header.split(';', 1)[0] ?? '').trim().toLowerCase()
+  return COMPRESSIBLE.has(type) || type.startsWith('text/') || type.endsWith('+json') || type.endsWith('+xml')
+}
+
+const COMPRESSIBLE: ReadonlySet<string> = new Set([
+  ...[...BY_EXTENSION.values()].flatMap(({ type, isCompressible: isLoose }) =>
+    isLoose ? [type.split(';', 1)[0] ?? ''] : [],
+  ),
+  'application/javascript',
+  'application/x-javascript',
+  'application/graphql-response+json',
+])

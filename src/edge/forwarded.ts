@@ -22,7 +22,7 @@ export function createForwarded() {
       }
     },
 
-    visitorOf({ socket, headers }: IncomingMessage): Visitor {
+    visitorOf({ socket, headers }: Pick<IncomingMessage, 'socket' | 'headers'>): Visitor {
       const peer = socket.remoteAddress?.replace(/^::ffff:/, '')
       if (peer === undefined || !trusted.check(peer, isIP(peer) === 6 ? 'ipv6' : 'ipv4')) {
         return { address: peer, protocol: 'http' }

@@ -23,8 +23,22 @@ const NOT_FROM_CLIENTS = new Set([
   'x-middleware-skip',
   'x-middleware-override-headers',
   'x-middleware-next',
+  'x-middleware-invoke',
   'x-now-route-matches',
   'x-matched-path',
+  'x-invoke-path',
+  'x-invoke-query',
+  'x-invoke-output',
+  'x-invoke-status',
+  'x-invoke-error',
+  // What React Router and Astro say to themselves: a client that says it chooses what others are shown.
+  'x-react-router-spa-mode',
+  'x-react-router-prerender-data',
+  'x-astro-path',
+  'x-astro-locals',
+  // Frameworks that take another path from a header have the route checked for one and served for the other.
+  'x-original-url',
+  'x-rewrite-url',
 ])
 const NOT_FROM_UPSTREAMS = new Set(HOP_BY_HOP)
 

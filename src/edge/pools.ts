@@ -30,6 +30,8 @@ export function createPools(limits: Limits) {
       pools.set(instance, pool)
       return pool
     },
+    /** Whether it has been asked, and still gets requests. */
+    isKnown: (instance: string): boolean => pools.has(instance),
     /** Others get no more requests: their idle connections are closed, those in use when they are done. */
     keepOnly(instances: ReadonlySet<string>) {
       for (const [instance, pool] of pools) {

@@ -43,6 +43,7 @@ async function handle(message: ToEdge) {
     case 'start': {
       tableFile = message.tableFile
       edge.trust(message.trustedProxies)
+      await edge.openCache(message.cache)
       const known = await loadRoutes(tableFile)
       if (known) edge.useRoutes(known)
       await listen(message.host, message.port)
@@ -59,12 +60,13 @@ async function handle(message: ToEdge) {
       await edge.drain(message.instance, message.graceMs)
       return tell({ kind: 'drained', id: message.id })
     case 'purge':
-      await edge.purge(message.purge)
+      edge.purge(message.purge)
       return tell({ kind: 'purged', id: message.id })
     case 'inspect':
       return tell({ kind: 'inspected', id: message.id, inspection: edge.inspect(message.environment, message.url) })
     case 'stop':
       await edge.stop()
+      await edge.closeCache()
       process.disconnect()
   }
 }

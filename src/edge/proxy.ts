@@ -8,6 +8,7 @@
  *   over       nothing leads out
  */
 import { type ClientRequest, type IncomingMessage, request as sendRequest } from 'node:http'
+import { forwardStatus } from './cache/cache-status.ts'
 import type { Forwarded } from './forwarded.ts'
 import { expectsContinue, hasBody, toClient, toUpstream } from './headers.ts'
 import type { InFlight } from './in-flight.ts'
@@ -17,11 +18,14 @@ import { connectTo, type Pools } from './pools.ts'
 import type { ServerTarget } from './routes.ts'
 import type { Visit } from './visit.ts'
 
+type OnReply = (status: number, headers: readonly string[]) => void
+
 type Parts = { limits: Limits; inFlight: InFlight; pools: Pools; forwarded: Forwarded }
 
 export function createProxy({ limits, inFlight, pools, forwarded }: Parts) {
   return {
-    forward({ request, response, authority, path }: Visit, target: ServerTarget) {
+    /** `onReply` is told what the instance says before the client is. */
+    forward({ request, response, authority, path }: Visit, target: ServerTarget, onReply?: OnReply) {
       const pool = pools.of(target)
       const isStreamed = hasBody(request)
       let stage: 'waiting' | 'asking' | 'replying' | 'over' = 'waiting'
@@ -92,6 +96,8 @@ export function createProxy({ limits, inFlight, pools, forwarded }: Parts) {
       function reply(received: IncomingMessage) {
         if (stage !== 'asking') return void received.destroy()
         const { headers, isEventStream } = toClient(received.rawHeaders)
+        onReply?.(received.statusCode ?? 0, received.rawHeaders)
+        headers.push('Cache-Status', forwardStatus({ why: 'method' }))
         try {
           response.writeHead(received.statusCode ?? 0, received.statusMessage, headers)
         } catch {

@@ -10,7 +10,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { getCompileCacheDir } from 'node:module'
 import type { Clock, Log } from '../base/index.ts'
-import type { Inspection, Purge } from './cache/index.ts'
+import type { CacheSettings, Inspection, Purge } from './cache/index.ts'
 import type { FromEdge, ToEdge } from './channel.ts'
 import type { RouteTable } from './routes.ts'
 
@@ -43,6 +43,7 @@ type Parts = {
   host: string
   port: number
   tableFile: string
+  cache: CacheSettings
   trustedProxies?: readonly string[]
 }
 
@@ -50,7 +51,8 @@ const PAUSE_MS = { first: 100, most: 5000 }
 /** An edge that served this long was well: its next death starts the pauses anew. */
 const WELL_AFTER_MS = 30_000
 
-export async function startEdge({ clock, log, host, port, tableFile, trustedProxies = [] }: Parts): Promise<Edge> {
+export async function startEdge(parts: Parts): Promise<Edge> {
+  const { clock, log, host, port, tableFile, cache, trustedProxies = [] } = parts
   const stopping = new AbortController()
   const waiting = new Set<{ id: number; resolve(): void }>()
   const draining = new Map<number, () => void>()
@@ -93,7 +95,7 @@ export async function startEdge({ clock, log, host, port, tableFile, trustedProx
       })
       exited.then(() => reject(new Error('the edge ended before it listened')))
     })
-    send({ kind: 'start', host, port: onPort, tableFile, trustedProxies })
+    send({ kind: 'start', host, port: onPort, tableFile, trustedProxies, cache })
     const boundPort = await listening
     isServing = true
     if (newest) send({ kind: 'table', ...newest })

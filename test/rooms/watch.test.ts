@@ -9,8 +9,10 @@ import { ask, HOST, serverTarget, startUpstream, until } from '../support/edge.t
 import { temporaryFolder } from '../support/folder.ts'
 
 async function edgeProcess(t: TestContext) {
-  const tableFile = join(await temporaryFolder(t), 'routes.json')
-  const parts = { clock: systemClock, log: createLog('silent'), host: '127.0.0.1', port: 0, tableFile }
+  const folder = await temporaryFolder(t)
+  const tableFile = join(folder, 'routes.json')
+  const cache = { memoryBytes: 1e8, folder: join(folder, 'cache'), diskBytes: 1e8 }
+  const parts = { clock: systemClock, log: createLog('silent'), host: '127.0.0.1', port: 0, tableFile, cache }
   const edge = await startEdge(parts)
   t.after(() => edge.stop(0))
   return { ...edge, port: edge.address.port, tableFile }

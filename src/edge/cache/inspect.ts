@@ -1,4 +1,11 @@
 /** What the cache holds for an address, for people who ask why they see what they see. */
+import { fieldOf } from './header-list.ts'
+import { keyOf } from './key.ts'
+import { headersOf, type StoredResponse } from './object.ts'
+import type { Store } from './store.ts'
+import { purgePathOf } from './tags.ts'
+import { decideUse } from './use.ts'
+import { readVariant } from './vary.ts'
 
 export type StoredObject = {
   status: number
@@ -27,4 +34,42 @@ export type Inspection = {
   stored: StoredObject[]
   /** The last time that something was purged which would have taken an object at this address with it. */
   lastPurge: { time: number; by: 'all' | 'path' | 'tag' | 'switch' } | null
+}
+
+export function createInspect({ now, store }: { now(): number; store: Store }) {
+  return function inspect(environment: string, url: string): Inspection {
+    const { protocol, host, pathname, search } = new URL(url)
+    const shelf = store.shelfOf(environment)
+    const scheme = protocol === 'https:' ? 'https' : 'http'
+    const stored = store.all(shelf, keyOf({ scheme, authority: host, target: pathname + search, headers: {} }))
+    const tags = stored.flatMap((found) => found.tags)
+    const last = store.lastPurgeOf(shelf, purgePathOf(pathname), tags)
+    return {
+      stored: stored.map((found) => describe(found, now())),
+      lastPurge: last ? { time: last.time, by: last.by } : null,
+    }
+  }
+}
+
+function describe(stored: StoredResponse, nowMs: number): StoredObject {
+  const { status, storeTime, validateTime, lifetime, deployment, size, tags, hits, body, variant } = stored
+  const headers = headersOf(stored)
+  const use = decideUse(lifetime, {}, nowMs)
+  return {
+    status,
+    storeTime,
+    validateTime,
+    ageSeconds: use.ageSeconds,
+    lifetimeSeconds: Math.floor(lifetime.freshMs / 1000),
+    lifetimeFrom: lifetime.from,
+    isFresh: use.kind === 'fresh',
+    deployment,
+    bytes: size,
+    tags: [...tags],
+    variant: readVariant(variant),
+    etag: fieldOf(headers, 'etag') ?? null,
+    lastModified: fieldOf(headers, 'last-modified') ?? null,
+    hits,
+    place: body ? 'memory' : 'disk',
+  }
 }

@@ -1,0 +1,145 @@
+/** Puts the parts of the cache together: what is stored, the disk behind it, who fetches, and what makes things go. */
+import type { IncomingMessage } from 'node:http'
+import type { Forwarded } from '../forwarded.ts'
+import type { Limits } from '../limits.ts'
+import type { Routed, Routes } from '../routes.ts'
+import type { Instances } from '../upstream/instances.ts'
+import type { Visit } from '../visit.ts'
+import { createBodies } from './bodies.ts'
+import { createCache } from './cache.ts'
+import type { Disk } from './disk/index.ts'
+import { fieldOf, type HeaderList } from './header-list.ts'
+import type { Inspection } from './inspect.ts'
+import { createInspect } from './inspect.ts'
+import { createJudge } from './judge.ts'
+import { keyOf } from './key.ts'
+import { fromMeta } from './object.ts'
+import { createPeek } from './peek.ts'
+import type { Purge } from './purge.ts'
+import { createStore } from './store.ts'
+import { purgePathOf } from './tags.ts'
+
+/** `diskBytes` is 0 for none. */
+export type CacheSettings = { memoryBytes: number; folder: string; diskBytes: number }
+
+type Parts = {
+  limits: Limits
+  instances: Instances
+  forwarded: Forwarded
+  report(error: unknown): void
+}
+
+/** A purge as it is written down; `n` is its number. */
+type Note = Purge & { n: number; by: 'all' | 'switch' }
+
+/** Until somebody says how much it may be. */
+const MEMORY_BYTES = 256 * 1024 * 1024
+
+export function assembleCache({ limits, instances, forwarded, report }: Parts) {
+  const now = Date.now
+  let disk: Disk | undefined
+  const store = createStore({
+    bytesMost: MEMORY_BYTES,
+    now,
+    isOnDisk: ({ place }) => place !== undefined && (disk?.isThere(place) ?? false),
+  })
+  const bodies = createBodies({ store, disk: () => disk, report })
+  const judge = createJudge({ now, store, bodies })
+  const cache = createCache({ limits, now, store, bodies, judge, instances, forwarded })
+
+  function purge(what: Purge, by: 'all' | 'switch' = 'all') {
+    const n = store.purge(what, { by })
+    const note: Note = { ...what, n, by }
+    disk?.note(JSON.stringify(note))
+  }
+
+  return {
+    ...cache,
+
+    /** Before anything is asked for: what was stored before a restart is there again, without what was purged. */
+    async open({ memoryBytes: most, folder, diskBytes }: CacheSettings): Promise<void> {
+      store.resize(most)
+      if (diskBytes === 0) return
+      const { openDisk } = await import('./disk/index.ts')
+      disk = await openDisk({
+        folder,
+        bytesMost: diskBytes,
+        report,
+        onPut(place, meta) {
+          const { environment, stored } = fromMeta(meta, place)
+          store.put(store.shelfOf(environment), stored)
+        },
+        onNote(text) {
+          const { n, by, ...what }: Note = JSON.parse(text)
+          store.purge(what, { by, number: n })
+        },
+      })
+    },
+
+    close: async () => disk?.close(),
+
+    purge: (what: Purge) => purge(what),
+
+    /**
+     * Another deployment answers for an environment: what the one before it has made goes, now that nobody is sent to it.
+     * Files need no purge. What is served of them is found by the new deployment's own list.
+     */
+    useRoutes(before: Routes, after: Routes) {
+      const deployments = deploymentsOf(before)
+      const environments = new Set<string>()
+      for (const [environment, target] of deploymentsOf(after)) {
+        environments.add(environment)
+        const old = deployments.get(environment)
+        if (old && old.deployment !== target.deployment && !(old.isStatic && target.isStatic))
+          purge({ environment }, 'switch')
+      }
+      for (const environment of deployments.keys()) if (!environments.has(environment)) purge({ environment })
+      store.keepOnly(environments)
+    },
+
+    /** A request that may change what it was sent to has succeeded: RFC 9111, section 4.4. */
+    invalidate({ authority, path, request }: Visit, { environment }: Routed, status: number, headers: HeaderList) {
+      if (status < 200 || status >= 400) return
+      const shelf = store.shelfOf(environment)
+      const { protocol } = forwarded.visitorOf(request)
+      const changed = [path, ...sameOrigin(headers, protocol, authority, path)]
+      const stored = changed.filter((target) =>
+        shelf.slots.has(keyOf({ scheme: protocol, authority, target, headers: NO_HEADERS })),
+      )
+      if (stored.length > 0) purge({ environment, paths: stored.map(purgePathOf) })
+    },
+
+    /** For the fast lane. */
+    peek: createPeek({ now, store, forwarded }),
+    inspect: createInspect({ now, store }),
+    bytes: store.bytes,
+  }
+}
+
+export type EdgeCache = ReturnType<typeof assembleCache>
+export type { Inspection }
+
+const NO_HEADERS: IncomingMessage['headers'] = {}
+
+function deploymentsOf(routes: Routes): Map<string, { deployment: string | undefined; isStatic: boolean }> {
+  const found = new Map<string, { deployment: string | undefined; isStatic: boolean }>()
+  for (const target of routes.values()) {
+    // Whatever it is, it is the one from before the restart: what its objects say of their deployment decides.
+    if (target.kind === 'awaited') continue
+    const deployment = target.kind === 'empty' ? undefined : target.deployment
+    found.set(target.environment, { deployment, isStatic: target.kind === 'static' })
+  }
+  return found
+}
+
+/** What else the response says has changed, at this very origin: anybody else's is not this app's to invalidate. */
+function sameOrigin(headers: HeaderList, scheme: string, authority: string, path: string): string[] {
+  const targets: string[] = []
+  for (const name of ['location', 'content-location']) {
+    const said = fieldOf(headers, name)
+    const url = said === undefined ? null : URL.parse(said, `${scheme}://${authority}${path}`)
+    if (url && url.host === authority.toLowerCase() && url.protocol === `${scheme}:`)
+      targets.push(url.pathname + url.search)
+  }
+  return targets
+}

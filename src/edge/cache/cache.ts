@@ -1,0 +1,227 @@
+/**
+ * The story of a request for something that may be stored (RFC 9111): what is fresh is sent; what is stale and may be sent
+ * is sent and refreshed behind the reader's back; anything else is fetched, once for all who wait for it.
+ */
+import type { Forwarded } from '../forwarded.ts'
+import { toUpstream } from '../headers.ts'
+import type { Limits } from '../limits.ts'
+import { PAGES, sendPage } from '../pages.ts'
+import type { ServerTarget } from '../routes.ts'
+import type { Instances } from '../upstream/instances.ts'
+import type { Visit } from '../visit.ts'
+import type { Bodies } from './bodies.ts'
+import { forwardStatus, hitStatus } from './cache-status.ts'
+import { type Fetch, type Reader, startFetch, type Way } from './fetches.ts'
+import { type Exchange, type Judge, type Stale, toFetchHeaders, withoutOverrides } from './judge.ts'
+import { keyOf } from './key.ts'
+import type { StoredResponse } from './object.ts'
+import { createPasses } from './passes.ts'
+import { isPreview } from './preview.ts'
+import { createReader } from './reader.ts'
+import type { Remark } from './reply.ts'
+import type { Shelf, Store } from './store.ts'
+import { decideUse, readRequestWishes, type Validate } from './use.ts'
+import { normalizeAcceptEncoding } from './vary.ts'
+
+type Parts = {
+  limits: Limits
+  now(): number
+  store: Store
+  bodies: Bodies
+  judge: Judge
+  instances: Instances
+  forwarded: Forwarded
+}
+
+/** A visit, and where in the cache it looks. */
+type Question = {
+  visit: Visit
+  target: ServerTarget
+  shelf: Shelf
+  key: string
+  /** Passed on with its own conditions and ranges. */
+  isAsItCame: boolean
+}
+
+/** Who waits for a fetch, under which name others find it, and who wants to know when it is over. */
+type Sharing = { reader?: Reader; shared?: string; onOver?(): void }
+
+/** Why the app is asked (RFC 9211, section 2.2), and about what. */
+type Cause = { why: Parameters<typeof forwardStatus>[0]['why']; detail?: string; stale?: Stale }
+
+export function createCache({ limits, now, store, bodies, judge, instances, forwarded }: Parts) {
+  const fetches = new Map<string, Fetch>()
+  const passes = createPasses({ now, most: limits.passesKnown })
+  let refreshes = 0
+
+  /** For GET and HEAD. */
+  function answer(visit: Visit, target: ServerTarget) {
+    const question = toQuestion(visit, target)
+    const { headers, method } = visit.request
+    const bypassed = whyBypassed(question)
+    if (bypassed !== undefined) return passOn(question, { why: 'bypass', detail: bypassed })
+    const { onlyIfCached } = readRequestWishes(headers)
+    const found = store.find(question.shelf, question.key, headers, target.deployment)
+    if (found.kind !== 'found') {
+      if (onlyIfCached) return sendPage(visit.response, PAGES.notStored)
+      if (method === 'HEAD') return passOn(question, { why: found.kind })
+      if (asksForPart(visit)) return passOn(question, { why: 'partial' })
+      return fetch(question, { why: found.kind })
+    }
+    const { stored } = found
+    const use = decideUse(stored.lifetime, headers, now())
+    const { ageSeconds, ttlSeconds } = use
+    switch (use.kind) {
+      case 'stale-while-revalidate':
+        refresh(question, stored)
+        return reply(question, stored, { ageSeconds, cacheStatus: hitStatus(ttlSeconds, 'stale-while-revalidate') })
+      case 'fresh':
+      case 'stale-taken':
+        return reply(question, stored, { ageSeconds, cacheStatus: hitStatus(ttlSeconds) })
+      case 'validate': {
+        if (onlyIfCached) return sendPage(visit.response, PAGES.notStored)
+        const cause: Cause = { why: use.why === 'request' ? 'request' : 'stale', stale: { stored, use } }
+        return method === 'HEAD' ? passOn(question, cause) : fetch(question, cause)
+      }
+    }
+  }
+
+  function toQuestion(visit: Visit, target: ServerTarget): Question {
+    const { authority, path, request } = visit
+    const { protocol } = forwarded.visitorOf(request)
+    const key = keyOf({ scheme: protocol, authority, target: path, headers: request.headers })
+    return { visit, target, shelf: store.shelfOf(target.environment), key, isAsItCame: false }
+  }
+
+  function reply(question: Question, stored: StoredResponse, remark: Remark) {
+    bodies.send(question.shelf, question.visit, stored, remark, () => fetchAlone(question, { why: 'uri-miss' }))
+    stored.hits++
+    stored.isUsed = true
+  }
+
+  /** Together with all who want the same. */
+  function fetch(question: Question, cause: Cause) {
+    if (passes.has(question.key) && !cause.stale) return passOn(question, cause)
+    const shared = sharedName(question)
+    const reader = readerFor(question, cause)
+    const underWay = fetches.get(shared)
+    // One that began before a purge may bring what was purged.
+    const isCurrent = underWay !== undefined && underWay.purgeNumber >= question.shelf.lastPurge
+    const joined = isCurrent && underWay.join(reader) ? underWay : start(question, cause, { reader, shared })
+    question.visit.response.once('close', () => joined.leave(reader))
+  }
+
+  /** What comes may be stored all the same; but nobody waits for it, and nobody is waited for. */
+  function fetchAlone(question: Question, cause: Cause) {
+    const reader = readerFor(question, cause)
+    const started = start(question, cause, { reader })
+    question.visit.response.once('close', () => started.leave(reader))
+  }
+
+  const passOn = (question: Question, cause: Cause) => fetchAlone({ ...question, isAsItCame: true }, cause)
+
+  /** Behind the reader's back, within bounds: beyond them the next reader tries again. */
+  function refresh(question: Question, stored: StoredResponse) {
+    const shared = sharedName(question)
+    if (fetches.has(shared) || refreshes >= limits.refreshes) return
+    refreshes++
+    const use: Validate = { kind: 'validate', why: 'stale', mayServeOnError: true, ageSeconds: 0, ttlSeconds: 0 }
+    start(question, { why: 'stale', stale: { stored, use } }, { shared, onOver: () => refreshes-- })
+  }
+
+  const sharedName = ({ target, visit, key }: Question): string =>
+    `${target.environment} ${normalizeAcceptEncoding(accepted(visit))} ${key}`
+
+  function start(question: Question, cause: Cause, { reader, shared, onOver }: Sharing): Fetch {
+    const { visit, target, shelf, key, isAsItCame } = question
+    const { request, authority, path } = visit
+    const method = request.method === 'HEAD' ? 'HEAD' : 'GET'
+    // Names of hosts have no case, and the key has none: what the app may write into its response must have none either.
+    const sent = withoutOverrides(toUpstream(request, authority.toLowerCase(), forwarded.visitorOf(request)))
+    const exchange: Exchange = {
+      target,
+      shelf,
+      key,
+      path,
+      method,
+      requestHeaders: request.headers,
+      mayStore: method === 'GET' && cause.why !== 'bypass',
+      isAsItCame,
+      stale: cause.stale,
+      purgeNumber: store.purgeNumber(),
+      requestMs: now(),
+    }
+    let isOver = false
+    const started: Fetch = startFetch(
+      {
+        ask(isUnconditional, listener) {
+          const stale = isUnconditional ? undefined : cause.stale
+          exchange.requestMs = now()
+          const headers = isAsItCame ? sent : toFetchHeaders(sent, accepted(visit), stale)
+          return instances.ask(target, { method, path, headers }, listener)
+        },
+        judge(head) {
+          const verdict = judge.head(exchange, head)
+          if (verdict.kind === 'pass' && exchange.mayStore) passes.add(key)
+          return verdict
+        },
+        instead: (why) => judge.instead(exchange, why),
+        keep: (body) => judge.keep(exchange, body),
+        openLarge: () => judge.openLarge(exchange),
+        over() {
+          if (isOver) return
+          isOver = true
+          if (shared !== undefined && fetches.get(shared) === started) fetches.delete(shared)
+          onOver?.()
+        },
+      },
+      limits,
+      exchange.purgeNumber,
+      reader,
+    )
+    if (shared !== undefined) fetches.set(shared, started)
+    return started
+  }
+
+  function readerFor(question: Question, cause: Cause): Reader {
+    const statusOf = ({ isStored, isCollapsed, status, detail = cause.detail }: Way) =>
+      forwardStatus({
+        why: cause.why,
+        ...(status === undefined ? {} : { status }),
+        ...(isStored ? { stored: true } : {}),
+        ...(isCollapsed ? { collapsed: true } : {}),
+        ...(detail ? { detail } : {}),
+      })
+    return createReader(question.visit, {
+      statusOf,
+      isAsItCame: question.isAsItCame,
+      whole(stored, way, first) {
+        const { ageSeconds } = decideUse(stored.lifetime, NO_HEADERS, now())
+        reply(question, stored, {
+          ageSeconds: ageSeconds > 0 ? ageSeconds : undefined,
+          cacheStatus: statusOf(way),
+          first,
+        })
+      },
+      askAlone: () => fetchAlone(question, { why: cause.why === 'stale' ? 'vary-miss' : cause.why }),
+    })
+  }
+
+  return { answer }
+}
+
+export type Cache = ReturnType<typeof createCache>
+
+const NO_HEADERS = {}
+
+const accepted = ({ request }: Visit): string | undefined => request.headers['accept-encoding'] as string | undefined
+
+/** What is asked for may not exist as a whole anywhere near: it is not fetched as a whole only to be cut. */
+const asksForPart = ({ request: { headers } }: Visit): boolean =>
+  headers.range !== undefined || headers['if-match'] !== undefined || headers['if-unmodified-since'] !== undefined
+
+function whyBypassed({ visit: { request, path } }: Question): string | undefined {
+  if (request.headers.cookie !== undefined && isPreview(request.headers.cookie)) return 'preview'
+  if (path === '*') return 'asterisk'
+  return undefined
+}

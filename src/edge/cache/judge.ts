@@ -1,0 +1,269 @@
+/** What the response to a fetch means: for those who wait for it, for what is stored already, and for what will be. */
+import { toClient } from '../headers.ts'
+import type { ServerTarget } from '../routes.ts'
+import type { Failure } from '../upstream/instances.ts'
+import type { Head } from '../upstream/response-reader.ts'
+import type { Bodies } from './bodies.ts'
+import type { LargeBody, Verdict, Way } from './fetches.ts'
+import { mayBeCompressed } from './form.ts'
+import { fieldOf, type HeaderList, membersOf, type RequestHeaders } from './header-list.ts'
+import { headersOf, packHeaders, type StoredResponse } from './object.ts'
+import { decideStorage, type Storable } from './storage.ts'
+import type { Shelf, Store } from './store.ts'
+import { purgePathOf, TAG_FIELDS } from './tags.ts'
+import { readRequestWishes, type Validate } from './use.ts'
+import { compareHead, conditionsFor, freshen, isAbout } from './validation.ts'
+import { normalizeAcceptEncoding, variantOf } from './vary.ts'
+
+/** Something that is stored, and must be asked about before it is used again. */
+export type Stale = { stored: StoredResponse; use: Validate }
+
+export type Exchange = {
+  target: ServerTarget
+  shelf: Shelf
+  key: string
+  path: string
+  method: 'GET' | 'HEAD'
+  requestHeaders: RequestHeaders
+  /** Whether what comes may be stored, if it allows it itself. */
+  mayStore: boolean
+  /** The conditions are the reader's own, and so is their answer. */
+  isAsItCame: boolean
+  stale: Stale | undefined
+  purgeNumber: number
+  requestMs: number
+  /** Filled in by the verdict. */
+  draft?: Draft
+}
+
+type Draft = {
+  storable: Storable
+  head: Head
+  variant: string
+  vary: readonly string[] | undefined
+  responseMs: number
+}
+
+type Parts = { now(): number; store: Store; bodies: Bodies }
+
+export function createJudge({ now, store, bodies }: Parts) {
+  function head(exchange: Exchange, received: Head): Verdict {
+    const { stale, shelf, method } = exchange
+    if (stale && method === 'HEAD') compareWithHead(exchange, stale, received)
+    if (stale && received.status === 304 && !exchange.isAsItCame) return validated(exchange, stale, received)
+    if (stale?.use.mayServeOnError && FAILED.has(received.status)) {
+      const way = { isStored: false, status: received.status, detail: 'stale-if-error' }
+      return { kind: 'use', stored: stale.stored, way }
+    }
+    const decision = exchange.mayStore ? decide(exchange, received.status, received.headers) : undefined
+    if (decision?.kind !== 'store') return pass(exchange, received, decision?.why ?? '')
+    const { vary, headers } = withEncodingIn(decision)
+    const variant = vary ? variantOf(vary, exchange.requestHeaders) : ''
+    if (stale && stale.stored.variant !== variant) store.remove(shelf, stale.stored)
+    exchange.draft = { storable: { ...decision, headers }, head: received, variant, vary, responseMs: now() }
+    return {
+      kind: 'store',
+      outgoing: { status: received.status, reason: received.reason, headers: toFirst(received, headers) },
+      isFor: (others) => vary === undefined || variantOf(vary, others) === variant,
+    }
+  }
+
+  function decide({ method, requestHeaders, requestMs }: Exchange, status: number, headers: HeaderList) {
+    if (readRequestWishes(requestHeaders).noStore) return { kind: 'pass' as const, why: 'request-no-store' }
+    return decideStorage({ method, requestHeaders, status, headers, requestMs, responseMs: now() })
+  }
+
+  function pass({ stale, shelf, method }: Exchange, received: Head, detail: string): Verdict {
+    // There is something newer, and it is not to be stored: what is stored is not the current one any more.
+    if (stale && method === 'GET' && received.status < 400) store.remove(shelf, stale.stored)
+    const { headers, isEventStream } = toClient(received.headers)
+    return {
+      kind: 'pass',
+      outgoing: { status: received.status, reason: received.reason, headers },
+      detail,
+      isEventStream,
+    }
+  }
+
+  /** The app says that what we have is still right (RFC 9111, section 4.3.4). */
+  function validated(exchange: Exchange, { stored }: Stale, received: Head): Verdict {
+    const before = headersOf(stored)
+    if (!isAbout(before, received.headers)) return { kind: 'again' }
+    const headers = freshen(before, received.headers)
+    const decision = decide(exchange, stored.status, withTargeted(headers, stored.targeted))
+    const way = { isStored: decision.kind === 'store', status: 304 }
+    if (decision.kind !== 'store') {
+      store.remove(exchange.shelf, stored)
+      return { kind: 'use', stored: { ...stored, head: packHeaders(headers) }, way }
+    }
+    store.change(exchange.shelf, stored, () =>
+      store.renew(stored, packHeaders(withoutLength(decision.headers)), decision.lifetime, now()),
+    )
+    return { kind: 'use', stored, way }
+  }
+
+  function compareWithHead(exchange: Exchange, { stored }: Stale, received: Head) {
+    if (received.status !== stored.status) return
+    const before = headersOf(stored)
+    const found = compareHead(before, stored.size, received.headers)
+    if (found === 'invalidate') return store.remove(exchange.shelf, stored)
+    if (found !== 'freshen') return
+    const asGet: Exchange = { ...exchange, method: 'GET' }
+    const headers = withTargeted(freshen(before, received.headers), stored.targeted)
+    const decision = decide(asGet, stored.status, headers)
+    if (decision.kind !== 'store') return store.remove(exchange.shelf, stored)
+    store.change(exchange.shelf, stored, () =>
+      store.renew(stored, packHeaders(withoutLength(decision.headers)), decision.lifetime, now()),
+    )
+  }
+
+  function toStored({ key, path, target, purgeNumber, draft }: Exchange, size: number, body?: Buffer): StoredResponse {
+    const { storable, head: received, variant, vary, responseMs } = draft as Draft
+    const form = mayBeCompressed(received.status, storable.headers, size) && body ? undefined : null
+    const headers = withoutLength(storable.headers)
+    if (form === undefined) addVary(headers, 'Accept-Encoding')
+    return {
+      key,
+      path: purgePathOf(path),
+      variant,
+      vary,
+      status: received.status,
+      reason: received.reason,
+      head: packHeaders(headers),
+      lifetime: storable.lifetime,
+      deployment: target.deployment,
+      tags: storable.tags,
+      targeted: fieldOf(received.headers, 'cdn-cache-control'),
+      purgeNumber,
+      storeTime: responseMs,
+      validateTime: responseMs,
+      size,
+      body,
+      place: undefined,
+      br: form,
+      gzip: form,
+      hits: 0,
+      isUsed: false,
+    }
+  }
+
+  return {
+    head,
+
+    /** There is no response. What is stale is better than nothing, where that is allowed. */
+    instead({ stale }: Exchange, why: Failure): { stored: StoredResponse; way: Omit<Way, 'isCollapsed'> } | undefined {
+      if (!stale?.use.mayServeOnError && !stale?.use.mayServeOnFault) return undefined
+      return { stored: stale.stored, way: { isStored: false, detail: `stale-if-error-${why}` } }
+    },
+
+    keep(exchange: Exchange, body: Buffer): StoredResponse {
+      const stored = toStored(exchange, body.length, body)
+      if (store.put(exchange.shelf, stored)) bodies.write(exchange.target.environment, stored, body)
+      return stored
+    },
+
+    openLarge(exchange: Exchange): LargeBody | undefined {
+      let size = 0
+      return bodies.openLarge(exchange.target.environment, {
+        grew: (bytes) => {
+          size += bytes
+        },
+        finish: () => toStored(exchange, size),
+        keep: (stored) => store.put(exchange.shelf, stored),
+      })
+    },
+  }
+}
+
+export type Judge = ReturnType<typeof createJudge>
+
+/** Faults in the app or before it, behind which what is stale may still be right (RFC 5861, section 4). */
+const FAILED: ReadonlySet<number> = new Set([500, 502, 503, 504])
+
+/** A GET that means another method or another address would be stored as what it says that it is. */
+const OVERRIDES: ReadonlySet<string> = new Set(['x-http-method', 'x-http-method-override', 'x-method-override'])
+
+export function withoutOverrides(sent: readonly string[]): string[] {
+  const kept: string[] = []
+  for (let at = 0; at < sent.length; at += 2) {
+    const name = sent[at] as string
+    if (!OVERRIDES.has(name.toLowerCase().replaceAll('_', '-'))) kept.push(name, sent[at + 1] as string)
+  }
+  return kept
+}
+
+const NOT_IN_FETCHES = new Set([
+  'if-none-match',
+  'if-modified-since',
+  'if-match',
+  'if-unmodified-since',
+  'if-range',
+  'range',
+  'accept-encoding',
+])
+
+/** What an app is asked with for something that others get as well: nothing that makes its answer one reader's. */
+export function toFetchHeaders(
+  sent: readonly string[],
+  accepted: string | undefined,
+  stale: Stale | undefined,
+): string[] {
+  const headers: string[] = []
+  for (let at = 0; at < sent.length; at += 2) {
+    const name = sent[at] as string
+    if (!NOT_IN_FETCHES.has(name.toLowerCase())) headers.push(name, sent[at + 1] as string)
+  }
+  const encodings = normalizeAcceptEncoding(accepted)
+  if (encodings !== 'identity') headers.push('accept-encoding', encodings)
+  if (stale) headers.push(...conditionsFor(headersOf(stale.stored)))
+  return headers
+}
+
+/** A response that is compressed was compressed for readers who take that, also where it forgets to say so. */
+function withEncodingIn({ vary, headers }: Storable): { vary: readonly string[] | undefined; headers: string[] } {
+  const isEncoded = (fieldOf(headers, 'content-encoding') ?? 'identity') !== 'identity'
+  if (!isEncoded || vary?.includes('accept-encoding')) return { vary, headers }
+  const said = [...headers]
+  addVary(said, 'Accept-Encoding')
+  return { vary: [...(vary ?? []), 'accept-encoding'], headers: said }
+}
+
+/**
+ * What the first reader gets: all that came, as if nothing were stored, except what is said to caches about its tags. He
+ * gets Date and Vary as they are stored, for there we may have put in what was missing.
+ */
+function toFirst(received: Head, stored: HeaderList): string[] {
+  const { headers } = toClient(received.headers)
+  const sent: string[] = []
+  for (let at = 0; at < headers.length; at += 2) {
+    const lower = (headers[at] as string).toLowerCase()
+    if (!OURS.has(lower)) sent.push(headers[at] as string, headers[at + 1] as string)
+  }
+  for (const name of ['Date', 'Vary']) {
+    const value = fieldOf(stored, name.toLowerCase())
+    if (value !== undefined) sent.push(name, value)
+  }
+  return sent
+}
+
+const OURS: ReadonlySet<string> = new Set([...TAG_FIELDS, 'date', 'vary'])
+
+/** What a 304 does not say anew still holds, also what was said to us alone and is not sent on. */
+const withTargeted = (headers: string[], targeted: string | undefined): string[] =>
+  targeted === undefined || fieldOf(headers, 'cdn-cache-control') !== undefined
+    ? headers
+    : [...headers, 'CDN-Cache-Control', targeted]
+
+function addVary(headers: string[], name: string) {
+  const named = membersOf((fieldOf(headers, 'vary') ?? '').toLowerCase())
+  if (!named.includes(name.toLowerCase())) headers.push('Vary', name)
+}
+
+function withoutLength(headers: HeaderList): string[] {
+  const kept: string[] = []
+  for (let at = 0; at < headers.length; at += 2) {
+    const name = headers[at] as string
+    if (name.toLowerCase() !== 'content-length') kept.push(name, headers[at + 1] as string)
+  }
+  return kept
+}

@@ -1,0 +1,286 @@
+/**
+ * What is stored, in memory first. Every environment has a shelf of its own, so that purging one takes a moment however
+ * much is on it, and so that one tenant's objects never push out another's: when the memory is full, the fullest shelf
+ * gives up what was not used of late.
+ *
+ * A purge is a number that rises. An object remembers the number that was current when its fetch began; it is gone when
+ * everything of its environment, its path or one of its tags was purged under a higher one. So a purge touches no object,
+ * and a response that was on its way during a purge is never served after it.
+ */
+import type { Lifetime } from './freshness.ts'
+import type { RequestHeaders } from './header-list.ts'
+import { type StoredResponse, weightOf } from './object.ts'
+import type { Purge } from './purge.ts'
+import { purgePathOf } from './tags.ts'
+import { variantOf } from './vary.ts'
+
+export type PurgeMark = { number: number; time: number }
+
+/** All responses of one key: one, or several that differ by request headers. */
+type Slot = { vary: readonly string[] | undefined; variants: Map<string, StoredResponse> } | StoredResponse
+
+export type Shelf = {
+  /** In the order in which they came, or were last given another chance. */
+  slots: Map<string, Slot>
+  bytes: number
+  /** Everything from before is gone. */
+  emptied: PurgeMark & { by: 'all' | 'switch' }
+  /** Purged paths, which begin with '/', tags, which have a blank before them, and keys, which have neither. */
+  marks: Map<string, PurgeMark>
+  lastPurge: number
+}
+
+export type Found = { kind: 'found'; stored: StoredResponse } | { kind: 'vary-miss' } | { kind: 'uri-miss' }
+
+type Parts = {
+  bytesMost: number
+  now(): number
+  /** The body leaves memory. Whether it is on the disk, so that the rest may stay. */
+  isOnDisk?(stored: StoredResponse): boolean
+}
+
+const VARIANTS_MOST = 64
+/** Marks of one environment. Beyond them it is cheaper to forget everything at once. */
+const MARKS_MOST = 50_000
+/** Once something must go, this much goes, so that it is not looked for with every object. */
+const ROOM_MADE = 0.02
+
+export function createStore({ now, isOnDisk = () => false, ...sizes }: Parts) {
+  let { bytesMost } = sizes
+  const shelves = new Map<string, Shelf>()
+  let bytes = 0
+  let lastPurge = 0
+
+  function shelfOf(environment: string): Shelf {
+    let shelf = shelves.get(environment)
+    if (!shelf) {
+      shelf = { slots: new Map(), bytes: 0, emptied: NEVER, marks: new Map(), lastPurge: 0 }
+      shelves.set(environment, shelf)
+    }
+    return shelf
+  }
+
+  function count(shelf: Shelf, change: number) {
+    shelf.bytes += change
+    bytes += change
+  }
+
+  function remove(shelf: Shelf, stored: StoredResponse) {
+    const slot = shelf.slots.get(stored.key)
+    if (slot === stored) shelf.slots.delete(stored.key)
+    else if (slot && isVaried(slot) && slot.variants.get(stored.variant) === stored) {
+      slot.variants.delete(stored.variant)
+      if (slot.variants.size === 0) shelf.slots.delete(stored.key)
+    } else return
+    count(shelf, -weightOf(stored))
+  }
+
+  function makeRoom() {
+    const target = bytesMost * (1 - ROOM_MADE)
+    while (bytes > target) {
+      let fullest: Shelf | undefined
+      for (const shelf of shelves.values()) if (!fullest || shelf.bytes > fullest.bytes) fullest = shelf
+      if (!fullest || fullest.slots.size === 0) return
+      thin(fullest, fullest.bytes - Math.max(bytes - target, 1))
+    }
+  }
+
+  /** The oldest first; one that was used since gets another chance. Bodies that are on the disk go before what finds them. */
+  function thin(shelf: Shelf, toBytes: number) {
+    for (const [key, slot] of shelf.slots) {
+      if (shelf.bytes <= toBytes) return
+      let isKept = false
+      for (const stored of isVaried(slot) ? [...slot.variants.values()] : [slot]) {
+        if (stored.isUsed) {
+          stored.isUsed = false
+          isKept = true
+        } else if (stored.body && isOnDisk(stored)) {
+          const before = weightOf(stored)
+          stored.body = undefined
+          stored.br = undefined
+          stored.gzip = undefined
+          count(shelf, weightOf(stored) - before)
+          isKept = true
+        } else remove(shelf, stored)
+      }
+      if (!isKept || !shelf.slots.delete(key)) continue
+      // At the end now: the walk comes to it again only if all the others were not enough.
+      shelf.slots.set(key, slot)
+    }
+  }
+
+  return {
+    shelfOf,
+
+    /** The number that a fetch begins with. */
+    purgeNumber: () => lastPurge,
+
+    find(shelf: Shelf, key: string, requestHeaders: RequestHeaders, deployment: string): Found {
+      const slot = shelf.slots.get(key)
+      if (!slot) return URI_MISS
+      const stored = isVaried(slot)
+        ? slot.variants.get(slot.vary ? variantOf(slot.vary, requestHeaders) : '')
+        : slot.vary === undefined || variantOf(slot.vary, requestHeaders) === slot.variant
+          ? slot
+          : undefined
+      if (!stored) return VARY_MISS
+      if (stored.deployment === deployment && !isPurged(shelf, stored)) return { kind: 'found', stored }
+      remove(shelf, stored)
+      return URI_MISS
+    },
+
+    /** Every variant, for whoever wants to look at them. */
+    all(shelf: Shelf, key: string): StoredResponse[] {
+      const slot = shelf.slots.get(key)
+      const found = slot === undefined ? [] : isVaried(slot) ? [...slot.variants.values()] : [slot]
+      return found.filter((stored) => !isPurged(shelf, stored))
+    },
+
+    /** Whether it was kept: what was purged while it was on its way is not. */
+    put(shelf: Shelf, stored: StoredResponse): boolean {
+      if (isPurged(shelf, stored)) return false
+      const weight = weightOf(stored)
+      if (weight > bytesMost / 4) return false
+      const before = shelf.slots.get(stored.key)
+      if (!before || (stored.vary === undefined && !isVaried(before))) {
+        if (before) remove(shelf, before)
+        shelf.slots.set(stored.key, stored)
+      } else {
+        putVariant(shelf, before, stored)
+      }
+      count(shelf, weight)
+      if (bytes > bytesMost) makeRoom()
+      return true
+    },
+
+    remove,
+
+    /** Changes what is stored, and what it counts. */
+    change(shelf: Shelf, stored: StoredResponse, change: () => void) {
+      const isThere = this.all(shelf, stored.key).includes(stored)
+      const before = weightOf(stored)
+      change()
+      if (!isThere) return
+      count(shelf, weightOf(stored) - before)
+      if (bytes > bytesMost) makeRoom()
+    },
+
+    renew(stored: StoredResponse, headers: string, lifetime: Lifetime, time: number) {
+      stored.head = headers
+      stored.lifetime = lifetime
+      stored.validateTime = time
+    },
+
+    isPurged,
+
+    /** `number` is given where the purge is one of before a restart. */
+    purge(
+      { environment, paths, tags }: Purge,
+      {
+        by = 'all',
+        number = lastPurge + 1,
+        time = now(),
+      }: { by?: 'all' | 'switch'; number?: number; time?: number } = {},
+    ): number {
+      lastPurge = Math.max(lastPurge, number)
+      const shelf = shelfOf(environment)
+      shelf.lastPurge = lastPurge
+      const mark = { number, time }
+      for (const path of paths ?? []) shelf.marks.set(purgePathOf(path), mark)
+      for (const tag of tags ?? []) shelf.marks.set(` ${tag}`, mark)
+      if ((paths === undefined && tags === undefined) || shelf.marks.size > MARKS_MOST) empty(shelf, { ...mark, by })
+      return number
+    },
+
+    /** What changed by a request to it, with everything that differs by headers alone. */
+    purgeKey(environment: string, key: string, number = lastPurge + 1): number {
+      lastPurge = Math.max(lastPurge, number)
+      const shelf = shelfOf(environment)
+      shelf.lastPurge = lastPurge
+      shelf.marks.set(key, { number, time: now() })
+      if (shelf.marks.size > MARKS_MOST) empty(shelf, { number, time: now(), by: 'all' })
+      return number
+    },
+
+    /** Of environments that are no more. */
+    keepOnly(environments: ReadonlySet<string>) {
+      for (const [environment, shelf] of shelves) {
+        if (environments.has(environment)) continue
+        empty(shelf, { number: Number.POSITIVE_INFINITY, time: now(), by: 'all' })
+        // What is still on its way to it is not kept.
+        shelf.lastPurge = Number.POSITIVE_INFINITY
+        shelves.delete(environment)
+      }
+    },
+
+    lastPurgeOf(shelf: Shelf, path: string, tags: readonly string[]) {
+      const marks: { number: number; time: number; by: 'all' | 'switch' | 'path' | 'tag' }[] = []
+      if (shelf.emptied.number > 0) marks.push(shelf.emptied)
+      const ofPath = shelf.marks.get(path)
+      if (ofPath) marks.push({ ...ofPath, by: 'path' })
+      for (const tag of tags) {
+        const ofTag = shelf.marks.get(` ${tag}`)
+        if (ofTag) marks.push({ ...ofTag, by: 'tag' })
+      }
+      return marks.sort((one, other) => other.number - one.number)[0]
+    },
+
+    resize(most: number) {
+      bytesMost = most
+      if (bytes > bytesMost) makeRoom()
+    },
+    bytes: () => bytes,
+    count: () => shelves.values().reduce((sum, { slots }) => sum + slots.size, 0),
+  }
+
+  function empty(shelf: Shelf, mark: Shelf['emptied']) {
+    shelf.emptied = mark
+    shelf.marks = new Map()
+    shelf.slots = new Map()
+    count(shelf, -shelf.bytes)
+  }
+
+  function putVariant(shelf: Shelf, before: Slot, stored: StoredResponse) {
+    let slot = before
+    if (!isVaried(slot)) {
+      slot = { vary: stored.vary, variants: new Map([[slot.variant, slot]]) }
+      shelf.slots.set(stored.key, slot)
+    }
+    // What the newest response names counts for all: those that were chosen by other headers are not found by it.
+    if (!isSameList(slot.vary, stored.vary)) {
+      for (const old of [...slot.variants.values()]) if (!isSameList(old.vary, stored.vary)) remove(shelf, old)
+      slot.vary = stored.vary
+      shelf.slots.set(stored.key, slot)
+    }
+    const same = slot.variants.get(stored.variant)
+    if (same) count(shelf, -weightOf(same))
+    slot.variants.set(stored.variant, stored)
+    for (const old of slot.variants.values()) {
+      if (slot.variants.size <= VARIANTS_MOST) break
+      remove(shelf, old)
+    }
+  }
+}
+
+export type Store = ReturnType<typeof createStore>
+
+const NEVER: Shelf['emptied'] = { number: 0, time: 0, by: 'all' }
+const URI_MISS: Found = { kind: 'uri-miss' }
+const VARY_MISS: Found = { kind: 'vary-miss' }
+
+const isVaried = (slot: Slot): slot is Exclude<Slot, StoredResponse> => 'variants' in slot
+
+function isSameList(one: readonly string[] | undefined, other: readonly string[] | undefined): boolean {
+  if (one === undefined || other === undefined) return one === other
+  return one.length === other.length && one.every((name, at) => name === other[at])
+}
+
+function isPurged(shelf: Shelf, { key, path, tags, purgeNumber }: StoredResponse): boolean {
+  if (shelf.lastPurge <= purgeNumber) return false
+  if (shelf.emptied.number > purgeNumber) return true
+  if (shelf.marks.size === 0) return false
+  if ((shelf.marks.get(path)?.number ?? 0) > purgeNumber || (shelf.marks.get(key)?.number ?? 0) > purgeNumber)
+    return true
+  for (const tag of tags) if ((shelf.marks.get(` ${tag}`)?.number ?? 0) > purgeNumber) return true
+  return false
+}
