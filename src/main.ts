@@ -5,7 +5,14 @@
 import { mkdir, open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createAccounts, createCredentials, createSessions, createUsers } from './accounts/index.ts'
-import { createApps, createCmsInstalls, createEnvironments, createVariables } from './apps/index.ts'
+import {
+  createApps,
+  createCmsInstalls,
+  createDomains,
+  createEnvironments,
+  createTokens,
+  createVariables,
+} from './apps/index.ts'
 import { type ArchiveLimits, createArchives, DEFAULT_ARCHIVE_LIMITS } from './archives/index.ts'
 import { createIds, createLog, type Log, systemClock } from './base/index.ts'
 import {
@@ -20,16 +27,20 @@ import { Problem } from './contract/index.ts'
 import {
   createAppVariables,
   createBlame,
+  createClearCache,
   createDeploy,
   createDeployments,
   createFolders,
   createLauncher,
   createMake,
   createProvision,
+  createPurges,
   createRedeploy,
+  createReplaceDomains,
   createRequests,
   createRouting,
   createSwitch,
+  createTrace,
   watchIdle,
 } from './deployments/index.ts'
 import { startEdge } from './edge/index.ts'
@@ -41,6 +52,7 @@ import { openDiskBlobs } from './storage/blobs-disk.ts'
 import { createBallast, createLineLogs, MIGRATIONS, migrate, openVault, statement } from './storage/index.ts'
 import { openSqlite } from './storage/sqlite.ts'
 import { createUpkeep } from './upkeep/index.ts'
+import { createValues } from './values/index.ts'
 
 /** Together less than the 30 seconds within which a stop is promised. */
 const GRACE_MS = { api: 5_000, worker: 10_000, apps: 5_000, edge: 5_000, upkeep: 2_000 }
@@ -51,7 +63,7 @@ export type Service = { api: string; edge: string; stop(): Promise<void> }
 
 export async function serve(config: Config, onDeath: (error: Error) => void): Promise<Service> {
   // Loaded here, as operators' commands do without it.
-  const { createApiServer, createAuth, createMetrics, createRoutes } = await import('./api/index.ts')
+  const { createApiServer, createAuth, createInAppServer, createMetrics, createRoutes } = await import('./api/index.ts')
   const files = filesIn(config.dataDir)
   const log = createLog(config.logLevel)
   const parts = new AsyncDisposableStack()
@@ -66,9 +78,19 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
     const machine = await openMachine(config, files.toolchain, log)
     const { engine, networks, toolchains } = machine
     parts.defer(() => machine.close())
-    const edge = await startEdge({ clock, log, ...config.edgeListen, tableFile: files.routeTable, trustedProxies })
+    const cache = { memoryBytes: config.cacheMemory, folder: files.cache, diskBytes: config.cacheDisk }
+    const tableFile = files.routeTable
+    const edge = await startEdge({ clock, log, ...config.edgeListen, tableFile, cache, trustedProxies })
     parts.defer(() => edge.stop(GRACE_MS.edge))
     log.info({ edgePid: edge.pid(), port: edge.address.port }, 'the edge listens')
+    const folders = createFolders(config.dataDir, machine)
+    const tokens = createTokens({ vault })
+    const purges = createPurges({ sql, clock, newId, edge })
+    const values = createValues({ clock, folderOf: folders.values })
+    const inApp = createInAppServer({ ...ground, log, tokens, purges, values })
+    parts.defer(() => inApp.close())
+    const listening = await inApp.listen(networks?.gateway ?? '127.0.0.1')
+    await networks?.openService(listening.port)
     const supervisor = createSupervisor({ engine, networks, clock, log, startDeadlineMs: config.startTimeout * 1000 })
     parts.defer(() => supervisor.stop(GRACE_MS.apps))
 
@@ -82,6 +104,7 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
       edge,
       supervisor,
       domain: config.domain,
+      domains: createDomains({ sql, clock, domain: config.domain, ownHosts: ownHosts(config) }),
       archives: createArchives({ blobs: await openDiskBlobs(files.blobs), limits: archiveLimits(config) }),
       logs: createLineLogs(files.logs),
       builds: createBuilds({ sql, clock, newId }),
@@ -89,9 +112,10 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
       outputs: createOutputs({ folder: files.outputs, limits: DEFAULT_OUTPUT_LIMITS }),
       packages: createPackageStore({ sql, clock, newId, folder: files.packages }),
       deployments: createDeployments({ sql, clock, newId }),
-      folders: createFolders(config.dataDir, machine),
+      folders,
+      purges,
       appLimits: machine.limits.app,
-      appVariables: createAppVariables({ variables, cmsInstalls: ground.cmsInstalls }),
+      appVariables: createAppVariables({ ...ground, variables, tokens, inApp: listening.urls }),
       siteUrl: siteUrls(config, edge.address.port),
     }
     await rooms.outputs.sweep()
@@ -145,6 +169,9 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
       usage,
       room,
       requests,
+      replaceDomains: createReplaceDomains({ ...rooms, routing }),
+      trace: createTrace(rooms),
+      clearCache: createClearCache({ ...rooms, finishWithEnvironment: provision.finishWithEnvironment }),
       auth,
       metrics,
       isolation: machine.isolation,
@@ -204,6 +231,7 @@ export const filesIn = (dataDir: string) => ({
   logs: join(dataDir, 'logs'),
   toolchain: join(dataDir, 'toolchain'),
   ballast: join(dataDir, 'ballast'),
+  cache: join(dataDir, 'cache'),
 })
 
 /** The lower floors on a data folder: what the service stands on, and all that operators' commands need. */
@@ -236,6 +264,10 @@ function siteUrls({ domain, edgeUrl }: Config, boundPort: number): (hostLabel: s
   const front = new URL(edgeUrl ?? `http://${domain}:${boundPort}`)
   return (hostLabel) => `${front.protocol}//${hostLabel}.${domain}${front.port ? `:${front.port}` : ''}`
 }
+
+/** The names by which people reach the service. */
+const ownHosts = ({ publicUrl, edgeUrl }: Config): string[] =>
+  [publicUrl, edgeUrl].flatMap((url) => (url === undefined ? [] : new URL(url).hostname))
 
 export type Ground = Awaited<ReturnType<typeof openGround>>
 

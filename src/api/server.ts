@@ -167,9 +167,12 @@ function limitBodyTime({ raw }: FastifyRequest) {
   raw.once('close', () => clearTimeout(timer))
 }
 
-/** `{operation}:wait` is a parameter that ends at the colon, and a literal. */
+/** `{operation}:wait` is a parameter that ends at the colon, and a literal; `domains:replace` is all literal. */
 function toFastifyPath(path: string): string {
-  return path.replaceAll(/\{(\w+)\}:/g, ':$1(^[^/:]+)::').replaceAll(/\{(\w+)\}/g, ':$1')
+  return path
+    .replaceAll(/(?<!\}):/g, '::')
+    .replaceAll(/\{(\w+)\}:/g, ':$1(^[^/:]+)::')
+    .replaceAll(/\{(\w+)\}/g, ':$1')
 }
 
 function parseJson(body: Buffer): unknown {

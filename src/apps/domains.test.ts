@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Scope } from '../../test/support/folder.ts'
 import { lowerRooms } from '../../test/support/parts.ts'
-import { Problem, resources } from '../contract/index.ts'
+import { LIMITS, Problem } from '../contract/index.ts'
 import { statement } from '../storage/index.ts'
 import { createDomains } from './domains.ts'
 
@@ -134,9 +134,9 @@ test('every name that cannot be taken is told, and one that is given twice in ot
 
 test('an environment may have so many names, and not one more', async (t) => {
   const { domains, replace, of, first } = await rooms(t)
-  const names = Array.from({ length: resources.DOMAINS_MOST }, (_, index) => `site-${index}.example.com`)
+  const names = Array.from({ length: LIMITS.domains }, (_, index) => `site-${index}.example.com`)
   await replace(first, names)
-  assert.equal((await of(first)).length, resources.DOMAINS_MOST)
+  assert.equal((await of(first)).length, LIMITS.domains)
   assert.throws(() => domains.check([...names, 'www.example.com']), {
     reason: 'BODY_TOO_LARGE',
     metadata: { limit: '50' },

@@ -3,7 +3,7 @@
  * when it is left out of the list, and as soon as the deletion of its environment is asked for.
  */
 import type { Clock } from '../base/index.ts'
-import { type FieldViolation, Problem, resources } from '../contract/index.ts'
+import { type FieldViolation, LIMITS, Problem } from '../contract/index.ts'
 import { list, type Reader, type Sql, statement, type Transaction } from '../storage/index.ts'
 import { isWithin, readHostName } from './host-name.ts'
 
@@ -32,7 +32,7 @@ export function createDomains({ sql, clock, domain, ownHosts = [] }: Parts) {
   return {
     /** The names in the form in which they are kept; a Problem names every one that cannot be taken. */
     check(given: readonly string[]): string[] {
-      if (given.length > resources.DOMAINS_MOST) throw tooMany()
+      if (given.length > LIMITS.domains) throw tooMany()
       const names = new Set<string>()
       const faults: FieldViolation[] = []
       for (const [index, text] of given.entries()) {
@@ -115,9 +115,9 @@ const domainTaken = (names: readonly string[]): Problem =>
   })
 
 function tooMany(): Problem {
-  const description = `must not have more than ${resources.DOMAINS_MOST} items`
+  const description = `must not have more than ${LIMITS.domains} items`
   return new Problem('BODY_TOO_LARGE', `domains ${description}.`, {
-    metadata: { limit: String(resources.DOMAINS_MOST) },
+    metadata: { limit: String(LIMITS.domains) },
     fields: [{ field: 'domains', description }],
   })
 }

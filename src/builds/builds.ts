@@ -50,6 +50,8 @@ export type Build = {
   /** The exact versions that it was made with. */
   tools: Exact | null
   output: Digest | null
+  /** Visitors got the same output already, so nothing was switched. */
+  isUnchanged: boolean
   /** Installed packages that the output needs to run. */
   packagesId: string | null
   /** Whom it called, where that can be known; those that the build before did not call are marked. */
@@ -78,6 +80,7 @@ type BuildRow = {
   plan: string | null
   tools: string | null
   output_digest: Digest | null
+  is_unchanged: number
   packages_id: string | null
   caches: string | null
   contacts: string | null
@@ -89,7 +92,8 @@ type BuildRow = {
 }
 
 const columns = statement`id, environment_id, operation_id, trigger_name, is_clean, archive_digest, archive_bytes,
-  archive_files, state, phase, plan, tools, output_digest, packages_id, caches, contacts, durations, failure, create_time, start_time, finish_time`
+  archive_files, state, phase, plan, tools, output_digest, is_unchanged, packages_id, caches, contacts, durations, failure, create_time,
+  start_time, finish_time`
 
 const PREDECESSORS = 10
 
@@ -232,11 +236,17 @@ export function createBuilds({ sql, clock, newId }: { sql: Sql; clock: Clock; ne
     async end(
       tx: Transaction,
       id: string,
-      ended: { state: 'SUCCEEDED' | 'FAILED' | 'CANCELLED'; durations: Build['durations']; failure: Failure | null },
+      ended: {
+        state: 'SUCCEEDED' | 'FAILED' | 'CANCELLED'
+        durations: Build['durations']
+        failure: Failure | null
+        isUnchanged?: boolean
+      },
     ) {
       await tx.query(statement`
         UPDATE builds SET state = ${ended.state}, phase = 'DONE', durations = ${JSON.stringify(ended.durations)},
           failure = ${ended.failure ? JSON.stringify(ended.failure) : null}, finish_time = ${clock.now()},
+          is_unchanged = ${ended.isUnchanged ? 1 : 0},
           packages_id = CASE WHEN output_digest IS NULL THEN NULL ELSE packages_id END
         WHERE id = ${id} AND finish_time IS NULL`)
     },
@@ -279,6 +289,7 @@ const toBuild = (row: BuildRow): Build => ({
   plan: row.plan === null ? null : JSON.parse(row.plan),
   tools: row.tools === null ? null : JSON.parse(row.tools),
   output: row.output_digest,
+  isUnchanged: row.is_unchanged === 1,
   packagesId: row.packages_id,
   caches: row.caches === null ? [] : JSON.parse(row.caches),
   contacts: row.contacts === null ? null : JSON.parse(row.contacts),

@@ -122,6 +122,15 @@ test('a change of the mode that nobody runs by does not change the digest', asyn
   assert.equal(await outputs.keep(source, 'mine', nothing), await outputs.keepTree())
 })
 
+test('a file of a package counts in full where visitors get the files themselves', async (t) => {
+  const outputs = await storeOf(t)
+  const tree = (content: string): Tree => ({ 'node_modules/lib/index.js': content })
+  const keep = async (content: string, isServed: boolean) =>
+    outputs.keep(await outputs.built(tree(content)), 'mine', nothing, { isServed })
+  assert.notEqual(await keep('one', true), await keep('two', true))
+  assert.equal(await keep('one', false), await keep('two', false))
+})
+
 test('a file of a package counts by its size, at whatever depth', async (t) => {
   const outputs = await storeOf(t)
   const tree = (content: string): Tree => ({ 'packages/web/node_modules/a/node_modules/b/index.js': content })

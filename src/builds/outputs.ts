@@ -25,6 +25,8 @@ export type Keeping = {
   prepare(files: string, edgeFolder: string): Promise<void>
   /** Throws when so much more may not be kept. Not asked where the same is kept already. */
   admit?(bytes: number): Promise<void>
+  /** Whether visitors get the files themselves: then all of them count in full, wherever they came from. */
+  isServed?: boolean
   /** Writes down who needs it, before it is in place: whoever reads that and finds nothing makes it anew. */
   record?(digest: Digest, bytes: number): Promise<void>
 }
@@ -57,13 +59,13 @@ export function createOutputs({ folder, limits }: { folder: string; limits: Outp
     async keep(
       { files, source }: OutputFolders,
       owner: string,
-      { prepare, admit, record }: Keeping,
+      { prepare, admit, record, isServed = false }: Keeping,
     ): Promise<{ digest: Digest } & Size> {
       const taken = [files, ...(source === undefined ? [] : [source])]
       // A link in its place would be followed, by the edge and by the sandbox, to wherever it leads.
       for (const folder of taken)
         if (!(await lstat(folder)).isDirectory()) throw new Problem('NO_OUTPUT', 'The output is not a folder.')
-      const { digest, ...size } = await digestOf(taken, owner, limits)
+      const { digest, ...size } = await digestOf(taken, owner, { ...limits, isServed })
       const target = place(digest)
 
       const isThere = await inTurn(digest, async () => {
@@ -152,12 +154,13 @@ export type Outputs = ReturnType<typeof createOutputs>
 /**
  * A digest over the names, kinds and contents of all files. Files of installed packages count with their size only: they
  * follow from the lockfile, which counts in full, and reading them all would cost more than most builds. So the owner
- * counts too: otherwise somebody could leave other packages of the same sizes for a neighbour to find.
+ * counts too: otherwise somebody could leave other packages of the same sizes for a neighbour to find. Where visitors get the
+ * files themselves, those of packages are what the build put there, from wherever, and count like all others.
  */
 async function digestOf(
   folders: readonly string[],
   owner: string,
-  limits: OutputLimits,
+  { isServed, ...limits }: OutputLimits & { isServed: boolean },
 ): Promise<{ digest: Digest } & Size> {
   const hash = createHash('sha256').update(`owner ${owner}\n`)
   let [files, bytes] = [0, 0]
@@ -173,7 +176,7 @@ async function digestOf(
       if (entry.name.includes('\u{fffd}')) hash.update(`? ${JSON.stringify(inner)}\n`)
       else if (entry.isDirectory()) {
         hash.update(`d ${JSON.stringify(inner)}\n`)
-        await walk(top, inner, isInPackage || entry.name === 'node_modules')
+        await walk(top, inner, isInPackage || (!isServed && entry.name === 'node_modules'))
       } else if (entry.isSymbolicLink()) hash.update(`l ${JSON.stringify([inner, await readlink(full)])}\n`)
       else if (entry.isFile()) {
         const { size, mode } = await lstat(full)

@@ -18,10 +18,22 @@ export const LIMITS = {
   variableValueBytes: 64 * 1024,
   /** Bytes of all keys and values of one environment together. */
   variableTotalBytes: 512 * 1024,
+  /** Custom host names of one environment. */
+  domains: 50,
   /** Items of a list page, when none are asked for and at most. */
   pageSizeDefault: 50,
   pageSizeMost: 200,
   /** Seconds that one call of operations:wait holds, when none are asked for and at most. */
   waitSecondsDefault: 30,
   waitSecondsMost: 60,
+  /** Paths and tags together that one call purges. */
+  purgeEntries: 1000,
+  /** Characters of one path or tag of them. */
+  purgeEntryLength: 2048,
+  /** Characters of a key of the key-value store, as it stands in the address. */
+  valueKeyLength: 4096,
+  /** Bytes of one value of the key-value store. */
+  valueBytes: 2 * 1024 * 1024,
+  /** Bytes of all values of one environment together, on the disk: each takes whole blocks of 4,096. */
+  valueTotalBytes: 64 * 1024 * 1024,
 } as const

@@ -75,6 +75,13 @@ export const REQUEST_PROBLEMS = {
     'There is no such deployment in the environment.',
     'List the deployments.',
   ),
+  DOMAIN_NOT_FOUND: row(
+    404,
+    'NOT_FOUND',
+    'caller',
+    'No environment answers for that host name; and callers on other machines are never told which do.',
+    'Nothing to mend: a proxy needs no certificate for it. Ask from the machine that the service runs on.',
+  ),
   USER_NOT_FOUND: row(404, 'NOT_FOUND', 'caller', 'There is no user with that address.', 'Create the user.'),
   METHOD_NOT_ALLOWED: row(
     405,
@@ -146,6 +153,13 @@ export const REQUEST_PROBLEMS = {
     'caller',
     'The user belongs to that account already.',
     'Use `headland users reset-password` for a new password.',
+  ),
+  DOMAIN_TAKEN: row(
+    409,
+    'ALREADY_EXISTS',
+    'caller',
+    'Another environment of the instance has that host name.',
+    '`metadata.domains` names it. Take it out of the other list first if that is yours; ask the operator if it is not.',
   ),
   BODY_TOO_LARGE: row(
     413,
@@ -299,5 +313,35 @@ export const REQUEST_PROBLEMS = {
     'caller',
     'A newer upload took the place of this one before it was built.',
     'Nothing to mend: `metadata.operation` names the newer one.',
+  ),
+  PURGE_NOT_CONFIRMED: row(
+    503,
+    'UNAVAILABLE',
+    'service',
+    'The edge did not say in time that what was to go is gone.',
+    'Try again as `Retry-After` says: to purge twice does no harm.',
+    true,
+  ),
+  TOKEN_WRONG: row(
+    401,
+    'UNAUTHENTICATED',
+    'caller',
+    'An app called the service without the bearer token of its environment.',
+    'Send the token that the app finds in its variables, and call for its own environment.',
+  ),
+  TOO_MANY_CALLS: row(
+    429,
+    'RESOURCE_EXHAUSTED',
+    'caller',
+    'An app calls the service more often, or with more bytes, than its environment may.',
+    'Wait as long as `Retry-After` says.',
+    true,
+  ),
+  VALUE_NOT_FOUND: row(
+    404,
+    'NOT_FOUND',
+    'caller',
+    'The key-value store has nothing under this key, or gave it up for newer values.',
+    'Store it again.',
   ),
 } as const satisfies Record<string, Row>

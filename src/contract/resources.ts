@@ -15,6 +15,7 @@ import {
   time,
 } from './schema.ts'
 
+export * from './trace.ts'
 export * from './usage.ts'
 
 export const ROLES = ['viewer', 'developer', 'owner'] as const
@@ -122,6 +123,26 @@ export const environment = object(
 )
 export type Environment = Static<typeof environment>
 
+/** Custom host names of one environment. */
+const domainNames = array(
+  string({
+    maxLength: 254,
+    description: 'A host name, as in `www.example.com`; one of IDNA may be written as it is read.',
+  }),
+  { description: `At most ${LIMITS.domains}. A name belongs to one environment of the instance.` },
+)
+
+export const newDomains = object({ domains: domainNames }, { title: 'NewDomains', description: 'The whole list.' })
+
+export const domains = object(
+  {
+    domains: array(string(), { description: 'In alphabetical order, as ASCII in lower case.' }),
+    nextPageToken: string({ description: 'Empty: there is one page.' }),
+  },
+  { title: 'DomainList' },
+)
+export type Domains = Static<typeof domains>
+
 export const OPERATION_METADATA_TYPE = 'type.googleapis.com/headland.apps.v1.UpdateEnvironmentMetadata'
 
 export const PHASES = [
@@ -136,7 +157,16 @@ export const PHASES = [
 ] as const
 export type Phase = (typeof PHASES)[number]
 
-export const TRIGGERS = ['CREATE', 'UPDATE', 'DELETE', 'UPLOAD', 'REBUILD', 'CLEAN_REBUILD', 'ACTIVATE'] as const
+export const TRIGGERS = [
+  'CREATE',
+  'UPDATE',
+  'DELETE',
+  'UPLOAD',
+  'REBUILD',
+  'CLEAN_REBUILD',
+  'ACTIVATE',
+  'PURGE_CACHE',
+] as const
 export type Trigger = (typeof TRIGGERS)[number]
 
 export const operation = object(
@@ -146,6 +176,9 @@ export const operation = object(
       '@type': string(),
       build: string({ description: 'The build; ends in `/builds/no_build` where nothing is built.' }),
       deployment: string({ description: 'The deployment; empty until traffic is switched to it.' }),
+      unchanged: optional(
+        boolean({ description: 'True where visitors got the output already: the deployment that was live stays so.' }),
+      ),
       createTime: time('When it was asked for.'),
       phase: oneOf(PHASES),
       trigger: oneOf(TRIGGERS, { description: 'What asked for it.' }),
@@ -191,6 +224,10 @@ export const build = object(
     phase: oneOf(PHASES),
     trigger: oneOf(TRIGGERS),
     clean: boolean({ description: 'Whether it started without anything kept from earlier builds.' }),
+    unchanged: boolean({
+      description:
+        'Whether its output is the one that visitors got already: nothing was switched, and the cache stayed.',
+    }),
     archive: object({ digest: string(), bytes: integer(), files: integer() }),
     plan: optional(plan),
     tools: optional(
@@ -284,6 +321,36 @@ export const rebuild = object(
   { clean: optional(boolean({ description: 'Start without anything kept from earlier builds.' })) },
   { title: 'Rebuild' },
 )
+
+const purgedPath = string({
+  maxLength: LIMITS.purgeEntryLength,
+  pattern: '^/[^\\p{Cc}\\p{Cs}]*$',
+  description: 'Path of a page, beginning with a slash; without a host.',
+})
+const purgedTag = string({
+  maxLength: LIMITS.purgeEntryLength,
+  pattern: '^[^\\p{Cc}\\p{Cs}]+$',
+  description: 'A tag that responses carry in `Cache-Tag`: text without control characters.',
+})
+
+export const clearCache = object(
+  {
+    paths: optional(array(purgedPath, { maxItems: LIMITS.purgeEntries })),
+    tags: optional(array(purgedTag, { maxItems: LIMITS.purgeEntries })),
+  },
+  {
+    title: 'ClearCache',
+    description: `What has one of the paths or tags, at most ${LIMITS.purgeEntries} together; with neither, everything.`,
+  },
+)
+export type ClearCache = Static<typeof clearCache>
+
+/** Taken from apps themselves, by a route that is not part of the public API. */
+export const purgedTags = object({ tags: array(purgedTag, { maxItems: LIMITS.purgeEntries }) })
+export type PurgedTags = Static<typeof purgedTags>
+
+export const PURGE_SOURCES = ['API', 'APP', 'WEBHOOK'] as const
+export type PurgeSource = (typeof PURGE_SOURCES)[number]
 
 export const newCredential = object(
   { role: optional(role), displayName: optional(names.displayName) },

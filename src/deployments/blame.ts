@@ -33,7 +33,7 @@ export function createBlame({ archives, builds, deployments, variables }: Parts)
     if (!good) return []
     const path = { accountId: environment.accountId, environmentId: environment.id }
     const now = await builds.require(path, failed.id)
-    const before = (await deployments.ofOperation(good.operationId))?.variables ?? environment.variables
+    const before = (await deployments.leftBy(good.operationId))?.variables ?? environment.variables
     return describeChanges(
       changesSince(await factsOf(environment, now, environment.variables), await factsOf(environment, good, before)),
     )

@@ -1,7 +1,8 @@
 /**
  * The story from an archive to live traffic. Upload, Rebuild and Clean Rebuild are parameters of it; activate and a change
- * of variables enter where a deployment is started. A failure before the switch leaves the environment as it was. If the
- * process dies, the story begins again, and steps whose result is recorded are not repeated.
+ * of variables enter where a deployment is started. A build that left what visitors get already ends there. A failure before
+ * the switch leaves the environment as it was. If the process dies, the story begins again, and steps whose result is
+ * recorded are not repeated.
  */
 import type { Environment, Environments } from '../apps/index.ts'
 import type { Clock, Log } from '../base/index.ts'
@@ -68,6 +69,10 @@ export function createDeploy(parts: Parts): Handler {
       // What is written down and not there was lost with the process, on its way into place.
       const isMade = build.output !== null && (await parts.outputs.has(build.output))
       const finished = isMade ? build : await parts.make(environment, build, story)
+      if (await switching.stay(environment, finished, operation.id)) {
+        story.say('The output is the same as that of the live deployment: nothing to switch, and the cache stays.')
+        return end('SUCCEEDED', parts.finishWithEnvironment(operation), { isUnchanged: true })
+      }
       await story.enter('STARTING')
       const path = { accountId: environment.accountId, environmentId: environment.id }
       const deployment = await deployments.makeFor(operation.id, path, {
@@ -89,7 +94,7 @@ export function createDeploy(parts: Parts): Handler {
       if (isCancelled(work)) return end('CANCELLED', async () => ({ error: problem }))
       const changes = await parts.blame(environment, build).catch(unknownChanges)
       for (const change of changes) story.say(change)
-      return end('FAILED', async () => ({ error: problem }), toFailure(problem, logLine, changes))
+      return end('FAILED', async () => ({ error: problem }), { failure: toFailure(problem, logLine, changes) })
     } finally {
       // How the build ended must be told, whatever comes of this; the next start removes what is left.
       await removeWorkplace(folders.work(environment.id, build.id)).catch((error) =>
@@ -98,10 +103,14 @@ export function createDeploy(parts: Parts): Handler {
       await log.close()
     }
 
-    function end(state: 'SUCCEEDED' | 'FAILED' | 'CANCELLED', finish: Finish, failure: Failure | null = null): Finish {
+    function end(
+      state: 'SUCCEEDED' | 'FAILED' | 'CANCELLED',
+      finish: Finish,
+      { failure = null, isUnchanged = false }: { failure?: Failure | null; isUnchanged?: boolean } = {},
+    ): Finish {
       const durations = story.durations()
       return async (tx) => {
-        await builds.end(tx, (build as Build).id, { state, durations, failure })
+        await builds.end(tx, (build as Build).id, { state, durations, failure, isUnchanged })
         if (state !== 'SUCCEEDED') await deployments.setFailed(tx, operation.id)
         return finish(tx)
       }

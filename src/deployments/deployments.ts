@@ -93,6 +93,13 @@ export function createDeployments({ sql, clock, newId }: { sql: Sql; clock: Cloc
       return row && toDeployment(row)
     },
 
+    /** What was live when this operation had ended well: its own, or the one that it found no reason to replace. */
+    async leftBy(operationId: string): Promise<Deployment | undefined> {
+      const [row] = await sql.query<DeploymentRow>(statement`
+        SELECT ${columns} FROM deployments WHERE id = (SELECT deployment FROM operations WHERE id = ${operationId})`)
+      return row && toDeployment(row)
+    },
+
     /** The deployment of this operation: made by the first attempt, found by the next. */
     async makeFor(
       operationId: string,

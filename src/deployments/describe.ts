@@ -8,6 +8,8 @@ export type SiteUrl = (hostLabel: string) => string
 export type Described = {
   environment: Environment
   accountName: string
+  /** Its custom host names. */
+  domains: string[]
   isReconciling: boolean
   /** The build of the live deployment. */
   liveBuild: string | undefined
@@ -16,7 +18,7 @@ export type Described = {
 }
 
 export function describeEnvironment(
-  { environment, accountName, isReconciling, liveBuild, values }: Described,
+  { environment, accountName, domains, isReconciling, liveBuild, values }: Described,
   siteUrl: SiteUrl,
 ): resources.Environment {
   const at = { account: accountName, app: environment.appName, environment: environment.id }
@@ -28,7 +30,7 @@ export function describeEnvironment(
     shellVariables: values ?? environment.variables.map(({ key }) => ({ key })),
     rootDirectory: environment.rootDirectory,
     url: environment.hostLabel ? siteUrl(environment.hostLabel) : '',
-    domains: [],
+    domains,
     build: liveBuild ? names.buildResource(at, liveBuild) : '',
     deployment: environment.liveDeployment ? names.deploymentResource(at, environment.liveDeployment) : '',
     state: environment.state,

@@ -194,6 +194,7 @@ export function createMake(parts: Parts) {
     const owner = ownerOf(environment, plan, needsPackages ? installed.packages.wanted : '')
     const { digest, ...size } = await outputs.keep(output, owner, {
       prepare: (files, edgeFolder) => prepareForEdge(plan, files, edgeFolder),
+      isServed: plan.output.kind === 'static',
       admit: (bytes) => parts.room.toKeep(environment, bytes),
       record: (kept, bytes) => builds.built(build.id, kept, bytes),
     })

@@ -3,7 +3,7 @@
  * already it finds done.
  */
 import type { Accounts } from '../accounts/index.ts'
-import type { Apps, Environments } from '../apps/index.ts'
+import type { Apps, Domains, Environments } from '../apps/index.ts'
 import type { Builds, Outputs, PackageStore } from '../builds/index.ts'
 import { Problem, type resources } from '../contract/index.ts'
 import { type Finish, type Handler, isCancelled, type Operation, type Operations } from '../operations/index.ts'
@@ -21,6 +21,7 @@ type Parts = {
   accounts: Accounts
   apps: Apps
   environments: Environments
+  domains: Domains
   operations: Operations
   routing: Routing
   builds: Builds
@@ -34,7 +35,7 @@ type Parts = {
 }
 
 export function createProvision(parts: Parts) {
-  const { sql, accounts, apps, environments, operations, routing, siteUrl } = parts
+  const { sql, accounts, apps, environments, domains, operations, routing, siteUrl } = parts
   const { builds, outputs, packages, deployments, switching, folders, logs } = parts
 
   /** The environment gets its host label, and the edge answers for it. */
@@ -110,7 +111,11 @@ export function createProvision(parts: Parts) {
     const { name: accountName } = await accounts.requireById(tx, environment.accountId)
     const isReconciling = await operations.isAnotherUnfinished(tx, operation)
     const live = environment.liveDeployment ? await deployments.find(tx, environment.liveDeployment) : undefined
-    return describeEnvironment({ environment, accountName, isReconciling, liveBuild: live?.buildId }, siteUrl)
+    const names = (await domains.of([environment.id], tx)).get(environment.id) ?? []
+    return describeEnvironment(
+      { environment, accountName, domains: names, isReconciling, liveBuild: live?.buildId },
+      siteUrl,
+    )
   }
 
   return { create, remove, finishWithEnvironment }

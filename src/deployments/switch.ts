@@ -1,6 +1,10 @@
-/** One transaction moves "live"; the edge follows; the old deployment is drained and stopped afterwards. */
+/**
+ * One transaction moves "live"; the edge follows; the old deployment is drained and stopped afterwards. Where visitors have
+ * already what they are to get, one transaction says so, and nothing moves.
+ */
 import type { Environment, Environments } from '../apps/index.ts'
 import type { Log } from '../base/index.ts'
+import type { Build, Builds } from '../builds/index.ts'
 import type { Edge } from '../edge/index.ts'
 import type { Operations } from '../operations/index.ts'
 import type { Supervisor } from '../runtime/index.ts'
@@ -8,6 +12,7 @@ import type { Sql } from '../storage/index.ts'
 import type { Deployment, Deployments } from './deployments.ts'
 import type { Folders } from './folders.ts'
 import type { Routing } from './routing.ts'
+import { isUnchanged } from './unchanged.ts'
 
 export const DRAIN_MS = 30_000
 
@@ -15,6 +20,7 @@ type Parts = {
   sql: Sql
   log: Log
   environments: Environments
+  builds: Pick<Builds, 'require'>
   deployments: Deployments
   operations: Operations
   supervisor: Supervisor
@@ -26,7 +32,7 @@ type Parts = {
 }
 
 export function createSwitch(parts: Parts) {
-  const { sql, log, environments, deployments, operations, supervisor, edge, folders, routing } = parts
+  const { sql, log, environments, builds, deployments, operations, supervisor, edge, folders, routing } = parts
   const retiring = new Set<Promise<void>>()
 
   async function retire(environmentId: string, deployment: string) {
@@ -57,6 +63,19 @@ export function createSwitch(parts: Parts) {
           parts.onSwitched?.(environment.id)
         })
       retiring.add(done)
+    },
+
+    /** Where visitors get this build's output already, the operation is given the live deployment. False where they do not. */
+    async stay({ id, accountId, variables }: Environment, build: Build, operationId: string): Promise<boolean> {
+      return sql.transaction(async (tx) => {
+        const live = (await environments.byId(tx, id))?.liveDeployment
+        const deployment = live ? await deployments.find(tx, live) : undefined
+        if (!deployment) return false
+        const { output } = await builds.require({ accountId, environmentId: id }, deployment.buildId, tx)
+        if (!isUnchanged({ ...build, variables }, { ...deployment, output })) return false
+        await operations.setDeployment(tx, operationId, deployment.id, { isUnchanged: true })
+        return true
+      })
     },
 
     /** Ends a deployment that nobody is sent to any more. */

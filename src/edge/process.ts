@@ -63,7 +63,11 @@ async function handle(message: ToEdge) {
       edge.purge(message.purge)
       return tell({ kind: 'purged', id: message.id })
     case 'inspect':
-      return tell({ kind: 'inspected', id: message.id, inspection: edge.inspect(message.environment, message.url) })
+      return tell({
+        kind: 'inspected',
+        id: message.id,
+        inspection: await edge.inspect(message.environment, message.url),
+      })
     case 'stop':
       await edge.stop()
       await edge.closeCache()

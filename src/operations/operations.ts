@@ -30,6 +30,8 @@ export type Operation = {
   phase: resources.Phase
   build: string
   deployment: string
+  /** It built what visitors got already: `deployment` is the one that was live, and stays so. */
+  isUnchanged: boolean
   /** The deployment that is to be made live, where one exists already. */
   activates: string | null
   createTime: number
@@ -47,6 +49,7 @@ export type OperationRow = {
   phase: resources.Phase
   build: string
   deployment: string
+  is_unchanged: number
   activates: string | null
   create_time: number
   done_time: number | null
@@ -55,7 +58,7 @@ export type OperationRow = {
 }
 
 export const columns = statement`id, account_id, app_name, environment_id, trigger_name, phase, build, deployment,
-  activates, create_time, done_time, response, error`
+  is_unchanged, activates, create_time, done_time, response, error`
 
 /** Where an operation is looked for: never by its id alone. */
 export type OperationPath = { accountId: string; appName: string; environmentId: string }
@@ -103,6 +106,24 @@ export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock
         VALUES (${newId()}, ${path.accountId}, ${path.appName}, ${names.fold(path.appName)}, ${path.environmentId},
           ${trigger}, 'QUEUED', ${build}, '', 0, ${clock.now()}, ${lane}, ${activates ?? null})
         RETURNING ${columns}`)
+      return toOperation(row as OperationRow)
+    },
+
+    /**
+     * Records work that is done already, with how it ended, in one transaction: it never waits, so no worker takes it up,
+     * and it waits for no other of its environment.
+     */
+    async record(
+      tx: Transaction,
+      path: OperationPath,
+      trigger: resources.Trigger,
+      finish: (operation: Operation) => Promise<Ending>,
+    ): Promise<Operation> {
+      const begun = await this.request(tx, path, trigger)
+      const { response, error } = toColumns(await finish(begun))
+      const [row] = await tx.query<OperationRow>(statement`
+        UPDATE operations SET done_time = ${clock.now()}, phase = 'DONE', response = ${response}, error = ${error}
+        WHERE id = ${begun.id} RETURNING ${columns}`)
       return toOperation(row as OperationRow)
     },
 
@@ -199,8 +220,10 @@ export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock
       )
     },
 
-    async setDeployment(tx: Transaction, id: string, deployment: string) {
-      await tx.query(statement`UPDATE operations SET deployment = ${deployment} WHERE id = ${id}`)
+    /** `isUnchanged`: it was live before, and nothing was switched. */
+    async setDeployment(tx: Transaction, id: string, deployment: string, { isUnchanged = false } = {}) {
+      await tx.query(statement`
+        UPDATE operations SET deployment = ${deployment}, is_unchanged = ${isUnchanged ? 1 : 0} WHERE id = ${id}`)
     },
 
     /** Asks everything unfinished of an environment to end early. */
@@ -241,8 +264,7 @@ export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock
 
     /** Records how it ended: only once, and only by the holder of the lease. Call `ended` after the commit. */
     async end(tx: Transaction, id: string, leaseOwner: string, ending: Ending): Promise<boolean> {
-      const response = 'response' in ending ? JSON.stringify(ending.response) : null
-      const error = 'error' in ending ? JSON.stringify(operationError(ending.error)) : null
+      const { response, error } = toColumns(ending)
       const [row] = await tx.query(statement`
         UPDATE operations SET done_time = ${clock.now()}, phase = 'DONE', response = ${response}, error = ${error},
           lease_owner = NULL, lease_until = NULL
@@ -284,6 +306,11 @@ export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock
 
 export type Operations = ReturnType<typeof createOperations>
 
+const toColumns = (ending: Ending) => ({
+  response: 'response' in ending ? JSON.stringify(ending.response) : null,
+  error: 'error' in ending ? JSON.stringify(operationError(ending.error)) : null,
+})
+
 export const toOperation = (row: OperationRow): Operation => ({
   id: row.id,
   accountId: row.account_id,
@@ -293,6 +320,7 @@ export const toOperation = (row: OperationRow): Operation => ({
   phase: row.phase,
   build: row.build,
   deployment: row.deployment,
+  isUnchanged: row.is_unchanged === 1,
   activates: row.activates,
   createTime: row.create_time,
   doneTime: row.done_time,

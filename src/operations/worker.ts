@@ -28,7 +28,8 @@ export type Work = {
 export const isCancelled = ({ signal }: Work): boolean =>
   signal.reason instanceof Problem && signal.reason.reason === 'OPERATION_CANCELLED'
 
-export type Handlers = Record<resources.Trigger, Handler>
+/** A purge is done when it is written down, and never waits for a worker. */
+export type Handlers = Record<Exclude<resources.Trigger, 'PURGE_CACHE'>, Handler>
 
 /** An operation that this often did not reach its end most likely kills the process each time. */
 export const ATTEMPTS_MOST = 5
@@ -122,7 +123,7 @@ export function startWorker({ sql, clock, log, operations, handlers, concurrency
     if (attempt > ATTEMPTS_MOST) return async () => ({ error: new Problem('OPERATION_ABANDONED') })
     try {
       const enter = (phase: resources.Phase) => operations.setPhase(operation.id, owner, phase)
-      return await handlers[operation.trigger](operation, { signal, enter })
+      return await handlers[operation.trigger as keyof Handlers](operation, { signal, enter })
     } catch (error) {
       if (stopping.signal.aborted) throw error
       if (!(error instanceof Problem)) log.error({ err: error, operation: operation.id, attempt }, 'a handler failed')

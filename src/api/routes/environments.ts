@@ -1,5 +1,5 @@
 import type { Account } from '../../accounts/index.ts'
-import type { Apps, Environment, Environments, Variables } from '../../apps/index.ts'
+import type { Apps, Domains, Environment, Environments, Variables } from '../../apps/index.ts'
 import { fieldInvalid, resources, schema } from '../../contract/index.ts'
 import {
   CHANGEABLE,
@@ -21,6 +21,7 @@ const tag = 'Environments'
 type Parts = {
   apps: Apps
   environments: Environments
+  domains: Domains
   variables: Variables
   operations: Operations
   deployments: Deployments
@@ -29,16 +30,19 @@ type Parts = {
 }
 
 export function environmentRoutes(parts: Parts): Route[] {
-  const { apps, environments, variables, operations, deployments, requests, siteUrl } = parts
+  const { apps, environments, domains, variables, operations, deployments, requests, siteUrl } = parts
 
   async function show(account: Account, found: Environment[], view: 'BASIC' | 'FULL') {
-    const reconciling = await operations.reconciling(found.map(({ id }) => id))
+    const ids = found.map(({ id }) => id)
+    const reconciling = await operations.reconciling(ids)
+    const names = await domains.of(ids)
     const builds = await deployments.buildsOf(found.flatMap(({ liveDeployment }) => liveDeployment ?? []))
     return found.map((environment) =>
       describeEnvironment(
         {
           environment,
           accountName: account.name,
+          domains: names.get(environment.id) ?? [],
           isReconciling: reconciling.has(environment.id),
           liveBuild: builds.get(environment.liveDeployment ?? ''),
           ...(view === 'FULL' ? { values: variables.open(environment.id, environment.variables) } : {}),

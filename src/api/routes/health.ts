@@ -1,7 +1,6 @@
-import { isIPv4 } from 'node:net'
-import type { FastifyRequest } from 'fastify'
 import { Problem, schema } from '../../contract/index.ts'
 import type { Auth } from '../auth.ts'
+import { isFromThisMachine } from '../loopback.ts'
 import type { Metrics } from '../metrics.ts'
 import { type Route, route } from '../route.ts'
 
@@ -64,11 +63,3 @@ export const healthRoutes = ({
     },
   }),
 ]
-
-/** A proxy on this machine is a loopback peer too, but the caller behind it is not: it says so in a header. */
-function isFromThisMachine(request: FastifyRequest): boolean {
-  const { forwarded, 'x-forwarded-for': forwardedFor, via } = request.headers
-  if (forwarded !== undefined || forwardedFor !== undefined || via !== undefined) return false
-  const peer = (request.socket.remoteAddress ?? '').replace(/^::ffff:/, '')
-  return peer === '::1' || (isIPv4(peer) && peer.startsWith('127.'))
-}

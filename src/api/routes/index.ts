@@ -1,11 +1,11 @@
 /** Every route of the API, in the order in which the documentation shows them. */
 
 import type { Credentials, Sessions, Users } from '../../accounts/index.ts'
-import type { Apps, Environments, Variables } from '../../apps/index.ts'
+import type { Apps, Domains, Environments, Variables } from '../../apps/index.ts'
 import type { Archives } from '../../archives/index.ts'
 import type { Builds } from '../../builds/index.ts'
 import type { resources } from '../../contract/index.ts'
-import type { Deployments, Requests, SiteUrl } from '../../deployments/index.ts'
+import type { ClearCache, Deployments, ReplaceDomains, Requests, SiteUrl, Trace } from '../../deployments/index.ts'
 import type { Operations } from '../../operations/index.ts'
 import type { Supervisor } from '../../runtime/index.ts'
 import type { LineLogs } from '../../storage/index.ts'
@@ -16,19 +16,26 @@ import type { Route } from '../route.ts'
 import { accountRoutes } from './accounts.ts'
 import { appRoutes } from './apps.ts'
 import { buildRoutes } from './builds.ts'
+import { cacheRoutes } from './cache.ts'
 import { credentialRoutes } from './credentials.ts'
 import { deploymentRoutes } from './deployments.ts'
 import { documentationRoutes } from './documentation.ts'
+import { domainRoutes } from './domains.ts'
 import { environmentRoutes } from './environments.ts'
 import { healthRoutes, type ReadyChecks } from './health.ts'
 import { operationRoutes } from './operations.ts'
 import { sessionRoutes } from './session.ts'
+import { traceRoutes } from './trace.ts'
 import { uploadRoutes } from './uploads.ts'
 import { usageRoutes } from './usage.ts'
 
 export type RouteParts = {
   apps: Apps
   environments: Environments
+  domains: Domains
+  replaceDomains: ReplaceDomains
+  clearCache: ClearCache
+  trace: Trace
   variables: Variables
   operations: Operations
   requests: Requests
@@ -62,6 +69,9 @@ export function createRoutes(parts: RouteParts): Route[] {
     ...uploadRoutes(parts),
     ...buildRoutes(parts),
     ...deploymentRoutes(parts),
+    ...cacheRoutes(parts),
+    ...traceRoutes(parts),
+    ...domainRoutes(parts),
     ...operationRoutes(parts),
     ...credentialRoutes(parts),
     ...accountRoutes(parts),

@@ -111,7 +111,7 @@ export function assembleCache({ limits, instances, forwarded, report }: Parts) {
 
     /** For the fast lane. */
     peek: createPeek({ now, store, forwarded }),
-    inspect: createInspect({ now, store }),
+    inspect: createInspect({ now, store, bodies }),
     bytes: store.bytes,
   }
 }

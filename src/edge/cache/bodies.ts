@@ -80,6 +80,11 @@ export function createBodies({ store, disk, report }: Parts) {
         })
     },
 
+    /** Where it can be had as a whole. */
+    async read({ body, place }: StoredResponse): Promise<Buffer | undefined> {
+      return body ?? (place && place.large === undefined ? disk()?.read(place) : undefined)
+    },
+
     /** Whether there is still something to send. */
     isThere: ({ body, place }: StoredResponse): boolean =>
       body !== undefined || (place !== undefined && (disk()?.isThere(place) ?? false)),

@@ -61,7 +61,7 @@ export function createCache({ limits, now, store, bodies, judge, instances, forw
     const bypassed = whyBypassed(question)
     if (bypassed !== undefined) return passOn(question, { why: 'bypass', detail: bypassed })
     const { onlyIfCached } = readRequestWishes(headers)
-    const found = store.find(question.shelf, question.key, headers, target.deployment)
+    const found = find(question)
     if (found.kind !== 'found') {
       if (onlyIfCached) return sendPage(visit.response, PAGES.notStored)
       if (method === 'HEAD') return passOn(question, { why: found.kind })
@@ -69,7 +69,7 @@ export function createCache({ limits, now, store, bodies, judge, instances, forw
       return fetch(question, { why: found.kind })
     }
     const { stored } = found
-    const use = decideUse(stored.lifetime, headers, now())
+    const use = decideUse(stored.lifetime, headers, now(), stored.bornMs)
     const { ageSeconds, ttlSeconds } = use
     switch (use.kind) {
       case 'stale-while-revalidate':
@@ -84,6 +84,36 @@ export function createCache({ limits, now, store, bodies, judge, instances, forw
         return method === 'HEAD' ? passOn(question, cause) : fetch(question, cause)
       }
     }
+  }
+
+  /** A body that was on the disk may have been dropped there: what is left of it is of no use. */
+  function find({ shelf, key, visit, target }: Question) {
+    const found = store.find(shelf, key, visit.request.headers, target.deployment)
+    if (found.kind !== 'found' || bodies.isThere(found.stored)) return found
+    store.remove(shelf, found.stored)
+    return { kind: 'uri-miss' as const }
+  }
+
+  /** Whether what is stored was all that it took: an app that sleeps is not woken for that. */
+  function answerStored(
+    visit: Visit,
+    { environment, deployment }: { environment: string; deployment: string },
+  ): boolean {
+    const { request, response, authority, path } = visit
+    if (whyBypassed({ visit }) !== undefined) return false
+    const shelf = store.shelfOf(environment)
+    const { protocol } = forwarded.visitorOf(request)
+    const key = keyOf({ scheme: protocol, authority, target: path, headers: request.headers })
+    const found = store.find(shelf, key, request.headers, deployment)
+    if (found.kind !== 'found' || !found.stored.body) return false
+    const { stored } = found
+    const use = decideUse(stored.lifetime, request.headers, now(), stored.bornMs)
+    if (use.kind !== 'fresh') return false
+    const remark = { ageSeconds: use.ageSeconds, cacheStatus: hitStatus(use.ttlSeconds) }
+    bodies.send(shelf, visit, stored, remark, () => response.destroy())
+    stored.hits++
+    stored.isUsed = true
+    return true
   }
 
   function toQuestion(visit: Visit, target: ServerTarget): Question {
@@ -196,7 +226,7 @@ export function createCache({ limits, now, store, bodies, judge, instances, forw
       statusOf,
       isAsItCame: question.isAsItCame,
       whole(stored, way, first) {
-        const { ageSeconds } = decideUse(stored.lifetime, NO_HEADERS, now())
+        const { ageSeconds } = decideUse(stored.lifetime, NO_HEADERS, now(), stored.bornMs)
         reply(question, stored, {
           ageSeconds: ageSeconds > 0 ? ageSeconds : undefined,
           cacheStatus: statusOf(way),
@@ -207,7 +237,7 @@ export function createCache({ limits, now, store, bodies, judge, instances, forw
     })
   }
 
-  return { answer }
+  return { answer, answerStored }
 }
 
 export type Cache = ReturnType<typeof createCache>
@@ -220,7 +250,7 @@ const accepted = ({ request }: Visit): string | undefined => request.headers['ac
 const asksForPart = ({ request: { headers } }: Visit): boolean =>
   headers.range !== undefined || headers['if-match'] !== undefined || headers['if-unmodified-since'] !== undefined
 
-function whyBypassed({ visit: { request, path } }: Question): string | undefined {
+function whyBypassed({ visit: { request, path } }: Pick<Question, 'visit'>): string | undefined {
   if (request.headers.cookie !== undefined && isPreview(request.headers.cookie)) return 'preview'
   if (path === '*') return 'asterisk'
   return undefined

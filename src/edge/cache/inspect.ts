@@ -1,4 +1,5 @@
 /** What the cache holds for an address, for people who ask why they see what they see. */
+import type { Bodies } from './bodies.ts'
 import { fieldOf } from './header-list.ts'
 import { keyOf } from './key.ts'
 import { headersOf, type StoredResponse } from './object.ts'
@@ -25,6 +26,8 @@ export type StoredObject = {
   variant: Record<string, string>
   etag: string | null
   lastModified: string | null
+  /** SHA-256 of the body, in hexadecimal; null where the app has compressed it, or it is too large to be read for this. */
+  digest: string | null
   /** How often it was the answer. */
   hits: number
   place: 'memory' | 'disk'
@@ -36,8 +39,10 @@ export type Inspection = {
   lastPurge: { time: number; by: 'all' | 'path' | 'tag' | 'switch' } | null
 }
 
-export function createInspect({ now, store }: { now(): number; store: Store }) {
-  return function inspect(environment: string, url: string): Inspection {
+type Parts = { now(): number; store: Store; bodies: Pick<Bodies, 'read'> }
+
+export function createInspect({ now, store, bodies }: Parts) {
+  return async function inspect(environment: string, url: string): Promise<Inspection> {
     const { protocol, host, pathname, search } = new URL(url)
     const shelf = store.shelfOf(environment)
     const scheme = protocol === 'https:' ? 'https' : 'http'
@@ -45,16 +50,16 @@ export function createInspect({ now, store }: { now(): number; store: Store }) {
     const tags = stored.flatMap((found) => found.tags)
     const last = store.lastPurgeOf(shelf, purgePathOf(pathname), tags)
     return {
-      stored: stored.map((found) => describe(found, now())),
+      stored: await Promise.all(stored.map(async (found) => describe(found, await bodies.read(found), now()))),
       lastPurge: last ? { time: last.time, by: last.by } : null,
     }
   }
 }
 
-function describe(stored: StoredResponse, nowMs: number): StoredObject {
+function describe(stored: StoredResponse, read: Buffer | undefined, nowMs: number): StoredObject {
   const { status, storeTime, validateTime, lifetime, deployment, size, tags, hits, body, variant } = stored
   const headers = headersOf(stored)
-  const use = decideUse(lifetime, {}, nowMs)
+  const use = decideUse(lifetime, {}, nowMs, stored.bornMs)
   return {
     status,
     storeTime,
@@ -69,7 +74,12 @@ function describe(stored: StoredResponse, nowMs: number): StoredObject {
     variant: readVariant(variant),
     etag: fieldOf(headers, 'etag') ?? null,
     lastModified: fieldOf(headers, 'last-modified') ?? null,
+    digest: read && fieldOf(headers, 'content-encoding') === undefined ? digestOf(read) : null,
     hits,
     place: body ? 'memory' : 'disk',
   }
 }
+
+/** Loaded when somebody asks: no visitor needs it. */
+const digestOf = (body: Buffer): string =>
+  process.getBuiltinModule('node:crypto').createHash('sha256').update(body).digest('hex')

@@ -7,7 +7,7 @@ import type { Bodies } from './bodies.ts'
 import type { LargeBody, Verdict, Way } from './fetches.ts'
 import { mayBeCompressed } from './form.ts'
 import { fieldOf, type HeaderList, membersOf, type RequestHeaders } from './header-list.ts'
-import { headersOf, packHeaders, type StoredResponse } from './object.ts'
+import { headersOf, packed, type StoredResponse, toStored } from './object.ts'
 import { decideStorage, type Storable } from './storage.ts'
 import type { Shelf, Store } from './store.ts'
 import { purgePathOf, TAG_FIELDS } from './tags.ts'
@@ -94,11 +94,9 @@ export function createJudge({ now, store, bodies }: Parts) {
     const way = { isStored: decision.kind === 'store', status: 304 }
     if (decision.kind !== 'store') {
       store.remove(exchange.shelf, stored)
-      return { kind: 'use', stored: { ...stored, head: packHeaders(headers) }, way }
+      return { kind: 'use', stored: { ...stored, ...packed(headers, { ...stored.lifetime, bornMs: now() }) }, way }
     }
-    store.change(exchange.shelf, stored, () =>
-      store.renew(stored, packHeaders(withoutLength(decision.headers)), decision.lifetime, now()),
-    )
+    store.renew(exchange.shelf, stored, withoutLength(decision.headers), decision.lifetime)
     return { kind: 'use', stored, way }
   }
 
@@ -112,24 +110,23 @@ export function createJudge({ now, store, bodies }: Parts) {
     const headers = withTargeted(freshen(before, received.headers), stored.targeted)
     const decision = decide(asGet, stored.status, headers)
     if (decision.kind !== 'store') return store.remove(exchange.shelf, stored)
-    store.change(exchange.shelf, stored, () =>
-      store.renew(stored, packHeaders(withoutLength(decision.headers)), decision.lifetime, now()),
-    )
+    store.renew(exchange.shelf, stored, withoutLength(decision.headers), decision.lifetime)
   }
 
-  function toStored({ key, path, target, purgeNumber, draft }: Exchange, size: number, body?: Buffer): StoredResponse {
+  function describe({ key, path, target, purgeNumber, draft }: Exchange, size: number, body?: Buffer): StoredResponse {
     const { storable, head: received, variant, vary, responseMs } = draft as Draft
-    const form = mayBeCompressed(received.status, storable.headers, size) && body ? undefined : null
     const headers = withoutLength(storable.headers)
-    if (form === undefined) addVary(headers, 'Accept-Encoding')
-    return {
+    const isCompressible = body !== undefined && mayBeCompressed(received.status, headers, size)
+    if (isCompressible) addVary(headers, 'Accept-Encoding')
+    return toStored({
       key,
       path: purgePathOf(path),
       variant,
       vary,
       status: received.status,
       reason: received.reason,
-      head: packHeaders(headers),
+      headers,
+      isCompressible,
       lifetime: storable.lifetime,
       deployment: target.deployment,
       tags: storable.tags,
@@ -140,11 +137,7 @@ export function createJudge({ now, store, bodies }: Parts) {
       size,
       body,
       place: undefined,
-      br: form,
-      gzip: form,
-      hits: 0,
-      isUsed: false,
-    }
+    })
   }
 
   return {
@@ -157,7 +150,7 @@ export function createJudge({ now, store, bodies }: Parts) {
     },
 
     keep(exchange: Exchange, body: Buffer): StoredResponse {
-      const stored = toStored(exchange, body.length, body)
+      const stored = describe(exchange, body.length, body)
       if (store.put(exchange.shelf, stored)) bodies.write(exchange.target.environment, stored, body)
       return stored
     },
@@ -168,7 +161,7 @@ export function createJudge({ now, store, bodies }: Parts) {
         grew: (bytes) => {
           size += bytes
         },
-        finish: () => toStored(exchange, size),
+        finish: () => describe(exchange, size),
         keep: (stored) => store.put(exchange.shelf, stored),
       })
     },

@@ -1,4 +1,7 @@
-/** A stored response. A million of them must fit, so it holds its headers as one string and little else. */
+/**
+ * A stored response. A million of them must fit, so it holds its headers as two strings: what many responses have in
+ * common is held once for all of them.
+ */
 import type { Place } from './disk/index.ts'
 import type { Lifetime } from './freshness.ts'
 import type { HeaderList } from './header-list.ts'
@@ -13,9 +16,13 @@ export type StoredResponse = {
   readonly vary: readonly string[] | undefined
   readonly status: number
   readonly reason: string
-  /** Names and values with line feeds between them, which neither can have. */
-  head: string
+  /** Names and values with line feeds between them, which neither can have: those that others have as well … */
+  sharedHead: string
+  /** … and those that are its own. */
+  ownHead: string
+  /** The same object for all that live as long: when this one was born stands beside it. */
   lifetime: Lifetime
+  bornMs: number
   /** The deployment that made it: with another one live, it is not used. */
   readonly deployment: string
   readonly tags: readonly string[]
@@ -38,19 +45,113 @@ export type StoredResponse = {
   isUsed: boolean
 }
 
-export const packHeaders = (headers: HeaderList): string => headers.join('\n')
+/** What a response has to say, before it is packed. */
+export type Draft = Omit<StoredResponse, 'sharedHead' | 'ownHead' | 'bornMs' | 'br' | 'gzip' | 'hits' | 'isUsed'> & {
+  headers: HeaderList
+  /** Whether we may make compressed forms of it. */
+  isCompressible: boolean
+}
 
-export const headersOf = ({ head }: Pick<StoredResponse, 'head'>): string[] => (head === '' ? [] : head.split('\n'))
+export function toStored(draft: Draft): StoredResponse {
+  const { headers, isCompressible, key, path, lifetime, tags, ...rest } = draft
+  const form = isCompressible ? undefined : null
+  return {
+    ...rest,
+    key,
+    // A part of the key takes no memory of its own, as long as it is the same letter by letter.
+    path: key.endsWith(path) ? key.slice(key.length - path.length) : path,
+    tags: tags.map(shared),
+    ...packed(headers, lifetime),
+    br: form,
+    gzip: form,
+    hits: 0,
+    isUsed: false,
+  }
+}
+
+type Packed = Pick<StoredResponse, 'sharedHead' | 'ownHead' | 'lifetime' | 'bornMs'>
+
+export function packed(headers: HeaderList, lifetime: Lifetime): Packed {
+  const common: string[] = []
+  const own: string[] = []
+  for (let at = 0; at < headers.length; at += 2) {
+    const name = headers[at] as string
+    const list = OFTEN_THE_SAME.has(name.toLowerCase()) ? common : own
+    list.push(name, headers[at + 1] as string)
+  }
+  return {
+    sharedHead: shared(common.join('\n')),
+    ownHead: own.join('\n'),
+    lifetime: sharedLifetime(lifetime),
+    bornMs: lifetime.bornMs,
+  }
+}
+
+export function headersOf({ sharedHead, ownHead }: Pick<StoredResponse, 'sharedHead' | 'ownHead'>): string[] {
+  const own = ownHead === '' ? [] : ownHead.split('\n')
+  return sharedHead === '' ? own : sharedHead.split('\n').concat(own)
+}
+
+const OFTEN_THE_SAME: ReadonlySet<string> = new Set([
+  'accept-ranges',
+  'access-control-allow-origin',
+  'cache-control',
+  'content-encoding',
+  'content-language',
+  'content-security-policy',
+  'content-type',
+  'permissions-policy',
+  'referrer-policy',
+  'server',
+  'strict-transport-security',
+  'vary',
+  'x-content-type-options',
+  'x-frame-options',
+  'x-nextjs-cache',
+  'x-nextjs-prerender',
+  'x-nextjs-stale-time',
+  'x-powered-by',
+])
+
+/** Beyond them one is forgotten with all the others: it is then held twice for a while, which is all. */
+const SHARED_MOST = 20_000
+const SHARED_LENGTH = 2048
+const strings = new Map<string, string>()
+const lifetimes = new Map<string, Lifetime>()
+
+function shared(text: string): string {
+  if (text.length > SHARED_LENGTH) return text
+  const known = strings.get(text)
+  if (known !== undefined) return known
+  if (strings.size >= SHARED_MOST) strings.clear()
+  strings.set(text, text)
+  return text
+}
+
+function sharedLifetime(lifetime: Lifetime): Lifetime {
+  const { freshMs, from, whileRevalidatingMs, ifErrorMs, mayBeStale, mustValidate } = lifetime
+  const name = `${freshMs} ${whileRevalidatingMs} ${ifErrorMs} ${mayBeStale} ${mustValidate} ${from}`
+  const known = lifetimes.get(name)
+  if (known) return known
+  if (lifetimes.size >= SHARED_MOST) lifetimes.clear()
+  const made = { ...lifetime, bornMs: 0 }
+  lifetimes.set(name, made)
+  return made
+}
 
 /** What an object takes beside its bodies: strings, the object itself, and its place in maps. Measured, rounded up. */
-const OVERHEAD_BYTES = 512
+const OVERHEAD_BYTES = 768
+const TAG_BYTES = 32
 
 /** What it counts in memory. */
-export function weightOf({ key, head, tags, body, br, gzip }: StoredResponse): number {
-  let weight = OVERHEAD_BYTES + key.length + head.length + (body?.length ?? 0) + (br?.length ?? 0) + (gzip?.length ?? 0)
-  for (const tag of tags) weight += tag.length + 16
-  return weight
-}
+export const weightOf = ({ key, ownHead, tags, body, br, gzip }: StoredResponse): number =>
+  OVERHEAD_BYTES +
+  key.length +
+  ownHead.length +
+  tags.length * TAG_BYTES +
+  (body?.length ?? 0) +
+  (br?.length ?? 0) +
+  (gzip?.length ?? 0)
 
 /** The object without its body, as it is written down beside it. */
 export function toMeta(environment: string, stored: StoredResponse): string {
@@ -59,8 +160,9 @@ export function toMeta(environment: string, stored: StoredResponse): string {
 }
 
 export function fromMeta(meta: string, place: Place): { environment: string; stored: StoredResponse } {
-  const { environment, isCompressible, ...written } = JSON.parse(meta)
-  const form = isCompressible ? undefined : null
-  const unread = { size: place.bodyBytes, body: undefined, place, br: form, gzip: form, hits: 0, isUsed: false }
-  return { environment, stored: { vary: undefined, targeted: undefined, ...written, ...unread } }
+  const { environment, sharedHead, ownHead, bornMs, lifetime, ...written } = JSON.parse(meta)
+  const headers = headersOf({ sharedHead, ownHead })
+  const unread = { size: place.bodyBytes, body: undefined, place }
+  const draft = { vary: undefined, targeted: undefined, ...written, ...unread, headers }
+  return { environment, stored: toStored({ ...draft, lifetime: { ...lifetime, bornMs } }) }
 }

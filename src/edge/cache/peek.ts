@@ -54,7 +54,7 @@ export function createPeek({ now, store, forwarded }: Parts) {
     // An unusual reason is written by node:http as it came.
     if (!body || body.length > BODY_BYTES || reason !== STATUS_CODES[status]) return undefined
     const nowMs = now()
-    const use = decideUse(stored.lifetime, headers, nowMs)
+    const use = decideUse(stored.lifetime, headers, nowMs, stored.bornMs)
     if (use.kind !== 'fresh') return undefined
     const accepted = headers['accept-encoding']
     if (missingForm(stored, accepted) !== undefined) return undefined

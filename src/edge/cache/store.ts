@@ -8,8 +8,8 @@
  * and a response that was on its way during a purge is never served after it.
  */
 import type { Lifetime } from './freshness.ts'
-import type { RequestHeaders } from './header-list.ts'
-import { type StoredResponse, weightOf } from './object.ts'
+import type { HeaderList, RequestHeaders } from './header-list.ts'
+import { packed, type StoredResponse, weightOf } from './object.ts'
 import type { Purge } from './purge.ts'
 import { purgePathOf } from './tags.ts'
 import { variantOf } from './vary.ts'
@@ -25,8 +25,9 @@ export type Shelf = {
   bytes: number
   /** Everything from before is gone. */
   emptied: PurgeMark & { by: 'all' | 'switch' }
-  /** Purged paths, which begin with '/', tags, which have a blank before them, and keys, which have neither. */
+  /** Purged paths, which begin with '/', and tags, which have a blank before them. */
   marks: Map<string, PurgeMark>
+  markBytes: number
   lastPurge: number
 }
 
@@ -42,6 +43,8 @@ type Parts = {
 const VARIANTS_MOST = 64
 /** Marks of one environment. Beyond them it is cheaper to forget everything at once. */
 const MARKS_MOST = 50_000
+/** Of the names of those marks. A visitor's request can make one of eight thousand letters. */
+const MARK_BYTES_MOST = 4 * 1024 * 1024
 /** Once something must go, this much goes, so that it is not looked for with every object. */
 const ROOM_MADE = 0.02
 
@@ -54,7 +57,8 @@ export function createStore({ now, isOnDisk = () => false, ...sizes }: Parts) {
   function shelfOf(environment: string): Shelf {
     let shelf = shelves.get(environment)
     if (!shelf) {
-      shelf = { slots: new Map(), bytes: 0, emptied: NEVER, marks: new Map(), lastPurge: 0 }
+      // One that comes back has forgotten its purges: nobody joins a fetch from before it was there.
+      shelf = { slots: new Map(), bytes: 0, emptied: NEVER, marks: new Map(), markBytes: 0, lastPurge }
       shelves.set(environment, shelf)
     }
     return shelf
@@ -97,8 +101,9 @@ export function createStore({ now, isOnDisk = () => false, ...sizes }: Parts) {
         } else if (stored.body && isOnDisk(stored)) {
           const before = weightOf(stored)
           stored.body = undefined
-          stored.br = undefined
-          stored.gzip = undefined
+          // `null` stays: there must never be such a form.
+          stored.br &&= undefined
+          stored.gzip &&= undefined
           count(shelf, weightOf(stored) - before)
           isKept = true
         } else remove(shelf, stored)
@@ -138,6 +143,8 @@ export function createStore({ now, isOnDisk = () => false, ...sizes }: Parts) {
 
     /** Whether it was kept: what was purged while it was on its way is not. */
     put(shelf: Shelf, stored: StoredResponse): boolean {
+      // One from before a restart may know of purges whose notes are gone: the next purge must have a higher number.
+      lastPurge = Math.max(lastPurge, stored.purgeNumber)
       if (isPurged(shelf, stored)) return false
       const weight = weightOf(stored)
       if (weight > bytesMost / 4) return false
@@ -157,7 +164,7 @@ export function createStore({ now, isOnDisk = () => false, ...sizes }: Parts) {
 
     /** Changes what is stored, and what it counts. */
     change(shelf: Shelf, stored: StoredResponse, change: () => void) {
-      const isThere = this.all(shelf, stored.key).includes(stored)
+      const isThere = holds(shelf, stored)
       const before = weightOf(stored)
       change()
       if (!isThere) return
@@ -165,10 +172,9 @@ export function createStore({ now, isOnDisk = () => false, ...sizes }: Parts) {
       if (bytes > bytesMost) makeRoom()
     },
 
-    renew(stored: StoredResponse, headers: string, lifetime: Lifetime, time: number) {
-      stored.head = headers
-      stored.lifetime = lifetime
-      stored.validateTime = time
+    /** The app says that it is still right, and what there is to say about it now. */
+    renew(shelf: Shelf, stored: StoredResponse, headers: HeaderList, lifetime: Lifetime) {
+      this.change(shelf, stored, () => Object.assign(stored, packed(headers, lifetime), { validateTime: now() }))
     },
 
     isPurged,
@@ -185,20 +191,11 @@ export function createStore({ now, isOnDisk = () => false, ...sizes }: Parts) {
       lastPurge = Math.max(lastPurge, number)
       const shelf = shelfOf(environment)
       shelf.lastPurge = lastPurge
-      const mark = { number, time }
-      for (const path of paths ?? []) shelf.marks.set(purgePathOf(path), mark)
-      for (const tag of tags ?? []) shelf.marks.set(` ${tag}`, mark)
-      if ((paths === undefined && tags === undefined) || shelf.marks.size > MARKS_MOST) empty(shelf, { ...mark, by })
-      return number
-    },
-
-    /** What changed by a request to it, with everything that differs by headers alone. */
-    purgeKey(environment: string, key: string, number = lastPurge + 1): number {
-      lastPurge = Math.max(lastPurge, number)
-      const shelf = shelfOf(environment)
-      shelf.lastPurge = lastPurge
-      shelf.marks.set(key, { number, time: now() })
-      if (shelf.marks.size > MARKS_MOST) empty(shelf, { number, time: now(), by: 'all' })
+      const marked = { number, time }
+      for (const path of paths ?? []) mark(shelf, purgePathOf(path), marked)
+      for (const tag of tags ?? []) mark(shelf, ` ${tag}`, marked)
+      const isTooMuch = shelf.marks.size > MARKS_MOST || shelf.markBytes > MARK_BYTES_MOST
+      if ((paths === undefined && tags === undefined) || isTooMuch) empty(shelf, { ...marked, by })
       return number
     },
 
@@ -233,9 +230,15 @@ export function createStore({ now, isOnDisk = () => false, ...sizes }: Parts) {
     count: () => shelves.values().reduce((sum, { slots }) => sum + slots.size, 0),
   }
 
-  function empty(shelf: Shelf, mark: Shelf['emptied']) {
-    shelf.emptied = mark
+  function mark(shelf: Shelf, name: string, marked: PurgeMark) {
+    if (!shelf.marks.has(name)) shelf.markBytes += name.length
+    shelf.marks.set(name, marked)
+  }
+
+  function empty(shelf: Shelf, by: Shelf['emptied']) {
+    shelf.emptied = by
     shelf.marks = new Map()
+    shelf.markBytes = 0
     shelf.slots = new Map()
     count(shelf, -shelf.bytes)
   }
@@ -268,6 +271,11 @@ const NEVER: Shelf['emptied'] = { number: 0, time: 0, by: 'all' }
 const URI_MISS: Found = { kind: 'uri-miss' }
 const VARY_MISS: Found = { kind: 'vary-miss' }
 
+function holds(shelf: Shelf, stored: StoredResponse): boolean {
+  const slot = shelf.slots.get(stored.key)
+  return slot === stored || (slot !== undefined && isVaried(slot) && slot.variants.get(stored.variant) === stored)
+}
+
 const isVaried = (slot: Slot): slot is Exclude<Slot, StoredResponse> => 'variants' in slot
 
 function isSameList(one: readonly string[] | undefined, other: readonly string[] | undefined): boolean {
@@ -275,12 +283,11 @@ function isSameList(one: readonly string[] | undefined, other: readonly string[]
   return one.length === other.length && one.every((name, at) => name === other[at])
 }
 
-function isPurged(shelf: Shelf, { key, path, tags, purgeNumber }: StoredResponse): boolean {
+function isPurged(shelf: Shelf, { path, tags, purgeNumber }: StoredResponse): boolean {
   if (shelf.lastPurge <= purgeNumber) return false
   if (shelf.emptied.number > purgeNumber) return true
   if (shelf.marks.size === 0) return false
-  if ((shelf.marks.get(path)?.number ?? 0) > purgeNumber || (shelf.marks.get(key)?.number ?? 0) > purgeNumber)
-    return true
+  if ((shelf.marks.get(path)?.number ?? 0) > purgeNumber) return true
   for (const tag of tags) if ((shelf.marks.get(` ${tag}`)?.number ?? 0) > purgeNumber) return true
   return false
 }

@@ -25,9 +25,15 @@ export type Validate = {
   ttlSeconds: number
 }
 
-export function decideUse(lifetime: Lifetime, requestHeaders: RequestHeaders, nowMs: number): Use {
+/** `bornMs` is given where the lifetime is shared by responses that were born at different times. */
+export function decideUse(
+  lifetime: Lifetime,
+  requestHeaders: RequestHeaders,
+  nowMs: number,
+  bornMs = lifetime.bornMs,
+): Use {
   // A clock that was set back makes nothing younger than new.
-  const ageMs = Math.max(0, nowMs - lifetime.bornMs)
+  const ageMs = Math.max(0, nowMs - bornMs)
   const ttlMs = lifetime.freshMs - ageMs
   const ageSeconds = Math.floor(ageMs / 1000)
   const ttlSeconds = Math.floor(ttlMs / 1000)

@@ -5,5 +5,17 @@ import { builds } from './0002-builds.ts'
 import { packages } from './0003-packages.ts'
 import { disk } from './0004-disk.ts'
 import { contacts } from './0005-contacts.ts'
+import { domains } from './0006-domains.ts'
+import { purges } from './0007-purges.ts'
+import { unchanged } from './0008-unchanged.ts'
 
-export const MIGRATIONS: readonly Migration[] = [groundFloor, builds, packages, disk, contacts]
+export const MIGRATIONS: readonly Migration[] = [
+  groundFloor,
+  builds,
+  packages,
+  disk,
+  contacts,
+  domains,
+  purges,
+  unchanged,
+]

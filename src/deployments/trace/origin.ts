@@ -1,0 +1,120 @@
+/**
+ * What the live deployment itself says about an address, past the cache: looked up in the manifest of its files, or asked
+ * of the running app with one bounded request. Nobody is woken or started for it, and bodies are counted and not kept.
+ */
+import { createHash } from 'node:crypto'
+import { type IncomingMessage, request } from 'node:http'
+import { join } from 'node:path'
+import type { Build, Outputs } from '../../builds/index.ts'
+import type { resources } from '../../contract/index.ts'
+import { createManifests, lookUp } from '../../edge/index.ts'
+import type { Supervisor } from '../../runtime/index.ts'
+import { MANIFEST } from '../routing.ts'
+import type { Answer, Origin } from './facts.ts'
+
+const PATIENCE_MS = 5000
+const BODY_BYTES_MOST = 16 * 1024 * 1024
+/** Of what the app wrote into one header. */
+const HEADER_LENGTH_MOST = 500
+
+type Parts = { outputs: Pick<Outputs, 'edgeFolderOf'>; supervisor: Pick<Supervisor, 'of'> }
+
+export function createAskOrigin({ outputs, supervisor }: Parts) {
+  async function lookInto({ output, plan }: Build, url: URL): Promise<Origin> {
+    if (!output || plan?.output.kind !== 'static') return { kind: 'NOTHING' }
+    // Read anew each time: the edge has its own, and to keep them here as well would cost memory for a rare question.
+    const manifest = await createManifests(0).get(join(outputs.edgeFolderOf(output), MANIFEST))
+    const found = lookUp(manifest, url.pathname)
+    switch (found.kind) {
+      case 'file': {
+        const { size, digest } = found.file
+        return { kind: 'FILE', status: found.status, file: found.path, bytes: size, digest }
+      }
+      case 'redirect':
+        return { kind: 'REDIRECT', status: found.status, location: `${found.location}${url.search}` }
+      case 'missing':
+        return { kind: 'MISSING', status: 404 }
+      case 'malformed':
+        return { kind: 'MISSING', status: 400 }
+    }
+  }
+
+  return async function askOrigin(deployment: string, build: Build, url: URL, signal: AbortSignal): Promise<Origin> {
+    if (build.plan?.output.kind !== 'server') return lookInto(build, url)
+    const running = supervisor.of(deployment)
+    if (running?.state !== 'RUNNING' || !running.instance)
+      return { kind: 'SILENT', why: WHY[running?.state ?? 'ASLEEP'] }
+    const over = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)])
+    return ask(running.instance, url, over).catch((error: Error) => {
+      signal.throwIfAborted()
+      const isLate = error.name === 'AbortError' || error.name === 'TimeoutError'
+      return { kind: 'SILENT', why: isLate ? `did not answer within ${PATIENCE_MS / 1000} s` : 'broke off its answer' }
+    })
+  }
+}
+
+const WHY: Record<resources.InstanceState, string> = {
+  STARTING: 'is starting',
+  RUNNING: 'is running',
+  ASLEEP: 'sleeps until the next visitor',
+  RESTARTING: 'died and is being started again',
+  CRASH_LOOP: 'keeps crashing',
+}
+
+/** As a browser asks, so that it says what people see; without compression, so that bodies can be compared. */
+async function ask({ host, port }: { host: string; port: number }, url: URL, signal: AbortSignal): Promise<Answer> {
+  const asked = request({
+    host,
+    port,
+    path: url.pathname + url.search,
+    agent: false,
+    signal,
+    headers: {
+      host: url.host,
+      accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8',
+      'accept-encoding': 'identity',
+      'user-agent': 'headland-trace',
+      'x-forwarded-host': url.host,
+      'x-forwarded-proto': url.protocol.slice(0, -1),
+    },
+  })
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    asked.once('response', resolve).on('error', reject).end()
+  })
+  try {
+    const { headers, statusCode = 0 } = response
+    return {
+      kind: 'APP',
+      status: statusCode,
+      contentType: shorten(headers['content-type']),
+      cacheControl: shorten(headers['cache-control']),
+      vary: shorten(headers.vary),
+      etag: shorten(headers.etag),
+      lastModified: shorten(headers['last-modified']),
+      setsCookie: headers['set-cookie'] !== undefined,
+      body: await measure(response, signal),
+    }
+  } finally {
+    asked.destroy()
+  }
+}
+
+const shorten = (value: string | undefined): string | undefined => value?.slice(0, HEADER_LENGTH_MOST)
+
+/** Nothing for one that does not end in time, as a stream of events never does: what came before it is an answer all the same. */
+async function measure(response: IncomingMessage, signal: AbortSignal): Promise<Answer['body']> {
+  const isPlain = (response.headers['content-encoding'] ?? 'identity') === 'identity'
+  const hash = createHash('sha256')
+  let bytes = 0
+  try {
+    for await (const chunk of response) {
+      bytes += chunk.length
+      if (bytes > BODY_BYTES_MOST) return undefined
+      hash.update(chunk)
+    }
+  } catch (error) {
+    if (signal.aborted) return undefined
+    throw error
+  }
+  return { bytes, digest: isPlain ? hash.digest('hex') : undefined }
+}
