@@ -27,6 +27,7 @@ type Parts = {
   instances: Instances
   forwarded: Forwarded
   report(error: unknown): void
+  now?(): number
 }
 
 /** A purge as it is written down; `n` is its number. */
@@ -35,8 +36,7 @@ type Note = Purge & { n: number; by: 'all' | 'switch' }
 /** Until somebody says how much it may be. */
 const MEMORY_BYTES = 256 * 1024 * 1024
 
-export function assembleCache({ limits, instances, forwarded, report }: Parts) {
-  const now = Date.now
+export function assembleCache({ limits, instances, forwarded, report, now = Date.now }: Parts) {
   let disk: Disk | undefined
   const store = createStore({
     bytesMost: MEMORY_BYTES,
@@ -47,10 +47,11 @@ export function assembleCache({ limits, instances, forwarded, report }: Parts) {
   const judge = createJudge({ now, store, bodies })
   const cache = createCache({ limits, now, store, bodies, judge, instances, forwarded })
 
-  function purge(what: Purge, by: 'all' | 'switch' = 'all') {
+  /** False: a restart could bring back what is gone now, because the disk can neither note it nor forget. */
+  function purge(what: Purge, by: 'all' | 'switch' = 'all'): boolean {
     const n = store.purge(what, { by })
     const note: Note = { ...what, n, by }
-    disk?.note(JSON.stringify(note))
+    return disk?.note(JSON.stringify(note)) ?? true
   }
 
   return {
@@ -59,9 +60,9 @@ export function assembleCache({ limits, instances, forwarded, report }: Parts) {
     /** Before anything is asked for: what was stored before a restart is there again, without what was purged. */
     async open({ memoryBytes: most, folder, diskBytes }: CacheSettings): Promise<void> {
       store.resize(most)
-      if (diskBytes === 0) return
       const { openDisk } = await import('./disk/index.ts')
-      disk = await openDisk({
+      // One without room forgets what there is: it would not learn of the purges that come now.
+      const opened = await openDisk({
         folder,
         bytesMost: diskBytes,
         report,
@@ -74,6 +75,8 @@ export function assembleCache({ limits, instances, forwarded, report }: Parts) {
           store.purge(what, { by, number: n })
         },
       })
+      if (diskBytes > 0) disk = opened
+      else await opened.close()
     },
 
     close: async () => disk?.close(),
@@ -87,8 +90,8 @@ export function assembleCache({ limits, instances, forwarded, report }: Parts) {
     useRoutes(before: Routes, after: Routes) {
       const deployments = deploymentsOf(before)
       const environments = new Set<string>()
+      for (const { environment } of after.values()) environments.add(environment)
       for (const [environment, target] of deploymentsOf(after)) {
-        environments.add(environment)
         const old = deployments.get(environment)
         if (old && old.deployment !== target.deployment && !(old.isStatic && target.isStatic))
           purge({ environment }, 'switch')
@@ -103,9 +106,11 @@ export function assembleCache({ limits, instances, forwarded, report }: Parts) {
       const shelf = store.shelfOf(environment)
       const { protocol } = forwarded.visitorOf(request)
       const changed = [path, ...sameOrigin(headers, protocol, authority, path)]
-      const stored = changed.filter((target) =>
-        shelf.slots.has(keyOf({ scheme: protocol, authority, target, headers: NO_HEADERS })),
-      )
+      // Nothing is written down of what is not there, or anybody could have us write at will.
+      const stored = changed.filter((target) => {
+        const key = keyOf({ scheme: protocol, authority, target, headers: NO_HEADERS })
+        return store.mayHold(shelf, key, purgePathOf(target)) || cache.isFetching(environment, target)
+      })
       if (stored.length > 0) purge({ environment, paths: stored.map(purgePathOf) })
     },
 

@@ -16,9 +16,12 @@ type LargeParts = {
   keep(stored: StoredResponse): boolean
 }
 
+/** Forms that are made at a time, in threads that files are read in as well: half of them stay free for that. */
+const MAKING_MOST = 2
+
 export function createBodies({ store, disk, report }: Parts) {
   /** Forms that are being made: each once, whoever wants it. */
-  const making = new WeakSet<StoredResponse>()
+  const making = new Set<StoredResponse>()
 
   /** Undefined: it is gone. */
   async function load(shelf: Shelf, stored: StoredResponse): Promise<Buffer | undefined> {
@@ -33,7 +36,7 @@ export function createBodies({ store, disk, report }: Parts) {
 
   function compress(shelf: Shelf, stored: StoredResponse, body: Buffer, acceptEncoding: string | undefined) {
     const encoding = missingForm(stored, acceptEncoding)
-    if (encoding === undefined || making.has(stored)) return
+    if (encoding === undefined || making.has(stored) || making.size >= MAKING_MOST) return
     making.add(stored)
     makeForm(body, encoding)
       .then((made) =>

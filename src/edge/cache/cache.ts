@@ -8,11 +8,12 @@ import type { Limits } from '../limits.ts'
 import { PAGES, sendPage } from '../pages.ts'
 import type { ServerTarget } from '../routes.ts'
 import type { Instances } from '../upstream/instances.ts'
+import type { Head } from '../upstream/response-reader.ts'
 import type { Visit } from '../visit.ts'
 import type { Bodies } from './bodies.ts'
 import { forwardStatus, hitStatus } from './cache-status.ts'
 import { type Fetch, type Reader, startFetch, type Way } from './fetches.ts'
-import { type Exchange, type Judge, type Stale, toFetchHeaders, withoutOverrides } from './judge.ts'
+import { type Exchange, type Judge, OF_REQUEST, type Stale, toFetchHeaders, withoutOverrides } from './judge.ts'
 import { keyOf } from './key.ts'
 import type { StoredResponse } from './object.ts'
 import { createPasses } from './passes.ts'
@@ -20,6 +21,7 @@ import { isPreview } from './preview.ts'
 import { createReader } from './reader.ts'
 import type { Remark } from './reply.ts'
 import type { Shelf, Store } from './store.ts'
+import { purgePathOf } from './tags.ts'
 import { decideUse, readRequestWishes, type Validate } from './use.ts'
 import { normalizeAcceptEncoding } from './vary.ts'
 
@@ -52,6 +54,8 @@ type Cause = { why: Parameters<typeof forwardStatus>[0]['why']; detail?: string;
 export function createCache({ limits, now, store, bodies, judge, instances, forwarded }: Parts) {
   const fetches = new Map<string, Fetch>()
   const passes = createPasses({ now, most: limits.passesKnown })
+  /** How many fetches are under way that may be stored, by environment and path. */
+  const paths = new Map<string, number>()
   let refreshes = 0
 
   /** For GET and HEAD. */
@@ -131,8 +135,10 @@ export function createCache({ limits, now, store, bodies, judge, instances, forw
 
   /** Together with all who want the same. */
   function fetch(question: Question, cause: Cause) {
-    if (passes.has(question.key) && !cause.stale) return passOn(question, cause)
     const shared = sharedName(question)
+    if (passes.has(shared) && !cause.stale) return passOn(question, cause)
+    // What is not to be stored is for him alone: the others would have waited for nothing.
+    if (readRequestWishes(question.visit.request.headers).noStore) return fetchAlone(question, cause)
     const reader = readerFor(question, cause)
     const underWay = fetches.get(shared)
     // One that began before a purge may bring what was purged.
@@ -154,13 +160,15 @@ export function createCache({ limits, now, store, bodies, judge, instances, forw
   function refresh(question: Question, stored: StoredResponse) {
     const shared = sharedName(question)
     if (fetches.has(shared) || refreshes >= limits.refreshes) return
+    if (readRequestWishes(question.visit.request.headers).noStore) return
     refreshes++
     const use: Validate = { kind: 'validate', why: 'stale', mayServeOnError: true, ageSeconds: 0, ttlSeconds: 0 }
     start(question, { why: 'stale', stale: { stored, use } }, { shared, onOver: () => refreshes-- })
   }
 
+  /** What is asked for under somebody's name is mostly his alone, and nobody else waits for it. */
   const sharedName = ({ target, visit, key }: Question): string =>
-    `${target.environment} ${normalizeAcceptEncoding(accepted(visit))} ${key}`
+    `${target.environment} ${visit.request.headers.authorization === undefined ? '' : 'authorized '}${normalizeAcceptEncoding(accepted(visit))} ${key}`
 
   function start(question: Question, cause: Cause, { reader, shared, onOver }: Sharing): Fetch {
     const { visit, target, shelf, key, isAsItCame } = question
@@ -181,6 +189,8 @@ export function createCache({ limits, now, store, bodies, judge, instances, forw
       purgeNumber: store.purgeNumber(),
       requestMs: now(),
     }
+    const name = `${target.environment} ${purgePathOf(path)}`
+    if (exchange.mayStore) paths.set(name, (paths.get(name) ?? 0) + 1)
     let isOver = false
     const started: Fetch = startFetch(
       {
@@ -192,7 +202,8 @@ export function createCache({ limits, now, store, bodies, judge, instances, forw
         },
         judge(head) {
           const verdict = judge.head(exchange, head)
-          if (verdict.kind === 'pass' && exchange.mayStore) passes.add(key)
+          if (verdict.kind === 'pass' && exchange.mayStore && isForOthersToo(exchange, head, verdict.detail))
+            passes.add(sharedName(question))
           return verdict
         },
         instead: (why) => judge.instead(exchange, why),
@@ -203,6 +214,12 @@ export function createCache({ limits, now, store, bodies, judge, instances, forw
           isOver = true
           if (shared !== undefined && fetches.get(shared) === started) fetches.delete(shared)
           onOver?.()
+        },
+        ended() {
+          const count = (paths.get(name) ?? 0) - 1
+          if (!exchange.mayStore) return
+          if (count > 0) paths.set(name, count)
+          else paths.delete(name)
         },
       },
       limits,
@@ -237,12 +254,21 @@ export function createCache({ limits, now, store, bodies, judge, instances, forw
     })
   }
 
-  return { answer, answerStored }
+  return {
+    answer,
+    answerStored,
+    /** Whether something of this path may be on its way to be stored. */
+    isFetching: (environment: string, path: string): boolean => paths.has(`${environment} ${purgePathOf(path)}`),
+  }
 }
 
 export type Cache = ReturnType<typeof createCache>
 
 const NO_HEADERS = {}
+
+/** Whether others would not be given it to store either: it is not one reader's own wishes that kept it from being so. */
+const isForOthersToo = ({ isAsItCame }: Exchange, { status }: Head, why: string): boolean =>
+  (!isAsItCame || status === 200) && (why === 'authorization' || !OF_REQUEST.has(why))
 
 const accepted = ({ request }: Visit): string | undefined => request.headers['accept-encoding'] as string | undefined
 

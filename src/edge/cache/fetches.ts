@@ -38,11 +38,12 @@ export type Reader = {
 
 /** What the head of a response means for a fetch. */
 export type Verdict =
-  /** Something that is stored answers everybody. */
-  | { kind: 'use'; stored: StoredResponse; way: Omit<Way, 'isCollapsed'> }
+  /** Something that is stored answers everybody, or nobody but the one who asked. */
+  | { kind: 'use'; stored: StoredResponse; way: Omit<Way, 'isCollapsed'>; isForOne?: boolean }
   /** Ask once more, without conditions. */
   | { kind: 'again' }
-  | { kind: 'store'; outgoing: Outgoing; isFor(headers: RequestHeaders): boolean }
+  /** Who asked gets it as it came; the others without what was said to him alone. */
+  | { kind: 'store'; outgoing: Outgoing; forOthers: Outgoing; isFor(headers: RequestHeaders): boolean }
   | { kind: 'pass'; outgoing: Outgoing; detail: string; isEventStream: boolean }
 
 export type Rules = {
@@ -51,12 +52,14 @@ export type Rules = {
   judge(head: Head): Verdict
   /** What is answered where there is no response: something stale, or nothing. */
   instead(why: Failure): { stored: StoredResponse; way: Omit<Way, 'isCollapsed'> } | undefined
-  /** The whole body has come: it becomes an object, unless it was purged meanwhile. */
-  keep(body: Buffer): StoredResponse
+  /** The whole body has come: it becomes an object, which is stored unless it was purged meanwhile. */
+  keep(body: Buffer): { stored: StoredResponse; isStored: boolean }
   /** A body that is too large for memory; undefined when there is no place for it. */
   openLarge(length: number | undefined): LargeBody | undefined
-  /** Nothing is under way any more. */
+  /** Nobody can join it any more. */
   over(): void
+  /** Nothing is under way any more. */
+  ended(): void
 }
 
 /** Where a body goes that is too large for memory. */
@@ -89,12 +92,15 @@ export function startFetch(rules: Rules, bounds: Bounds, purgeNumber: number, le
   const readers = new Set<Reader>(leader ? [leader] : [])
   let stage: 'asking' | 'collecting' | 'passing' | 'over' = 'asking'
   let outgoing: Outgoing | undefined
+  let forOthers: Outgoing | undefined
   let isFor: (headers: RequestHeaders) => boolean = () => true
   let isInPieces = false
   let held: Buffer[] = []
   let heldBytes = 0
   let large: LargeBody | undefined
-  let isPaused = false
+  /** Those who take nothing more for now. While there are any, the app is not listened to. */
+  const full = new Set<Reader | LargeBody>()
+  let hasAskedAgain = false
   let watch: NodeJS.Timeout | undefined
   let asking: Asking = ask(false)
 
@@ -111,14 +117,19 @@ export function startFetch(rules: Rules, bounds: Bounds, purgeNumber: number, le
     switch (verdict.kind) {
       case 'again':
         asking.abort()
+        // It does not say otherwise without conditions either.
+        if (hasAskedAgain) return fail('broken')
+        hasAskedAgain = true
         asking = ask(true)
         return
       case 'use':
         // A 304 is over with its head, and its connection can be used again.
         if (received.status !== 304) asking.abort()
+        if (verdict.isForOne) sendAway((reader) => reader !== leader)
         return settle((reader) => reader.whole(verdict.stored, { ...verdict.way, isCollapsed: reader !== leader }))
       case 'store':
         outgoing = verdict.outgoing
+        forOthers = verdict.forOthers
         isFor = verdict.isFor
         return collect(length)
       case 'pass':
@@ -142,7 +153,7 @@ export function startFetch(rules: Rules, bounds: Bounds, purgeNumber: number, le
     rules.over()
     sendAway((reader) => reader !== leader)
     for (const reader of readers) {
-      reader.onDrain = flow
+      reader.onDrain = () => flow(reader)
       reader.begin(outgoing as Outgoing, { isStored: false, isCollapsed: false, detail })
     }
     if (readers.size === 0) stop()
@@ -153,22 +164,25 @@ export function startFetch(rules: Rules, bounds: Bounds, purgeNumber: number, le
     const isBegun = stage === 'collecting'
     stage = 'passing'
     rules.over()
-    large = rules.openLarge(length)
-    if (large) {
-      large.onDrain = flow
-      for (const chunk of held) large.write(chunk)
+    const opened = rules.openLarge(length)
+    if (opened) {
+      large = opened
+      opened.onDrain = () => flow(opened)
+      for (const chunk of held) opened.write(chunk)
     }
     held = []
     for (const reader of readers) {
       if (!isBegun) begin(reader)
-      reader.onDrain = flow
+      reader.onDrain = () => flow(reader)
     }
-    if (readers.size === 0 && !large) stop()
+    if (readers.size > 0) return
+    if (opened) watchAlone()
+    else stop()
   }
 
   function begin(reader: Reader) {
     const way = { isStored: stage === 'collecting', isCollapsed: reader !== leader }
-    const { status, reason, headers } = outgoing as Outgoing
+    const { status, reason, headers } = (reader === leader ? outgoing : forOthers) as Outgoing
     reader.begin({ status, reason, headers: [...headers] }, way)
   }
 
@@ -182,26 +196,24 @@ export function startFetch(rules: Rules, bounds: Bounds, purgeNumber: number, le
       if (heldBytes > bounds.heldBytes) spill(undefined)
       return
     }
-    let isWelcome = large?.write(chunk) ?? true
-    for (const reader of readers) isWelcome = reader.write(chunk) && isWelcome
-    if (isWelcome || isPaused) return
-    isPaused = true
-    asking.pause()
+    const wasFull = full.size > 0
+    if (large && !large.write(chunk)) full.add(large)
+    for (const reader of readers) if (!reader.write(chunk)) full.add(reader)
+    if (full.size > 0 && !wasFull) asking.pause()
   }
 
-  function flow() {
-    if (!isPaused) return
-    isPaused = false
-    asking.resume()
+  function flow(drained: Reader | LargeBody) {
+    if (full.delete(drained) && full.size === 0) asking.resume()
   }
 
   function end() {
     if (stage === 'over') return
     if (stage === 'collecting') {
-      const stored = rules.keep(held.length === 1 ? (held[0] as Buffer) : Buffer.concat(held))
+      const { stored, isStored } = rules.keep(held.length === 1 ? (held[0] as Buffer) : Buffer.concat(held))
       return settle((reader) => {
         if (isInPieces) reader.end()
-        else reader.whole(stored, { isStored: true, isCollapsed: reader !== leader }, outgoing)
+        else if (reader === leader) reader.whole(stored, { isStored, isCollapsed: false }, outgoing)
+        else reader.whole(stored, { isStored, isCollapsed: true })
       })
     }
     large?.finish()
@@ -222,6 +234,7 @@ export function startFetch(rules: Rules, bounds: Bounds, purgeNumber: number, le
     stage = 'over'
     clearTimeout(watch)
     rules.over()
+    rules.ended()
     const all = [...readers]
     readers.clear()
     for (const reader of all) tell(reader)
@@ -262,11 +275,12 @@ export function startFetch(rules: Rules, bounds: Bounds, purgeNumber: number, le
       return true
     },
     leave(reader) {
-      if (!readers.delete(reader) || readers.size > 0 || stage === 'over') return
+      if (!readers.delete(reader) || stage === 'over') return
+      flow(reader)
+      if (readers.size > 0) return
       // What will be stored is finished all the same, within bounds: somebody wanted it, and somebody will again.
-      if (stage === 'collecting') watchAlone()
-      else if (stage === 'asking' || !large) stop()
-      else flow()
+      if (stage === 'collecting' || large) watchAlone()
+      else stop()
     },
   }
 }

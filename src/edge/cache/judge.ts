@@ -6,7 +6,7 @@ import type { Head } from '../upstream/response-reader.ts'
 import type { Bodies } from './bodies.ts'
 import type { LargeBody, Verdict, Way } from './fetches.ts'
 import { mayBeCompressed } from './form.ts'
-import { fieldOf, type HeaderList, membersOf, type RequestHeaders } from './header-list.ts'
+import { fieldOf, type HeaderList, membersOf, type RequestHeaders, requestField } from './header-list.ts'
 import { headersOf, packed, type StoredResponse, toStored } from './object.ts'
 import { decideStorage, type Storable } from './storage.ts'
 import type { Shelf, Store } from './store.ts'
@@ -57,6 +57,7 @@ export function createJudge({ now, store, bodies }: Parts) {
     }
     const decision = exchange.mayStore ? decide(exchange, received.status, received.headers) : undefined
     if (decision?.kind !== 'store') return pass(exchange, received, decision?.why ?? '')
+    if (exchange.isAsItCame && !isEncodedForMany(exchange, received)) return pass(exchange, received, 'encoding')
     const { vary, headers } = withEncodingIn(decision)
     const variant = vary ? variantOf(vary, exchange.requestHeaders) : ''
     if (stale && stale.stored.variant !== variant) store.remove(shelf, stale.stored)
@@ -64,6 +65,7 @@ export function createJudge({ now, store, bodies }: Parts) {
     return {
       kind: 'store',
       outgoing: { status: received.status, reason: received.reason, headers: toFirst(received, headers) },
+      forOthers: { status: received.status, reason: received.reason, headers },
       isFor: (others) => vary === undefined || variantOf(vary, others) === variant,
     }
   }
@@ -75,7 +77,8 @@ export function createJudge({ now, store, bodies }: Parts) {
 
   function pass({ stale, shelf, method }: Exchange, received: Head, detail: string): Verdict {
     // There is something newer, and it is not to be stored: what is stored is not the current one any more.
-    if (stale && method === 'GET' && received.status < 400) store.remove(shelf, stale.stored)
+    const isNewer = received.status < 400 || received.status === 404 || received.status === 410
+    if (stale && method === 'GET' && isNewer && !OF_REQUEST.has(detail)) store.remove(shelf, stale.stored)
     const { headers, isEventStream } = toClient(received.headers)
     return {
       kind: 'pass',
@@ -93,9 +96,12 @@ export function createJudge({ now, store, bodies }: Parts) {
     const decision = decide(exchange, stored.status, withTargeted(headers, stored.targeted))
     const way = { isStored: decision.kind === 'store', status: 304 }
     if (decision.kind !== 'store') {
-      store.remove(exchange.shelf, stored)
-      return { kind: 'use', stored: { ...stored, ...packed(headers, { ...stored.lifetime, bornMs: now() }) }, way }
+      if (!OF_REQUEST.has(decision.why)) store.remove(exchange.shelf, stored)
+      const once = { ...stored, ...packed(headers, { ...stored.lifetime, bornMs: now() }) }
+      return { kind: 'use', stored: once, way, isForOne: true }
     }
+    // A purge by a tag that it did not have so far would miss what is on the disk.
+    if (!decision.tags.every((tag) => stored.tags.includes(tag))) return { kind: 'again' }
     store.renew(exchange.shelf, stored, withoutLength(decision.headers), decision.lifetime)
     return { kind: 'use', stored, way }
   }
@@ -149,10 +155,11 @@ export function createJudge({ now, store, bodies }: Parts) {
       return { stored: stale.stored, way: { isStored: false, detail: `stale-if-error-${why}` } }
     },
 
-    keep(exchange: Exchange, body: Buffer): StoredResponse {
+    keep(exchange: Exchange, body: Buffer): { stored: StoredResponse; isStored: boolean } {
       const stored = describe(exchange, body.length, body)
-      if (store.put(exchange.shelf, stored)) bodies.write(exchange.target.environment, stored, body)
-      return stored
+      const isStored = store.put(exchange.shelf, stored)
+      if (isStored) bodies.write(exchange.target.environment, stored, body)
+      return { stored, isStored }
     },
 
     openLarge(exchange: Exchange): LargeBody | undefined {
@@ -170,11 +177,27 @@ export function createJudge({ now, store, bodies }: Parts) {
 
 export type Judge = ReturnType<typeof createJudge>
 
+/** Reasons not to store that are the reader's: they say nothing about what is stored, nor about what others get. */
+export const OF_REQUEST: ReadonlySet<string> = new Set(['request-no-store', 'authorization', 'encoding'])
+
 /** Faults in the app or before it, behind which what is stale may still be right (RFC 5861, section 4). */
 const FAILED: ReadonlySet<number> = new Set([500, 502, 503, 504])
 
-/** A GET that means another method or another address would be stored as what it says that it is. */
-const OVERRIDES: ReadonlySet<string> = new Set(['x-http-method', 'x-http-method-override', 'x-method-override'])
+/**
+ * A GET that means another method, another host or another scheme would be stored as what it says that it is. Of what
+ * proxies say about a visitor, the rest is left out for every request.
+ */
+const OVERRIDES: ReadonlySet<string> = new Set([
+  'x-http-method',
+  'x-http-method-override',
+  'x-method-override',
+  'x-host',
+  'x-original-host',
+  'x-http-host-override',
+  'x-scheme',
+  'x-url-scheme',
+  'front-end-https',
+])
 
 export function withoutOverrides(sent: readonly string[]): string[] {
   const kept: string[] = []
@@ -210,6 +233,15 @@ export function toFetchHeaders(
   if (encodings !== 'identity') headers.push('accept-encoding', encodings)
   if (stale) headers.push(...conditionsFor(headersOf(stale.stored)))
   return headers
+}
+
+/**
+ * Readers are told apart by the encodings that we and most apps know. One who is passed on as he came may take others,
+ * and what he gets then would be given to those who do not.
+ */
+function isEncodedForMany({ requestHeaders }: Exchange, { headers }: Head): boolean {
+  const accepted = ['identity', ...membersOf(normalizeAcceptEncoding(requestField(requestHeaders, 'accept-encoding')))]
+  return membersOf(fieldOf(headers, 'content-encoding') ?? '').every((name) => accepted.includes(name.toLowerCase()))
 }
 
 /** A response that is compressed was compressed for readers who take that, also where it forgets to say so. */

@@ -17,6 +17,9 @@ export function keyOf({ scheme, authority, target, headers }: Addressed): string
   return `${scheme}${saidToFramework(headers)}:${host.length}:${host}${target}`
 }
 
+/** Whether the request said something to a framework: there may be another key for the same URL. */
+export const isFramed = (key: string): boolean => key.startsWith('http+') || key.startsWith('https+')
+
 /** `''` in the common case. JSON ends where it ends, so nothing that follows can be taken for a part of it. */
 function saidToFramework(headers: RequestHeaders): string {
   let names: string[] | undefined

@@ -53,7 +53,7 @@ export type Draft = Omit<StoredResponse, 'sharedHead' | 'ownHead' | 'bornMs' | '
 }
 
 export function toStored(draft: Draft): StoredResponse {
-  const { headers, isCompressible, key, path, lifetime, tags, ...rest } = draft
+  const { headers, isCompressible, key, path, lifetime, tags, vary, reason, targeted, ...rest } = draft
   const form = isCompressible ? undefined : null
   return {
     ...rest,
@@ -61,6 +61,9 @@ export function toStored(draft: Draft): StoredResponse {
     // A part of the key takes no memory of its own, as long as it is the same letter by letter.
     path: key.endsWith(path) ? key.slice(key.length - path.length) : path,
     tags: tags.map(shared),
+    vary: vary?.map(shared),
+    reason: shared(reason),
+    targeted: targeted === undefined ? undefined : shared(targeted),
     ...packed(headers, lifetime),
     br: form,
     gzip: form,
@@ -116,25 +119,32 @@ const OFTEN_THE_SAME: ReadonlySet<string> = new Set([
 /** Beyond them one is forgotten with all the others: it is then held twice for a while, which is all. */
 const SHARED_MOST = 20_000
 const SHARED_LENGTH = 2048
+const FROM_LENGTH = 80
 const strings = new Map<string, string>()
 const lifetimes = new Map<string, Lifetime>()
 
 function shared(text: string): string {
-  if (text.length > SHARED_LENGTH) return text
+  if (text.length > SHARED_LENGTH) return copied(text)
   const known = strings.get(text)
   if (known !== undefined) return known
   if (strings.size >= SHARED_MOST) strings.clear()
-  strings.set(text, text)
-  return text
+  const own = copied(text)
+  strings.set(own, own)
+  return own
 }
 
+/** A part of a string holds all of it in memory: here, the whole head that a tag was read from. */
+const copied = (text: string): string => Buffer.from(text, 'latin1').toString('latin1')
+
 function sharedLifetime(lifetime: Lifetime): Lifetime {
-  const { freshMs, from, whileRevalidatingMs, ifErrorMs, mayBeStale, mustValidate } = lifetime
+  const { freshMs, whileRevalidatingMs, ifErrorMs, mayBeStale, mustValidate } = lifetime
+  // It is for people, and an app may write a number of any length.
+  const from = lifetime.from.slice(0, FROM_LENGTH)
   const name = `${freshMs} ${whileRevalidatingMs} ${ifErrorMs} ${mayBeStale} ${mustValidate} ${from}`
   const known = lifetimes.get(name)
   if (known) return known
   if (lifetimes.size >= SHARED_MOST) lifetimes.clear()
-  const made = { ...lifetime, bornMs: 0 }
+  const made = { ...lifetime, from: copied(from), bornMs: 0 }
   lifetimes.set(name, made)
   return made
 }
@@ -142,25 +152,39 @@ function sharedLifetime(lifetime: Lifetime): Lifetime {
 /** What an object takes beside its bodies: strings, the object itself, and its place in maps. Measured, rounded up. */
 const OVERHEAD_BYTES = 768
 const TAG_BYTES = 32
+const LONG = 512
 
 /** What it counts in memory. */
-export const weightOf = ({ key, ownHead, tags, body, br, gzip }: StoredResponse): number =>
-  OVERHEAD_BYTES +
-  key.length +
-  ownHead.length +
-  tags.length * TAG_BYTES +
-  (body?.length ?? 0) +
-  (br?.length ?? 0) +
-  (gzip?.length ?? 0)
+export function weightOf(stored: StoredResponse): number {
+  const { key, path, variant, sharedHead, ownHead, targeted = '', tags, body, br, gzip } = stored
+  let weight = OVERHEAD_BYTES + key.length + variant.length + ownHead.length
+  weight += (body?.length ?? 0) + (br?.length ?? 0) + (gzip?.length ?? 0)
+  weight += unshared(path) + unshared(sharedHead) + unshared(targeted)
+  for (const tag of tags) weight += TAG_BYTES + unshared(tag)
+  return weight
+}
+
+/** What is long is hardly shared by many, and whoever sends it must not get it for nothing. */
+const unshared = ({ length }: string): number => (length > LONG ? length : 0)
+
+/** Rises when what is written down changes its meaning. */
+const META_VERSION = 1
 
 /** The object without its body, as it is written down beside it. */
 export function toMeta(environment: string, stored: StoredResponse): string {
   const { size, body, place, br, gzip, hits, isUsed, ...written } = stored
-  return JSON.stringify({ environment, ...written, isCompressible: br !== null || gzip !== null })
+  return JSON.stringify({
+    version: META_VERSION,
+    environment,
+    ...written,
+    isCompressible: br !== null || gzip !== null,
+  })
 }
 
 export function fromMeta(meta: string, place: Place): { environment: string; stored: StoredResponse } {
-  const { environment, sharedHead, ownHead, bornMs, lifetime, ...written } = JSON.parse(meta)
+  const { version, environment, sharedHead, ownHead, bornMs, lifetime, ...written } = JSON.parse(meta)
+  // The disk takes it for damaged, and forgets it with everything older.
+  if (version !== META_VERSION) throw new Error(`an object of version ${version}`)
   const headers = headersOf({ sharedHead, ownHead })
   const unread = { size: place.bodyBytes, body: undefined, place }
   const draft = { vary: undefined, targeted: undefined, ...written, ...unread, headers }

@@ -4,6 +4,7 @@
  */
 
 const REMEMBERED_MS = 60_000
+const LENGTH_MOST = 1024
 
 export function createPasses({ now, most }: { now(): number; most: number }) {
   const until = new Map<string, number>()
@@ -17,6 +18,8 @@ export function createPasses({ now, most }: { now(): number; most: number }) {
       return false
     },
     add(key: string) {
+      // Anybody can make long ones: they would take more memory than they are worth.
+      if (key.length > LENGTH_MOST) return
       until.delete(key)
       until.set(key, now() + REMEMBERED_MS)
       for (const oldest of until.keys()) {

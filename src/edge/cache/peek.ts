@@ -44,6 +44,8 @@ export function createPeek({ now, store, forwarded }: Parts) {
     socket: Socket,
   ): Buffer | undefined {
     const { headers, authority, target } = request
+    if (headers.range !== undefined || headers['if-none-match'] !== undefined) return undefined
+    if (headers['if-modified-since'] !== undefined) return undefined
     if (headers.cookie !== undefined && isPreview(headers.cookie)) return undefined
     const { protocol } = forwarded.visitorOf({ socket, headers })
     const shelf = store.shelfOf(environment)

@@ -1,4 +1,5 @@
 /** A visitor who waits for a response, or reads along with others. */
+import { toClient } from '../headers.ts'
 import { PAGES, type Page, sendPage } from '../pages.ts'
 import type { Failure } from '../upstream/instances.ts'
 import type { Visit } from '../visit.ts'
@@ -28,7 +29,8 @@ export function createReader({ request, response }: Visit, { statusOf, whole, as
       // RFC 9110, section 15.2: passed on, except to HTTP/1.0, which does not know them.
       if (request.httpVersion !== '1.1' || response.headersSent || !response.socket) return
       let head = `HTTP/1.1 ${status} ${reason}\r\n`
-      for (let at = 0; at < headers.length; at += 2) head += `${headers[at]}: ${headers[at + 1]}\r\n`
+      const said = toClient(headers).headers
+      for (let at = 0; at < said.length; at += 2) head += `${said[at]}: ${said[at + 1]}\r\n`
       response.socket.write(`${head}\r\n`, 'latin1')
     },
     whole,
@@ -62,7 +64,8 @@ export function createReader({ request, response }: Visit, { statusOf, whole, as
       if (!isServed) response.end()
     },
     fail(why) {
-      if (!isServed) sendPage(response, PAGE_OF[why])
+      const cacheStatus = statusOf({ isStored: false, isCollapsed: false, detail: why })
+      if (!isServed) sendPage(response, PAGE_OF[why], { 'cache-status': cacheStatus })
     },
     askAlone,
   }

@@ -29,7 +29,7 @@ function headersFor(stored: StoredResponse, encoding: Encoding, length: number, 
     weakenTag(headers)
     headers.push('Content-Encoding', encoding)
   }
-  headers.push('Content-Length', String(length))
+  if (mayHaveLength(stored.status)) headers.push('Content-Length', String(length))
   if (ageSeconds !== undefined) headers.push('Age', String(ageSeconds))
   headers.push('Cache-Status', cacheStatus)
   return headers
@@ -66,9 +66,13 @@ export function sendStored(
   }
 }
 
-function headersOfFirst({ headers }: Outgoing, body: Buffer, { cacheStatus }: Remark): string[] {
+/** RFC 9110, section 8.6. */
+const mayHaveLength = (status: number): boolean => status !== 204
+
+function headersOfFirst({ status, headers }: Outgoing, body: Buffer, { cacheStatus }: Remark): string[] {
   const sent = [...headers]
-  if (fieldOf(headers, 'content-length') === undefined) sent.push('Content-Length', String(body.length))
+  if (mayHaveLength(status) && fieldOf(headers, 'content-length') === undefined)
+    sent.push('Content-Length', String(body.length))
   sent.push('Cache-Status', cacheStatus)
   return sent
 }

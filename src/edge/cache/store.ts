@@ -9,6 +9,7 @@
  */
 import type { Lifetime } from './freshness.ts'
 import type { HeaderList, RequestHeaders } from './header-list.ts'
+import { isFramed } from './key.ts'
 import { packed, type StoredResponse, weightOf } from './object.ts'
 import type { Purge } from './purge.ts'
 import { purgePathOf } from './tags.ts'
@@ -28,6 +29,8 @@ export type Shelf = {
   /** Purged paths, which begin with '/', and tags, which have a blank before them. */
   marks: Map<string, PurgeMark>
   markBytes: number
+  /** Paths at which something was stored that was asked for with headers of a framework. */
+  framed: Set<string>
   lastPurge: number
 }
 
@@ -45,6 +48,7 @@ const VARIANTS_MOST = 64
 const MARKS_MOST = 50_000
 /** Of the names of those marks. A visitor's request can make one of eight thousand letters. */
 const MARK_BYTES_MOST = 4 * 1024 * 1024
+const FRAMED_MOST = 10_000
 /** Once something must go, this much goes, so that it is not looked for with every object. */
 const ROOM_MADE = 0.02
 
@@ -58,7 +62,15 @@ export function createStore({ now, isOnDisk = () => false, ...sizes }: Parts) {
     let shelf = shelves.get(environment)
     if (!shelf) {
       // One that comes back has forgotten its purges: nobody joins a fetch from before it was there.
-      shelf = { slots: new Map(), bytes: 0, emptied: NEVER, marks: new Map(), markBytes: 0, lastPurge }
+      shelf = {
+        slots: new Map(),
+        bytes: 0,
+        emptied: NEVER,
+        marks: new Map(),
+        markBytes: 0,
+        framed: new Set(),
+        lastPurge,
+      }
       shelves.set(environment, shelf)
     }
     return shelf
@@ -134,6 +146,10 @@ export function createStore({ now, isOnDisk = () => false, ...sizes }: Parts) {
       return URI_MISS
     },
 
+    /** Whether something may be stored at this address: at the key, which is that without headers, or at another one. */
+    mayHold: ({ slots, framed }: Shelf, key: string, path: string): boolean =>
+      slots.has(key) || framed.has(path) || framed.size >= FRAMED_MOST,
+
     /** Every variant, for whoever wants to look at them. */
     all(shelf: Shelf, key: string): StoredResponse[] {
       const slot = shelf.slots.get(key)
@@ -156,6 +172,7 @@ export function createStore({ now, isOnDisk = () => false, ...sizes }: Parts) {
         putVariant(shelf, before, stored)
       }
       count(shelf, weight)
+      if (isFramed(stored.key) && shelf.framed.size < FRAMED_MOST) shelf.framed.add(stored.path)
       if (bytes > bytesMost) makeRoom()
       return true
     },
@@ -239,6 +256,7 @@ export function createStore({ now, isOnDisk = () => false, ...sizes }: Parts) {
     shelf.emptied = by
     shelf.marks = new Map()
     shelf.markBytes = 0
+    shelf.framed = new Set()
     shelf.slots = new Map()
     count(shelf, -shelf.bytes)
   }
