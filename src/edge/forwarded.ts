@@ -9,11 +9,16 @@ export type Visitor = { address: string | undefined; protocol: 'http' | 'https' 
 
 export function createForwarded() {
   let trusted = new BlockList()
+  let hasTrusted = false
+
+  const isTrusted = (peer: string): boolean => hasTrusted && trusted.check(peer, isIP(peer) === 6 ? 'ipv6' : 'ipv4')
 
   return {
+    isTrusted,
     /** Addresses, or ranges as `10.0.0.0/8`. */
     trust(proxies: readonly string[]) {
       trusted = new BlockList()
+      hasTrusted = proxies.length > 0
       for (const proxy of proxies) {
         const [address = '', bits] = proxy.split('/')
         const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
@@ -24,9 +29,7 @@ export function createForwarded() {
 
     visitorOf({ socket, headers }: Pick<IncomingMessage, 'socket' | 'headers'>): Visitor {
       const peer = socket.remoteAddress?.replace(/^::ffff:/, '')
-      if (peer === undefined || !trusted.check(peer, isIP(peer) === 6 ? 'ipv6' : 'ipv4')) {
-        return { address: peer, protocol: 'http' }
-      }
+      if (peer === undefined || !isTrusted(peer)) return { address: peer, protocol: 'http' }
       const before = headers['x-forwarded-for']
       const isHttps =
         String(headers['x-forwarded-proto'] ?? '')

@@ -1,4 +1,6 @@
 export type { Inspection, Purge, StoredObject } from './cache/index.ts'
+export { lookUp } from './look-up.ts'
 export { createManifest, type StaticFile, type StaticManifest, writeManifest } from './manifest.ts'
+export { createManifests } from './manifests.ts'
 export type { RouteTable, Target } from './routes.ts'
 export { type Edge, startEdge } from './watch.ts'

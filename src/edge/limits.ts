@@ -17,7 +17,36 @@ export const LIMITS = {
   /** How long a client may neither send what it announced nor read what it asked for. */
   stalledClientMs: 60_000,
   requestHeaderBytes: 32 * 1024,
+  /** Headers of a request: frameworks send about twenty. Beyond them the answer is 431. */
+  requestHeaders: 100,
+  /** Path and query. Beyond them the answer is 414. */
+  requestTargetBytes: 8 * 1024,
+  /** How long a client may take for the head of a request, from its first byte or from the connection's beginning. */
+  requestHeadMs: 20_000,
+  /** How long a connection is kept between two requests. Clients are told. */
+  idleClientMs: 65_000,
+  /** How often it is looked for connections that are past those times. */
+  clientSweepMs: 1000,
+  /** Connections of clients. Each takes about 12 KB of memory and a file descriptor. */
+  connections: 20_000,
+  /**
+   * Connections of one client address. Many visitors share one behind a carrier's NAT, with six connections each; one
+   * address that takes all it can get still leaves nineteen of twenty to the others.
+   */
+  connectionsPerClient: 1000,
   responseHeaderBytes: 64 * 1024,
+  /** A body up to this length, where it is known, is waited for and sent in one piece. */
+  pieceBytes: 64 * 1024,
+  /** A body up to this length is held in memory to be stored; a longer one goes to the disk as it comes. */
+  heldBytes: 1024 * 1024,
+  /** How long a body that is to be stored may take when its last reader has left. */
+  unwatchedMs: 30_000,
+  /** Stale objects that are refreshed at a time behind their readers' backs. */
+  refreshes: 64,
+  /** Addresses that are remembered for having nothing to store. */
+  passesKnown: 10_000,
+  /** Small files of static deployments that are held in memory. */
+  readyFileBytes: 64 * 1024 * 1024,
   /** Files of all manifests that are kept in memory, at about 450 bytes each. */
   manifestFiles: 50_000,
 }

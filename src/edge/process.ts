@@ -60,8 +60,9 @@ async function handle(message: ToEdge) {
       await edge.drain(message.instance, message.graceMs)
       return tell({ kind: 'drained', id: message.id })
     case 'purge':
-      edge.purge(message.purge)
-      return tell({ kind: 'purged', id: message.id })
+      // Not told unless it holds: whoever asked for it learns that in time, and asks again.
+      if (edge.purge(message.purge)) tell({ kind: 'purged', id: message.id })
+      return
     case 'inspect':
       return tell({
         kind: 'inspected',

@@ -1,18 +1,25 @@
 /** Answers visitors: finds the target by host name, holds the request where the target sleeps, and hands it over. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Inspection, Purge } from './cache/index.ts'
+import { assembleCache, type CacheSettings, type Inspection, type Purge } from './cache/index.ts'
+import { createConnections } from './connections.ts'
 import { createForwarded } from './forwarded.ts'
+import { hasBody } from './headers.ts'
 import { createHeld, isWaiting } from './held.ts'
 import { createInFlight } from './in-flight.ts'
+import { createLane } from './lane.ts'
+import type { PlainRequest } from './lane-request.ts'
 import { LIMITS, type Limits } from './limits.ts'
 import { PAGES, type Page, sendPage } from './pages.ts'
 import { createPools } from './pools.ts'
 import { createProxy } from './proxy.ts'
-import { NO_ROUTES, type Routed, type Routes } from './routes.ts'
+import { NO_ROUTES, type Routed, type Routes, toHost } from './routes.ts'
 import { createStatics } from './static.ts'
+import { faultOf, refuseMalformed, refuseOn, refuseRequest } from './strict.ts'
 import { createUpgrades, isUpgradable, refuseUpgrade, type Upgrade } from './upgrade.ts'
+import { createInstances } from './upstream/instances.ts'
 import { readAddress, type Visit } from './visit.ts'
+import type { Wire } from './wire.ts'
 
 export type EdgeServer = {
   http: Server
@@ -21,9 +28,13 @@ export type EdgeServer = {
   trust(proxies: readonly string[]): void
   /** Resolves when no request of the instance is in flight; after the time, those that are left are broken off. */
   drain(instance: string, graceMs: number): Promise<void>
-  /** Resolves when no request that comes from now on is answered with what is to go. */
-  purge(purge: Purge): Promise<void>
-  inspect(environment: string, url: string): Inspection
+  /** No request that comes from now on is answered with what is to go. False: one after a restart might be. */
+  purge(purge: Purge): boolean
+  inspect(environment: string, url: string): Promise<Inspection>
+  /** Before the first request: how much may be stored; and what was stored before a restart is there again. */
+  openCache(settings: CacheSettings): Promise<void>
+  /** Writes what is on its way to the disk. */
+  closeCache(): Promise<void>
   /** Requests to instances since the last call, by deployment; undefined when there were none. */
   takeActivity(): Record<string, number> | undefined
   /** Takes no new connection, lets requests end, and resolves when the last connection is closed. */
@@ -36,13 +47,25 @@ type Parts = {
   wake?(deployment: string): void
   /** A fault that is ours: the visitor got a page that says nothing of it. */
   report?(error: unknown): void
+  /** What the ages of stored responses are told by. */
+  now?(): number
+  /** Without it, everything goes through node:http: visitors cannot tell, and a test proves it. */
+  hasLane?: boolean
 }
 
-export function createEdgeServer({ limits = LIMITS, wake = noop, report = noop }: Parts = {}): EdgeServer {
+export function createEdgeServer({
+  limits = LIMITS,
+  wake = noop,
+  report = noop,
+  now = Date.now,
+  hasLane = true,
+}: Parts = {}): EdgeServer {
   const forwarded = createForwarded()
   const inFlight = createInFlight()
   const pools = createPools(limits)
   const statics = createStatics({ limits })
+  const instances = createInstances({ limits, inFlight, pools, report })
+  const cache = assembleCache({ limits, instances, forwarded, report, now })
   const proxy = createProxy({ limits, inFlight, pools, forwarded })
   const upgrades = createUpgrades({ limits, inFlight, pools, forwarded })
   const held = createHeld({ limits, wake })
@@ -50,8 +73,8 @@ export function createEdgeServer({ limits = LIMITS, wake = noop, report = noop }
   let isStopping = false
 
   const http = createServer({
-    keepAliveTimeout: 65_000,
-    headersTimeout: 20_000,
+    keepAliveTimeout: limits.idleClientMs,
+    headersTimeout: limits.requestHeadMs,
     // An upload may take as long as it moves: `stalledClientMs` ends one that does not.
     requestTimeout: 0,
     maxHeaderSize: limits.requestHeaderBytes,
@@ -60,6 +83,8 @@ export function createEdgeServer({ limits = LIMITS, wake = noop, report = noop }
     shouldUpgradeCallback: (request) => mayUpgrade(findTarget(readAddress(request)?.host)) && isUpgradable(request),
   })
   http.timeout = limits.stalledClientMs
+  const connections = createConnections({ http, limits, isExempt: forwarded.isTrusted })
+  const lane = hasLane ? createLane({ http, limits, connections, answer: peek, report }) : undefined
   http.on('request', receive)
   // Whether to go on with the body is for the upstream to say: the proxy asks it.
   http.on('checkContinue', receive)
@@ -71,13 +96,17 @@ export function createEdgeServer({ limits = LIMITS, wake = noop, report = noop }
     response.on('timeout', (socket: Socket) => {
       if (isStalled(request, response)) socket.destroy()
     })
-    if (isStopping) response.shouldKeepAlive = false
+    // After a request for an upgrade that it may not make, node:http loses what came in the same packet.
+    if (isStopping || request.headers.upgrade !== undefined) response.shouldKeepAlive = false
+    const fault = faultOf(request, limits)
+    if (fault !== undefined) return refuseRequest(response, fault)
     const address = readAddress(request)
     if (!address) return sendPage(response, PAGES.badRequest)
     const visit = { ...address, request, response }
     route(address.host, response, {
       goOn: (target) => answer(visit, target).catch((error) => fail(response, error)),
       refuse: (page) => sendPage(response, page),
+      doWithout: (target) => isCacheable(request) && cache.answerStored(visit, target),
     })
   }
 
@@ -85,6 +114,8 @@ export function createEdgeServer({ limits = LIMITS, wake = noop, report = noop }
     const socket = stream as Socket
     socket.on('error', noop)
     socket.setTimeout(0)
+    const fault = faultOf(request, limits)
+    if (fault !== undefined) return refuseOn(socket, fault)
     const address = readAddress(request)
     if (!address) return refuseUpgrade(socket, PAGES.badRequest)
     const upgrade = { ...address, request, socket, head }
@@ -104,22 +135,44 @@ export function createEdgeServer({ limits = LIMITS, wake = noop, report = noop }
   const findTarget = (host: string | undefined): Routed | undefined =>
     host === undefined ? undefined : routes.get(host)
 
-  type Ways = { goOn(target: Routed | undefined): void; refuse(page: Page): void }
+  /** What the fast lane can answer: all of it stands ready. */
+  function peek(request: PlainRequest, socket: Socket): Wire | undefined {
+    const target = findTarget(toHost(request.authority))
+    switch (target?.kind) {
+      case 'static':
+        return statics.peek(target, request)
+      case 'server':
+      case 'asleep':
+        return cache.peek(target, request, socket)
+      default:
+        return undefined
+    }
+  }
+
+  type Ways = {
+    goOn(target: Routed | undefined): void
+    refuse(page: Page): void
+    /** Whether it could be answered without waking anybody. */
+    doWithout?(target: Extract<Routed, { kind: 'asleep' }>): boolean
+  }
 
   function route(host: string, client: ServerResponse | Socket, ways: Ways) {
     const target = findTarget(host)
     if (!isWaiting(target)) return ways.goOn(target)
+    if (target.kind === 'asleep' && ways.doWithout?.(target)) return
     if (isStopping) return ways.refuse(PAGES.down)
     held.hold({ host, client, ...ways }, target)
   }
 
-  /** The target is found, and what follows is fetched from it: a shared cache has its place in between, here. */
   async function answer(visit: Visit, target: Routed | undefined): Promise<void> {
     switch (target?.kind) {
       case 'static':
         return statics.send(visit, target)
       case 'server':
-        return proxy.forward(visit, target)
+        if (isCacheable(visit.request)) return cache.answer(visit, target)
+        return proxy.forward(visit, target, (status, headers) => {
+          if (!SAFE.has(visit.request.method ?? '')) cache.invalidate(visit, target, status, headers)
+        })
       default:
         return sendPage(visit.response, pageOf(target))
     }
@@ -141,16 +194,24 @@ export function createEdgeServer({ limits = LIMITS, wake = noop, report = noop }
     http,
     trust: forwarded.trust,
     useRoutes(next) {
+      const before = routes
       routes = next
-      pools.keepOnly(instancesOf(next))
+      // After the switch, never before: until then the old deployment may answer, and its answer be stored.
+      cache.useRoutes(before, next)
+      const kept = instancesOf(next)
+      pools.keepOnly(kept)
+      instances.keepOnly(kept)
       held.useRoutes(next)
     },
     drain: inFlight.drain,
-    async purge() {},
-    inspect: () => ({ stored: [], lastPurge: null }),
+    purge: cache.purge,
+    inspect: cache.inspect,
+    openCache: cache.open,
+    closeCache: cache.close,
     takeActivity: inFlight.takeActivity,
     stop() {
       isStopping = true
+      lane?.close()
       held.refuseAll()
       return new Promise((resolve) => {
         // Closing ends the connections that are idle now; those that become so later are ours to end.
@@ -165,6 +226,12 @@ export function createEdgeServer({ limits = LIMITS, wake = noop, report = noop }
 }
 
 const SWEEP_MS = 50
+
+const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])
+
+/** A request that may be answered with what is stored, or whose response may be. */
+const isCacheable = (request: IncomingMessage): boolean =>
+  (request.method === 'GET' || request.method === 'HEAD') && !hasBody(request) && request.headers.expect === undefined
 
 const mayUpgrade = (target: Routed | undefined): boolean => target?.kind === 'server' || isWaiting(target)
 
@@ -185,21 +252,6 @@ function isStalled(request: IncomingMessage, response: ServerResponse): boolean 
   const isSilent = !request.complete && request.readableFlowing === true
   const isDeaf = response.writableLength > 0
   return isSilent || isDeaf
-}
-
-const STATUS_LINES: Record<string, string> = {
-  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
-  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
-}
-
-function refuseMalformed(error: NodeJS.ErrnoException, stream: NodeJS.WritableStream) {
-  const socket = stream as Socket
-  socket.on('error', noop)
-  // Once something was sent, what is written now could be taken for a part of it.
-  if (!socket.writable || socket.bytesWritten > 0) return void socket.destroy()
-  const line = STATUS_LINES[error.code ?? ''] ?? '400 Bad Request'
-  socket.write(`HTTP/1.1 ${line}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n`)
-  socket.destroySoon()
 }
 
 function noop() {

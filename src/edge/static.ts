@@ -19,7 +19,7 @@ import { PAGES, sendPage } from './pages.ts'
 import { createReadyFiles, type ReadyFiles } from './ready-files.ts'
 import type { StaticTarget } from './routes.ts'
 import type { Visit } from './visit.ts'
-import { toWire } from './wire.ts'
+import { toParts, type Wire } from './wire.ts'
 
 const FOREVER = 'public, max-age=31536000, immutable'
 const ASK_EACH_TIME = 'public, max-age=0, must-revalidate'
@@ -33,11 +33,11 @@ export function createStatics({ limits }: { limits: Limits }) {
 
   return {
     /** For the fast lane: undefined where a file must be looked for. */
-    peek(target: StaticTarget, request: PlainRequest): Buffer | undefined {
+    peek(target: StaticTarget, request: PlainRequest): Wire | undefined {
       const [path] = split(request.target)
       const encodings = encodingsOf(request.header('accept-encoding'))
       const file = ready.find(target, encodings, path)
-      return file && toWire(200, file.headers, file.body)
+      return file && toParts(200, file.headers, file.body)
     },
 
     async send(visit: Visit, target: StaticTarget): Promise<void> {

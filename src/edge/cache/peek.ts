@@ -6,43 +6,60 @@ import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Forwarded } from '../forwarded.ts'
 import type { PlainRequest } from '../lane-request.ts'
-import { toWire } from '../wire.ts'
+import { toParts, toWire, type Wire } from '../wire.ts'
 import { hitStatus } from './cache-status.ts'
-import { chooseForm, missingForm } from './form.ts'
+import { chooseForm, type Form, missingForm } from './form.ts'
 import { keyOf } from './key.ts'
 import type { StoredResponse } from './object.ts'
 import { isPreview } from './preview.ts'
 import { headersInForm } from './reply.ts'
 import type { Store } from './store.ts'
-import { decideUse } from './use.ts'
+import { decideUse, type Use } from './use.ts'
 
 type Parts = { now(): number; store: Store; forwarded: Forwarded }
 
-/** Longer ones are not copied into one piece. */
-const BODY_BYTES = 256 * 1024
-/** Of bytes that were put together within the present second, and can be sent again while the age is the same. */
+/** Of bytes that were put together within the present second, and are sent again while the age is the same. */
 const READY_BYTES = 16 * 1024 * 1024
+const READY_MOST = 10_000
+/** Longer ones are not worth a copy. */
+const READY_BODY_BYTES = 64 * 1024
 
-type Ready = { ageSeconds: number; ttlSeconds: number; body: Buffer; bytes: Buffer }
+type Ready = { ageSeconds: number; ttlSeconds: number; body: Buffer; wire: Wire }
 
 export function createPeek({ now, store, forwarded }: Parts) {
-  let ready = new Map<StoredResponse, Ready>()
+  const ready = new Map<StoredResponse, Ready>()
   let readyBytes = 0
   let readySecond = 0
 
   function forgetReady(nowMs: number) {
     const second = Math.floor(nowMs / 1000)
-    if (second === readySecond) return
+    if (second === readySecond && ready.size < READY_MOST) return
     readySecond = second
-    if (ready.size > 0) ready = new Map()
     readyBytes = 0
+    ready.clear()
+  }
+
+  /** In its parts for the first reader of a second, in one piece for the others. */
+  function wireOf(stored: StoredResponse, form: Form, { ageSeconds, ttlSeconds }: Use): Wire {
+    const { body } = form
+    const known = ready.get(stored)
+    const isCurrent = known?.body === body && known.ageSeconds === ageSeconds && known.ttlSeconds === ttlSeconds
+    if (isCurrent && known.wire instanceof Uint8Array) return known.wire
+    const remark = { ageSeconds, cacheStatus: hitStatus(ttlSeconds) }
+    const isWorthIt = isCurrent && body.length <= READY_BODY_BYTES && readyBytes < READY_BYTES
+    if (isCurrent && !isWorthIt) return known.wire
+    const make = isWorthIt ? toWire : toParts
+    const wire = make(stored.status, headersInForm(stored, form, remark), body)
+    if (isWorthIt) readyBytes += body.length
+    ready.set(stored, { ageSeconds, ttlSeconds, body, wire })
+    return wire
   }
 
   return function peek(
     { environment, deployment }: { environment: string; deployment: string },
     request: PlainRequest,
     socket: Socket,
-  ): Buffer | undefined {
+  ): Wire | undefined {
     const { headers, authority, target } = request
     if (headers.range !== undefined || headers['if-none-match'] !== undefined) return undefined
     if (headers['if-modified-since'] !== undefined) return undefined
@@ -54,7 +71,7 @@ export function createPeek({ now, store, forwarded }: Parts) {
     const { stored } = found
     const { body, status, reason } = stored
     // An unusual reason is written by node:http as it came.
-    if (!body || body.length > BODY_BYTES || reason !== STATUS_CODES[status]) return undefined
+    if (!body || reason !== STATUS_CODES[status]) return undefined
     const nowMs = now()
     const use = decideUse(stored.lifetime, headers, nowMs, stored.bornMs)
     if (use.kind !== 'fresh') return undefined
@@ -63,19 +80,6 @@ export function createPeek({ now, store, forwarded }: Parts) {
     stored.hits++
     stored.isUsed = true
     forgetReady(nowMs)
-    const form = chooseForm(stored, body, accepted)
-    const { ageSeconds, ttlSeconds } = use
-    const known = ready.get(stored)
-    if (known && known.body === form.body && known.ageSeconds === ageSeconds && known.ttlSeconds === ttlSeconds) {
-      return known.bytes
-    }
-    const bytes = toWire(
-      status,
-      headersInForm(stored, form, { ageSeconds, cacheStatus: hitStatus(ttlSeconds) }),
-      form.body,
-    )
-    readyBytes += bytes.length
-    if (readyBytes <= READY_BYTES) ready.set(stored, { ageSeconds, ttlSeconds, body: form.body, bytes })
-    return bytes
+    return wireOf(stored, chooseForm(stored, body, accepted), use)
   }
 }
