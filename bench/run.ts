@@ -7,6 +7,11 @@
 import { parseArgs } from 'node:util'
 import { table } from '../src/operator/index.ts'
 import { type Bench, goalInWords, isMet, type Result, ratioOf, Skipped } from './bench.ts'
+import { edgeConformance } from './edge-conformance.ts'
+import { edgeHit } from './edge-hit.ts'
+import { edgeMiss } from './edge-miss.ts'
+import { edgePurge } from './edge-purge.ts'
+import { edgeRoutes } from './edge-routes.ts'
 import { idleStatic } from './idle-static.ts'
 import { listEnvironments } from './list-environments.ts'
 import { nextByHand } from './next-by-hand.ts'
@@ -29,6 +34,11 @@ const BENCHES: readonly Bench[] = [
   warmRebuild,
   rebuildShare,
   samePackages,
+  edgeHit,
+  edgeMiss,
+  edgeRoutes,
+  edgePurge,
+  ...edgeConformance,
 ]
 
 const { values, positionals } = parseArgs({

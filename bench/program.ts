@@ -1,0 +1,70 @@
+/** Somebody else's server on a free port of loopback, from its start until it takes connections, and its end. */
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { setTimeout as wait } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { Skipped } from './bench.ts'
+
+export type Program = {
+  command: string
+  args: string[]
+  /** What to install where it is missing. */
+  debianPackages: string
+  port: number
+  env?: NodeJS.ProcessEnv
+}
+
+export type Running = AsyncDisposable & { url: string; pid: number }
+
+const PATIENCE_MS = 30_000
+/** Where Debian puts what only root starts, and where not everybody looks. */
+const PATH = `${process.env.PATH}:/usr/sbin:/sbin`
+
+export async function startProgram({ command, args, debianPackages, port, env }: Program): Promise<Running> {
+  const child = spawn(command, args, { env: { ...process.env, PATH, ...env }, stdio: ['ignore', 'ignore', 'pipe'] })
+  let said = ''
+  child.stderr?.on('data', (chunk: Buffer) => {
+    said = (said + chunk.toString()).slice(-2000)
+  })
+  const url = `http://127.0.0.1:${port}`
+  const failed = once(child, 'error').then(([error]) => error as NodeJS.ErrnoException)
+  const exited = new Promise((resolve) => child.once('exit', resolve))
+  const running = {
+    url,
+    pid: child.pid ?? 0,
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGTERM')
+      const patience = setTimeout(() => child.kill('SIGKILL'), PATIENCE_MS)
+      await exited
+      clearTimeout(patience)
+    },
+  }
+  const deadline = performance.now() + PATIENCE_MS
+  for (;;) {
+    const answer = await Promise.race([failed, fetch(url).catch(() => undefined)])
+    if (answer instanceof Response) return running
+    if (answer) throw answer.code === 'ENOENT' ? new Skipped(`apt-get install ${debianPackages}`) : answer
+    if (child.exitCode !== null) throw new Error(`${command} ended with ${child.exitCode} before it answered: ${said}`)
+    if (performance.now() > deadline) {
+      await running[Symbol.asyncDispose]()
+      throw new Error(`${command} did not answer within ${PATIENCE_MS} ms: ${said}`)
+    }
+    await wait(50)
+  }
+}
+
+/** What it prints when it is asked for its version, on whichever of the two streams. */
+export async function versionOf(command: string, argument: string): Promise<string> {
+  const { stdout, stderr } = await promisify(execFile)(command, [argument], { env: { ...process.env, PATH } })
+  return /\d+(?:\.\d+)+/.exec(stdout + stderr)?.[0] ?? ''
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen({ host: '127.0.0.1', port: 0 })
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  return typeof address === 'object' && address ? address.port : 0
+}

@@ -1,0 +1,70 @@
+/** Servers under the same bounded load by wrk, in turns, and the CPU time that a request cost each. */
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { median, Skipped } from './bench.ts'
+import { treeCpuMs } from './cpu.ts'
+
+/** `pid`: what descends from it is counted with it. */
+export type Loaded = { url: string; pid: number }
+
+export type Cost = { requestsPerSecond: number; cpuMicrosecondsPerRequest: number }
+
+export type Rounds = {
+  connections?: number
+  rounds?: number
+  seconds?: number
+  warmUpSeconds?: number
+  /** A script for wrk in Lua, which gets a text that no other round gets as its argument. */
+  script?: string
+}
+
+/** They take turns, so that whatever else the machine does falls on all; each number is a median of its rounds. */
+export async function inTurns<Name extends string>(
+  servers: Record<Name, Loaded>,
+  { connections = 64, rounds = 5, seconds = 3, warmUpSeconds = 3, script }: Rounds = {},
+): Promise<Record<Name, Cost>> {
+  const names = Object.keys(servers) as Name[]
+  const costs = new Map<Name, Cost[]>(names.map((name) => [name, []]))
+  for (let round = 0; round <= rounds; round++) {
+    // The first is to get warm.
+    const isCounted = round > 0
+    for (const name of names) {
+      const shape = { connections, seconds: isCounted ? seconds : warmUpSeconds, script, argument: `${name}-${round}` }
+      const cost = await load(servers[name], shape)
+      if (isCounted) costs.get(name)?.push(cost)
+    }
+  }
+  return Object.fromEntries(names.map((name) => [name, medianOf(costs.get(name) ?? [])])) as Record<Name, Cost>
+}
+
+type Shape = { connections: number; seconds: number; script: string | undefined; argument: string }
+
+async function load({ url, pid }: Loaded, { connections, seconds, script, argument }: Shape): Promise<Cost> {
+  const before = treeCpuMs(pid)
+  const printed = await wrk([
+    // Slow is no error: a machine that is busy with something else may let anybody wait.
+    ...['--threads', '1', '--connections', String(connections), '--duration', `${seconds}s`, '--timeout', '10s'],
+    ...(script === undefined ? [url] : ['--script', script, url, '--', argument]),
+  ])
+  const cpuMs = treeCpuMs(pid) - before
+  if (/Non-2xx|Socket errors/.test(printed)) throw new Error(`${url} did not answer every request well:\n${printed}`)
+  const requests = Number(/(\d+) requests in/.exec(printed)?.[1])
+  return {
+    requestsPerSecond: Number(/Requests\/sec:\s+([\d.]+)/.exec(printed)?.[1]),
+    cpuMicrosecondsPerRequest: (cpuMs * 1000) / requests,
+  }
+}
+
+const medianOf = (costs: readonly Cost[]): Cost => ({
+  requestsPerSecond: median(costs.map(({ requestsPerSecond }) => requestsPerSecond)),
+  cpuMicrosecondsPerRequest: median(costs.map(({ cpuMicrosecondsPerRequest }) => cpuMicrosecondsPerRequest)),
+})
+
+async function wrk(args: string[]): Promise<string> {
+  try {
+    return (await promisify(execFile)('wrk', args)).stdout
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw new Skipped('apt-get install wrk')
+    throw error
+  }
+}
