@@ -3,7 +3,14 @@ import type { CacheSettings, Inspection, Purge } from './cache/index.ts'
 import type { RouteTable } from './routes.ts'
 
 export type ToEdge =
-  | { kind: 'start'; host: string; port: number; tableFile: string; trustedProxies: readonly string[]; cache: CacheSettings }
+  | {
+      kind: 'start'
+      host: string
+      port: number
+      tableFile: string
+      trustedProxies: readonly string[]
+      cache: CacheSettings
+    }
   | { kind: 'table'; id: number; table: RouteTable }
   /** Say `drained` when no request of this instance is in flight; after the time, destroy those that are. */
   | { kind: 'drain'; id: number; instance: string; graceMs: number }

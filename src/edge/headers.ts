@@ -1,6 +1,7 @@
 /** Which headers go on to an upstream, and which come back: pure lists, `[name, value, name, value, …]`. */
 import type { IncomingMessage } from 'node:http'
 import type { Visitor } from './forwarded.ts'
+import { remembering, toLower } from './remember.ts'
 
 /** Each side of a proxy speaks for itself about its connection (RFC 9110, section 7.6.1). */
 const HOP_BY_HOP = ['connection', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade']
@@ -82,7 +83,7 @@ export function toClient(rawHeaders: readonly string[]): { headers: string[]; is
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at] ?? ''
     const value = rawHeaders[at + 1] ?? ''
-    const lower = name.toLowerCase()
+    const lower = toLower(name)
     if (lower === 'connection') named = union(named, namedBy(value))
     else if (lower === 'content-type') isEventStream = /^\s*text\/event-stream/i.test(value)
     if (!NOT_FROM_UPSTREAMS.has(lower) && !lower.startsWith('proxy-')) headers.push(name, value)
@@ -92,10 +93,7 @@ export function toClient(rawHeaders: readonly string[]): { headers: string[]; is
 }
 
 /** `_` and `-` are the same to programs that read headers as variables: a client may write either. */
-const toPlain = (name: string): string => {
-  const lower = name.toLowerCase()
-  return lower.includes('_') ? lower.replaceAll('_', '-') : lower
-}
+const toPlain = remembering((name) => name.toLowerCase().replaceAll('_', '-'))
 
 /** Says who asked and how: of that, only what we say ourselves goes on. */
 const isFromProxy = (plain: string): boolean => plain.startsWith('x-forwarded-') || plain.startsWith('proxy-')
@@ -121,7 +119,7 @@ function without(headers: readonly string[], names: ReadonlySet<string>): string
   const kept: string[] = []
   for (let at = 0; at < headers.length; at += 2) {
     const name = headers[at] ?? ''
-    if (!names.has(name.toLowerCase())) kept.push(name, headers[at + 1] ?? '')
+    if (!names.has(toLower(name))) kept.push(name, headers[at + 1] ?? '')
   }
   return kept
 }

@@ -15,13 +15,14 @@ export type TestEdge = EdgeServer & { port: number; use(hosts: Record<string, Ta
 export async function startTestEdge(
   t: Scope,
   hosts: Record<string, Target>,
-  { limits = {}, wake }: { limits?: Partial<Limits>; wake?(deployment: string): void } = {},
+  { limits = {}, wake, now }: { limits?: Partial<Limits>; wake?(deployment: string): void; now?(): number } = {},
 ): Promise<TestEdge> {
   const troubles: unknown[] = []
   const edge = createEdgeServer({
     limits: { ...LIMITS, ...limits },
     report: (error) => troubles.push(error),
     ...(wake ? { wake } : {}),
+    ...(now ? { now } : {}),
   })
   const port = await listenOn(t, edge.http)
   const use = (next: Record<string, Target>) => edge.useRoutes(toRoutes({ hosts: next }))

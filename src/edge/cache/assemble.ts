@@ -54,6 +54,12 @@ export function assembleCache({ limits, instances, forwarded, report, now = Date
     return disk?.note(JSON.stringify(note)) ?? true
   }
 
+  /** Whose objects were found after a restart: what was live meanwhile, nobody knows. */
+  function ofBefore(environment: string) {
+    const { deployment } = store.shelfOf(environment)
+    return deployment === undefined ? undefined : { deployment, isStatic: false }
+  }
+
   return {
     ...cache,
 
@@ -92,7 +98,7 @@ export function assembleCache({ limits, instances, forwarded, report, now = Date
       const environments = new Set<string>()
       for (const { environment } of after.values()) environments.add(environment)
       for (const [environment, target] of deploymentsOf(after)) {
-        const old = deployments.get(environment)
+        const old = deployments.get(environment) ?? ofBefore(environment)
         if (old && old.deployment !== target.deployment && !(old.isStatic && target.isStatic))
           purge({ environment }, 'switch')
       }
@@ -129,7 +135,7 @@ const NO_HEADERS: IncomingMessage['headers'] = {}
 function deploymentsOf(routes: Routes): Map<string, { deployment: string | undefined; isStatic: boolean }> {
   const found = new Map<string, { deployment: string | undefined; isStatic: boolean }>()
   for (const target of routes.values()) {
-    // Whatever it is, it is the one from before the restart: what its objects say of their deployment decides.
+    // Whatever it is, it is the one from before the restart: its objects say which.
     if (target.kind === 'awaited') continue
     const deployment = target.kind === 'empty' ? undefined : target.deployment
     found.set(target.environment, { deployment, isStatic: target.kind === 'static' })

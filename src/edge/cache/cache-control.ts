@@ -5,6 +5,7 @@
  * Where a directive is badly written, the careful meaning counts: a lifetime that cannot be read is one of zero, and
  * `no-store; max-age=60` is still a no-store.
  */
+import { remembering } from '../remember.ts'
 import { fieldOf, type HeaderList, membersOf } from './header-list.ts'
 import { readDictionary } from './structured-field.ts'
 
@@ -20,8 +21,10 @@ export function policyOf(headers: HeaderList): Policy {
   return { field: 'cache-control', directives: readCacheControl(fieldOf(headers, 'cache-control')) }
 }
 
-export function readCacheControl(value: string | undefined): Directives {
-  if (value === undefined) return NONE
+export const readCacheControl = (value: string | undefined): Directives =>
+  value === undefined ? NONE : readDirectives(value)
+
+const readDirectives = remembering((value): Directives => {
   const found = new Map<string, string | true>()
   for (const member of splitOutsideQuotes(value)) {
     const [, name, token, quoted] = DIRECTIVE.exec(member) ?? []
@@ -29,7 +32,7 @@ export function readCacheControl(value: string | undefined): Directives {
     else add(found, NAME.exec(member)?.[0].toLowerCase(), true)
   }
   return found
-}
+})
 
 const NONE: Directives = new Map()
 

@@ -231,13 +231,13 @@ export function createCache({ limits, now, store, bodies, judge, instances, forw
   }
 
   function readerFor(question: Question, cause: Cause): Reader {
-    const statusOf = ({ isStored, isCollapsed, status, detail = cause.detail }: Way) =>
+    const statusOf = ({ isStored, isCollapsed, status, detail = '' }: Way) =>
       forwardStatus({
         why: cause.why,
         ...(status === undefined ? {} : { status }),
         ...(isStored ? { stored: true } : {}),
         ...(isCollapsed ? { collapsed: true } : {}),
-        ...(detail ? { detail } : {}),
+        detail: detail || (cause.detail ?? ''),
       })
     return createReader(question.visit, {
       statusOf,

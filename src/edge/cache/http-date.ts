@@ -1,4 +1,5 @@
 /** The three ways to write a date in HTTP (RFC 9110, section 5.6.7), as strictly as caches are told to read them. */
+import { remembering } from '../remember.ts'
 
 const DAY = '(?:mon|tue|wed|thu|fri|sat|sun)'
 const LONG_DAY = '(?:mon|tues|wednes|thurs|fri|satur|sun)day'
@@ -15,15 +16,17 @@ const FORMATS = [
 ]
 
 /** Milliseconds since 1970; undefined when it is no HTTP date. */
-export function readHttpDate(value: string | undefined): number | undefined {
-  if (value === undefined) return undefined
+export const readHttpDate = (value: string | undefined): number | undefined =>
+  value === undefined ? undefined : readDate(value)
+
+const readDate = remembering((value): number | undefined => {
   const text = value.trim()
   for (const format of FORMATS) {
     const parts = format.exec(text)?.groups
     if (parts) return toMs(parts)
   }
   return undefined
-}
+})
 
 function toMs({ year = '', month = '', day = '', hour, minute, second }: Record<string, string>): number | undefined {
   const monthAt = MONTHS.indexOf(month.toLowerCase())

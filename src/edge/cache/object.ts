@@ -156,13 +156,15 @@ const LONG = 512
 
 /** What it counts in memory. */
 export function weightOf(stored: StoredResponse): number {
-  const { key, path, variant, sharedHead, ownHead, targeted = '', tags, body, br, gzip } = stored
-  let weight = OVERHEAD_BYTES + key.length + variant.length + ownHead.length
-  weight += (body?.length ?? 0) + (br?.length ?? 0) + (gzip?.length ?? 0)
+  const { key, path, variant, sharedHead, ownHead, targeted = '', tags } = stored
+  let weight = OVERHEAD_BYTES + key.length + variant.length + ownHead.length + bodyBytesOf(stored)
   weight += unshared(path) + unshared(sharedHead) + unshared(targeted)
   for (const tag of tags) weight += TAG_BYTES + unshared(tag)
   return weight
 }
+
+export const bodyBytesOf = ({ body, br, gzip }: StoredResponse): number =>
+  (body?.length ?? 0) + (br?.length ?? 0) + (gzip?.length ?? 0)
 
 /** What is long is hardly shared by many, and whoever sends it must not get it for nothing. */
 const unshared = ({ length }: string): number => (length > LONG ? length : 0)

@@ -1,5 +1,6 @@
 /** Whether a response is kept for others, and what of it: RFC 9111, section 3, as a shared cache. */
 import { toClient } from '../headers.ts'
+import { remembering, toLower } from '../remember.ts'
 import { type Directives, fieldsNamedBy, policyOf, readCacheControl } from './cache-control.ts'
 import { type Lifetime, lifetimeBy } from './freshness.ts'
 import { fieldOf, firstOf, type HeaderList, membersOf, type RequestHeaders, requestField } from './header-list.ts'
@@ -118,10 +119,12 @@ function isOfUse(lifetime: Lifetime, { status, headers, responseMs }: Exchange):
   return hasValidator && status < 300
 }
 
-function varyOf(headers: HeaderList): string[] | undefined {
-  const names = new Set(membersOf((fieldOf(headers, 'vary') ?? '').toLowerCase()))
-  return names.size > 0 ? [...names].sort() : undefined
+function varyOf(headers: HeaderList): readonly string[] | undefined {
+  const names = readVary(fieldOf(headers, 'vary') ?? '')
+  return names.length > 0 ? names : undefined
 }
+
+const readVary = remembering((vary): readonly string[] => [...new Set(membersOf(vary.toLowerCase()))].sort())
 
 function storedHeaders(received: HeaderList, directives: Directives, responseMs: number): string[] {
   const personal = new Set([...fieldsNamedBy(directives, 'no-cache'), ...fieldsNamedBy(directives, 'private')])
@@ -130,7 +133,7 @@ function storedHeaders(received: HeaderList, directives: Directives, responseMs:
   const { headers } = toClient(received)
   for (let at = 0; at < headers.length; at += 2) {
     const name = headers[at] ?? ''
-    const lower = name.toLowerCase()
+    const lower = toLower(name)
     if (FOR_US.has(lower) || personal.has(lower)) continue
     if (lower === 'date') hasDate = true
     stored.push(name, headers[at + 1] ?? '')

@@ -10,7 +10,7 @@
 import type { Lifetime } from './freshness.ts'
 import type { HeaderList, RequestHeaders } from './header-list.ts'
 import { isFramed } from './key.ts'
-import { packed, type StoredResponse, weightOf } from './object.ts'
+import { bodyBytesOf, packed, type StoredResponse, weightOf } from './object.ts'
 import type { Purge } from './purge.ts'
 import { purgePathOf } from './tags.ts'
 import { variantOf } from './vary.ts'
@@ -24,6 +24,10 @@ export type Shelf = {
   /** In the order in which they came, or were last given another chance. */
   slots: Map<string, Slot>
   bytes: number
+  /** Of those, what the bodies take that are in memory. */
+  bodyBytes: number
+  /** Which deployment has made what came last. */
+  deployment: string | undefined
   /** Everything from before is gone. */
   emptied: PurgeMark & { by: 'all' | 'switch' }
   /** Purged paths, which begin with '/', and tags, which have a blank before them. */
@@ -65,6 +69,8 @@ export function createStore({ now, isOnDisk = () => false, ...sizes }: Parts) {
       shelf = {
         slots: new Map(),
         bytes: 0,
+        bodyBytes: 0,
+        deployment: undefined,
         emptied: NEVER,
         marks: new Map(),
         markBytes: 0,
@@ -76,9 +82,11 @@ export function createStore({ now, isOnDisk = () => false, ...sizes }: Parts) {
     return shelf
   }
 
-  function count(shelf: Shelf, change: number) {
-    shelf.bytes += change
-    bytes += change
+  function count(shelf: Shelf, stored: StoredResponse, times: 1 | -1) {
+    const weight = times * weightOf(stored)
+    shelf.bytes += weight
+    bytes += weight
+    shelf.bodyBytes += times * bodyBytesOf(stored)
   }
 
   function remove(shelf: Shelf, stored: StoredResponse) {
@@ -88,11 +96,11 @@ export function createStore({ now, isOnDisk = () => false, ...sizes }: Parts) {
       slot.variants.delete(stored.variant)
       if (slot.variants.size === 0) shelf.slots.delete(stored.key)
     } else return
-    count(shelf, -weightOf(stored))
+    count(shelf, stored, -1)
   }
 
-  function makeRoom() {
-    const target = bytesMost * (1 - ROOM_MADE)
+  function makeRoom(wanted = 0) {
+    const target = bytesMost * (1 - ROOM_MADE) - wanted
     while (bytes > target) {
       let fullest: Shelf | undefined
       for (const shelf of shelves.values()) if (!fullest || shelf.bytes > fullest.bytes) fullest = shelf
@@ -101,7 +109,10 @@ export function createStore({ now, isOnDisk = () => false, ...sizes }: Parts) {
     }
   }
 
-  /** The oldest first; one that was used since gets another chance. Bodies that are on the disk go before what finds them. */
+  /**
+   * The oldest first; one that was used since gets another chance. Bodies that are on the disk go, and what finds them
+   * there stays, for it is small; but it never takes more than half, or there would be no room for bodies.
+   */
   function thin(shelf: Shelf, toBytes: number) {
     for (const [key, slot] of shelf.slots) {
       if (shelf.bytes <= toBytes) return
@@ -111,14 +122,15 @@ export function createStore({ now, isOnDisk = () => false, ...sizes }: Parts) {
           stored.isUsed = false
           isKept = true
         } else if (stored.body && isOnDisk(stored)) {
-          const before = weightOf(stored)
+          count(shelf, stored, -1)
           stored.body = undefined
           // `null` stays: there must never be such a form.
           stored.br &&= undefined
           stored.gzip &&= undefined
-          count(shelf, weightOf(stored) - before)
+          count(shelf, stored, 1)
           isKept = true
-        } else remove(shelf, stored)
+        } else if (!stored.body && shelf.bodyBytes > shelf.bytes / 2) isKept = true
+        else remove(shelf, stored)
       }
       if (!isKept || !shelf.slots.delete(key)) continue
       // At the end now: the walk comes to it again only if all the others were not enough.
@@ -164,6 +176,8 @@ export function createStore({ now, isOnDisk = () => false, ...sizes }: Parts) {
       if (isPurged(shelf, stored)) return false
       const weight = weightOf(stored)
       if (weight > bytesMost / 4) return false
+      // Before it is there: it is not used yet, nor on the disk, and would be the first to go.
+      if (bytes + weight > bytesMost) makeRoom(weight)
       const before = shelf.slots.get(stored.key)
       if (!before || (stored.vary === undefined && !isVaried(before))) {
         if (before) remove(shelf, before)
@@ -171,9 +185,9 @@ export function createStore({ now, isOnDisk = () => false, ...sizes }: Parts) {
       } else {
         putVariant(shelf, before, stored)
       }
-      count(shelf, weight)
+      count(shelf, stored, 1)
+      shelf.deployment = stored.deployment
       if (isFramed(stored.key) && shelf.framed.size < FRAMED_MOST) shelf.framed.add(stored.path)
-      if (bytes > bytesMost) makeRoom()
       return true
     },
 
@@ -182,10 +196,10 @@ export function createStore({ now, isOnDisk = () => false, ...sizes }: Parts) {
     /** Changes what is stored, and what it counts. */
     change(shelf: Shelf, stored: StoredResponse, change: () => void) {
       const isThere = holds(shelf, stored)
-      const before = weightOf(stored)
+      if (isThere) count(shelf, stored, -1)
       change()
       if (!isThere) return
-      count(shelf, weightOf(stored) - before)
+      count(shelf, stored, 1)
       if (bytes > bytesMost) makeRoom()
     },
 
@@ -258,7 +272,9 @@ export function createStore({ now, isOnDisk = () => false, ...sizes }: Parts) {
     shelf.markBytes = 0
     shelf.framed = new Set()
     shelf.slots = new Map()
-    count(shelf, -shelf.bytes)
+    bytes -= shelf.bytes
+    shelf.bytes = 0
+    shelf.bodyBytes = 0
   }
 
   function putVariant(shelf: Shelf, before: Slot, stored: StoredResponse) {
@@ -274,7 +290,7 @@ export function createStore({ now, isOnDisk = () => false, ...sizes }: Parts) {
       shelf.slots.set(stored.key, slot)
     }
     const same = slot.variants.get(stored.variant)
-    if (same) count(shelf, -weightOf(same))
+    if (same) count(shelf, same, -1)
     slot.variants.set(stored.variant, stored)
     for (const old of slot.variants.values()) {
       if (slot.variants.size <= VARIANTS_MOST) break

@@ -49,12 +49,16 @@ export function collectTags(headers: HeaderList, limits = TAG_LIMITS): { tags: s
  * once where that gives text, so that `/caf%C3%A9/` and `/café` are one.
  */
 export function purgePathOf(target: string): string {
+  if (PLAIN.test(target)) return target
   const [path = ''] = target.replace(/^https?:\/\/[^/?#]*/i, '').split(/[?#]/, 1)
   const decoded = decodeBytes(path).replace(/(?:%[0-9a-f]{2})+/gi, decodeRun)
   let end = decoded.length
   while (end > 0 && decoded[end - 1] === '/') end--
   return end === 0 ? '/' : decoded.slice(0, end)
 }
+
+/** Most paths are what they mean. */
+const PLAIN = /^(?:\/|(?:\/[\w.~-]+)+)$/
 
 function decodeRun(run: string): string {
   try {

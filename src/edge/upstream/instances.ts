@@ -13,7 +13,7 @@ import type { InFlight } from '../in-flight.ts'
 import type { Limits } from '../limits.ts'
 import type { Pools } from '../pools.ts'
 import type { ServerTarget } from '../routes.ts'
-import { createResponseReader, type Head, type ResponseReader } from './response-reader.ts'
+import { createResponseReader, type Head, Malformed, type ResponseReader } from './response-reader.ts'
 
 export type Asked = {
   method: 'GET' | 'HEAD'
@@ -44,13 +44,19 @@ export type Asking = {
   becomeStream(): void
 }
 
-type Parts = { limits: Limits; inFlight: InFlight; pools: Pools }
+type Parts = {
+  limits: Limits
+  inFlight: InFlight
+  pools: Pools
+  /** A fault that is not the app's: whoever listens to its response has failed. */
+  report(error: unknown): void
+}
 
 /** A connection and what came over it before the present request. */
 type Line = { socket: Socket; isFresh: boolean; user: User | undefined; idleUntilMs: number }
-type User = { data(chunk: Buffer): void; closed(): void }
+type User = { data(chunk: Buffer): void; closed(isBroken: boolean): void }
 
-export function createInstances({ limits, inFlight, pools }: Parts) {
+export function createInstances({ limits, inFlight, pools, report }: Parts) {
   /** Idle connections by instance, the one used last at the end. */
   const idle = new Map<string, Line[]>()
   const sweeper = setInterval(sweep, SWEEP_MS)
@@ -99,9 +105,9 @@ export function createInstances({ limits, inFlight, pools }: Parts) {
     })
     // Its `close` follows, which is what counts.
     socket.on('error', ignored)
-    socket.on('end', () => line.user?.closed())
-    socket.on('close', () => {
-      line.user?.closed()
+    socket.on('end', () => line.user?.closed(false))
+    socket.on('close', (hadError) => {
+      line.user?.closed(hadError)
       const lines = idle.get(target.instance)
       const at = lines?.indexOf(line) ?? -1
       if (at >= 0) lines?.splice(at, 1)
@@ -128,10 +134,13 @@ export function createInstances({ limits, inFlight, pools }: Parts) {
         stage = 'asking'
         line = onto
         const options = { method: asked.method, headerBytesMost: limits.responseHeaderBytes }
-        const reader = createResponseReader({ interim: (received) => listener.interim?.(received), head, data }, options)
+        const reader = createResponseReader(
+          { interim: (received) => listener.interim?.(received), head, data },
+          options,
+        )
         onto.user = {
           data: (chunk) => hear(reader, onto, chunk),
-          closed: () => closed(reader, onto),
+          closed: (isBroken) => closed(reader, onto, isBroken),
         }
         const wire = toWire(asked)
         if (wire === undefined) return queueMicrotask(() => fail('broken'))
@@ -150,24 +159,31 @@ export function createInstances({ limits, inFlight, pools }: Parts) {
 
       function hear(reader: ResponseReader, onto: Line, chunk: Buffer) {
         hasHeard = true
-        try {
+        understand(() => {
           if (reader.read(chunk) && stage !== 'over') finish(reader, onto)
-        } catch {
-          fail('broken')
-        }
+        })
       }
 
-      function closed(reader: ResponseReader, onto: Line) {
+      function closed(reader: ResponseReader, onto: Line, isBroken: boolean) {
         if (stage === 'over' || line !== onto) return
         if (!hasHeard && !onto.isFresh && mayRepeat) {
           mayRepeat = false
           return send(open(target))
         }
-        try {
+        // A body that ends with its connection ends with a proper close: what was reset is not the whole.
+        if (isBroken) return fail('broken')
+        understand(() => {
           reader.end()
           finish(reader, onto)
-        } catch {
+        })
+      }
+
+      function understand(step: () => void) {
+        try {
+          step()
+        } catch (error) {
           fail('broken')
+          if (!(error instanceof Malformed)) report(error)
         }
       }
 

@@ -39,6 +39,8 @@ export class Malformed extends Error {}
 type Options = { method: string; headerBytesMost: number }
 
 const HEADERS_MOST = 256
+/** They are passed on at once, however slowly the client reads. */
+const INTERIMS_MOST = 32
 /** A line with the size of a chunk, with what a sender may add to it. */
 const CHUNK_LINE_BYTES = 4096
 
@@ -49,6 +51,7 @@ export function createResponseReader(hearer: Hearer, { method, headerBytesMost }
   let leftBytes = 0
   let chunkPart: 'size' | 'data' | 'dataEnd' | 'trailers' = 'size'
   let trailerBytes = 0
+  let interims = 0
   let mayFollow = true
   let keepAliveMs: number | undefined
 
@@ -93,6 +96,7 @@ export function createResponseReader(hearer: Hearer, { method, headerBytesMost }
     const after = bytes.subarray(end + 4)
     if (head.status === 101) throw new Malformed('it changed the protocol, which nobody asked for')
     if (head.status < 200) {
+      if (++interims > INTERIMS_MOST) throw new Malformed('too many interim responses')
       hearer.interim(head)
       return after
     }
@@ -240,7 +244,7 @@ function readFraming({ headers, isOld }: ParsedHead): Framing {
         coding = coding === undefined ? value : `${coding}, ${value}`
         break
       case 'content-length':
-        if (length !== undefined && length !== value) throw new Malformed('two lengths')
+        if (length !== undefined) throw new Malformed('two lengths')
         length = value
         break
       case 'connection':

@@ -42,8 +42,10 @@ export function createLargeWriter({ folder, mayGrow, keep, discard, failed }: Pa
   const file = createWriteStream(join(folder, name), { flags: 'wx', mode: 0o600, highWaterMark: WAITING_BYTES })
   const waiting: ((isGoingOn: boolean) => void)[] = []
   let bytes = 0
+  let isGivenUp = false
 
-  file.on('error', failed)
+  // What was on its way when we gave up fails as well, and is no fault of the disk.
+  file.on('error', (error) => isGivenUp || failed(error))
   file.on('drain', () => wake(true))
   const closed = new Promise<void>((resolve) => {
     file.once('close', () => {
@@ -53,6 +55,11 @@ export function createLargeWriter({ folder, mayGrow, keep, discard, failed }: Pa
     })
   })
 
+  function giveUp() {
+    isGivenUp = true
+    file.destroy()
+  }
+
   function wake(isGoingOn: boolean) {
     for (const resolve of waiting.splice(0)) resolve(isGoingOn)
   }
@@ -61,7 +68,7 @@ export function createLargeWriter({ folder, mayGrow, keep, discard, failed }: Pa
     write(chunk) {
       if (file.destroyed || file.writableEnded) return false
       if (!mayGrow(chunk.length)) {
-        file.destroy()
+        giveUp()
         return false
       }
       bytes += chunk.length
@@ -81,7 +88,7 @@ export function createLargeWriter({ folder, mayGrow, keep, discard, failed }: Pa
       return place
     },
     abort() {
-      file.destroy()
+      giveUp()
       return closed
     },
   }

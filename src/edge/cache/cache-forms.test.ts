@@ -1,0 +1,193 @@
+/** Compressed forms of what is stored: made once, for those who take them, and only where they may be made. */
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { test } from 'node:test'
+import { brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib'
+import { type CachedApp, cachedApp, send, statusOf } from '../../../test/support/cache.ts'
+import type { Answer } from '../../../test/support/edge.ts'
+
+const PAGE = `<p>${'A page that is worth compressing. '.repeat(200)}</p>`
+const PACKED = gzipSync(PAGE)
+const HTML = { 'cache-control': 'max-age=60', 'content-type': 'text/html; charset=utf-8', etag: '"page"' }
+const BROWSER = { 'accept-encoding': 'gzip, deflate, br, zstd' }
+
+const page = (_: IncomingMessage, response: ServerResponse) => send(response, HTML, PAGE)
+
+/** Asks until it comes in this form, which is made behind the readers' backs. */
+async function untilEncoded(edge: CachedApp, headers: Record<string, string>, path = '/'): Promise<Answer> {
+  const deadline = performance.now() + 10_000
+  for (;;) {
+    const answer = await edge.get(path, headers)
+    if (answer.headers['content-encoding'] !== undefined) return answer
+    assert.ok(performance.now() < deadline, 'it is never compressed')
+  }
+}
+
+/** Asks so often that it would have been compressed by then. */
+async function neverEncoded(edge: CachedApp, path = '/'): Promise<Answer> {
+  let answer = await edge.get(path, BROWSER)
+  for (let round = 0; round < 20; round++) answer = await edge.get(path, BROWSER)
+  return answer
+}
+
+test('what the app left uncompressed is sent compressed to those who take it', async (t) => {
+  const edge = await cachedApp(t, page)
+  assert.equal((await edge.get('/', BROWSER)).text, PAGE)
+  const br = await untilEncoded(edge, BROWSER)
+  assert.equal(br.headers['content-encoding'], 'br')
+  assert.equal(brotliDecompressSync(br.body).toString(), PAGE)
+  assert.equal(br.headers['content-length'], String(br.body.length))
+  assert.equal(br.headers.vary, 'Accept-Encoding')
+  assert.equal(br.headers.etag, 'W/"page"')
+  assert.match(statusOf(br), /^hit/)
+  const gzip = await untilEncoded(edge, { 'accept-encoding': 'gzip' })
+  assert.equal(gzip.headers['content-encoding'], 'gzip')
+  assert.equal(gunzipSync(gzip.body).toString(), PAGE)
+  const plain = await edge.get()
+  assert.equal(plain.headers['content-encoding'], undefined)
+  assert.equal(plain.text, PAGE)
+  assert.equal(plain.headers.etag, '"page"')
+  assert.equal(plain.headers.vary, 'Accept-Encoding')
+  assert.equal((await edge.get('/', { 'accept-encoding': 'br;q=0, gzip;q=0.0, deflate' })).text, PAGE)
+  assert.equal((await edge.get('/', { 'accept-encoding': 'gzip;q=0.5, identity' })).text, PAGE)
+  assert.equal(edge.asked.length, 1)
+})
+
+test('a form is made once, however many want it', async (t) => {
+  const edge = await cachedApp(t, page)
+  await edge.get('/', BROWSER)
+  const before = await untilEncoded(edge, BROWSER)
+  const all = await Promise.all(Array.from({ length: 20 }, () => edge.get('/', BROWSER)))
+  for (const { body } of all) assert.ok(body.equals(before.body))
+  const { stored } = await edge.inspect('e1', 'http://site.localhost/')
+  assert.equal(stored.length, 1)
+})
+
+test('the copy of a reader who has a compressed form is known by its tag', async (t) => {
+  const edge = await cachedApp(t, page)
+  await edge.get('/', BROWSER)
+  const br = await untilEncoded(edge, BROWSER)
+  const known = await edge.get('/', { ...BROWSER, 'if-none-match': br.headers.etag ?? '' })
+  assert.equal(known.status, 304)
+  assert.equal(known.headers.etag, 'W/"page"')
+  assert.equal(known.headers.vary, 'Accept-Encoding')
+})
+
+test('a part of a compressed form is never put together with another', async (t) => {
+  const edge = await cachedApp(t, page)
+  await edge.get('/', BROWSER)
+  const br = await untilEncoded(edge, BROWSER)
+  const part = await edge.get('/', { ...BROWSER, range: 'bytes=0-9', 'if-range': '"page"' })
+  assert.equal(part.status, 200, 'the strong tag is that of the plain form')
+  const plain = await edge.get('/', { range: 'bytes=0-9', 'if-range': '"page"' })
+  assert.equal(plain.status, 206)
+  assert.equal(plain.text, PAGE.slice(0, 10))
+  assert.ok(br.body.length > 10)
+})
+
+test('what must not be changed, was compressed before or is not worth it stays as it is', async (t) => {
+  const responses: Record<string, [headers: Record<string, string>, body: Buffer]> = {
+    '/no-transform': [{ ...HTML, 'cache-control': 'max-age=60, no-transform' }, Buffer.from(PAGE)],
+    '/image': [{ ...HTML, 'content-type': 'image/png' }, Buffer.from(PAGE)],
+    '/untyped': [{ 'cache-control': 'max-age=60' }, Buffer.from(PAGE)],
+    '/short': [HTML, Buffer.from('short')],
+    '/random': [HTML, randomBytes(5000)],
+  }
+  const edge = await cachedApp(t, ({ url = '' }, response) => {
+    const [headers, body] = responses[url] ?? [{}, PACKED]
+    send(response, headers, body)
+  })
+  for (const [path, [, body]] of Object.entries(responses)) {
+    const answer = await neverEncoded(edge, path)
+    assert.equal(answer.headers['content-encoding'], undefined, path)
+    assert.ok(answer.body.equals(body), path)
+    assert.equal(answer.headers['content-length'], String(body.length))
+  }
+  assert.equal((await edge.get('/no-transform')).headers.vary, undefined)
+})
+
+/** Compresses for everybody who takes gzip. */
+const compressing = (vary: Record<string, string>) => (request: IncomingMessage, response: ServerResponse) => {
+  if (!String(request.headers['accept-encoding']).includes('gzip')) return send(response, { ...HTML, ...vary }, PAGE)
+  send(response, { ...HTML, ...vary, 'content-encoding': 'gzip' }, PACKED)
+}
+
+test('what the app has compressed is passed on as it is, to those who take it alone', async (t) => {
+  const edge = await cachedApp(t, compressing({ vary: 'Accept-Encoding' }))
+  for (let round = 0; round < 5; round++) {
+    const browser = await edge.get('/', BROWSER)
+    assert.equal(browser.headers['content-encoding'], 'gzip')
+    assert.ok(browser.body.equals(PACKED))
+    const plain = await edge.get()
+    assert.equal(plain.headers['content-encoding'], undefined)
+    assert.equal(plain.text, PAGE)
+    assert.equal((await edge.get('/', { 'accept-encoding': 'deflate, zstd' })).text, PAGE)
+  }
+  assert.equal(edge.asked.length, 2)
+})
+
+test('who takes no gzip gets none, also where the app forgets that it depends on that', async (t) => {
+  const edge = await cachedApp(t, compressing({}))
+  const first = await edge.get('/', BROWSER)
+  assert.equal(first.headers.vary, 'Accept-Encoding', 'it is said by us')
+  for (let round = 0; round < 5; round++) {
+    assert.ok((await edge.get('/', BROWSER)).headers.vary?.includes('Accept-Encoding'))
+    for (const headers of [{}, { 'accept-encoding': 'deflate' }, { 'accept-encoding': 'gzip;q=0' }]) {
+      const plain = await edge.get('/', headers as Record<string, string>)
+      assert.equal(plain.headers['content-encoding'], undefined)
+      assert.equal(plain.text, PAGE)
+    }
+  }
+})
+
+test('an encoding that only one reader takes is not stored for the others', async (t) => {
+  const edge = await cachedApp(t, ({ headers }, response) => {
+    const [encoding = ''] = String(headers['accept-encoding'] ?? '').split(',')
+    if (encoding === '') return send(response, HTML, PAGE)
+    send(response, { ...HTML, 'content-encoding': encoding }, `in ${encoding}`)
+  })
+  // Passed on as he came, for his conditions are for the app.
+  const conditions = { 'if-unmodified-since': new Date(Date.now() + 1e6).toUTCString() }
+  for (const encoding of ['deflate', 'zstd, br, gzip', 'zstd']) {
+    assert.match((await edge.get('/', { ...conditions, 'accept-encoding': encoding })).text, /^in /)
+    assert.equal((await edge.get('/')).text, PAGE, encoding)
+    assert.notEqual((await edge.get('/', { 'accept-encoding': 'br, gzip' })).headers['content-encoding'], 'zstd')
+    edge.purge({ environment: 'e1' })
+  }
+})
+
+test('bodies that went to the disk and came back are not compressed a second time', async (t) => {
+  const packed = gzipSync(PAGE.repeat(50) + Math.random())
+  const edge = await cachedApp(
+    t,
+    ({ url }, response) =>
+      url?.startsWith('/fill')
+        ? send(response, { 'cache-control': 'max-age=60' }, Buffer.alloc(10_000, url))
+        : send(response, { ...HTML, 'content-encoding': 'gzip' }, packed),
+    { memoryBytes: 100_000, diskBytes: 1e7 },
+  )
+  await edge.get('/', BROWSER)
+  const isOnDisk = async () => (await edge.inspect('e1', 'http://site.localhost/')).stored[0]?.place === 'disk'
+  for (let n = 0; n < 200 && !(await isOnDisk()); n++) await edge.get(`/fill-${n}`)
+  assert.equal(await isOnDisk(), true)
+  for (let round = 0; round < 20; round++) {
+    const answer = await edge.get('/', BROWSER)
+    assert.equal(answer.headers['content-encoding'], 'gzip')
+    assert.ok(answer.body.equals(packed))
+  }
+  assert.equal(edge.asked.filter(({ url }) => url === '/').length, 1)
+})
+
+test('many forms are made a few at a time, and nobody waits for them', async (t) => {
+  const edge = await cachedApp(t, ({ url }, response) => send(response, HTML, `${url} ${PAGE.repeat(20)}`))
+  const paths = Array.from({ length: 20 }, (_, n) => `/${n}`)
+  const encoded = async () => {
+    const answers = await Promise.all(paths.map((path) => edge.get(path, BROWSER)))
+    return answers.filter(({ headers }) => headers['content-encoding'] === 'br').length
+  }
+  assert.equal(await encoded(), 0)
+  const deadline = performance.now() + 10_000
+  while ((await encoded()) < paths.length) assert.ok(performance.now() < deadline)
+  assert.equal(edge.asked.length, paths.length)
+})
