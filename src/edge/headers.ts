@@ -43,15 +43,23 @@ const NOT_FROM_CLIENTS = new Set([
 ])
 const NOT_FROM_UPSTREAMS = new Set(HOP_BY_HOP)
 
-/** What the upstream is asked with. `upgrade` is the protocol that the connection is to change to. */
-export function toUpstream(request: IncomingMessage, authority: string, visitor: Visitor, upgrade?: string): string[] {
+/**
+ * What the upstream is asked with. `upgrade` is the protocol that the connection is to change to; names in `without`, in
+ * lower case, are left out.
+ */
+export function toUpstream(
+  request: IncomingMessage,
+  authority: string,
+  visitor: Visitor,
+  { upgrade, without: unwanted }: { upgrade?: string; without?: ReadonlySet<string> } = {},
+): string[] {
   const { rawHeaders, headers, method = 'GET' } = request
   const named = namedBy(headers.connection)
   const sent = ['host', authority]
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at] ?? ''
     const plain = toPlain(name)
-    if (isFromProxy(plain) || NOT_FROM_CLIENTS.has(plain) || named?.has(plain)) continue
+    if (isFromProxy(plain) || NOT_FROM_CLIENTS.has(plain) || named?.has(plain) || unwanted?.has(plain)) continue
     sent.push(name, rawHeaders[at + 1] ?? '')
   }
   if (visitor.address !== undefined) sent.push('x-forwarded-for', visitor.address)

@@ -40,7 +40,7 @@ export function createUpgrades({ limits, inFlight, pools, forwarded }: Parts) {
         port: target.port,
         method: request.method,
         path,
-        headers: toUpstream(request, authority, forwarded.visitorOf(request), request.headers.upgrade),
+        headers: toUpstream(request, authority, forwarded.visitorOf(request), upgradeOf(request)),
         maxHeaderSize: limits.responseHeaderBytes,
         createConnection: () => connectTo(target),
       })
@@ -80,6 +80,8 @@ export function createUpgrades({ limits, inFlight, pools, forwarded }: Parts) {
     },
   }
 }
+
+const upgradeOf = ({ headers: { upgrade } }: IncomingMessage) => (upgrade === undefined ? {} : { upgrade })
 
 export function refuseUpgrade(socket: Socket, page: Page) {
   if (!socket.writable) return void socket.destroy()

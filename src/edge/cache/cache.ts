@@ -13,7 +13,7 @@ import type { Visit } from '../visit.ts'
 import type { Bodies } from './bodies.ts'
 import { forwardStatus, hitStatus } from './cache-status.ts'
 import { type Fetch, type Reader, startFetch, type Way } from './fetches.ts'
-import { type Exchange, type Judge, OF_REQUEST, type Stale, toFetchHeaders, withoutOverrides } from './judge.ts'
+import { type Exchange, type Judge, NOT_IN_FETCHES, OF_REQUEST, OVERRIDES, type Stale, toConditions } from './judge.ts'
 import { keyOf } from './key.ts'
 import type { StoredResponse } from './object.ts'
 import { createPasses } from './passes.ts'
@@ -175,7 +175,8 @@ export function createCache({ limits, now, store, bodies, judge, instances, forw
     const { request, authority, path } = visit
     const method = request.method === 'HEAD' ? 'HEAD' : 'GET'
     // Names of hosts have no case, and the key has none: what the app may write into its response must have none either.
-    const sent = withoutOverrides(toUpstream(request, authority.toLowerCase(), forwarded.visitorOf(request)))
+    const without = isAsItCame ? OVERRIDES : NOT_IN_FETCHES
+    const sent = toUpstream(request, authority.toLowerCase(), forwarded.visitorOf(request), { without })
     const exchange: Exchange = {
       target,
       shelf,
@@ -197,7 +198,7 @@ export function createCache({ limits, now, store, bodies, judge, instances, forw
         ask(isUnconditional, listener) {
           const stale = isUnconditional ? undefined : cause.stale
           exchange.requestMs = now()
-          const headers = isAsItCame ? sent : toFetchHeaders(sent, accepted(visit), stale)
+          const headers = isAsItCame ? sent : [...sent, ...toConditions(accepted(visit), stale)]
           return instances.ask(target, { method, path, headers }, listener)
         },
         judge(head) {

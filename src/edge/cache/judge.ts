@@ -1,5 +1,6 @@
 /** What the response to a fetch means: for those who wait for it, for what is stored already, and for what will be. */
 import { toClient } from '../headers.ts'
+import { toLower } from '../remember.ts'
 import type { ServerTarget } from '../routes.ts'
 import type { Failure } from '../upstream/instances.ts'
 import type { Head } from '../upstream/response-reader.ts'
@@ -187,7 +188,7 @@ const FAILED: ReadonlySet<number> = new Set([500, 502, 503, 504])
  * A GET that means another method, another host or another scheme would be stored as what it says that it is. Of what
  * proxies say about a visitor, the rest is left out for every request.
  */
-const OVERRIDES: ReadonlySet<string> = new Set([
+export const OVERRIDES: ReadonlySet<string> = new Set([
   'x-http-method',
   'x-http-method-override',
   'x-method-override',
@@ -199,16 +200,8 @@ const OVERRIDES: ReadonlySet<string> = new Set([
   'front-end-https',
 ])
 
-export function withoutOverrides(sent: readonly string[]): string[] {
-  const kept: string[] = []
-  for (let at = 0; at < sent.length; at += 2) {
-    const name = sent[at] as string
-    if (!OVERRIDES.has(name.toLowerCase().replaceAll('_', '-'))) kept.push(name, sent[at + 1] as string)
-  }
-  return kept
-}
-
-const NOT_IN_FETCHES = new Set([
+/** What makes a response one reader's. */
+const CONDITIONS = [
   'if-none-match',
   'if-modified-since',
   'if-match',
@@ -216,23 +209,16 @@ const NOT_IN_FETCHES = new Set([
   'if-range',
   'range',
   'accept-encoding',
-])
+]
 
-/** What an app is asked with for something that others get as well: nothing that makes its answer one reader's. */
-export function toFetchHeaders(
-  sent: readonly string[],
-  accepted: string | undefined,
-  stale: Stale | undefined,
-): string[] {
-  const headers: string[] = []
-  for (let at = 0; at < sent.length; at += 2) {
-    const name = sent[at] as string
-    if (!NOT_IN_FETCHES.has(name.toLowerCase())) headers.push(name, sent[at + 1] as string)
-  }
+/** What is not said to an app about something that others get as well. */
+export const NOT_IN_FETCHES: ReadonlySet<string> = new Set([...OVERRIDES, ...CONDITIONS])
+
+/** What is said in its place. */
+export function toConditions(accepted: string | undefined, stale: Stale | undefined): string[] {
   const encodings = normalizeAcceptEncoding(accepted)
-  if (encodings !== 'identity') headers.push('accept-encoding', encodings)
-  if (stale) headers.push(...conditionsFor(headersOf(stale.stored)))
-  return headers
+  const headers = encodings === 'identity' ? [] : ['accept-encoding', encodings]
+  return stale ? headers.concat(conditionsFor(headersOf(stale.stored))) : headers
 }
 
 /**
@@ -261,7 +247,7 @@ function toFirst(received: Head, stored: HeaderList): string[] {
   const { headers } = toClient(received.headers)
   const sent: string[] = []
   for (let at = 0; at < headers.length; at += 2) {
-    const lower = (headers[at] as string).toLowerCase()
+    const lower = toLower(headers[at] as string)
     if (!OURS.has(lower)) sent.push(headers[at] as string, headers[at + 1] as string)
   }
   for (const name of ['Date', 'Vary']) {
@@ -288,7 +274,7 @@ function withoutLength(headers: HeaderList): string[] {
   const kept: string[] = []
   for (let at = 0; at < headers.length; at += 2) {
     const name = headers[at] as string
-    if (name.toLowerCase() !== 'content-length') kept.push(name, headers[at + 1] as string)
+    if (toLower(name) !== 'content-length') kept.push(name, headers[at + 1] as string)
   }
   return kept
 }

@@ -2,6 +2,7 @@
  * A stored response. A million of them must fit, so it holds its headers as two strings: what many responses have in
  * common is held once for all of them.
  */
+import { toLower } from '../remember.ts'
 import type { Place } from './disk/index.ts'
 import type { Lifetime } from './freshness.ts'
 import type { HeaderList } from './header-list.ts'
@@ -79,7 +80,7 @@ export function packed(headers: HeaderList, lifetime: Lifetime): Packed {
   const own: string[] = []
   for (let at = 0; at < headers.length; at += 2) {
     const name = headers[at] as string
-    const list = OFTEN_THE_SAME.has(name.toLowerCase()) ? common : own
+    const list = OFTEN_THE_SAME.has(toLower(name)) ? common : own
     list.push(name, headers[at + 1] as string)
   }
   return {

@@ -8,6 +8,7 @@
  *   untilEnd  a body that ends with the connection
  *   done      nothing leads out; bytes that come now belong to nobody
  */
+import { remembering, toLower } from '../remember.ts'
 
 export type Head = {
   status: number
@@ -105,8 +106,8 @@ export function createResponseReader(hearer: Hearer, { method, headerBytesMost }
   }
 
   /** Where the body ends (RFC 9112, section 6.3). */
-  function frame({ isOld, ...head }: ParsedHead) {
-    const found = readFraming({ isOld, ...head })
+  function frame(head: ParsedHead) {
+    const found = readFraming(head)
     mayFollow = found.isPersistent
     keepAliveMs = found.keepAliveMs
     const hasNoBody = method === 'HEAD' || head.status === 204 || head.status === 304
@@ -203,16 +204,21 @@ function parseHead(text: string): ParsedHead {
   if (lines.length > HEADERS_MOST) throw new Malformed('too many headers')
   const headers: string[] = []
   for (let at = 1; at < lines.length; at++) {
-    const line = lines[at] as string
-    const colon = line.indexOf(':')
-    const name = line.slice(0, colon)
-    if (colon <= 0 || !NAME.test(name)) throw new Malformed('a header without a valid name')
-    const value = trimmed(line, colon + 1)
-    if (NOT_IN_VALUES.test(value)) throw new Malformed('a header with control characters')
+    const { name, value } = parseLine(lines[at] as string)
     headers.push(name, value)
   }
   return { status: Number(status), reason, headers, isOld: minor === '0' }
 }
+
+/** Apps send the same lines with every response. */
+const parseLine = remembering((line): { name: string; value: string } => {
+  const colon = line.indexOf(':')
+  const name = line.slice(0, colon)
+  if (colon <= 0 || !NAME.test(name)) throw new Malformed('a header without a valid name')
+  const value = trimmed(line, colon + 1)
+  if (NOT_IN_VALUES.test(value)) throw new Malformed('a header with control characters')
+  return { name, value }
+}, 4000)
 
 /** Without blanks and tabs at its ends. Not `trim`, which takes more than HTTP calls white space. */
 function trimmed(line: string, from: number): string {
@@ -224,6 +230,8 @@ function trimmed(line: string, from: number): string {
 }
 
 const isBlank = (code: number): boolean => code === 0x20 || code === 0x09
+
+const readKeepAlive = remembering((value) => Number(/timeout\s*=\s*"?(\d+)/i.exec(value)?.[1] ?? Number.NaN) * 1000)
 
 type Framing = {
   isChunked: boolean
@@ -239,7 +247,7 @@ function readFraming({ headers, isOld }: ParsedHead): Framing {
   let keepAliveMs: number | undefined
   for (let at = 0; at < headers.length; at += 2) {
     const value = headers[at + 1] as string
-    switch ((headers[at] as string).toLowerCase()) {
+    switch (toLower(headers[at] as string)) {
       case 'transfer-encoding':
         coding = coding === undefined ? value : `${coding}, ${value}`
         break
@@ -251,13 +259,13 @@ function readFraming({ headers, isOld }: ParsedHead): Framing {
         connection += `${value.toLowerCase()},`
         break
       case 'keep-alive':
-        keepAliveMs = Number(/timeout\s*=\s*"?(\d+)/i.exec(value)?.[1] ?? Number.NaN) * 1000
+        keepAliveMs = readKeepAlive(value)
     }
   }
   if (length !== undefined && !LENGTH.test(length)) throw new Malformed('a length that is none')
   if (coding !== undefined && length !== undefined) throw new Malformed('a length and chunks')
   if (coding !== undefined && (isOld || coding.toLowerCase() !== 'chunked')) throw new Malformed('an unknown coding')
-  const words = connection.split(',').map((word) => word.trim())
+  const words = connection === '' ? [] : connection.split(',').map((word) => word.trim())
   return {
     isChunked: coding !== undefined,
     length: length === undefined ? undefined : Number(length),
