@@ -9,6 +9,9 @@ export const LIMITS = {
   streamsPerInstance: 4096,
   /** How long an instance may take until its response begins. While a request body moves, the time starts anew. */
   responseStartMs: 60_000,
+  /** Of one environment's responses, so much is read in a turn: 200 MB a second leave most of the edge to the others. */
+  environmentBytesPerTurn: 2 * 1024 * 1024,
+  turnMs: 10,
   /** How long an unused connection to an instance is kept. */
   idleUpstreamMs: 30_000,
   /** Requests, over all hosts, that wait for a sleeping deployment. */

@@ -13,6 +13,7 @@ import type { InFlight } from '../in-flight.ts'
 import type { Limits } from '../limits.ts'
 import type { Pools } from '../pools.ts'
 import type { ServerTarget } from '../routes.ts'
+import { createPace } from './pace.ts'
 import { createResponseReader, type Head, Malformed, type ResponseReader } from './response-reader.ts'
 
 export type Asked = {
@@ -57,6 +58,7 @@ type Line = { socket: Socket; isFresh: boolean; user: User | undefined; idleUnti
 type User = { data(chunk: Buffer): void; closed(isBroken: boolean): void }
 
 export function createInstances({ limits, inFlight, pools, report }: Parts) {
+  const pace = createPace({ bytesPerTurn: limits.environmentBytesPerTurn, turnMs: limits.turnMs })
   /** Idle connections by instance, the one used last at the end. */
   const idle = new Map<string, Line[]>()
   const sweeper = setInterval(sweep, SWEEP_MS)
@@ -121,6 +123,7 @@ export function createInstances({ limits, inFlight, pools, report }: Parts) {
       let line: Line | undefined
       let mayRepeat = true
       let isPaused = false
+      let isSpent = false
       let hasHeard = false
       const flight = { destroy: () => fail('broken') }
       const patience = setTimeout(() => fail('late'), limits.responseStartMs)
@@ -160,7 +163,11 @@ export function createInstances({ limits, inFlight, pools, report }: Parts) {
       function hear(reader: ResponseReader, onto: Line, chunk: Buffer) {
         hasHeard = true
         understand(() => {
-          if (reader.read(chunk) && stage !== 'over') finish(reader, onto)
+          if (reader.read(chunk) && stage !== 'over') return finish(reader, onto)
+          if (stage !== 'over' && pace.isSpent(target.environment, chunk.length, nextTurn)) {
+            isSpent = true
+            onto.socket.pause()
+          }
         })
       }
 
@@ -176,6 +183,11 @@ export function createInstances({ limits, inFlight, pools, report }: Parts) {
           reader.end()
           finish(reader, onto)
         })
+      }
+
+      function nextTurn() {
+        isSpent = false
+        if (stage !== 'over' && !isPaused) line?.socket.resume()
       }
 
       function understand(step: () => void) {
@@ -223,7 +235,7 @@ export function createInstances({ limits, inFlight, pools, report }: Parts) {
         resume() {
           if (stage === 'over') return
           isPaused = false
-          line?.socket.resume()
+          if (!isSpent) line?.socket.resume()
         },
         becomeStream: () => place?.becomeStream(),
       }
