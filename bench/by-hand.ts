@@ -3,10 +3,10 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { freePort } from './program.ts'
 import { PROJECT } from './service.ts'
 
 export const run = promisify(execFile)
@@ -68,12 +68,3 @@ export const handEnvironment = (folder: string): NodeJS.ProcessEnv => ({
   npm_config_fund: 'false',
   npm_config_update_notifier: 'false',
 })
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen({ host: '127.0.0.1', port: 0 })
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  return typeof address === 'object' && address ? address.port : 0
-}

@@ -6,9 +6,6 @@ const MS_PER_TICK = 10
 
 type Stat = { pid: number; parent: number; ownTicks: number; reapedTicks: number }
 
-/** CPU time of a process and all its threads, those that have ended included. */
-export const cpuMs = (pid: number): number => readStat(pid).ownTicks * MS_PER_TICK
-
 /** CPU time of a process and all that descends from it. Children that have ended count through who waited for them. */
 export function treeCpuMs(root: number): number {
   const ticks = treeOf(root).reduce((sum, { ownTicks, reapedTicks }) => sum + ownTicks + reapedTicks, 0)

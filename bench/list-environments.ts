@@ -2,7 +2,7 @@
 import { openGround } from '../src/main.ts'
 import { statement } from '../src/storage/index.ts'
 import type { Bench } from './bench.ts'
-import { sideBySide } from './load.ts'
+import { inTurns } from './rounds.ts'
 import { logIn, startService, temporaryFolder } from './service.ts'
 
 const ACCOUNT = 'default'
@@ -22,7 +22,7 @@ export const listEnvironments: Bench = {
       pid: service.pid,
       headers,
     })
-    const { ours: many, peer: few } = await sideBySide(pageOf('many'), pageOf('few'))
+    const { many, few } = await inTurns({ many: pageOf('many'), few: pageOf('few') }, { connections: 32 })
     return [
       {
         what: 'CPU per request',

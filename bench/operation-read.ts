@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import type { Bench } from './bench.ts'
-import { sideBySide } from './load.ts'
+import { inTurns } from './rounds.ts'
 import { end, logIn, ready, startService, temporaryFolder } from './service.ts'
 
 export const operationRead: Bench = {
@@ -18,10 +18,11 @@ export const operationRead: Bench = {
     await using bare = await startBare(path, body)
     assert.equal(await (await fetch(bare.url + path)).text(), body)
 
-    const { ours, peer } = await sideBySide(
-      { url: service.api + path, pid: service.pid, headers },
-      { url: bare.url + path, pid: bare.pid, headers },
-    )
+    const servers = {
+      ours: { url: service.api + path, pid: service.pid, headers },
+      peer: { url: bare.url + path, pid: bare.pid, headers },
+    }
+    const { ours, peer } = await inTurns(servers, { connections: 32 })
     return [
       {
         what: 'requests',

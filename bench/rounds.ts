@@ -5,7 +5,7 @@ import { median, Skipped } from './bench.ts'
 import { treeCpuMs } from './cpu.ts'
 
 /** `pid`: what descends from it is counted with it. */
-export type Loaded = { url: string; pid: number }
+export type Loaded = { url: string; pid: number; headers?: Record<string, string> }
 
 export type Cost = { requestsPerSecond: number; cpuMicrosecondsPerRequest: number }
 
@@ -39,11 +39,15 @@ export async function inTurns<Name extends string>(
 
 type Shape = { connections: number; seconds: number; script: string | undefined; argument: string }
 
-async function load({ url, pid }: Loaded, { connections, seconds, script, argument }: Shape): Promise<Cost> {
+async function load(
+  { url, pid, headers = {} }: Loaded,
+  { connections, seconds, script, argument }: Shape,
+): Promise<Cost> {
   const before = treeCpuMs(pid)
   const printed = await wrk([
     // Slow is no error: a machine that is busy with something else may let anybody wait.
     ...['--threads', '1', '--connections', String(connections), '--duration', `${seconds}s`, '--timeout', '10s'],
+    ...Object.entries(headers).flatMap(([name, value]) => ['--header', `${name}: ${value}`]),
     ...(script === undefined ? [url] : ['--script', script, url, '--', argument]),
   ])
   const cpuMs = treeCpuMs(pid) - before
