@@ -143,6 +143,7 @@ export function createEdgeServer({
         return statics.peek(target, request)
       case 'server':
       case 'asleep':
+      case 'down':
         return cache.peek(target, request, socket)
       default:
         return undefined
@@ -173,6 +174,10 @@ export function createEdgeServer({
         return proxy.forward(visit, target, (status, headers) => {
           if (!SAFE.has(visit.request.method ?? '')) cache.invalidate(visit, target, status, headers)
         })
+      case 'down':
+        // Better something that is stored, where that is allowed, than nothing.
+        if (isCacheable(visit.request) && cache.answerStored(visit, target)) return
+        return sendPage(visit.response, PAGES.down)
       default:
         return sendPage(visit.response, pageOf(target))
     }

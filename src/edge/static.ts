@@ -34,6 +34,8 @@ export function createStatics({ limits }: { limits: Limits }) {
   return {
     /** For the fast lane: undefined where a file must be looked for. */
     peek(target: StaticTarget, request: PlainRequest): Wire | undefined {
+      // What a client has already, and parts, are looked at by those who look for the file.
+      if (request.header('if-none-match') !== undefined || request.header('range') !== undefined) return undefined
       const [path] = split(request.target)
       const encodings = encodingsOf(request.header('accept-encoding'))
       const file = ready.find(target, encodings, path)

@@ -12,10 +12,17 @@ export const HOST = 'site.localhost'
 
 export type TestEdge = EdgeServer & { port: number; use(hosts: Record<string, Target>): void; troubles: unknown[] }
 
+type EdgeOptions = {
+  limits?: Partial<Limits>
+  wake?(deployment: string): void
+  now?(): number
+  hasLane?: boolean
+}
+
 export async function startTestEdge(
   t: Scope,
   hosts: Record<string, Target>,
-  { limits = {}, wake, now }: { limits?: Partial<Limits>; wake?(deployment: string): void; now?(): number } = {},
+  { limits = {}, wake, now, hasLane = true }: EdgeOptions = {},
 ): Promise<TestEdge> {
   const troubles: unknown[] = []
   const edge = createEdgeServer({
@@ -23,6 +30,7 @@ export async function startTestEdge(
     report: (error) => troubles.push(error),
     ...(wake ? { wake } : {}),
     ...(now ? { now } : {}),
+    hasLane,
   })
   const port = await listenOn(t, edge.http)
   const use = (next: Record<string, Target>) => edge.useRoutes(toRoutes({ hosts: next }))

@@ -19,7 +19,7 @@ import type { Purge } from './purge.ts'
 import { createStore } from './store.ts'
 import { purgePathOf } from './tags.ts'
 
-/** `diskBytes` is 0 for none. */
+/** `diskBytes` is 0 for none; without a folder there is none to be emptied either. */
 export type CacheSettings = { memoryBytes: number; folder: string; diskBytes: number }
 
 type Parts = {
@@ -66,6 +66,7 @@ export function assembleCache({ limits, instances, forwarded, report, now = Date
     /** Before anything is asked for: what was stored before a restart is there again, without what was purged. */
     async open({ memoryBytes: most, folder, diskBytes }: CacheSettings): Promise<void> {
       store.resize(most)
+      if (folder === '') return
       const { openDisk } = await import('./disk/index.ts')
       // One without room forgets what there is: it would not learn of the purges that come now.
       const opened = await openDisk({

@@ -142,6 +142,24 @@ test('an app that cannot be reached is hidden behind what is stale, unless that 
   }
 })
 
+test('in place of an app that keeps crashing, what is stored will do, unless that is forbidden', async (t) => {
+  const edge = await cachedApp(t, (request, response) =>
+    send(
+      response,
+      { 'cache-control': request.url === '/strict' ? 'max-age=10, must-revalidate' : 'max-age=10' },
+      'kept',
+    ),
+  )
+  for (const path of ['/', '/strict']) await edge.get(path)
+  edge.use({ [HOST]: { kind: 'down', environment: 'e1', deployment: 'd1' } })
+  for (const path of ['/', '/strict']) assert.equal(statusOf(await edge.get(path)), 'hit; ttl=10')
+  edge.pass(60)
+  const stale = await edge.get('/')
+  assert.deepEqual([stale.text, statusOf(stale)], ['kept', 'hit; ttl=-50; detail=stale-if-error'])
+  assert.equal((await edge.get('/strict')).status, 503)
+  assert.equal((await edge.get('/unknown')).status, 503)
+})
+
 test('what must be validated is never served without asking, however fresh', async (t) => {
   const edge = await cachedApp(t, counting({ 'cache-control': 'no-cache, stale-if-error=60', etag: '"one"' }))
   for (let n = 1; n <= 3; n++) assert.equal((await edge.get()).text, `answer ${n}`)

@@ -22,7 +22,7 @@ import { createReader } from './reader.ts'
 import type { Remark } from './reply.ts'
 import type { Shelf, Store } from './store.ts'
 import { purgePathOf } from './tags.ts'
-import { decideUse, readRequestWishes, type Validate } from './use.ts'
+import { decideUse, readRequestWishes, type Use, type Validate } from './use.ts'
 import { normalizeAcceptEncoding } from './vary.ts'
 
 type Parts = {
@@ -98,10 +98,13 @@ export function createCache({ limits, now, store, bodies, judge, instances, forw
     return { kind: 'uri-miss' as const }
   }
 
-  /** Whether what is stored was all that it took: an app that sleeps is not woken for that. */
+  /**
+   * Whether what is stored was all that it took. An app that sleeps is not woken for what is fresh; in place of one that
+   * is down, what is stale will do, unless that is forbidden.
+   */
   function answerStored(
     visit: Visit,
-    { environment, deployment }: { environment: string; deployment: string },
+    { kind, environment, deployment }: { kind: 'asleep' | 'down'; environment: string; deployment: string },
   ): boolean {
     const { request, response, authority, path } = visit
     if (whyBypassed({ visit }) !== undefined) return false
@@ -112,8 +115,9 @@ export function createCache({ limits, now, store, bodies, judge, instances, forw
     if (found.kind !== 'found' || !found.stored.body) return false
     const { stored } = found
     const use = decideUse(stored.lifetime, request.headers, now(), stored.bornMs)
-    if (use.kind !== 'fresh') return false
-    const remark = { ageSeconds: use.ageSeconds, cacheStatus: hitStatus(use.ttlSeconds) }
+    if (use.kind !== 'fresh' && (kind === 'asleep' || !isBetterThanNothing(use))) return false
+    const detail = use.kind === 'fresh' ? undefined : 'stale-if-error'
+    const remark = { ageSeconds: use.ageSeconds, cacheStatus: hitStatus(use.ttlSeconds, detail) }
     bodies.send(shelf, visit, stored, remark, () => response.destroy())
     stored.hits++
     stored.isUsed = true
@@ -270,6 +274,9 @@ const NO_HEADERS = {}
 /** Whether others would not be given it to store either: it is not one reader's own wishes that kept it from being so. */
 const isForOthersToo = ({ isAsItCame }: Exchange, { status }: Head, why: string): boolean =>
   (!isAsItCame || status === 200) && (why === 'authorization' || !OF_REQUEST.has(why))
+
+const isBetterThanNothing = (use: Use): boolean =>
+  use.kind !== 'validate' || use.mayServeOnError || use.mayServeOnFault === true
 
 const accepted = ({ request }: Visit): string | undefined => request.headers['accept-encoding'] as string | undefined
 
