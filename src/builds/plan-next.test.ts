@@ -24,6 +24,16 @@ for (const [script, argv] of STARTS) {
   })
 }
 
+test('a server of Next tells the edge what it revalidates, and an export has nothing to tell', async () => {
+  const variablesOf = async (config: string) => {
+    const { output } = await planOf(nextApp({}, { 'next.config.js': config }))
+    return output.kind === 'server' ? output.environment : undefined
+  }
+  for (const config of ['module.exports = {}', `module.exports = { output: 'standalone' }`])
+    assert.deepEqual(await variablesOf(config), { HEADLAND_NEXT_COHERENCE: 'on' })
+  assert.equal(await variablesOf(`module.exports = { output: 'export' }`), undefined)
+})
+
 const CONFIGS: [config: string, kind: string, folder: string][] = [
   [`module.exports = { output: 'export' }`, 'static', 'out'],
   [`export default { "output": "export" }`, 'static', 'out'],

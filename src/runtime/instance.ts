@@ -15,6 +15,7 @@ import {
 } from '../engines/index.ts'
 import type { LineLog } from '../storage/index.ts'
 import { untilItAnswers } from './health.ts'
+import { type Hooks, NO_HOOKS, openHooks } from './hooks.ts'
 import { giveBackPort, takePort } from './ports.ts'
 
 export type InstanceSpec = {
@@ -53,9 +54,10 @@ export async function startInstance(
   signal: AbortSignal,
 ): Promise<Instance> {
   const tools = await spec.openToolchain()
-  const seen = await seenBy(spec, tools)
+  const hooks = await hooksOf(spec, engine)
+  const seen = await seenBy(spec, [...tools.mounts, ...hooks.mounts])
   const place = await openPlace(networks)
-  const process = await startAt(place, seen, tools, engine, spec)
+  const process = await startAt(place, seen, environmentOf(spec, tools, hooks, place), engine, spec)
   const { host, port } = place
   try {
     await untilItAnswers({ process, host, port, hostHeader: spec.hostHeader, deadlineMs, signal })
@@ -85,14 +87,14 @@ const OWN_PORT = 8080
 async function startAt(
   place: Place,
   seen: Pick<Job, 'mounts' | 'overlays'>,
-  tools: Tools,
+  environment: Job['environment'],
   engine: Engine,
   spec: InstanceSpec,
 ): Promise<Process> {
   const job: Job = {
     argv: spec.argv,
     cwd: join(APP, spec.cwd),
-    environment: environmentOf(spec, tools, place),
+    environment,
     ...seen,
     name: 'app',
     limits: spec.limits,
@@ -117,15 +119,27 @@ async function startAt(
   }
 }
 
+/** They are for the better: an app runs without them too. */
+async function hooksOf({ variables, runFolder, log }: InstanceSpec, { isIsolating }: Engine): Promise<Hooks> {
+  try {
+    return await openHooks({ variables, runFolder, isIsolating })
+  } catch (error) {
+    log.write('stderr', '', Buffer.from(`headland: started without what it loads for the edge's cache: ${error}\n`))
+    return NO_HOOKS
+  }
+}
+
 /** Every server listens to one of these names. */
 function environmentOf(
   { variables, binaries, limits }: InstanceSpec,
   tools: Tools,
+  hooks: Hooks,
   { port, listen }: Place,
 ): Record<string, string> {
+  const { NODE_OPTIONS } = { ...heapWithin(limits), ...variables }
   return {
-    ...heapWithin(limits),
     ...variables,
+    NODE_OPTIONS: [NODE_OPTIONS, ...hooks.options].join(' '),
     PATH: [...binaries, tools.path].join(':'),
     HOME: '/tmp',
     TMPDIR: '/tmp',
@@ -143,7 +157,7 @@ function environmentOf(
 /** Its output as one folder, and over it the folders that it writes to, which begin as the build left them. */
 async function seenBy(
   { layers, runFolder, writable }: InstanceSpec,
-  tools: Tools,
+  more: readonly Mount[],
 ): Promise<Pick<Job, 'mounts' | 'overlays'>> {
   const [only = '', ...below] = layers
   const at = join(runFolder, 'all')
@@ -158,7 +172,7 @@ async function seenBy(
     if (!(await isFolder(join(runFolder, 'own'), folder))) await copyOver(from, own)
     mounts.push({ from: own, to: join(APP, folder), isWritable: true })
   }
-  return { mounts: [...mounts, ...tools.mounts], overlays: below.length > 0 ? [{ at, layers }] : [] }
+  return { mounts: [...mounts, ...more], overlays: below.length > 0 ? [{ at, layers }] : [] }
 }
 
 /** A folder in each layer that has it. One that has something else in its place hides what lies below. */

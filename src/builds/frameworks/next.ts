@@ -92,16 +92,19 @@ const outputIn = (expression: string): 'standalone' | 'export' | undefined =>
 
 function outputOf(project: Project, config: Config, dist: string): StaticOutput | ServerOutput {
   if (config.output === 'export') return filesIn(config.distDir ?? EXPORT_FOLDER, { basePath: config.basePath })
-  const writable = writableIn(dist)
-  if (config.output === 'server') return serverIn('.', nextStart(project, startScript(project)), { writable })
+  const more = { writable: writableIn(dist), environment: COHERENT }
+  if (config.output === 'server') return serverIn('.', nextStart(project, startScript(project)), more)
   const folder = `${dist}/standalone`
   // Next leaves these to whoever deploys, thinking of a CDN; its server.js serves them when they are there.
   const copies = [
     { from: `${dist}/static`, to: `${folder}/${dist}/static` },
     { from: 'public', to: `${folder}/public` },
   ]
-  return serverIn(folder, { argv: ['node', 'server.js'] }, { copies, writable })
+  return serverIn(folder, { argv: ['node', 'server.js'] }, { copies, ...more })
 }
+
+/** What Next.js revalidates leaves the edge's cache too: see runtime/hooks. A variable of the app switches it off. */
+const COHERENT = { HEADLAND_NEXT_COHERENCE: 'on' }
 
 /** Fetched data and optimised images, and pages that are rendered again while the app runs. */
 const writableIn = (dist: string): string[] =>

@@ -1,0 +1,3 @@
+const { withWPEConfig } = require('@wpengine/atlas-next')
+
+module.exports = withWPEConfig({})

@@ -1,0 +1,56 @@
+/**
+ * Files of ours that Node loads ahead of an app, where its plan says so by a variable. The app's own files stay as they
+ * are. A variable of the app with the value `off` goes before the plan's.
+ *
+ * They are copied for each start, since the app's user must be able to read them, whatever rights the service's own files
+ * have: Node refuses to start without a file that it is told to load.
+ */
+import { chmod, copyFile, mkdir, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Mount } from '../engines/index.ts'
+
+const HOOKS = [{ variable: 'HEADLAND_NEXT_COHERENCE', folder: 'next', file: 'coherence.cjs' }]
+const SOURCE = fileURLToPath(new URL('./hooks', import.meta.url))
+const INSIDE = '/headland/hooks'
+
+export type Hooks = {
+  mounts: readonly Mount[]
+  /** For NODE_OPTIONS. */
+  options: readonly string[]
+}
+
+export const NO_HOOKS: Hooks = { mounts: [], options: [] }
+
+type Where = {
+  variables: Readonly<Record<string, string>>
+  /** A folder of the deployment. */
+  runFolder: string
+  /** Whether the app sees mounts; else it sees the machine's own paths. */
+  isIsolating: boolean
+}
+
+export async function openHooks({ variables, runFolder, isIsolating }: Where): Promise<Hooks> {
+  const mounts: Mount[] = []
+  const options: string[] = []
+  for (const { variable, folder, file } of HOOKS) {
+    const wanted = variables[variable]
+    if (wanted === undefined || wanted === 'off') continue
+    const from = join(runFolder, 'hooks', folder)
+    await copyReadable(join(SOURCE, folder), from)
+    if (isIsolating) mounts.push({ from, to: join(INSIDE, folder), isWritable: false })
+    // Quoted as Node reads it: the data folder may have a space in its path.
+    options.push(`--require=${JSON.stringify(join(isIsolating ? join(INSIDE, folder) : from, file))}`)
+  }
+  return { mounts, options }
+}
+
+async function copyReadable(from: string, to: string) {
+  await mkdir(to, { recursive: true, mode: 0o755 })
+  await chmod(join(to, '..'), 0o755)
+  await chmod(to, 0o755)
+  for (const name of await readdir(from)) {
+    await copyFile(join(from, name), join(to, name))
+    await chmod(join(to, name), 0o644)
+  }
+}

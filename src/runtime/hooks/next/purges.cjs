@@ -1,0 +1,144 @@
+'use strict'
+// Tells the edge what is to go, through the API that every app finds in its variables. Calls are put together: one is on
+// its way at a time, and what comes meanwhile goes with the next. What could not be told is tried again for a while, since
+// a page that stays in the edge may stay for a year. None of this ever throws: an app is not to fail for our sake.
+const http = require('node:http')
+
+/** As the API takes them in one call. */
+const ENTRIES_MOST = 1000
+const ENTRY_LENGTH_MOST = 2048
+/** Beyond this the memory of the app counts for more. */
+const WAITING_MOST = 100_000
+const TIMEOUT_MS = 4000
+const RETRY_FIRST_MS = 200
+const RETRY_LAST_MS = 30_000
+const TRIES_MOST = 20
+/** Pages that were made again without anybody asking are told together. */
+const SOON_MS = 100
+/** An answer is not held back for longer, whatever the API does. */
+const PATIENCE_MS = 5000
+
+/** @param {{url: string, token: string, environment: string, say: (line: string) => void}} parts */
+function createPurges({ url, token, environment, say }) {
+  const address = new URL(`${url.replace(/\/+$/, '')}/envs/${environment}/edge/cache/tags:purge`)
+  const { request, Agent } = address.protocol === 'https:' ? require('node:https') : http
+  // Of our own, so that no proxy comes between that the app has for its calls.
+  const agent = new Agent({ keepAlive: false })
+  /** @type {Set<string>} */
+  const waiting = new Set()
+  /** @type {(() => void)[]} */
+  let waiters = []
+  let isSending = false
+  let failures = 0
+  /** @type {NodeJS.Timeout | undefined} */
+  let timer
+
+  /** @param {Iterable<string>} entries */
+  function add(entries) {
+    for (const entry of entries)
+      if (entry.length > 0 && entry.length <= ENTRY_LENGTH_MOST && waiting.size < WAITING_MOST) waiting.add(entry)
+  }
+
+  /** @param {number} ms */
+  function later(ms) {
+    if (timer !== undefined) return
+    timer = setTimeout(() => {
+      timer = undefined
+      send()
+    }, ms)
+    // An app that is done may end.
+    timer.unref()
+  }
+
+  async function send() {
+    if (isSending || waiting.size === 0) return
+    isSending = true
+    const [sent, told] = [[...waiting].slice(0, ENTRIES_MOST), waiters]
+    for (const entry of sent) waiting.delete(entry)
+    const isAll = waiting.size === 0
+    if (isAll) waiters = []
+    const outcome = await post({ tags: sent })
+    isSending = false
+    if (outcome.isDone) {
+      if (failures > 0) say('the edge was told what to forget, after all')
+      failures = 0
+      if (isAll) for (const tell of told) tell()
+      if (waiting.size > 0) send()
+      return
+    }
+    failures++
+    if (!outcome.isRetryable || failures > TRIES_MOST) {
+      say(`the edge keeps ${sent.length} changed entries until they expire: ${outcome.why}`)
+      failures = 0
+      for (const tell of told) tell()
+      if (waiting.size > 0) later(RETRY_FIRST_MS)
+      return
+    }
+    if (failures === 1) say(`the edge could not be told what to forget, which is tried again: ${outcome.why}`)
+    add(sent)
+    if (isAll) waiters = [...told, ...waiters]
+    later(outcome.waitMs ?? Math.min(RETRY_FIRST_MS * 2 ** (failures - 1), RETRY_LAST_MS))
+  }
+
+  /**
+   * @param {{tags: string[]}} body
+   * @returns {Promise<{isDone: boolean, isRetryable: boolean, why: string, waitMs?: number}>}
+   */
+  function post(body) {
+    const text = Buffer.from(JSON.stringify(body))
+    return new Promise((resolve) => {
+      const failed = (/** @type {Error} */ error) => resolve({ isDone: false, isRetryable: true, why: error.message })
+      const headers = {
+        authorization: `Bearer ${token}`,
+        'content-type': 'application/json',
+        'content-length': text.length,
+      }
+      const options = { method: 'POST', headers, agent, signal: AbortSignal.timeout(TIMEOUT_MS) }
+      const call = request(address, options, (answer) => {
+        const status = answer.statusCode ?? 0
+        const seconds = Number(answer.headers['retry-after'])
+        answer.on('error', failed)
+        answer.on('end', () =>
+          resolve({
+            isDone: status >= 200 && status < 300,
+            isRetryable: status === 429 || status >= 500,
+            why: `the API answered ${status}`,
+            ...(seconds > 0 ? { waitMs: Math.min(seconds * 1000, RETRY_LAST_MS) } : {}),
+          }),
+        )
+        answer.resume()
+      })
+      call.on('error', failed)
+      call.end(text)
+    })
+  }
+
+  return {
+    /**
+     * Resolves when the edge has forgotten them, or when that takes too long; never rejects.
+     * @param {Iterable<string>} entries
+     * @returns {Promise<void>}
+     */
+    now(entries) {
+      add(entries)
+      if (waiting.size === 0) return Promise.resolve()
+      return new Promise((resolve) => {
+        const impatience = setTimeout(resolve, PATIENCE_MS)
+        waiters.push(() => {
+          clearTimeout(impatience)
+          resolve()
+        })
+        // With a failed call behind us the next one has its time; everything else goes at once.
+        if (failures === 0) queueMicrotask(send)
+      })
+    },
+
+    /** @param {Iterable<string>} entries */
+    soon(entries) {
+      add(entries)
+      if (waiting.size > 0) later(SOON_MS)
+    },
+  }
+}
+
+module.exports = { createPurges }

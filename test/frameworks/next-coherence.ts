@@ -1,0 +1,207 @@
+/**
+ * Apps made with Next.js behind the real edge: what they revalidate, by whatever means, leaves the edge's cache at once,
+ * and their files know nothing of it. Takes minutes: `npm run test:frameworks`.
+ */
+import assert from 'node:assert/strict'
+import { type IncomingHttpHeaders, request } from 'node:http'
+import { after, before, describe, test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import { untilDone } from '../support/deploy.ts'
+import { type Deployed, deployExample } from '../support/examples.ts'
+import { startService } from '../support/service.ts'
+
+const ends: (() => unknown)[] = []
+const service = await startService({ after: (end: () => unknown) => void ends.unshift(end) })
+after(async () => {
+  for (const end of ends) await end()
+})
+const as = await service.login()
+
+type Answer = { status: number; text: string; headers: IncomingHttpHeaders }
+type Asked = { method?: string; headers?: Record<string, string>; body?: string }
+
+/** One example, seen through the edge. */
+function siteOf({ environment, url }: Deployed) {
+  const { host } = new URL(url)
+  const { hostname, port } = new URL(service.edge)
+
+  function ask(path: string, { method = 'GET', headers = {}, body }: Asked = {}): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const options = { host: hostname, port, path, method, headers: { ...headers, host }, agent: false }
+      const call = request(options, async (response) => {
+        let text = ''
+        for await (const chunk of response.setEncoding('utf8')) text += chunk
+        resolve({ status: response.statusCode ?? 0, text, headers: response.headers })
+      })
+      call.on('error', reject).end(body)
+    })
+  }
+
+  /** Reads until the edge has it, which is the second time unless something was on its way. */
+  async function cached(path: string, headers?: Record<string, string>): Promise<Answer> {
+    for (let tries = 0; tries < 10; tries++) {
+      const answer = await ask(path, headers ? { headers } : {})
+      assert.equal(answer.status, 200, `${path}: ${answer.text.slice(0, 200)}`)
+      if (isHit(answer)) return answer
+    }
+    throw new Error(`the edge does not keep ${path}`)
+  }
+
+  async function post(path: string) {
+    const { status, text } = await ask(path, { method: 'POST' })
+    assert.equal(status, 200, text)
+  }
+
+  return {
+    ask,
+    cached,
+    post,
+
+    /** The page is in the edge; what it tells changes; it is still the old one; then that is done; the next reader has the new one. */
+    async goesWith(paths: readonly string[], write: (text: string) => Promise<unknown>, done: () => Promise<unknown>) {
+      const text = nextText()
+      for (const path of paths) await cached(path)
+      await write(text)
+      for (const path of paths)
+        assert.doesNotMatch((await cached(path)).text, new RegExp(text), `${path} is not cached`)
+      await done()
+      for (const path of paths) {
+        const answer = await ask(path)
+        assert.match(answer.text, new RegExp(text), `${path}: ${answer.headers['cache-status']}`)
+      }
+    },
+
+    /** Of the edge alone: the app is not told. */
+    async clearCache(paths: readonly string[]) {
+      const asked = await service.call(`/v1/${environment}:clearCache`, { method: 'POST', as, body: { paths } })
+      assert.equal(asked.status, 200, asked.text)
+      assert.equal((await untilDone(service, as, asked.json.name)).error, undefined)
+    },
+
+    async setVariables(variables: Record<string, string>) {
+      const shellVariables = Object.entries(variables).map(([key, value]) => ({ key, value }))
+      const asked = await service.call(`/v1/${environment}?updateMask=shellVariables`, {
+        method: 'PATCH',
+        as,
+        body: { shellVariables },
+      })
+      assert.equal(asked.status, 200, asked.text)
+      assert.equal((await untilDone(service, as, asked.json.name)).error, undefined)
+    },
+  }
+}
+
+const isHit = ({ headers }: Answer): boolean => /;\s*hit\b/.test(String(headers['cache-status']))
+
+let texts = 0
+const nextText = (): string => `text-${++texts}-end`
+
+describe('an app with the App Router and the Pages Router', () => {
+  let site: ReturnType<typeof siteOf>
+  before(async () => {
+    site = siteOf(await deployExample(service, as, 'next-isr'))
+  })
+  const write = (text: string) => site.ask('/api/content', { method: 'PUT', body: text })
+
+  test('revalidateTag: the very next reader of every page with the tag has the new one', async () => {
+    await site.goesWith(['/posts/one', '/posts/two'], write, () => site.post('/api/revalidate?tag=posts'))
+  })
+
+  test('revalidatePath of one page', async () => {
+    await site.goesWith(['/posts/one'], write, () => site.post('/api/revalidate?path=/posts/one'))
+  })
+
+  test('revalidatePath of a route with parameters, and of everything below a layout', async () => {
+    const pages = ['/posts/one', '/posts/two']
+    await site.goesWith(pages, write, () => site.post('/api/revalidate?path=/posts/[slug]&type=page'))
+    await site.goesWith(pages, write, () => site.post('/api/revalidate?path=/&type=layout'))
+  })
+
+  test('what the router of the browser fetches goes with the page', async () => {
+    const headers = { rsc: '1' }
+    const { headers: asked } = await site.ask('/posts/one?_rsc=x', { headers })
+    const path = String(asked.location ?? '/posts/one?_rsc=x')
+    await site.cached(path, headers)
+    const text = nextText()
+    await write(text)
+    await site.post('/api/revalidate?tag=posts')
+    assert.match((await site.ask(path, { headers })).text, new RegExp(text))
+  })
+
+  test('res.revalidate of the Pages Router, with the data of the page', async () => {
+    const { text: html } = await site.ask('/legacy')
+    const buildId = /"buildId":"([^"]+)"/.exec(html)?.[1]
+    const pages = ['/legacy', `/_next/data/${buildId}/legacy.json`]
+    await site.goesWith(pages, write, () => site.post('/api/revalidate-page?path=/legacy'))
+  })
+
+  test('a page whose time has come is made anew for one reader, and the next one has it', async () => {
+    await site.ask('/clock')
+    const text = nextText()
+    await write(text)
+    // Longer than the page lives, so that this reader is the one for whom it is made anew; then long enough for that.
+    await wait(3000)
+    await site.ask('/clock')
+    await wait(3000)
+    assert.match((await site.ask('/clock')).text, new RegExp(text))
+  })
+
+  test('a page says how old it is, so that it does not live twice as long in the edge', async () => {
+    await site.ask('/posts/aged')
+    await wait(2000)
+    await site.clearCache(['/posts/aged'])
+    const { headers } = await site.ask('/posts/aged')
+    assert.ok(Number(headers.age) >= 2, `age: ${headers.age}, ${headers['cache-status']}`)
+  })
+
+  test('tags are for the edge alone', async () => {
+    const { headers } = await site.ask('/posts/one')
+    assert.equal(headers['x-next-cache-tags'], undefined)
+  })
+
+  test('switched off by a variable of the app, the edge keeps the old page', async () => {
+    await site.setVariables({ HEADLAND_NEXT_COHERENCE: 'off' })
+    await site.cached('/posts/one')
+    const text = nextText()
+    await write(text)
+    await site.post('/api/revalidate?tag=posts')
+    assert.doesNotMatch((await site.cached('/posts/one')).text, new RegExp(text))
+  })
+})
+
+describe('an app with @wpengine/edge-cache and @wpengine/atlas-next', () => {
+  let site: ReturnType<typeof siteOf>
+  before(async () => {
+    site = siteOf(await deployExample(service, as, 'next-wpengine'))
+  })
+  const write = (text: string) => site.ask(`/api/content?text=${text}`, { method: 'PUT' })
+
+  test('purgePaths and purgeTags', async () => {
+    await site.goesWith(['/latest'], write, () => site.post('/api/purge?path=/latest/'))
+    await site.goesWith(['/latest'], write, () => site.post('/api/purge?tag=latest'))
+  })
+
+  test('res.revalidate with its cache handler', async () => {
+    await site.goesWith(['/posts/one'], write, () => site.post('/api/revalidate?path=/posts/one'))
+  })
+
+  test('revalidateTag, and what its cache handler kept as JSON', async () => {
+    const pages = ['/tagged/one', '/feed']
+    await site.goesWith(pages, write, () => site.post('/revalidate-tag?tag=posts'))
+    const headers = { rsc: '1' }
+    const { headers: asked } = await site.ask('/tagged/one?_rsc=x', { headers })
+    const answer = await site.ask(String(asked.location ?? '/tagged/one?_rsc=x'), { headers })
+    assert.equal(answer.status, 200, answer.text.slice(0, 200))
+    assert.match(answer.text, /Tagged one says/)
+  })
+
+  test('pages that were made while it ran are in the key-value store, and there for the next process', async () => {
+    const text = nextText()
+    await write(text)
+    await site.post('/api/revalidate?path=/posts/kept')
+    await site.setVariables({ ANYTHING: 'else' })
+    // What it has in memory is as at the beginning.
+    assert.match((await site.ask('/api/content')).text, /first/)
+    assert.match((await site.ask('/posts/kept')).text, new RegExp(text))
+  })
+})
