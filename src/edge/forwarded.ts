@@ -3,7 +3,7 @@
  * passed on; that of a proxy in front of us is, where the operator named its address.
  */
 import type { IncomingMessage } from 'node:http'
-import { BlockList, isIP } from 'node:net'
+import { BlockList, isIP, type Socket } from 'node:net'
 
 export type Visitor = { address: string | undefined; protocol: 'http' | 'https' }
 
@@ -27,17 +27,23 @@ export function createForwarded() {
       }
     },
 
+    /** The visitor's protocol alone, for those who have not read all headers. */
+    protocolOf(socket: Socket, header: (name: string) => string | undefined): Visitor['protocol'] {
+      if (!hasTrusted || !isTrusted(socket.remoteAddress?.replace(/^::ffff:/, '') ?? '')) return 'http'
+      return toProtocol(header('x-forwarded-proto'))
+    },
+
     visitorOf({ socket, headers }: Pick<IncomingMessage, 'socket' | 'headers'>): Visitor {
       const peer = socket.remoteAddress?.replace(/^::ffff:/, '')
       if (peer === undefined || !isTrusted(peer)) return { address: peer, protocol: 'http' }
       const before = headers['x-forwarded-for']
-      const isHttps =
-        String(headers['x-forwarded-proto'] ?? '')
-          .trim()
-          .toLowerCase() === 'https'
-      return { address: before ? `${before}, ${peer}` : peer, protocol: isHttps ? 'https' : 'http' }
+      const protocol = toProtocol(headers['x-forwarded-proto']?.toString())
+      return { address: before ? `${before}, ${peer}` : peer, protocol }
     },
   }
 }
+
+const toProtocol = (said: string | undefined): Visitor['protocol'] =>
+  said?.trim().toLowerCase() === 'https' ? 'https' : 'http'
 
 export type Forwarded = ReturnType<typeof createForwarded>

@@ -16,6 +16,8 @@ export type PlainRequest = {
   readonly authority: string
   /** One header; the name is in lower case. */
   header(name: string): string | undefined
+  /** The names, in lower case, that begin with one of these letters. */
+  namesFrom(letters: ReadonlySet<number>): string[]
   /** All of them, names in lower case. To make this costs as much as to read the whole request: `header` costs little. */
   readonly headers: Record<string, string>
 }
@@ -66,6 +68,16 @@ class Head implements PlainRequest {
       }
     }
     return undefined
+  }
+
+  namesFrom(letters: ReadonlySet<number>): string[] {
+    const names: string[] = []
+    const marks = this.marks
+    for (let at = 0; at < marks.length; at += 4) {
+      const begin = marks[at] as number
+      if (letters.has(this.lower.charCodeAt(begin))) names.push(this.lower.slice(begin, marks[at + 1]))
+    }
+    return names
   }
 
   get headers(): Record<string, string> {

@@ -32,21 +32,12 @@ function saidToFramework(headers: RequestHeaders): string {
   return `+${JSON.stringify(names.sort().flatMap((name) => [name, requestField(headers, name)]))}`
 }
 
-/** By the first letter, which keeps nearly all headers of browsers out: h, n, r, t and x. */
-function mayBeForFramework(name: string): boolean {
-  switch (name.charCodeAt(0)) {
-    case 104:
-    case 110:
-    case 114:
-    case 116:
-    case 120:
-      return true
-    default:
-      return false
-  }
-}
+/** By the first letter, which keeps nearly all headers of browsers out. */
+export const FRAMEWORK_LETTERS: ReadonlySet<number> = new Set([...'hnrtx'].map((letter) => letter.charCodeAt(0)))
 
-const isForFramework = (name: string): boolean => NAMES.has(name) || FAMILIES.test(name)
+const mayBeForFramework = (name: string): boolean => FRAMEWORK_LETTERS.has(name.charCodeAt(0))
+
+export const isForFramework = (name: string): boolean => NAMES.has(name) || FAMILIES.test(name)
 
 /** All names that begin like this, so that the next version's new header is in the key before anybody has heard of it. */
 const FAMILIES = new RegExp(

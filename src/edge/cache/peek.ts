@@ -9,7 +9,8 @@ import type { PlainRequest } from '../lane-request.ts'
 import { toParts, toWire, type Wire } from '../wire.ts'
 import { hitStatus } from './cache-status.ts'
 import { chooseForm, type Form, missingForm } from './form.ts'
-import { keyOf } from './key.ts'
+import type { RequestHeaders } from './header-list.ts'
+import { FRAMEWORK_LETTERS, isForFramework, keyOf } from './key.ts'
 import type { StoredResponse } from './object.ts'
 import { isPreview } from './preview.ts'
 import { headersInForm } from './reply.ts'
@@ -60,13 +61,17 @@ export function createPeek({ now, store, forwarded }: Parts) {
     request: PlainRequest,
     socket: Socket,
   ): Wire | undefined {
-    const { headers, authority, target } = request
-    if (headers.range !== undefined || headers['if-none-match'] !== undefined) return undefined
-    if (headers['if-modified-since'] !== undefined) return undefined
-    if (headers.cookie !== undefined && isPreview(headers.cookie)) return undefined
-    const { protocol } = forwarded.visitorOf({ socket, headers })
+    const { authority, target } = request
+    for (const name of FOR_THE_STORY) if (request.header(name) !== undefined) return undefined
+    const cookie = request.header('cookie')
+    if (cookie !== undefined && isPreview(cookie)) return undefined
+    const scheme = forwarded.protocolOf(socket, (name) => request.header(name))
     const shelf = store.shelfOf(environment)
-    const found = store.find(shelf, keyOf({ scheme: protocol, authority, target, headers }), headers, deployment)
+    // To read all headers costs as much again as everything else: most requests are answered by few of them.
+    const isFramed = request.namesFrom(FRAMEWORK_LETTERS).some(isForFramework)
+    const key = keyOf({ scheme, authority, target, headers: isFramed ? request.headers : NO_HEADERS })
+    const headers = isFramed ? request.headers : some(request, store.varyOf(shelf, key) ?? NO_NAMES)
+    const found = store.find(shelf, key, headers, deployment)
     if (found.kind !== 'found') return undefined
     const { stored } = found
     const { body, status, reason } = stored
@@ -75,11 +80,23 @@ export function createPeek({ now, store, forwarded }: Parts) {
     const nowMs = now()
     const use = decideUse(stored.lifetime, headers, nowMs, stored.bornMs)
     if (use.kind !== 'fresh') return undefined
-    const accepted = headers['accept-encoding']
+    const accepted = request.header('accept-encoding')
     if (missingForm(stored, accepted) !== undefined) return undefined
     stored.hits++
     stored.isUsed = true
     forgetReady(nowMs)
     return wireOf(stored, chooseForm(stored, body, accepted), use)
   }
+}
+
+/** Conditions and wishes: they are rare, and the story knows what they mean. */
+const FOR_THE_STORY = ['cache-control', 'pragma', 'if-none-match', 'if-modified-since', 'range']
+const NO_HEADERS: RequestHeaders = {}
+const NO_NAMES: readonly string[] = []
+
+function some(request: PlainRequest, names: readonly string[]): RequestHeaders {
+  if (names.length === 0) return NO_HEADERS
+  const headers: Record<string, string | undefined> = {}
+  for (const name of names) headers[name] = request.header(name)
+  return headers
 }

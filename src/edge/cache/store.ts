@@ -158,6 +158,9 @@ export function createStore({ now, isOnDisk = () => false, ...sizes }: Parts) {
       return URI_MISS
     },
 
+    /** The request headers that it takes to find what is stored under this key. */
+    varyOf: ({ slots }: Shelf, key: string): readonly string[] | undefined => slots.get(key)?.vary,
+
     /** Whether something may be stored at this address: at the key, which is that without headers, or at another one. */
     mayHold: ({ slots, framed }: Shelf, key: string, path: string): boolean =>
       slots.has(key) || framed.has(path) || framed.size >= FRAMED_MOST,
