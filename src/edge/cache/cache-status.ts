@@ -17,11 +17,11 @@ export const FILE_STATUS = `${CACHE}; hit; detail=file`
 export function forwardStatus(forwarded: {
   why: ForwardReason
   /** What the app answered with, where the client was not given it. */
-  status?: number
-  stored?: boolean
+  status?: number | undefined
+  stored?: boolean | undefined
   /** Others waited for the same answer. */
-  collapsed?: boolean
-  detail?: string
+  collapsed?: boolean | undefined
+  detail?: string | undefined
 }): string {
   const { why, status, stored, collapsed, detail } = forwarded
   return `${CACHE}; fwd=${why}${status === undefined ? '' : `; fwd-status=${status}`}${stored ? '; stored' : ''}${collapsed ? '; collapsed' : ''}${toDetail(detail)}`

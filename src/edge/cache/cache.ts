@@ -239,10 +239,10 @@ export function createCache({ limits, now, store, bodies, judge, instances, forw
     const statusOf = ({ isStored, isCollapsed, status, detail = '' }: Way) =>
       forwardStatus({
         why: cause.why,
-        ...(status === undefined ? {} : { status }),
-        ...(isStored ? { stored: true } : {}),
-        ...(isCollapsed ? { collapsed: true } : {}),
-        detail: detail || (cause.detail ?? ''),
+        status,
+        stored: isStored,
+        collapsed: isCollapsed,
+        detail: detail || cause.detail,
       })
     return createReader(question.visit, {
       statusOf,

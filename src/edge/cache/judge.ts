@@ -37,8 +37,7 @@ export type Exchange = {
   draft?: Draft
 }
 
-type Draft = {
-  storable: Storable
+type Draft = Pick<Storable, 'lifetime' | 'tags' | 'headers'> & {
   head: Head
   variant: string
   vary: readonly string[] | undefined
@@ -62,7 +61,8 @@ export function createJudge({ now, store, bodies }: Parts) {
     const { vary, headers } = withEncodingIn(decision)
     const variant = vary ? variantOf(vary, exchange.requestHeaders) : ''
     if (stale && stale.stored.variant !== variant) store.remove(shelf, stale.stored)
-    exchange.draft = { storable: { ...decision, headers }, head: received, variant, vary, responseMs: now() }
+    const { lifetime, tags } = decision
+    exchange.draft = { lifetime, tags, headers, head: received, variant, vary, responseMs: now() }
     return {
       kind: 'store',
       outgoing: { status: received.status, reason: received.reason, headers: toFirst(received, headers) },
@@ -121,8 +121,8 @@ export function createJudge({ now, store, bodies }: Parts) {
   }
 
   function describe({ key, path, target, purgeNumber, draft }: Exchange, size: number, body?: Buffer): StoredResponse {
-    const { storable, head: received, variant, vary, responseMs } = draft as Draft
-    const headers = withoutLength(storable.headers)
+    const { lifetime, tags, head: received, variant, vary, responseMs } = draft as Draft
+    const headers = withoutLength((draft as Draft).headers)
     const isCompressible = body !== undefined && mayBeCompressed(received.status, headers, size)
     if (isCompressible) addVary(headers, 'Accept-Encoding')
     return toStored({
@@ -134,9 +134,9 @@ export function createJudge({ now, store, bodies }: Parts) {
       reason: received.reason,
       headers,
       isCompressible,
-      lifetime: storable.lifetime,
+      lifetime,
       deployment: target.deployment,
-      tags: storable.tags,
+      tags,
       targeted: fieldOf(received.headers, 'cdn-cache-control'),
       purgeNumber,
       storeTime: responseMs,

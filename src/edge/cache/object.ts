@@ -53,25 +53,40 @@ export type Draft = Omit<StoredResponse, 'sharedHead' | 'ownHead' | 'bornMs' | '
   isCompressible: boolean
 }
 
+/** Every field by its name: an object that is spread together takes more memory, and more time to make. */
 export function toStored(draft: Draft): StoredResponse {
-  const { headers, isCompressible, key, path, lifetime, tags, vary, reason, targeted, ...rest } = draft
-  const form = isCompressible ? undefined : null
+  const { key, path, tags, vary, targeted } = draft
+  const form = draft.isCompressible ? undefined : null
+  const { sharedHead, ownHead, lifetime, bornMs } = packed(draft.headers, draft.lifetime)
   return {
-    ...rest,
     key,
     // A part of the key takes no memory of its own, as long as it is the same letter by letter.
     path: key.endsWith(path) ? key.slice(key.length - path.length) : path,
-    tags: tags.map(shared),
+    variant: draft.variant,
     vary: vary?.map(shared),
-    reason: shared(reason),
+    status: draft.status,
+    reason: shared(draft.reason),
+    sharedHead,
+    ownHead,
+    lifetime,
+    bornMs,
+    deployment: draft.deployment,
+    tags: tags.length === 0 ? NO_TAGS : tags.map(shared),
     targeted: targeted === undefined ? undefined : shared(targeted),
-    ...packed(headers, lifetime),
+    purgeNumber: draft.purgeNumber,
+    storeTime: draft.storeTime,
+    validateTime: draft.validateTime,
+    size: draft.size,
+    body: draft.body,
+    place: draft.place,
     br: form,
     gzip: form,
     hits: 0,
     isUsed: false,
   }
 }
+
+const NO_TAGS: readonly string[] = []
 
 type Packed = Pick<StoredResponse, 'sharedHead' | 'ownHead' | 'lifetime' | 'bornMs'>
 
@@ -175,12 +190,26 @@ const META_VERSION = 1
 
 /** The object without its body, as it is written down beside it. */
 export function toMeta(environment: string, stored: StoredResponse): string {
-  const { size, body, place, br, gzip, hits, isUsed, ...written } = stored
   return JSON.stringify({
     version: META_VERSION,
     environment,
-    ...written,
-    isCompressible: br !== null || gzip !== null,
+    key: stored.key,
+    path: stored.path,
+    variant: stored.variant,
+    vary: stored.vary,
+    status: stored.status,
+    reason: stored.reason,
+    sharedHead: stored.sharedHead,
+    ownHead: stored.ownHead,
+    lifetime: stored.lifetime,
+    bornMs: stored.bornMs,
+    deployment: stored.deployment,
+    tags: stored.tags,
+    targeted: stored.targeted,
+    purgeNumber: stored.purgeNumber,
+    storeTime: stored.storeTime,
+    validateTime: stored.validateTime,
+    isCompressible: stored.br !== null || stored.gzip !== null,
   })
 }
 
