@@ -441,3 +441,18 @@ test('an HTTP/1.0 client gets its file and the end of the connection', async () 
   const { text } = await askRaw(edge.port, `GET /digits.txt HTTP/1.0\r\nhost: ${HOST}\r\n\r\n`)
   assert.match(text, /\r\n\r\n0123456789$/)
 })
+
+test('every answer about files says that the edge gave it: found, partly, elsewhere, not at all', async () => {
+  const asked: [string, Record<string, string>, number][] = [
+    ['/', {}, 200],
+    ['/', { range: 'bytes=0-1' }, 206],
+    ['/', { range: 'bytes=99-' }, 416],
+    ['/docs', {}, 301],
+    ['/missing', {}, 404],
+    ['/%', {}, 400],
+  ]
+  for (const [path, headers, status] of asked) {
+    const answer = await get(path, headers)
+    assert.deepEqual([answer.status, answer.headers['cache-status']], [status, 'headland; hit; detail=file'], path)
+  }
+})

@@ -24,6 +24,8 @@ import { toParts, type Wire } from './wire.ts'
 const FOREVER = 'public, max-age=31536000, immutable'
 const ASK_EACH_TIME = 'public, max-age=0, must-revalidate'
 
+const OF_FILES = { 'cache-status': FILE_STATUS }
+
 /** What is at most this long is read at once and the file closed, so that a slow client holds no descriptor. */
 const SMALL_BYTES = 64 * 1024
 
@@ -45,15 +47,15 @@ export function createStatics({ limits }: { limits: Limits }) {
     async send(visit: Visit, target: StaticTarget): Promise<void> {
       const { request, response } = visit
       if (request.method !== 'GET' && request.method !== 'HEAD') {
-        return sendPage(response, PAGES.wrongMethod, { allow: 'GET, HEAD' })
+        return sendPage(response, PAGES.wrongMethod, { allow: 'GET, HEAD', ...OF_FILES })
       }
       const [path = '', query] = split(visit.path)
       const found = lookUp(await manifests.get(target.manifest), path)
       switch (found.kind) {
         case 'malformed':
-          return sendPage(response, PAGES.badRequest)
+          return sendPage(response, PAGES.badRequest, OF_FILES)
         case 'missing':
-          return sendPage(response, PAGES.notFound)
+          return sendPage(response, PAGES.notFound, OF_FILES)
         case 'redirect':
           return redirect(response, found.status, query === undefined ? found.location : `${found.location}?${query}`)
         case 'file':
@@ -70,7 +72,7 @@ function split(path: string): [string, string?] {
 
 /** Even a permanent one is asked for again each time: the next deployment may have the page at the other address. */
 function redirect(response: ServerResponse, status: 301 | 307, location: string) {
-  response.writeHead(status, { location, 'cache-control': ASK_EACH_TIME, 'content-length': 0 })
+  response.writeHead(status, { location, 'cache-control': ASK_EACH_TIME, 'content-length': 0, ...OF_FILES })
   response.end()
 }
 
@@ -102,7 +104,7 @@ async function sendFile(
   const range = isPartial ? readRange(headers.range, headers['if-range']?.toString(), form) : 'whole'
   if (range === 'unsatisfiable') {
     const none = ['content-range', `bytes */${size}`, 'content-length', '0', 'cache-control', ASK_EACH_TIME]
-    response.writeHead(416, none)
+    response.writeHead(416, [...none, 'cache-status', FILE_STATUS])
     return void response.end()
   }
 

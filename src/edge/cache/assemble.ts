@@ -9,7 +9,6 @@ import { createBodies } from './bodies.ts'
 import { createCache } from './cache.ts'
 import type { Disk } from './disk/index.ts'
 import { fieldOf, type HeaderList } from './header-list.ts'
-import type { Inspection } from './inspect.ts'
 import { createInspect } from './inspect.ts'
 import { createJudge } from './judge.ts'
 import { keyOf } from './key.ts'
@@ -124,12 +123,8 @@ export function assembleCache({ limits, instances, forwarded, report, now = Date
     /** For the fast lane. */
     peek: createPeek({ now, store, forwarded }),
     inspect: createInspect({ now, store, bodies }),
-    bytes: store.bytes,
   }
 }
-
-export type EdgeCache = ReturnType<typeof assembleCache>
-export type { Inspection }
 
 const NO_HEADERS: IncomingMessage['headers'] = {}
 

@@ -13,6 +13,9 @@ export function hitStatus(ttlSeconds: number, detail?: string): string {
 /** It is a file that a deployment without a process is made of. */
 export const FILE_STATUS = `${CACHE}; hit; detail=file`
 
+/** Only what is stored was asked for, and it is not: nobody else was asked. */
+export const NOT_STORED_STATUS = `${CACHE}; detail=only-if-cached`
+
 /** It came from the app: `headland; fwd=stale; fwd-status=304`. */
 export function forwardStatus(forwarded: {
   why: ForwardReason

@@ -10,10 +10,11 @@ import type { ServerTarget } from '../routes.ts'
 import type { Instances } from '../upstream/instances.ts'
 import type { Head } from '../upstream/response-reader.ts'
 import type { Visit } from '../visit.ts'
+import { NOT_IN_FETCHES, OVERRIDES, toConditions } from './asking.ts'
 import type { Bodies } from './bodies.ts'
-import { forwardStatus, hitStatus } from './cache-status.ts'
+import { forwardStatus, hitStatus, NOT_STORED_STATUS } from './cache-status.ts'
 import { type Fetch, type Reader, startFetch, type Way } from './fetches.ts'
-import { type Exchange, type Judge, NOT_IN_FETCHES, OF_REQUEST, OVERRIDES, type Stale, toConditions } from './judge.ts'
+import { type Exchange, type Judge, OF_REQUEST, type Stale } from './judge.ts'
 import { keyOf } from './key.ts'
 import type { StoredResponse } from './object.ts'
 import { createPasses } from './passes.ts'
@@ -67,7 +68,7 @@ export function createCache({ limits, now, store, bodies, judge, instances, forw
     const { onlyIfCached } = readRequestWishes(headers)
     const found = find(question)
     if (found.kind !== 'found') {
-      if (onlyIfCached) return sendPage(visit.response, PAGES.notStored)
+      if (onlyIfCached) return sendPage(visit.response, PAGES.notStored, { 'cache-status': NOT_STORED_STATUS })
       if (method === 'HEAD') return passOn(question, { why: found.kind })
       if (asksForPart(visit)) return passOn(question, { why: 'partial' })
       return fetch(question, { why: found.kind })
@@ -83,7 +84,7 @@ export function createCache({ limits, now, store, bodies, judge, instances, forw
       case 'stale-taken':
         return reply(question, stored, { ageSeconds, cacheStatus: hitStatus(ttlSeconds) })
       case 'validate': {
-        if (onlyIfCached) return sendPage(visit.response, PAGES.notStored)
+        if (onlyIfCached) return sendPage(visit.response, PAGES.notStored, { 'cache-status': NOT_STORED_STATUS })
         const cause: Cause = { why: use.why === 'request' ? 'request' : 'stale', stale: { stored, use } }
         return method === 'HEAD' ? passOn(question, cause) : fetch(question, cause)
       }
@@ -106,12 +107,10 @@ export function createCache({ limits, now, store, bodies, judge, instances, forw
     visit: Visit,
     { kind, environment, deployment }: { kind: 'asleep' | 'down'; environment: string; deployment: string },
   ): boolean {
-    const { request, response, authority, path } = visit
+    const { request, response } = visit
     if (whyBypassed({ visit }) !== undefined) return false
     const shelf = store.shelfOf(environment)
-    const { protocol } = forwarded.visitorOf(request)
-    const key = keyOf({ scheme: protocol, authority, target: path, headers: request.headers })
-    const found = store.find(shelf, key, request.headers, deployment)
+    const found = store.find(shelf, keyFor(visit), request.headers, deployment)
     if (found.kind !== 'found' || !found.stored.body) return false
     const { stored } = found
     const use = decideUse(stored.lifetime, request.headers, now(), stored.bornMs)
@@ -124,11 +123,11 @@ export function createCache({ limits, now, store, bodies, judge, instances, forw
     return true
   }
 
+  const keyFor = ({ authority, path, request }: Visit): string =>
+    keyOf({ scheme: forwarded.visitorOf(request).protocol, authority, target: path, headers: request.headers })
+
   function toQuestion(visit: Visit, target: ServerTarget): Question {
-    const { authority, path, request } = visit
-    const { protocol } = forwarded.visitorOf(request)
-    const key = keyOf({ scheme: protocol, authority, target: path, headers: request.headers })
-    return { visit, target, shelf: store.shelfOf(target.environment), key, isAsItCame: false }
+    return { visit, target, shelf: store.shelfOf(target.environment), key: keyFor(visit), isAsItCame: false }
   }
 
   function reply(question: Question, stored: StoredResponse, remark: Remark) {
@@ -178,8 +177,8 @@ export function createCache({ limits, now, store, bodies, judge, instances, forw
     const { visit, target, shelf, key, isAsItCame } = question
     const { request, authority, path } = visit
     const method = request.method === 'HEAD' ? 'HEAD' : 'GET'
-    // Names of hosts have no case, and the key has none: what the app may write into its response must have none either.
     const without = isAsItCame ? OVERRIDES : NOT_IN_FETCHES
+    // Names of hosts have no case, and the key has none: what the app may write into its response must have none either.
     const sent = toUpstream(request, authority.toLowerCase(), forwarded.visitorOf(request), { without })
     const exchange: Exchange = {
       target,

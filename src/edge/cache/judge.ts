@@ -13,7 +13,7 @@ import { decideStorage, type Storable } from './storage.ts'
 import type { Shelf, Store } from './store.ts'
 import { purgePathOf, TAG_FIELDS } from './tags.ts'
 import { readRequestWishes, type Validate } from './use.ts'
-import { compareHead, conditionsFor, freshen, isAbout } from './validation.ts'
+import { compareHead, freshen, isAbout } from './validation.ts'
 import { normalizeAcceptEncoding, variantOf } from './vary.ts'
 
 /** Something that is stored, and must be asked about before it is used again. */
@@ -183,43 +183,6 @@ export const OF_REQUEST: ReadonlySet<string> = new Set(['request-no-store', 'aut
 
 /** Faults in the app or before it, behind which what is stale may still be right (RFC 5861, section 4). */
 const FAILED: ReadonlySet<number> = new Set([500, 502, 503, 504])
-
-/**
- * A GET that means another method, another host or another scheme would be stored as what it says that it is. Of what
- * proxies say about a visitor, the rest is left out for every request.
- */
-export const OVERRIDES: ReadonlySet<string> = new Set([
-  'x-http-method',
-  'x-http-method-override',
-  'x-method-override',
-  'x-host',
-  'x-original-host',
-  'x-http-host-override',
-  'x-scheme',
-  'x-url-scheme',
-  'front-end-https',
-])
-
-/** What makes a response one reader's. */
-const CONDITIONS = [
-  'if-none-match',
-  'if-modified-since',
-  'if-match',
-  'if-unmodified-since',
-  'if-range',
-  'range',
-  'accept-encoding',
-]
-
-/** What is not said to an app about something that others get as well. */
-export const NOT_IN_FETCHES: ReadonlySet<string> = new Set([...OVERRIDES, ...CONDITIONS])
-
-/** What is said in its place. */
-export function toConditions(accepted: string | undefined, stale: Stale | undefined): string[] {
-  const encodings = normalizeAcceptEncoding(accepted)
-  const headers = encodings === 'identity' ? [] : ['accept-encoding', encodings]
-  return stale ? headers.concat(conditionsFor(headersOf(stale.stored))) : headers
-}
 
 /**
  * Readers are told apart by the encodings that we and most apps know. One who is passed on as he came may take others,
