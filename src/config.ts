@@ -28,6 +28,8 @@ export type Config = {
   archiveEntries: number
   unpackedBytes: number
   uploadStall: number
+  webhookCalls: number
+  webhookGuesses: number
   keepDeployments: number
   accountBytes: number
   diskReserve: number
@@ -89,6 +91,8 @@ export const SETTINGS: { [K in keyof Config]: Setting<Config[K]> } = {
   archiveEntries: setting('50000', 'Entries of an archive at most.', count),
   unpackedBytes: setting('2147483648', 'Bytes of an unpacked archive at most.', count),
   uploadStall: setting('30', 'Seconds that an upload may stand still.', count),
+  webhookCalls: setting('1200', 'Calls of its webhooks that an environment takes in a minute.', count),
+  webhookGuesses: setting('30', 'Calls of webhook URLs that are not valid, from one address in a minute.', count),
   keepDeployments: setting(
     '5',
     'Deployments of an environment that can be made live again, beside the live one.',

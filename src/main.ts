@@ -4,7 +4,7 @@
  */
 import { mkdir, open } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createAccounts, createCredentials, createSessions, createUsers } from './accounts/index.ts'
+import { type Account, createAccounts, createCredentials, createSessions, createUsers } from './accounts/index.ts'
 import {
   createApps,
   createCmsInstalls,
@@ -51,8 +51,10 @@ import { createSupervisor } from './runtime/index.ts'
 import { openDiskBlobs } from './storage/blobs-disk.ts'
 import { createBallast, createLineLogs, MIGRATIONS, migrate, openVault, statement } from './storage/index.ts'
 import { openSqlite } from './storage/sqlite.ts'
+import { createLedger } from './triggers/index.ts'
 import { createUpkeep } from './upkeep/index.ts'
 import { createValues } from './values/index.ts'
+import { createWebhookRates, createWebhookSets, createWebhooks } from './webhooks/index.ts'
 
 /** Together less than the 30 seconds within which a stop is promised. */
 const GRACE_MS = { api: 5_000, worker: 10_000, apps: 5_000, edge: 5_000, upkeep: 2_000 }
@@ -85,7 +87,8 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
     log.info({ edgePid: edge.pid(), port: edge.address.port }, 'the edge listens')
     const folders = createFolders(config.dataDir, machine)
     const tokens = createTokens({ vault })
-    const purges = createPurges({ sql, clock, newId, edge })
+    const ledger = createLedger({ sql, newId })
+    const purges = createPurges({ sql, clock, ledger, edge })
     const values = createValues({ clock, folderOf: folders.values })
     const inApp = createInAppServer({ ...ground, log, tokens, purges, values })
     parts.defer(() => inApp.close())
@@ -113,6 +116,7 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
       packages: createPackageStore({ sql, clock, newId, folder: files.packages }),
       deployments: createDeployments({ sql, clock, newId }),
       folders,
+      ledger,
       purges,
       appLimits: machine.limits.app,
       appVariables: createAppVariables({ ...ground, variables, tokens, inApp: listening.urls }),
@@ -164,6 +168,22 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
       diskUsage: usage.total,
       diskFree: upkeep.freeBytes,
     })
+    async function checkIsolation() {
+      const { weaknesses } = machine.isolation
+      if (weaknesses.length === 0 || config.weakIsolation || (await rooms.accounts.list()).length < 2) return
+      throw new Problem('ISOLATION_MISSING', `This machine cannot keep accounts apart: ${weaknesses.join('; ')}.`)
+    }
+    async function admitBuild(account: Account, environmentId: string) {
+      await checkIsolation()
+      await room.forRebuild(account, environmentId)
+    }
+    const clearCache = createClearCache({ ...rooms, finishWithEnvironment: provision.finishWithEnvironment })
+    const webhookSets = createWebhookSets(ground)
+    const rates = createWebhookRates(clock, {
+      callsPerMinute: config.webhookCalls,
+      guessesPerMinute: config.webhookGuesses,
+    })
+    const webhooks = createWebhooks({ ...rooms, sets: webhookSets, rates, requests, clearCache, admitBuild })
     const routes = createRoutes({
       ...rooms,
       usage,
@@ -171,15 +191,14 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
       requests,
       replaceDomains: createReplaceDomains({ ...rooms, routing }),
       trace: createTrace(rooms),
-      clearCache: createClearCache({ ...rooms, finishWithEnvironment: provision.finishWithEnvironment }),
+      clearCache,
+      webhookSets,
+      webhooks,
+      admitBuild,
       auth,
       metrics,
       isolation: machine.isolation,
-      async checkIsolation() {
-        const { weaknesses } = machine.isolation
-        if (weaknesses.length === 0 || config.weakIsolation || (await rooms.accounts.list()).length < 2) return
-        throw new Problem('ISOLATION_MISSING', `This machine cannot keep accounts apart: ${weaknesses.join('; ')}.`)
-      },
+      checkIsolation,
       ready: {
         database: () =>
           sql.query(statement`SELECT 1 AS one`).then(

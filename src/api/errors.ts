@@ -39,7 +39,7 @@ export function sendProblem(error: unknown, request: FastifyRequest, reply: Fast
   const problem = isCutOff ? new Problem('REQUEST_MALFORMED', 'The body broke off.') : toProblem(error)
   const { http, fault } = PROBLEMS[problem.reason]
   if (fault === 'service') request.log.error({ err: problem.cause ?? problem, requestId: request.id }, problem.message)
-  if (http === 401) reply.header('www-authenticate', 'Basic realm="headland"')
+  if (http === 401) reply.header('www-authenticate', challengeFor(problem.reason))
   if (http === 405) reply.header('allow', problem.metadata.allow)
   if (problem.retryAfterSeconds !== undefined) reply.header('retry-after', problem.retryAfterSeconds)
   // A connection that is closed while its caller still sends is reset, and the answer is lost with it. So the rest of a
@@ -49,6 +49,10 @@ export function sendProblem(error: unknown, request: FastifyRequest, reply: Fast
   request.raw.resume()
   reply.code(http).type('application/json; charset=utf-8').serializer(JSON.stringify).send(errorBody(problem))
 }
+
+/** A browser that calls a webhook must not ask its user for a password. RFC 9110, 11.6.1 wants a challenge all the same. */
+const challengeFor = (reason: Reason): string =>
+  reason === 'WEBHOOK_REFUSED' ? 'Token realm="headland"' : 'Basic realm="headland"'
 
 const DISCARDED_BYTES_MOST = 64 * 1024 * 1024
 

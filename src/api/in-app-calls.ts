@@ -31,7 +31,7 @@ const PURGE = new RegExp(`^${APPS_API}/envs/([^/]+)/edge/cache/tags:purge$`)
 
 export type Answer = { status: 200 | 204; body?: string | Uint8Array }
 
-type Parts = { purges: Pick<Purges, 'purge'>; values: Values; rates: InAppRates }
+type Parts = { purges: Pick<Purges, 'byApp'>; values: Values; rates: InAppRates }
 
 /** `release` is called when the bytes of the call are not in memory any more. */
 export type Call = { environment: Environment; request: IncomingMessage; onRelease(release: () => void): void }
@@ -67,7 +67,7 @@ export function createInAppCalls({ purges, values, rates }: Parts) {
       if ('error' in found) throw found.error
       const { tags } = found.value as resources.PurgedTags
       const paths = tags.filter((tag) => tag.startsWith('/'))
-      await purges.purge(call.environment, paths.length > 0 ? { paths, tags } : { tags }, 'APP')
+      await purges.byApp(call.environment, paths.length > 0 ? { paths, tags } : { tags })
       return { status: 200, body: '{}' }
     },
 

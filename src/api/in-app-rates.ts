@@ -3,11 +3,8 @@
  * before any work is done for the call. Counts are in memory: a restart gives everybody a fresh start.
  */
 import type { TokenUse } from '../apps/index.ts'
-import type { Clock } from '../base/index.ts'
+import { type Clock, createBuckets, type Rate } from '../base/index.ts'
 import { Problem } from '../contract/index.ts'
-
-/** So much at once, and then so much a second. */
-type Rate = { atOnce: number; perSecond: number }
 
 export type Rates = {
   calls: Record<TokenUse, Rate>
@@ -30,8 +27,6 @@ export const IN_APP_RATES: Rates = {
   },
   heldBytes: { environment: 16 * MIB, all: 128 * MIB },
 }
-
-const BUCKETS_MOST = 1000
 
 export function createRates({ clock, rates = IN_APP_RATES }: { clock: Clock; rates?: Rates }) {
   const calls = createBuckets(clock)
@@ -70,26 +65,4 @@ export type InAppRates = ReturnType<typeof createRates>
 
 function refuse(waitMs: number) {
   if (waitMs > 0) throw new Problem('TOO_MANY_CALLS', undefined, { retryAfterSeconds: Math.ceil(waitMs / 1000) })
-}
-
-/** Leaky buckets, each kept as the time until which it is paid (GCRA). */
-function createBuckets(clock: Clock) {
-  const paidUntil = new Map<string, number>()
-
-  return {
-    /** 0 when it was paid, or else how long it takes until it can be. */
-    take(key: string, cost: number, { atOnce, perSecond }: Rate): number {
-      const now = clock.now()
-      const until = Math.max(now, paidUntil.get(key) ?? 0) + (cost * 1000) / perSecond
-      const waitMs = until - now - (atOnce * 1000) / perSecond
-      if (waitMs > 0) return waitMs
-      if (paidUntil.size >= BUCKETS_MOST) forgetEmpty(now)
-      paidUntil.set(key, until)
-      return 0
-    },
-  }
-
-  function forgetEmpty(now: number) {
-    for (const [key, until] of paidUntil) if (until <= now) paidUntil.delete(key)
-  }
 }

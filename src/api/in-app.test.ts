@@ -18,12 +18,12 @@ const NOBODY = '0199e7c0-0000-7000-8000-000000000000'
 async function start(t: Scope, rates: Rates = IN_APP_RATES) {
   const rooms = await house(t)
   const tokens = createTokens({ vault: createVault(randomBytes(32)) })
-  const purged: { environment: string; what: Purged; source: string }[] = []
+  const purged: { environment: string; what: Purged }[] = []
   const purges = {
     problem: undefined as Error | undefined,
-    async purge({ id }: { id: string }, what: Purged, source: string) {
+    async byApp({ id }: { id: string }, what: Purged) {
       if (purges.problem) throw purges.problem
-      purged.push({ environment: id, what, source })
+      purged.push({ environment: id, what })
     },
   }
   const values = createValues({ ...rooms, folderOf: rooms.folders.values })
@@ -79,8 +79,8 @@ test('tags are purged for the environment of the token, and paths both as paths 
   assert.deepEqual({ status, text }, { status: 200, text: '{}' })
   await purge(ours.id, { tags: ['post-2'] })
   assert.deepEqual(purged, [
-    { environment: ours.id, what: { paths: ['/blog', '/'], tags: ['post-1', '/blog', '/'] }, source: 'APP' },
-    { environment: ours.id, what: { tags: ['post-2'] }, source: 'APP' },
+    { environment: ours.id, what: { paths: ['/blog', '/'], tags: ['post-1', '/blog', '/'] } },
+    { environment: ours.id, what: { tags: ['post-2'] } },
   ])
 })
 

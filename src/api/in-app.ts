@@ -34,7 +34,7 @@ type Parts = {
   log: Log
   environments: Pick<Environments, 'byId'>
   tokens: Pick<Tokens, 'environmentOf'>
-  purges: Pick<Purges, 'purge'>
+  purges: Pick<Purges, 'byApp'>
   values: Values
   rates?: Rates
 }

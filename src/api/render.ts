@@ -15,8 +15,18 @@ export const renderApp = (account: Account, app: App): resources.App => ({
   createTime: toRfc3339(app.createTime),
 })
 
-/** `queuePosition` is told while the operation waits in a queue. */
-export function renderOperation(account: Account, operation: Operation, queuePosition = 0): resources.Operation {
+type Told = {
+  /** Where it waits in a queue. */
+  queuePosition?: number
+  /** Whom it satisfies. */
+  triggers?: { ids: string[]; count: number }
+}
+
+export function renderOperation(
+  account: Account,
+  operation: Operation,
+  { queuePosition = 0, triggers }: Told = {},
+): resources.Operation {
   const at = { account: account.name, app: operation.appName, environment: operation.environmentId }
   return {
     name: names.operationResource(at, operation.id),
@@ -29,6 +39,12 @@ export function renderOperation(account: Account, operation: Operation, queuePos
       phase: operation.phase,
       trigger: operation.trigger,
       ...(queuePosition > 0 ? { queuePosition } : {}),
+      ...(operation.notBefore !== null && operation.phase === 'QUEUED'
+        ? { settlesUntil: toRfc3339(operation.notBefore) }
+        : {}),
+      ...(triggers
+        ? { triggers: triggers.ids.map((id) => names.triggerResource(at, id)), triggerCount: triggers.count }
+        : {}),
     },
     done: operation.doneTime !== null,
     ...(operation.response === null ? {} : { response: operation.response as Record<string, unknown> }),

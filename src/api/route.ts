@@ -40,6 +40,11 @@ export type Route = {
   body?: schema.ObjectSchema
   /** The body is a form that the handler reads from the request as it arrives. */
   takesForm?: true
+  /**
+   * Every request below this path of Fastify's is the route's, with any body, content type and query: see `open-door.ts`. The
+   * handler gets nothing but the request and returns the text of the answer; its address is described by `path`.
+   */
+  takesAnything?: string
   /** A request without a body counts as an empty object. */
   bodyIsOptional?: boolean
   /** Schema of the JSON reply; `null` for a reply without a body; a media type where the handler writes the text. */
@@ -62,7 +67,7 @@ export function route<Q = Record<string, never>, B = undefined>(typed: Typed<Q, 
 
 export const isJson = (reply: Route['reply']): reply is schema.Schema => reply !== null && !('mediaType' in reply)
 
-const PAGE_QUERY = {
+export const pageFields = {
   pageSize: schema.optional(
     schema.integer({ minimum: 0, description: '50 unless given; more than 200 counts as 200.' }),
   ),
@@ -72,7 +77,7 @@ const PAGE_QUERY = {
   ),
 }
 
-export const pageQuery = schema.object(PAGE_QUERY)
+export const pageQuery = schema.object(pageFields)
 export const viewQuery = {
   view: schema.optional(
     schema.oneOf(['BASIC', 'FULL'], {
@@ -80,7 +85,7 @@ export const viewQuery = {
     }),
   ),
 }
-export const pageAndViewQuery = schema.object({ ...PAGE_QUERY, ...viewQuery })
+export const pageAndViewQuery = schema.object({ ...pageFields, ...viewQuery })
 
 type PageQuery = schema.Static<typeof pageQuery>
 

@@ -2,12 +2,14 @@
 import { isUtf8 } from 'node:buffer'
 import { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, fastify, LogController } from 'fastify'
 import type { Log, NewId } from '../base/index.ts'
-import { fieldInvalid, LIMITS, names, Problem, schema } from '../contract/index.ts'
+import { fieldInvalid, LIMITS, names, Problem, resources, schema } from '../contract/index.ts'
 import { type Auth, membershipIn, type Principal } from './auth.ts'
 import { sendClientError, sendProblem } from './errors.ts'
 import type { Metrics } from './metrics.ts'
+import { openDoor } from './open-door.ts'
 import { type Call, isJson, type Route } from './route.ts'
 import { createCheck } from './validation.ts'
+import { withoutSecrets } from './webhook-url.ts'
 
 const PATH_PARAMETERS: Record<string, schema.Schema> = {
   account: names.accountName,
@@ -17,6 +19,7 @@ const PATH_PARAMETERS: Record<string, schema.Schema> = {
   build: names.buildId,
   deployment: names.deploymentId,
   credential: names.credentialId,
+  action: resources.webhookAction,
 }
 
 export const parametersOf = (path: string): schema.ObjectSchema => {
@@ -99,7 +102,7 @@ export function createApiServer({
       {
         requestId: request.id,
         method: request.method,
-        path: request.url.split('?', 1)[0],
+        path: withoutSecrets(request.url),
         status: reply.statusCode,
         ms: Math.round(reply.elapsedTime * 10) / 10,
         address: request.ip,
@@ -109,7 +112,10 @@ export function createApiServer({
     done()
   })
 
-  for (const route of routes) register(app, auth, routes, route)
+  for (const route of routes) {
+    if (route.takesAnything) openDoor(app, route.takesAnything, route)
+    else register(app, auth, routes, route)
+  }
   return app
 }
 
@@ -196,7 +202,7 @@ const hasVerb = (url: string): boolean => /:[^/]*$/.test(url.split('?', 1)[0] ??
 
 /** A path that exists with another method is a 405 that names those; any other is a 404. */
 function refuseUnknown(routes: readonly Route[], request: FastifyRequest): never {
-  const path = request.url.split('?', 1)[0] ?? ''
+  const path = withoutSecrets(request.url)
   const allowed = routes.filter((route) => toPattern(route.path).test(path)).map(({ method }) => method)
   if (allowed.length === 0) throw new Problem('ROUTE_NOT_FOUND', `There is no ${request.method} ${path.slice(0, 200)}.`)
   const methods = allowed.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ')

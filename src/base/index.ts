@@ -1,3 +1,4 @@
+export * from './buckets.ts'
 export * from './clock.ts'
 export * from './ids.ts'
 export * from './log.ts'

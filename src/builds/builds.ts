@@ -253,6 +253,8 @@ export function createBuilds({ sql, clock, newId }: { sql: Sql; clock: Clock; ne
 
     async makeClean(tx: Transaction, id: string) {
       await tx.query(statement`UPDATE builds SET is_clean = 1 WHERE id = ${id} AND start_time IS NULL`)
+      await tx.query(statement`
+        UPDATE builds SET trigger_name = 'CLEAN_REBUILD' WHERE id = ${id} AND trigger_name = 'REBUILD'`)
     },
 
     /** Its outputs are gone, and nothing of it runs any more. */

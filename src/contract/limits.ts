@@ -36,4 +36,17 @@ export const LIMITS = {
   valueBytes: 2 * 1024 * 1024,
   /** Bytes of all values of one environment together, on the disk: each takes whole blocks of 4,096. */
   valueTotalBytes: 64 * 1024 * 1024,
+  /** Seconds that a build may wait for a burst of webhook calls to settle: after the last call, and after the first. */
+  quietSeconds: 300,
+  quietSecondsMost: 3600,
+  /** Calls that an operation lists as satisfied by it. */
+  triggersShown: 100,
+  /** Characters of a caller's name (User-Agent) that the ledger keeps. */
+  userAgentLength: 200,
+  /** Entries of the ledger that are kept for one environment: the newest of webhooks, of the API, of the app itself. */
+  triggersKeptOfWebhooks: 10_000,
+  triggersKeptOfApi: 1000,
+  triggersKeptOfApp: 100,
+  /** Bytes of a webhook call's body that are read and thrown away; with more, the connection is closed. */
+  webhookBodyBytes: 64 * 1024 * 1024,
 } as const

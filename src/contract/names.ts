@@ -86,3 +86,5 @@ export const environmentUsageResource = (at: EnvironmentPath) => `${environmentR
 export const operationResource = (at: EnvironmentPath, id: string) => `${environmentResource(at)}/operations/${id}`
 export const buildResource = (at: EnvironmentPath, id: string) => `${environmentResource(at)}/builds/${id}`
 export const deploymentResource = (at: EnvironmentPath, id: string) => `${environmentResource(at)}/deployments/${id}`
+export const webhooksResource = (at: EnvironmentPath) => `${environmentResource(at)}/webhooks`
+export const triggerResource = (at: EnvironmentPath, id: string) => `${environmentResource(at)}/triggers/${id}`

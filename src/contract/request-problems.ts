@@ -23,6 +23,13 @@ export const REQUEST_PROBLEMS = {
     'The e-mail address and the password do not belong together.',
     'Try again, or ask the operator for `headland users reset-password`.',
   ),
+  WEBHOOK_REFUSED: row(
+    401,
+    'UNAUTHENTICATED',
+    'caller',
+    'This webhook URL is not valid. It may have been regenerated or deleted since.',
+    "Copy the current URL; where there is none to copy, regenerate the environment's webhooks.",
+  ),
   ROLE_TOO_WEAK: row(
     403,
     'PERMISSION_DENIED',
@@ -83,6 +90,13 @@ export const REQUEST_PROBLEMS = {
     'Nothing to mend: a proxy needs no certificate for it. Ask from the machine that the service runs on.',
   ),
   USER_NOT_FOUND: row(404, 'NOT_FOUND', 'caller', 'There is no user with that address.', 'Create the user.'),
+  WEBHOOKS_NOT_FOUND: row(
+    404,
+    'NOT_FOUND',
+    'caller',
+    'The environment has no webhooks.',
+    'Create them with `POST …/webhooks`.',
+  ),
   METHOD_NOT_ALLOWED: row(
     405,
     'UNIMPLEMENTED',
@@ -160,6 +174,13 @@ export const REQUEST_PROBLEMS = {
     'caller',
     'Another environment of the instance has that host name.',
     '`metadata.domains` names it. Take it out of the other list first if that is yours; ask the operator if it is not.',
+  ),
+  WEBHOOKS_EXIST: row(
+    409,
+    'ALREADY_EXISTS',
+    'caller',
+    'The environment has webhooks already, and their URLs cannot be shown again.',
+    'Keep using them, or make new URLs with `POST …/webhooks:regenerate`, which ends the old ones.',
   ),
   BODY_TOO_LARGE: row(
     413,
@@ -335,6 +356,22 @@ export const REQUEST_PROBLEMS = {
     'caller',
     'An app calls the service more often, or with more bytes, than its environment may.',
     'Wait as long as `Retry-After` says.',
+    true,
+  ),
+  TOO_MANY_TRIGGERS: row(
+    429,
+    'RESOURCE_EXHAUSTED',
+    'caller',
+    'The webhooks of the environment are called more often than they may be.',
+    'Wait as long as `Retry-After` says. A call that was taken before this one may have done its work already.',
+    true,
+  ),
+  TOO_MANY_GUESSES: row(
+    429,
+    'RESOURCE_EXHAUSTED',
+    'caller',
+    'Webhook URLs that are not valid were called too often from this address.',
+    'Look which program calls an old URL, and give it the current one.',
     true,
   ),
   VALUE_NOT_FOUND: row(

@@ -1,6 +1,7 @@
 /** What the API hands out and takes in. */
 import { LIMITS } from './limits.ts'
 import * as names from './names.ts'
+import { PHASES, TRIGGERS } from './operation.ts'
 import {
   anyObject,
   array,
@@ -15,8 +16,10 @@ import {
   time,
 } from './schema.ts'
 
+export * from './operation.ts'
 export * from './trace.ts'
 export * from './usage.ts'
+export * from './webhooks.ts'
 
 export const ROLES = ['viewer', 'developer', 'owner'] as const
 export type Role = (typeof ROLES)[number]
@@ -142,60 +145,6 @@ export const domains = object(
   { title: 'DomainList' },
 )
 export type Domains = Static<typeof domains>
-
-export const OPERATION_METADATA_TYPE = 'type.googleapis.com/headland.apps.v1.UpdateEnvironmentMetadata'
-
-export const PHASES = [
-  'QUEUED',
-  'UNPACKING',
-  'PLANNING',
-  'INSTALLING',
-  'BUILDING',
-  'STARTING',
-  'SWITCHING',
-  'DONE',
-] as const
-export type Phase = (typeof PHASES)[number]
-
-export const TRIGGERS = [
-  'CREATE',
-  'UPDATE',
-  'DELETE',
-  'UPLOAD',
-  'REBUILD',
-  'CLEAN_REBUILD',
-  'ACTIVATE',
-  'PURGE_CACHE',
-] as const
-export type Trigger = (typeof TRIGGERS)[number]
-
-export const operation = object(
-  {
-    name: string({ description: '`accounts/…/environments/{environment}/operations/{operation}`' }),
-    metadata: object({
-      '@type': string(),
-      build: string({ description: 'The build; ends in `/builds/no_build` where nothing is built.' }),
-      deployment: string({ description: 'The deployment; empty until traffic is switched to it.' }),
-      unchanged: optional(
-        boolean({ description: 'True where visitors got the output already: the deployment that was live stays so.' }),
-      ),
-      createTime: time('When it was asked for.'),
-      phase: oneOf(PHASES),
-      trigger: oneOf(TRIGGERS, { description: 'What asked for it.' }),
-      queuePosition: optional(integer({ description: 'While it waits: how many builds are before it, and itself.' })),
-    }),
-    done: boolean(),
-    response: optional(anyObject({ description: 'When done and well: the environment, or `{}` if it is deleted.' })),
-    error: optional(
-      object(
-        { code: integer(), message: string(), details: array(anyObject()) },
-        { title: 'OperationError', description: 'When done and not well: google.rpc.Status.' },
-      ),
-    ),
-  },
-  { title: 'Operation' },
-)
-export type Operation = Static<typeof operation>
 
 export const isolation = object(
   {
@@ -348,9 +297,6 @@ export type ClearCache = Static<typeof clearCache>
 /** Taken from apps themselves, by a route that is not part of the public API. */
 export const purgedTags = object({ tags: array(purgedTag, { maxItems: LIMITS.purgeEntries }) })
 export type PurgedTags = Static<typeof purgedTags>
-
-export const PURGE_SOURCES = ['API', 'APP', 'WEBHOOK'] as const
-export type PurgeSource = (typeof PURGE_SOURCES)[number]
 
 export const newCredential = object(
   { role: optional(role), displayName: optional(names.displayName) },

@@ -4,31 +4,34 @@
  */
 import type { Account } from '../accounts/index.ts'
 import type { Environments } from '../apps/index.ts'
-import { fieldInvalid, LIMITS, Problem, type resources } from '../contract/index.ts'
+import { fieldInvalid, LIMITS, Problem } from '../contract/index.ts'
 import type { Finish, Operation, Operations } from '../operations/index.ts'
 import type { Sql } from '../storage/index.ts'
-import { isOfNothing, type Purged, type Purges } from './purges.ts'
+import type { Asked, Ledger } from '../triggers/index.ts'
+import { abridge, isOfNothing, type Purged, type Purges } from './purges.ts'
 
 type Parts = {
   sql: Sql
   environments: Environments
   operations: Operations
-  purges: Purges
+  purges: Pick<Purges, 'atEdge'>
+  ledger: Ledger
   finishWithEnvironment(operation: Operation): Finish
 }
 
+/** Whoever asked before it began may ask together: one purge does for all of them. */
 export type ClearCache = (
   account: Account,
   appName: string,
   id: string,
   what: Purged,
-  source: resources.PurgeSource,
+  asked: readonly Asked[],
 ) => Promise<Operation>
 
 export function createClearCache(parts: Parts): ClearCache {
-  const { sql, environments, operations, purges, finishWithEnvironment } = parts
+  const { sql, environments, operations, purges, ledger, finishWithEnvironment } = parts
 
-  return async (account, appName, id, what, source) => {
+  return async (account, appName, id, what, asked) => {
     const { paths = [], tags = [] } = what
     if (isOfNothing(what)) throw fieldInvalid('paths', 'names nothing; leave paths and tags out to clear everything')
     if (paths.length + tags.length > LIMITS.purgeEntries) {
@@ -38,9 +41,10 @@ export function createClearCache(parts: Parts): ClearCache {
     if (environment.state === 'DELETING') throw new Problem('ENVIRONMENT_DELETING')
     await purges.atEdge(environment, what)
     return sql.transaction(async (tx) => {
-      await purges.record(tx, environment, what, source)
       const path = { accountId: account.id, appName: environment.appName, environmentId: id }
-      return operations.record(tx, path, 'PURGE_CACHE', (operation) => finishWithEnvironment(operation)(tx))
+      const done = await operations.record(tx, path, 'PURGE_CACHE', (operation) => finishWithEnvironment(operation)(tx))
+      await ledger.add(tx, id, asked, { answer: 200, operationId: done.id, purged: abridge(what) })
+      return done
     })
   }
 }

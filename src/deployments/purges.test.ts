@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import type { Scope } from '../../test/support/folder.ts'
 import { house } from '../../test/support/upkeep.ts'
 import type { Purge } from '../edge/index.ts'
+import type { Asked } from '../triggers/index.ts'
 import { createClearCache } from './clear-cache.ts'
 import { createPurges } from './purges.ts'
 
@@ -28,49 +29,56 @@ async function open(t: Scope) {
   return { ...rooms, edge, asked, purges, environment, another: rooms.environment, clearCache }
 }
 
+const asker = (source: Asked['source']): Asked => ({
+  action: 'PURGE_CACHE',
+  source,
+  address: '192.0.2.1',
+  userAgent: 'test',
+  time: 1,
+})
+
 test('a purge is asked of the edge as it was given, and written down with its source', async (t) => {
   const { purges, environment, asked, clock } = await open(t)
   const { id } = environment
-  await purges.purge(environment, {}, 'WEBHOOK')
+  await purges.byApp(environment, {})
   await clock.advance(1000)
-  await purges.purge(environment, { paths: ['/a'], tags: ['/a', 'b'] }, 'APP')
+  await purges.byApp(environment, { paths: ['/a'], tags: ['/a', 'b'] })
   assert.deepEqual(asked, [{ environment: id }, { environment: id, paths: ['/a'], tags: ['/a', 'b'] }])
-  const [last, first] = await purges.last(id)
+  const [last, first] = await purges.last(id, 200)
   assert.deepEqual(
     { source: last?.source, what: last?.what, count: last?.count, time: last?.time },
     { source: 'APP', what: { paths: ['/a'], tags: ['/a', 'b'] }, count: 3, time: clock.now() },
   )
   assert.deepEqual(
     { source: first?.source, what: first?.what, count: first?.count },
-    { source: 'WEBHOOK', what: {}, count: 0 },
+    { source: 'APP', what: {}, count: 0 },
   )
 })
 
 test('lists that are empty purge nothing, and never everything', async (t) => {
   const { purges, environment, asked } = await open(t)
-  for (const what of [{ tags: [] }, { paths: [] }, { paths: [], tags: [] }])
-    await purges.purge(environment, what, 'APP')
+  for (const what of [{ tags: [] }, { paths: [] }, { paths: [], tags: [] }]) await purges.byApp(environment, what)
   assert.deepEqual(asked, [])
-  await purges.purge(environment, { paths: [], tags: ['a'] }, 'APP')
+  await purges.byApp(environment, { paths: [], tags: ['a'] })
   assert.deepEqual(asked, [{ environment: environment.id, tags: ['a'] }])
-  assert.equal((await purges.last(environment.id)).length, 1)
+  assert.equal((await purges.last(environment.id, 200)).length, 1)
 })
 
 test('an edge that does not answer in time is told to the caller, and nothing is written down', async (t) => {
   const { purges, environment, edge, asked, clock, clearCache, account, operations } = await open(t)
   edge.isAway = true
-  const late = assert.rejects(purges.purge(environment, {}, 'API'), {
+  const late = assert.rejects(purges.byApp(environment, {}), {
     reason: 'PURGE_NOT_CONFIRMED',
     retryAfterSeconds: 5,
   })
   await clock.advance(5000)
   await late
-  const call = clearCache(account, environment.appName, environment.id, {}, 'API')
+  const call = clearCache(account, environment.appName, environment.id, {}, [asker('API')])
   const refused = assert.rejects(call, { reason: 'PURGE_NOT_CONFIRMED' })
   while (asked.length < 2) await new Promise((resolve) => setImmediate(resolve))
   await clock.advance(5000)
   await refused
-  assert.deepEqual(await purges.last(environment.id), [])
+  assert.deepEqual(await purges.last(environment.id, 200), [])
   assert.equal(await operations.isAny(), false)
 })
 
@@ -78,21 +86,21 @@ test('a fault of another kind is not taken for an edge that is late', async (t) 
   const rooms = await house(t)
   const environment = await rooms.environment()
   const edge = { purge: () => Promise.reject(new Error('broken')) }
-  await assert.rejects(createPurges({ ...rooms, edge }).purge(environment, {}, 'API'), /broken/)
+  await assert.rejects(createPurges({ ...rooms, edge }).byApp(environment, {}), /broken/)
 })
 
 test('the newest hundred of each environment are kept, and what they tell of is short', async (t) => {
   const { purges, environment: ours, another } = await open(t)
   const theirs = await another()
-  await purges.purge(theirs, { tags: ['theirs'] }, 'APP')
-  for (let number = 0; number < 120; number++) await purges.purge(ours, { tags: [`tag ${number}`] }, 'APP')
-  const kept = await purges.last(ours.id)
+  await purges.byApp(theirs, { tags: ['theirs'] })
+  for (let number = 0; number < 120; number++) await purges.byApp(ours, { tags: [`tag ${number}`] })
+  const kept = await purges.last(ours.id, 200)
   assert.equal(kept.length, 100)
   assert.deepEqual(kept.at(0)?.what, { tags: ['tag 119'] })
   assert.deepEqual(kept.at(-1)?.what, { tags: ['tag 20'] })
-  assert.equal((await purges.last(theirs.id)).length, 1)
+  assert.equal((await purges.last(theirs.id, 200)).length, 1)
   const many = Array.from({ length: 500 }, (_, number) => `/${number}${'x'.repeat(1000)}`)
-  await purges.purge(ours, { paths: many, tags: many }, 'APP')
+  await purges.byApp(ours, { paths: many, tags: many })
   const [last] = await purges.last(ours.id, 1)
   assert.equal(last?.count, 1000)
   assert.equal(last?.what.paths?.length, 20)
@@ -102,18 +110,18 @@ test('the newest hundred of each environment are kept, and what they tell of is 
 
 test('purges are gone with their environment, and one that comes late leaves no trace', async (t) => {
   const { purges, environment, environments, sql } = await open(t)
-  await purges.purge(environment, {}, 'API')
+  await purges.byApp(environment, {})
   await sql.transaction((tx) => environments.remove(tx, environment.id))
-  assert.deepEqual(await purges.last(environment.id), [])
-  await purges.purge(environment, {}, 'APP')
-  assert.deepEqual(await purges.last(environment.id), [])
+  assert.deepEqual(await purges.last(environment.id, 200), [])
+  await purges.byApp(environment, {})
+  assert.deepEqual(await purges.last(environment.id, 200), [])
 })
 
 test('clearing the cache is an operation that is done, and waits for none', async (t) => {
   const { clearCache, account, environment, operations, operation: ask, purges, asked } = await open(t)
   await ask(environment)
   const { id, appName } = environment
-  const made = await clearCache(account, appName, id, { paths: ['/a'] }, 'API')
+  const made = await clearCache(account, appName, id, { paths: ['/a'] }, [asker('API')])
   assert.equal(made.trigger, 'PURGE_CACHE')
   assert.equal(made.phase, 'DONE')
   assert.notEqual(made.doneTime, null)
@@ -121,20 +129,20 @@ test('clearing the cache is an operation that is done, and waits for none', asyn
   assert.deepEqual(asked, [{ environment: id, paths: ['/a'] }])
   const path = { accountId: account.id, appName, environmentId: id }
   assert.deepEqual(await operations.require(path, made.id), made)
-  assert.equal((await purges.last(id))[0]?.source, 'API')
+  assert.equal((await purges.last(id, 200))[0]?.source, 'API')
 })
 
 test('an environment that is being deleted, somebody else or an empty list is refused before the edge is asked', async (t) => {
   const { clearCache, account, accounts, environment, environments, sql, asked } = await open(t)
   const { id, appName } = environment
   const stranger = await accounts.create('stranger')
-  await assert.rejects(clearCache(stranger, appName, id, {}, 'API'), { reason: 'ENVIRONMENT_NOT_FOUND' })
-  await assert.rejects(clearCache(account, appName, id, { paths: [] }, 'API'), { reason: 'FIELD_INVALID' })
+  await assert.rejects(clearCache(stranger, appName, id, {}, [asker('API')]), { reason: 'ENVIRONMENT_NOT_FOUND' })
+  await assert.rejects(clearCache(account, appName, id, { paths: [] }, [asker('API')]), { reason: 'FIELD_INVALID' })
   const many = Array.from({ length: 501 }, (_, number) => `/${number}`)
-  await assert.rejects(clearCache(account, appName, id, { paths: many, tags: many }, 'API'), {
+  await assert.rejects(clearCache(account, appName, id, { paths: many, tags: many }, [asker('API')]), {
     reason: 'FIELD_INVALID',
   })
   await sql.transaction((tx) => environments.markDeleting(tx, id))
-  await assert.rejects(clearCache(account, appName, id, {}, 'API'), { reason: 'ENVIRONMENT_DELETING' })
+  await assert.rejects(clearCache(account, appName, id, {}, [asker('API')]), { reason: 'ENVIRONMENT_DELETING' })
   assert.deepEqual(asked, [])
 })

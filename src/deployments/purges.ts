@@ -1,19 +1,20 @@
 /**
  * Purges that come from outside of the edge: asked for by a caller, an app or a webhook. Each is done when the edge says so,
- * and only then written down, for whoever wants to know why a page is new. The newest of each environment are kept.
+ * and only then written down in the ledger, for whoever wants to know why a page is new.
  */
 import type { Environment } from '../apps/index.ts'
-import type { Clock, NewId } from '../base/index.ts'
+import type { Clock } from '../base/index.ts'
 import { Problem, type resources } from '../contract/index.ts'
 import type { Edge } from '../edge/index.ts'
-import { type Sql, statement, type Transaction } from '../storage/index.ts'
+import type { Sql } from '../storage/index.ts'
+import type { Ledger, Shown } from '../triggers/index.ts'
 
 /** Everything of the environment where neither is given; where one is, what has one of its entries. */
 export type Purged = { paths?: readonly string[]; tags?: readonly string[] }
 
 export type PurgeRecord = {
   id: string
-  source: resources.PurgeSource
+  source: resources.TriggerSource
   /** With the first entries of each only. */
   what: Purged
   /** Of all entries; 0 where everything was purged. */
@@ -21,9 +22,6 @@ export type PurgeRecord = {
   time: number
 }
 
-type Row = { id: string; source: resources.PurgeSource; what: string; purge_time: number }
-
-const KEPT = 100
 const ENTRIES_KEPT = 20
 const ENTRY_LENGTH_KEPT = 200
 
@@ -31,9 +29,9 @@ const ENTRY_LENGTH_KEPT = 200
 const PATIENCE_MS = 5000
 const RETRY_AFTER_SECONDS = 5
 
-type Parts = { sql: Sql; clock: Clock; newId: NewId; edge: Pick<Edge, 'purge'> }
+type Parts = { sql: Sql; clock: Clock; ledger: Ledger; edge: Pick<Edge, 'purge'> }
 
-export function createPurges({ sql, clock, newId, edge }: Parts) {
+export function createPurges({ sql, clock, ledger, edge }: Parts) {
   /** Resolves when no request that comes from now on is answered with what is to go. */
   async function atEdge({ id }: Pick<Environment, 'id'>, { paths, tags }: Purged) {
     const done = new AbortController()
@@ -50,34 +48,21 @@ export function createPurges({ sql, clock, newId, edge }: Parts) {
     }
   }
 
-  /** Nothing is written for an environment that is gone meanwhile. */
-  async function record(tx: Transaction, { id }: Pick<Environment, 'id'>, what: Purged, source: resources.PurgeSource) {
-    await tx.query(statement`
-      INSERT INTO purges (id, environment_id, source, what, purge_time)
-      SELECT ${newId()}, id, ${source}, ${JSON.stringify(abridge(what))}, ${clock.now()}
-      FROM environments WHERE id = ${id}`)
-    await tx.query(statement`
-      DELETE FROM purges WHERE environment_id = ${id} AND id <= (
-        SELECT id FROM purges WHERE environment_id = ${id} ORDER BY id DESC LIMIT 1 OFFSET ${KEPT})`)
-  }
-
   return {
     atEdge,
-    record,
 
-    /** Done and written down when it resolves. Lists that are given and empty purge nothing, and not everything. */
-    async purge(environment: Pick<Environment, 'id'>, what: Purged, source: resources.PurgeSource): Promise<void> {
+    /** By the app itself. Done and written down when it resolves. Lists that are given and empty purge nothing. */
+    async byApp(environment: Pick<Environment, 'id'>, what: Purged): Promise<void> {
       if (isOfNothing(what)) return
       await atEdge(environment, what)
-      await sql.transaction((tx) => record(tx, environment, what, source))
+      const asked = { action: 'PURGE_CACHE', source: 'APP', address: '', userAgent: '', time: clock.now() } as const
+      await sql.transaction((tx) => ledger.add(tx, environment.id, [asked], { answer: 200, purged: abridge(what) }))
     },
 
     /** The newest first. */
-    async last(environmentId: string, count = KEPT): Promise<PurgeRecord[]> {
-      const rows = await sql.query<Row>(statement`
-        SELECT id, source, what, purge_time FROM purges
-        WHERE environment_id = ${environmentId} ORDER BY id DESC LIMIT ${count}`)
-      return rows.map(({ id, source, what, purge_time }) => ({ id, source, ...JSON.parse(what), time: purge_time }))
+    async last(environmentId: string, most: number): Promise<PurgeRecord[]> {
+      const entries = await ledger.lastPurges(environmentId, most)
+      return entries.map(({ id, source, time, purged }) => ({ id, source, time, what: {}, count: 0, ...purged }))
     },
   }
 }
@@ -88,7 +73,7 @@ export const isOfNothing = ({ paths, tags }: Purged): boolean =>
   (paths !== undefined || tags !== undefined) && (paths?.length ?? 0) + (tags?.length ?? 0) === 0
 
 /** So that a record is small, whatever was purged. */
-function abridge({ paths, tags }: Purged): Pick<PurgeRecord, 'what' | 'count'> {
+export function abridge({ paths, tags }: Purged): Shown {
   const shorten = (entries: readonly string[], most: number) =>
     entries.slice(0, most).map((entry) => entry.slice(0, ENTRY_LENGTH_KEPT).toWellFormed())
   const shownPaths = shorten(paths ?? [], ENTRIES_KEPT)

@@ -18,8 +18,9 @@ export function createClaims({ sql, clock, owner }: { sql: Sql; clock: Clock; ow
   return {
     /**
      * An operation of these lanes that nobody works on, now ours: of the account that has the fewest at work, and of
-     * those the oldest. Operations of one environment are taken in the order they were asked for, one at a time. The condition on the lease stands twice: a database that lets two claims run side
-     * by side looks at the outer one again before it writes.
+     * those the oldest. Operations of one environment are taken in the order they were asked for, one at a time; one that
+     * lets calls settle is not in anybody's way. The condition on the lease stands twice: a database that lets two claims
+     * run side by side looks at the outer one again before it writes.
      */
     async next(lanes: readonly Lane[]): Promise<Claim | undefined> {
       const now = clock.now()
@@ -29,10 +30,13 @@ export function createClaims({ sql, clock, owner }: { sql: Sql; clock: Clock; ow
           WHERE id = (
             SELECT o.id FROM operations o
             WHERE o.done_time IS NULL AND o.lane IN (${list(lanes)}) AND (o.lease_until IS NULL OR o.lease_until < ${now})
+            AND (o.not_before IS NULL OR o.not_before <= ${now} OR o.cancel_time IS NOT NULL)
             AND NOT EXISTS (
-              SELECT 1 FROM operations earlier
-              WHERE earlier.done_time IS NULL AND earlier.lane <> 'none'
-              AND earlier.environment_id = o.environment_id AND earlier.id < o.id)
+              SELECT 1 FROM operations other
+              WHERE other.done_time IS NULL AND other.lane <> 'none'
+              AND other.environment_id = o.environment_id AND other.id <> o.id
+              AND (other.lease_until >= ${now} OR other.id < o.id AND (
+                other.not_before IS NULL OR other.not_before <= ${now} OR other.cancel_time IS NOT NULL)))
             ORDER BY (
               SELECT COUNT(*) FROM operations mine
               WHERE mine.done_time IS NULL AND mine.account_id = o.account_id AND mine.lane = o.lane
@@ -53,9 +57,11 @@ export function createClaims({ sql, clock, owner }: { sql: Sql; clock: Clock; ow
 
     /** Whether there may be something to claim; asked before `next`, which takes the write lock. */
     async isAnyWaiting(lanes: readonly Lane[]): Promise<boolean> {
+      const now = clock.now()
       const [row] = await sql.query(statement`
         SELECT id FROM operations
-        WHERE done_time IS NULL AND lane IN (${list(lanes)}) AND (lease_until IS NULL OR lease_until < ${clock.now()})
+        WHERE done_time IS NULL AND lane IN (${list(lanes)}) AND (lease_until IS NULL OR lease_until < ${now})
+        AND (not_before IS NULL OR not_before <= ${now} OR cancel_time IS NOT NULL)
         LIMIT 1`)
       return row !== undefined
     },

@@ -34,6 +34,8 @@ export type Operation = {
   isUnchanged: boolean
   /** The deployment that is to be made live, where one exists already. */
   activates: string | null
+  /** It lets a burst of calls settle, and is not begun before this time. */
+  notBefore: number | null
   createTime: number
   doneTime: number | null
   response: unknown
@@ -51,6 +53,7 @@ export type OperationRow = {
   deployment: string
   is_unchanged: number
   activates: string | null
+  not_before: number | null
   create_time: number
   done_time: number | null
   response: string | null
@@ -58,7 +61,7 @@ export type OperationRow = {
 }
 
 export const columns = statement`id, account_id, app_name, environment_id, trigger_name, phase, build, deployment,
-  is_unchanged, activates, create_time, done_time, response, error`
+  is_unchanged, activates, not_before, create_time, done_time, response, error`
 
 /** Where an operation is looked for: never by its id alone. */
 export type OperationPath = { accountId: string; appName: string; environmentId: string }
@@ -98,13 +101,14 @@ export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock
       tx: Transaction,
       path: OperationPath,
       trigger: resources.Trigger,
-      { lane = 'quick', build = names.NO_BUILD, activates }: { lane?: Lane; build?: string; activates?: string } = {},
+      wanted: { lane?: Lane; build?: string; activates?: string; notBefore?: number | null } = {},
     ): Promise<Operation> {
+      const { lane = 'quick', build = names.NO_BUILD, activates = null, notBefore = null } = wanted
       const [row] = await tx.query<OperationRow>(statement`
         INSERT INTO operations (id, account_id, app_name, folded_app_name, environment_id, trigger_name, phase, build,
-          deployment, attempts, create_time, lane, activates)
+          deployment, attempts, create_time, lane, activates, not_before)
         VALUES (${newId()}, ${path.accountId}, ${path.appName}, ${names.fold(path.appName)}, ${path.environmentId},
-          ${trigger}, 'QUEUED', ${build}, '', 0, ${clock.now()}, ${lane}, ${activates ?? null})
+          ${trigger}, 'QUEUED', ${build}, '', 0, ${clock.now()}, ${lane}, ${activates}, ${notBefore})
         RETURNING ${columns}`)
       return toOperation(row as OperationRow)
     },
@@ -175,13 +179,27 @@ export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock
       return row && toOperation(row)
     },
 
-    /** The build of this environment that was asked for and not begun: there is at most one. */
+    /**
+     * The build of this environment that was asked for and not begun: there is at most one. One that was handed back half
+     * done is not it: it may have read already what changed since.
+     */
     async waitingBuild(tx: Transaction, { accountId, environmentId }: OperationPath): Promise<Operation | undefined> {
       const [row] = await tx.query<OperationRow>(statement`
         SELECT ${columns} FROM operations
         WHERE environment_id = ${environmentId} AND account_id = ${accountId} AND done_time IS NULL
-        AND lane = 'build' AND attempts = 0 AND lease_owner IS NULL ORDER BY id DESC LIMIT 1`)
+        AND lane = 'build' AND attempts = 0 AND lease_owner IS NULL AND phase = 'QUEUED' ORDER BY id DESC LIMIT 1`)
       return row && toOperation(row)
+    },
+
+    /** When it may begin; null for at once. */
+    async setNotBefore(tx: Transaction, id: string, notBefore: number | null) {
+      await tx.query(statement`UPDATE operations SET not_before = ${notBefore} WHERE id = ${id} AND done_time IS NULL`)
+    },
+
+    /** A Rebuild that waits becomes a Clean Rebuild; an upload stays what it is. */
+    async makeClean(tx: Transaction, id: string) {
+      await tx.query(statement`
+        UPDATE operations SET trigger_name = 'CLEAN_REBUILD' WHERE id = ${id} AND trigger_name = 'REBUILD'`)
     },
 
     async countWaitingBuilds(reader: Reader): Promise<number> {
@@ -322,6 +340,7 @@ export const toOperation = (row: OperationRow): Operation => ({
   deployment: row.deployment,
   isUnchanged: row.is_unchanged === 1,
   activates: row.activates,
+  notBefore: row.not_before,
   createTime: row.create_time,
   doneTime: row.done_time,
   response: row.response === null ? null : JSON.parse(row.response),

@@ -52,6 +52,27 @@ export function list(values: readonly Value[]): Statement {
   return { [made]: true, texts: ['', ...values.slice(1).map(() => ', '), ''], values }
 }
 
+/** Rows for `VALUES …`, all of the same length. The list must not be empty. */
+export function rows(values: readonly (readonly Value[])[]): Statement {
+  const [first] = values
+  if (!first) throw new Error('VALUES needs at least one row')
+  return { [made]: true, texts: textsOfRows(values.length, first.length), values: values.flat() }
+}
+
+/** One array for each size, for ever: see above. */
+const rowTexts = new Map<string, readonly string[]>()
+
+function textsOfRows(count: number, width: number): readonly string[] {
+  const size = `${count} ${width}`
+  let texts = rowTexts.get(size)
+  if (!texts) {
+    const between = Array.from({ length: count * width - 1 }, (_, index) => ((index + 1) % width === 0 ? '), (' : ', '))
+    texts = ['(', ...between, ')']
+    rowTexts.set(size, texts)
+  }
+  return texts
+}
+
 const isStatement = (value: Value | Statement): value is Statement => typeof value === 'object' && value !== null
 
 /** Whatever can be asked: the database itself (reads only), or a transaction (reads and writes). */

@@ -45,6 +45,13 @@ const REQUESTS: Record<string, { query?: string; body?: unknown }> = {
   getV1AccountsAccountAppsAppEnvironmentsEnvironmentUsage: {},
   getV1AccountsAccountAppsAppEnvironmentsEnvironmentDomains: {},
   postV1AccountsAccountAppsAppEnvironmentsEnvironmentDomainsReplace: { body: { domains: ['intruder.example.com'] } },
+  postV1AccountsAccountAppsAppEnvironmentsEnvironmentWebhooks: { body: {} },
+  getV1AccountsAccountAppsAppEnvironmentsEnvironmentWebhooks: {},
+  patchV1AccountsAccountAppsAppEnvironmentsEnvironmentWebhooks: { body: { quietSeconds: 1 } },
+  postV1AccountsAccountAppsAppEnvironmentsEnvironmentWebhooksRegenerate: { body: {} },
+  deleteV1AccountsAccountAppsAppEnvironmentsEnvironmentWebhooks: {},
+  getV1AccountsAccountAppsAppEnvironmentsEnvironmentTriggers: {},
+  postWhV1AccountsAccountAppsAppEnvironmentsEnvironmentWebhooksWebhookAction: { query: '?token=guessed' },
   getV1DomainsAllowed: { query: '?domain=intruder.example.com' },
   getV1Accounts: {},
   getV1Regions: {},
@@ -97,6 +104,7 @@ async function furnish(as: Login, account: string, app: string): Promise<Furnitu
   const { name } = await createEnvironment(service, as, { account, app, body })
   const live = await deploy(service, as, name, page(account))
   const { json } = await service.call(`/v1/${name}/operations`, { as })
+  await service.call(`/v1/${name}/webhooks`, { method: 'POST', as })
   const issued = await service.call(`/v1/accounts/${account}/credentials`, { method: 'POST', as, body: {} })
   return {
     account,
@@ -141,7 +149,8 @@ const routes: Route[] = Object.entries(document.paths).flatMap(([path, methods])
     query: parameters.filter((parameter) => parameter.in === 'query').map(({ name }) => name),
   })),
 )
-const ofAccounts = routes.filter(({ path }) => path.includes('{account}'))
+/** A webhook's URL names an account too; what opens it is its token, as `webhooks.test.ts` shows. */
+const ofAccounts = routes.filter(({ path }) => path.includes('{account}') && !path.startsWith('/wh/'))
 const closed = routes.filter(({ access }) => access !== 'public')
 
 const parametersOf = ({ path }: Route): string[] => [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
@@ -177,6 +186,8 @@ async function inventory(as: Login, rooms: Furniture[]) {
     ...rooms.flatMap(({ app, environment }) => [
       `${account}/apps/${app}/environments?view=FULL`,
       `${account}/apps/${app}/environments/${environment}/operations`,
+      `${account}/apps/${app}/environments/${environment}/webhooks`,
+      `${account}/apps/${app}/environments/${environment}/triggers`,
     ]),
   ]
   const answers = await Promise.all(paths.map((path) => service.call(path, { as })))

@@ -42,6 +42,7 @@ export const operation = (id: string, more: Partial<Operation> = {}): Operation 
   deployment: '',
   isUnchanged: false,
   activates: null,
+  notBefore: null,
   createTime: at(0),
   doneTime: at(21),
   response: {},

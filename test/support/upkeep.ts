@@ -15,6 +15,7 @@ import {
 import { createDeployments, createFolders, type Deployment } from '../../src/deployments/index.ts'
 import { openDiskBlobs } from '../../src/storage/blobs-disk.ts'
 import { createLineLogs, type Digest, statement } from '../../src/storage/index.ts'
+import { createLedger } from '../../src/triggers/index.ts'
 import { type Scope, temporaryFolder } from './folder.ts'
 import { lowerRooms } from './parts.ts'
 
@@ -37,6 +38,7 @@ export async function house(t: Scope) {
     outputs: createOutputs({ folder: join(dataDir, 'outputs'), limits: DEFAULT_OUTPUT_LIMITS }),
     packages: createPackageStore({ sql, clock, newId, folder: join(dataDir, 'packages') }),
     deployments: createDeployments({ sql, clock, newId }),
+    ledger: createLedger({ sql, newId }),
     folders: createFolders(dataDir, { canChooseUsers: false }),
     logs: createLineLogs(join(dataDir, 'logs')),
     supervisor: { holds: (deployment: string) => running.has(deployment) },

@@ -1,10 +1,12 @@
+import type { Account } from '../../accounts/index.ts'
 import type { Environments } from '../../apps/index.ts'
+import type { Clock } from '../../base/index.ts'
 import type { Builds } from '../../builds/index.ts'
 import { resources } from '../../contract/index.ts'
 import { buildLogName, type Requests } from '../../deployments/index.ts'
 import type { Operations } from '../../operations/index.ts'
 import { type LineLogs, toPage } from '../../storage/index.ts'
-import type { RoomOnDisk } from '../../upkeep/index.ts'
+import { askedBy } from '../asked.ts'
 import { environmentOf } from '../environment-of.ts'
 import { logQuery, sendLog } from '../log-stream.ts'
 import { renderBuild, renderOperation } from '../render.ts'
@@ -20,9 +22,9 @@ type Parts = {
   operations: Operations
   requests: Requests
   logs: LineLogs
-  room: RoomOnDisk
+  clock: Clock
   stopping: AbortSignal
-  checkIsolation(): Promise<void>
+  admitBuild(account: Account, environmentId: string): Promise<void>
 }
 
 export function buildRoutes({
@@ -31,9 +33,9 @@ export function buildRoutes({
   operations,
   requests,
   logs,
-  room,
+  clock,
   stopping,
-  checkIsolation,
+  admitBuild,
 }: Parts): Route[] {
   return [
     route({
@@ -53,11 +55,10 @@ export function buildRoutes({
         'QUEUE_FULL',
         'ISOLATION_MISSING',
       ],
-      async handle({ account, params, body }) {
-        await checkIsolation()
-        await room.forRebuild(account, params.environment)
-        const wanted = { clean: body.clean ?? false }
-        return renderOperation(account, await requests.rebuild(account, params.app, params.environment, wanted))
+      async handle({ account, params: { app, environment }, body, request }) {
+        await admitBuild(account, environment)
+        const asked = [askedBy(request, body.clean ? 'CLEAN_REBUILD' : 'REBUILD', clock)]
+        return renderOperation(account, await requests.rebuild(account, app, environment, { asked }))
       },
     }),
     route({

@@ -1,13 +1,15 @@
+import type { Clock } from '../../base/index.ts'
 import { resources } from '../../contract/index.ts'
 import type { ClearCache } from '../../deployments/index.ts'
+import { askedBy } from '../asked.ts'
 import { renderOperation } from '../render.ts'
 import { type Route, route } from '../route.ts'
 
 const ENVIRONMENT = '/v1/accounts/{account}/apps/{app}/environments/{environment}'
 
-type Parts = { clearCache: ClearCache }
+type Parts = { clock: Clock; clearCache: ClearCache }
 
-export const cacheRoutes = ({ clearCache }: Parts): Route[] => [
+export const cacheRoutes = ({ clock, clearCache }: Parts): Route[] => [
   route({
     method: 'POST',
     path: `${ENVIRONMENT}:clearCache`,
@@ -18,8 +20,9 @@ export const cacheRoutes = ({ clearCache }: Parts): Route[] => [
     bodyIsOptional: true,
     reply: resources.operation,
     problems: ['ENVIRONMENT_NOT_FOUND', 'ENVIRONMENT_DELETING', 'PURGE_NOT_CONFIRMED'],
-    async handle({ account, params, body }) {
-      return renderOperation(account, await clearCache(account, params.app, params.environment, body, 'API'))
+    async handle({ account, params: { app, environment }, body, request }) {
+      const asked = askedBy(request, 'PURGE_CACHE', clock)
+      return renderOperation(account, await clearCache(account, app, environment, body, [asked]))
     },
   }),
 ]

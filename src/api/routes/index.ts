@@ -1,15 +1,18 @@
 /** Every route of the API, in the order in which the documentation shows them. */
 
-import type { Credentials, Sessions, Users } from '../../accounts/index.ts'
+import type { Account, Credentials, Sessions, Users } from '../../accounts/index.ts'
 import type { Apps, Domains, Environments, Variables } from '../../apps/index.ts'
 import type { Archives } from '../../archives/index.ts'
+import type { Clock } from '../../base/index.ts'
 import type { Builds } from '../../builds/index.ts'
 import type { resources } from '../../contract/index.ts'
 import type { ClearCache, Deployments, ReplaceDomains, Requests, SiteUrl, Trace } from '../../deployments/index.ts'
 import type { Operations } from '../../operations/index.ts'
 import type { Supervisor } from '../../runtime/index.ts'
 import type { LineLogs } from '../../storage/index.ts'
+import type { Ledger } from '../../triggers/index.ts'
 import type { RoomOnDisk, Usage } from '../../upkeep/index.ts'
+import type { WebhookSets, Webhooks } from '../../webhooks/index.ts'
 import type { Auth } from '../auth.ts'
 import type { Metrics } from '../metrics.ts'
 import type { Route } from '../route.ts'
@@ -28,8 +31,10 @@ import { sessionRoutes } from './session.ts'
 import { traceRoutes } from './trace.ts'
 import { uploadRoutes } from './uploads.ts'
 import { usageRoutes } from './usage.ts'
+import { webhookRoutes } from './webhooks.ts'
 
 export type RouteParts = {
+  clock: Clock
   apps: Apps
   environments: Environments
   domains: Domains
@@ -49,11 +54,16 @@ export type RouteParts = {
   deployments: Deployments
   supervisor: Supervisor
   logs: LineLogs
+  ledger: Ledger
+  webhookSets: WebhookSets
+  webhooks: Webhooks
   usage: Usage
   room: RoomOnDisk
   /** Throws when this machine cannot keep the builds of several accounts apart, and there are several. */
   isolation: resources.Isolation
   checkIsolation(): Promise<void>
+  /** Throws where a build could not be begun anyway. */
+  admitBuild(account: Account, environmentId: string): Promise<void>
   ready: ReadyChecks
   siteUrl: SiteUrl
   isHttps: boolean
@@ -70,6 +80,7 @@ export function createRoutes(parts: RouteParts): Route[] {
     ...buildRoutes(parts),
     ...deploymentRoutes(parts),
     ...cacheRoutes(parts),
+    ...webhookRoutes(parts),
     ...traceRoutes(parts),
     ...domainRoutes(parts),
     ...operationRoutes(parts),

@@ -1,6 +1,7 @@
 import { LIMITS, resources, schema } from '../../contract/index.ts'
 import type { Operations } from '../../operations/index.ts'
 import { toPage } from '../../storage/index.ts'
+import type { Ledger } from '../../triggers/index.ts'
 import { renderOperation } from '../render.ts'
 import { type Call, listOf, pageQuery, pageRequest, type Route, route } from '../route.ts'
 
@@ -13,9 +14,9 @@ const pathOf = ({ account, params }: Pick<Call<unknown, unknown>, 'account' | 'p
   environmentId: params.environment,
 })
 
-type Parts = { operations: Operations; stopping: AbortSignal }
+type Parts = { operations: Operations; ledger: Ledger; stopping: AbortSignal }
 
-export const operationRoutes = ({ operations, stopping }: Parts): Route[] => [
+export const operationRoutes = ({ operations, ledger, stopping }: Parts): Route[] => [
   route({
     method: 'GET',
     path: OPERATIONS,
@@ -40,7 +41,10 @@ export const operationRoutes = ({ operations, stopping }: Parts): Route[] => [
     problems: ['OPERATION_NOT_FOUND'],
     async handle(call) {
       const operation = await operations.require(pathOf(call), call.params.operation)
-      return renderOperation(call.account, operation, await operations.queuePosition(operation))
+      return renderOperation(call.account, operation, {
+        queuePosition: await operations.queuePosition(operation),
+        triggers: await ledger.satisfiedBy(operation.id),
+      })
     },
   }),
   route({
@@ -68,7 +72,7 @@ export const operationRoutes = ({ operations, stopping }: Parts): Route[] => [
       call.reply.raw.once('close', () => gone.abort())
       const signal = AbortSignal.any([gone.signal, stopping])
       const operation = await operations.wait(pathOf(call), call.params.operation, seconds * 1000, signal)
-      return renderOperation(call.account, operation, await operations.queuePosition(operation))
+      return renderOperation(call.account, operation, { queuePosition: await operations.queuePosition(operation) })
     },
   }),
   route({

@@ -107,7 +107,7 @@ function ofOperation({ id, trigger, createTime, doneTime, error }: Operation): E
   }
 }
 
-const ASKED_BY: Record<resources.PurgeSource, string> = {
+const ASKED_BY: Record<resources.TriggerSource, string> = {
   API: 'a call of the API',
   APP: 'the app itself',
   WEBHOOK: 'a webhook',

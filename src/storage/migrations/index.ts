@@ -8,6 +8,7 @@ import { contacts } from './0005-contacts.ts'
 import { domains } from './0006-domains.ts'
 import { purges } from './0007-purges.ts'
 import { unchanged } from './0008-unchanged.ts'
+import { webhooks } from './0009-webhooks.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
   groundFloor,
@@ -18,4 +19,5 @@ export const MIGRATIONS: readonly Migration[] = [
   domains,
   purges,
   unchanged,
+  webhooks,
 ]

@@ -1,0 +1,61 @@
+/**
+ * A route that takes whatever comes: any body of any type, any further query parameter, from any page of the web. Those who
+ * call it were not written for us, cannot be changed, and hold somebody up until they are answered. So the answer is sent
+ * before the body is read, and the body is thrown away.
+ */
+import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
+import { LIMITS, Problem } from '../contract/index.ts'
+import type { Call, Route } from './route.ts'
+
+const METHODS: HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
+
+const BODY_MS = 60_000
+
+export function openDoor(app: FastifyInstance, path: string, { method, handle }: Pick<Route, 'method' | 'handle'>) {
+  app.route({
+    method: METHODS,
+    url: path,
+    exposeHeadRoute: false,
+    async onRequest(request, reply) {
+      discardBody(request)
+      // Some plugins call from the editor's browser, and tell the editor that it failed if they cannot read the answer.
+      reply.header('access-control-allow-origin', '*').header('referrer-policy', 'no-referrer')
+      if (request.method === 'OPTIONS') return answerPreflight(reply)
+      if (request.method !== method) throw wrongMethod(method)
+      const answer = await handle({ request, reply } as Call<unknown, unknown>)
+      return reply.type('application/json; charset=utf-8').send(answer)
+    },
+    // Never reached: it is answered above, where nothing has looked at the body yet.
+    handler: () => undefined,
+  })
+}
+
+function answerPreflight(reply: FastifyReply) {
+  return reply
+    .code(204)
+    .header('access-control-allow-methods', 'POST')
+    .header('access-control-allow-headers', '*')
+    .header('access-control-max-age', '86400')
+    .send()
+}
+
+const wrongMethod = (method: string) =>
+  new Problem(
+    'METHOD_NOT_ALLOWED',
+    `This address is called with ${method}; opening it in a browser does nothing. To try it: curl -X ${method} "<the whole address>"`,
+    { metadata: { allow: `${method}, OPTIONS` } },
+  )
+
+/** Until it ends. One that does not, or not soon, is cut off: whoever sends it has its answer. */
+function discardBody({ raw }: FastifyRequest) {
+  const length = raw.headers['content-length']
+  if (raw.headers['transfer-encoding'] === undefined && (length === undefined || length === '0')) return
+  let bytes = 0
+  raw.on('data', (chunk: Buffer) => {
+    bytes += chunk.length
+    if (bytes > LIMITS.webhookBodyBytes) raw.destroy()
+  })
+  const timer = setTimeout(() => raw.destroy(), BODY_MS)
+  raw.once('end', () => clearTimeout(timer))
+  raw.once('close', () => clearTimeout(timer))
+}

@@ -1,0 +1,219 @@
+import type { Environments } from '../../apps/index.ts'
+import { toRfc3339 } from '../../base/index.ts'
+import { names, Problem, resources, schema } from '../../contract/index.ts'
+import { toPage } from '../../storage/index.ts'
+import type { Entry, Ledger } from '../../triggers/index.ts'
+import type { IssuedSet, Taken, WebhookSet, WebhookSets, Webhooks } from '../../webhooks/index.ts'
+import { environmentOf } from '../environment-of.ts'
+import { renderOperation } from '../render.ts'
+import { listOf, pageFields, pageRequest, type Route, route } from '../route.ts'
+import { readWebhookUrl } from '../webhook-url.ts'
+
+const ENVIRONMENT = '/v1/accounts/{account}/apps/{app}/environments/{environment}'
+const WEBHOOKS = '/v1/accounts/{account}/apps/{app}/environments/{environment}/webhooks'
+const tag = 'Webhooks'
+
+type Parts = {
+  environments: Environments
+  webhookSets: WebhookSets
+  webhooks: Webhooks
+  ledger: Ledger
+  publicUrl(): string
+}
+
+export function webhookRoutes({ environments, webhookSets, webhooks, ledger, publicUrl }: Parts): Route[] {
+  async function show(at: names.EnvironmentPath, set: WebhookSet): Promise<resources.WebhookSet> {
+    const lastUses = await ledger.lastUses(set.environmentId, set.regenerateTime)
+    return renderSet(at, set, (action) => {
+      const time = lastUses.get(TRIGGER_ACTIONS[action])
+      return time === undefined ? {} : { lastUseTime: toRfc3339(time) }
+    })
+  }
+
+  const issue = (at: names.EnvironmentPath, set: IssuedSet): resources.IssuedWebhookSet =>
+    renderSet(at, set, (action) => ({
+      url: `${publicUrl()}/wh/v1/${names.webhooksResource(at)}/webhook:${action}?token=${set.tokens[action].reveal()}`,
+    }))
+
+  return [
+    route({
+      method: 'POST',
+      path: WEBHOOKS,
+      tag,
+      summary: 'Create the webhooks of an environment; their URLs are in this answer only',
+      access: 'developer',
+      body: resources.empty,
+      bodyIsOptional: true,
+      reply: resources.issuedWebhookSet,
+      problems: ['ENVIRONMENT_NOT_FOUND', 'ENVIRONMENT_DELETING', 'WEBHOOKS_EXIST'],
+      async handle(call) {
+        const { path, at } = await environmentOf(environments, call)
+        return issue(at, await webhookSets.create(path.environmentId))
+      },
+    }),
+    route({
+      method: 'GET',
+      path: WEBHOOKS,
+      tag,
+      summary: 'Show the webhooks of an environment, without their URLs',
+      access: 'viewer',
+      reply: resources.webhookSet,
+      problems: ['ENVIRONMENT_NOT_FOUND', 'WEBHOOKS_NOT_FOUND'],
+      async handle(call) {
+        const { path, at } = await environmentOf(environments, call)
+        return show(at, await webhookSets.require(path.environmentId))
+      },
+    }),
+    route({
+      method: 'PATCH',
+      path: WEBHOOKS,
+      tag,
+      summary: 'Change how long a build lets calls of webhooks settle',
+      access: 'developer',
+      body: resources.changedWebhookSet,
+      reply: resources.webhookSet,
+      problems: ['ENVIRONMENT_NOT_FOUND', 'WEBHOOKS_NOT_FOUND'],
+      async handle(call) {
+        const { path, at } = await environmentOf(environments, call)
+        return show(at, await webhookSets.change(path.environmentId, call.body))
+      },
+    }),
+    route({
+      method: 'POST',
+      path: `${WEBHOOKS}:regenerate`,
+      tag,
+      summary: 'Make new URLs for all webhooks of an environment; the old ones stop at once',
+      access: 'developer',
+      body: resources.empty,
+      bodyIsOptional: true,
+      reply: resources.issuedWebhookSet,
+      problems: ['ENVIRONMENT_NOT_FOUND', 'WEBHOOKS_NOT_FOUND'],
+      async handle(call) {
+        const { path, at } = await environmentOf(environments, call)
+        return issue(at, await webhookSets.regenerate(path.environmentId))
+      },
+    }),
+    route({
+      method: 'DELETE',
+      path: WEBHOOKS,
+      tag,
+      summary: 'Delete all webhooks of an environment; their URLs stop at once',
+      access: 'developer',
+      reply: resources.empty,
+      problems: ['ENVIRONMENT_NOT_FOUND', 'WEBHOOKS_NOT_FOUND'],
+      async handle(call) {
+        const { path } = await environmentOf(environments, call)
+        await webhookSets.remove(path.environmentId)
+        return {}
+      },
+    }),
+    route({
+      method: 'GET',
+      path: `${ENVIRONMENT}/triggers`,
+      tag,
+      summary: 'List who asked for builds and purges of an environment, and what became of it',
+      access: 'viewer',
+      query: triggersQuery,
+      reply: listOf('triggers', resources.recordedTrigger),
+      problems: ['ENVIRONMENT_NOT_FOUND', 'PAGE_TOKEN_INVALID'],
+      async handle(call) {
+        const { path, at } = await environmentOf(environments, call)
+        const page = toPage(pageRequest(call.query))
+        const { items, nextPageToken } = await ledger.list(path.environmentId, page, call.query.operation)
+        return { triggers: items.map((entry) => renderTrigger(at, entry)), nextPageToken }
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/wh/v1/accounts/{account}/apps/{app}/environments/{environment}/webhooks/webhook:{action}',
+      tag,
+      summary: 'Call a webhook: the answer comes before any work, with the operation that satisfies the call',
+      access: 'public',
+      query: schema.object({ token: schema.string({ description: 'The secret of the URL.' }) }),
+      takesAnything: '/wh/*',
+      reply: resources.webhookAnswer,
+      problems: [
+        'WEBHOOK_REFUSED',
+        'NOTHING_UPLOADED',
+        'QUOTA_EXCEEDED',
+        'QUEUE_FULL',
+        'ISOLATION_MISSING',
+        'PURGE_NOT_CONFIRMED',
+        'TOO_MANY_TRIGGERS',
+        'TOO_MANY_GUESSES',
+      ],
+      async handle({ request }) {
+        const called = readWebhookUrl(request.url)
+        if (!called) throw new Problem('ROUTE_NOT_FOUND')
+        const userAgent = request.headers['user-agent'] ?? ''
+        return answerOf(await webhooks.call({ ...called, address: request.ip, userAgent }))
+      },
+    }),
+  ]
+}
+
+const triggersQuery = schema.object({
+  ...pageFields,
+  operation: schema.optional({ ...names.operationId, description: 'Only what this operation satisfied.' }),
+})
+
+const TRIGGER_ACTIONS: Record<resources.WebhookAction, resources.TriggerAction> = {
+  rebuild: 'REBUILD',
+  cleanRebuild: 'CLEAN_REBUILD',
+  purgeCache: 'PURGE_CACHE',
+}
+
+const renderSet = <More extends object>(
+  at: names.EnvironmentPath,
+  { quietSeconds, quietSecondsMost, createTime, regenerateTime }: WebhookSet,
+  more: (action: resources.WebhookAction) => More,
+) => ({
+  name: names.webhooksResource(at),
+  webhooks: resources.WEBHOOK_ACTIONS.map((action) => ({ action, ...more(action) })),
+  quietSeconds,
+  quietSecondsMost,
+  createTime: toRfc3339(createTime),
+  regenerateTime: toRfc3339(regenerateTime),
+})
+
+const renderTrigger = (at: names.EnvironmentPath, entry: Entry): resources.RecordedTrigger => ({
+  name: names.triggerResource(at, entry.id),
+  action: entry.action,
+  source: entry.source,
+  createTime: toRfc3339(entry.time),
+  address: entry.address,
+  userAgent: entry.userAgent,
+  answer: entry.answer,
+  ...(entry.reason === undefined ? {} : { reason: entry.reason }),
+  operation: entry.operationId === undefined ? '' : names.operationResource(at, entry.operationId),
+  ...(entry.purged ? { purged: renderPurged(entry.purged) } : {}),
+})
+
+const renderPurged = ({ what: { paths, tags }, count }: NonNullable<Entry['purged']>) => ({
+  ...(paths ? { paths: [...paths] } : {}),
+  ...(tags ? { tags: [...tags] } : {}),
+  count,
+})
+
+/** Calls that were taken together have one answer, which is written out once. */
+const answers = new WeakMap<Taken, string>()
+
+function answerOf(taken: Taken): string {
+  let answer = answers.get(taken)
+  if (answer === undefined) {
+    answer = JSON.stringify(renderTaken(taken))
+    answers.set(taken, answer)
+  }
+  return answer
+}
+
+/** Without the environment, which an operation shows when it is done: a token does not open it. */
+function renderTaken({ account, operation }: Taken): resources.WebhookAnswer {
+  const isDone = operation.doneTime !== null
+  const { response: _, ...shown } = renderOperation(account, operation)
+  return {
+    ...shown,
+    ...(isDone && !operation.error ? { response: {} } : {}),
+    job: { id: operation.id, state: isDone ? 'DONE' : 'PENDING', createdAt: operation.createTime },
+  }
+}

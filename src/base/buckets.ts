@@ -1,0 +1,33 @@
+/**
+ * Rates: so much at once, and then so much a second. Leaky buckets, each kept as the one time until which it is paid (GCRA).
+ * They are in memory: a restart gives everybody a fresh start.
+ */
+import type { Clock } from './clock.ts'
+
+export type Rate = { atOnce: number; perSecond: number }
+
+const BUCKETS_MOST = 1000
+
+export function createBuckets(clock: Pick<Clock, 'now'>) {
+  const paidUntil = new Map<string, number>()
+
+  return {
+    /** 0 when it was paid, or else how many milliseconds it takes until it can be. */
+    take(key: string, cost: number, { atOnce, perSecond }: Rate): number {
+      const now = clock.now()
+      const until = Math.max(now, paidUntil.get(key) ?? 0) + (cost * 1000) / perSecond
+      const waitMs = until - now - (atOnce * 1000) / perSecond
+      if (waitMs > 0) return waitMs
+      if (!paidUntil.has(key) && paidUntil.size >= BUCKETS_MOST) makeRoom(now)
+      paidUntil.set(key, until)
+      return 0
+    },
+  }
+
+  /** Those that owe nothing go; if there are none, the one that came first. */
+  function makeRoom(now: number) {
+    for (const [key, until] of paidUntil) if (until <= now) paidUntil.delete(key)
+    const [first] = paidUntil.keys()
+    if (paidUntil.size >= BUCKETS_MOST && first !== undefined) paidUntil.delete(first)
+  }
+}

@@ -1,0 +1,1 @@
+export { type Asked, createLedger, type Entry, type Ledger, type Outcome, type Shown } from './ledger.ts'

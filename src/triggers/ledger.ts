@@ -1,0 +1,172 @@
+/**
+ * The ledger: everybody who asked for a build or a purge, from where, how they were answered, and which operation satisfied
+ * them. An entry is written in the transaction that does what was asked, so whoever was told "yes" is in it.
+ *
+ * The newest of each environment are kept. Each source has a share of its own: an app that purges all day does not push
+ * out what editors did.
+ */
+import type { NewId } from '../base/index.ts'
+import { LIMITS, type Reason, type resources } from '../contract/index.ts'
+import {
+  type Page,
+  type PageOf,
+  pageOf,
+  rows as rowsOf,
+  type Sql,
+  statement,
+  type Transaction,
+} from '../storage/index.ts'
+
+/** Somebody who asks, at the moment of asking. */
+export type Asked = {
+  action: resources.TriggerAction
+  source: resources.TriggerSource
+  /** Empty for the app itself. */
+  address: string
+  userAgent: string
+  time: number
+}
+
+/** What a purge was about: the first paths and tags, and the count of all. 0 where everything was purged. */
+export type Shown = { what: { paths?: readonly string[]; tags?: readonly string[] }; count: number }
+
+export type Outcome = { answer: number; reason?: Reason; operationId?: string; purged?: Shown }
+
+export type Entry = Asked & Outcome & { id: string }
+
+type Row = {
+  id: string
+  action: resources.TriggerAction
+  source: resources.TriggerSource
+  address: string
+  user_agent: string
+  create_time: number
+  answer: number
+  reason: Reason | null
+  operation_id: string | null
+  purged: string | null
+}
+
+/** An operation may have been satisfied by another one meanwhile: then that is the one to look at. */
+const columns = statement`t.id, t.action, t.source, t.address, t.user_agent, t.create_time, t.answer, t.reason,
+  COALESCE(o.satisfied_by, t.operation_id) AS operation_id, t.purged`
+
+const KEPT: Record<resources.TriggerSource, number> = {
+  WEBHOOK: LIMITS.triggersKeptOfWebhooks,
+  API: LIMITS.triggersKeptOfApi,
+  APP: LIMITS.triggersKeptOfApp,
+}
+
+/** Many rows travel in one statement. A few sizes only, since each is a statement that is prepared and kept. */
+const ROWS_AT_ONCE = [64, 16, 4, 1] as const
+
+const COUNTED_MOST = 10_000
+
+export function createLedger({ sql, newId }: { sql: Sql; newId: NewId }) {
+  /** How many entries were written since old ones were last removed, by environment and source. */
+  const written = new Map<string, number>()
+
+  async function insert(tx: Transaction, environmentId: string, asked: readonly Asked[], outcome: Outcome) {
+    const { answer, reason = null, operationId = null, purged } = outcome
+    const what = purged ? JSON.stringify(purged) : null
+    const rows = asked.map(({ action, source, address, userAgent, time }) => {
+      const agent = userAgent.slice(0, LIMITS.userAgentLength).toWellFormed()
+      const who = [newId(), environmentId, action, source, address, agent, time]
+      return [...who, answer, reason, operationId, what]
+    })
+    for (let done = 0, size = 0; done < rows.length; done += size) {
+      size = ROWS_AT_ONCE.find((most) => most <= rows.length - done) ?? 1
+      await tx.query(statement`
+        INSERT INTO triggers (id, environment_id, action, source, address, user_agent, create_time, answer, reason,
+          operation_id, purged)
+        VALUES ${rowsOf(rows.slice(done, done + size))}`)
+    }
+  }
+
+  /** Now and then: finding the oldest that is kept takes longer than writing an entry. */
+  async function prune(tx: Transaction, environmentId: string, source: resources.TriggerSource, added: number) {
+    const key = `${environmentId} ${source}`
+    const count = (written.get(key) ?? Number.POSITIVE_INFINITY) + added
+    if (count < KEPT[source] / 10) return written.set(key, count)
+    if (written.size >= COUNTED_MOST) written.clear()
+    written.set(key, 0)
+    await tx.query(statement`
+      DELETE FROM triggers WHERE environment_id = ${environmentId} AND source = ${source} AND id <= (
+        SELECT id FROM triggers WHERE environment_id = ${environmentId} AND source = ${source}
+        ORDER BY id DESC LIMIT 1 OFFSET ${KEPT[source]})`)
+  }
+
+  return {
+    /** All of one source, with the same outcome. Nothing is written for an environment that is gone meanwhile. */
+    async add(tx: Transaction, environmentId: string, asked: readonly Asked[], outcome: Outcome) {
+      const [first] = asked
+      if (!first) return
+      const [there] = await tx.query(statement`SELECT id FROM environments WHERE id = ${environmentId}`)
+      if (!there) return
+      await insert(tx, environmentId, asked, outcome)
+      await prune(tx, environmentId, first.source, asked.length)
+    },
+
+    async list(environmentId: string, page: Page, operationId?: string): Promise<PageOf<Entry>> {
+      const satisfied =
+        operationId === undefined
+          ? statement`t.environment_id = ${environmentId}`
+          : statement`t.environment_id = ${environmentId} AND ${satisfiedBy(operationId)}`
+      const rows = await sql.query<Row>(statement`
+        SELECT * FROM (
+          SELECT ${columns} FROM triggers t LEFT JOIN operations o ON o.id = t.operation_id WHERE ${satisfied}) found
+        WHERE ${page.after} ${page.order}`)
+      return pageOf(rows.map(toEntry), page)
+    },
+
+    /** The calls that an operation satisfies: the ids of the newest, and how many there are. */
+    async satisfiedBy(operationId: string): Promise<{ ids: string[]; count: number }> {
+      const [[counted], rows] = await Promise.all([
+        sql.query<{ count: number }>(
+          statement`SELECT COUNT(*) AS count FROM triggers t WHERE ${satisfiedBy(operationId)}`,
+        ),
+        sql.query<{ id: string }>(statement`
+          SELECT t.id FROM triggers t WHERE ${satisfiedBy(operationId)} ORDER BY t.id DESC LIMIT ${LIMITS.triggersShown}`),
+      ])
+      return { ids: rows.map(({ id }) => id), count: counted?.count ?? 0 }
+    },
+
+    /** When a webhook of each action was last called, since a time. */
+    async lastUses(environmentId: string, since: number): Promise<Map<resources.TriggerAction, number>> {
+      const rows = await sql.query<{ action: resources.TriggerAction; last: number }>(statement`
+        SELECT action, MAX(create_time) AS last FROM triggers
+        WHERE environment_id = ${environmentId} AND source = 'WEBHOOK' AND create_time >= ${since} GROUP BY action`)
+      return new Map(rows.map(({ action, last }) => [action, last]))
+    },
+
+    /** The newest purges that were done, the newest first. Those that one operation satisfied are one. */
+    async lastPurges(environmentId: string, most: number): Promise<Entry[]> {
+      const rows = await sql.query<Row>(statement`
+        SELECT ${columns} FROM triggers t LEFT JOIN operations o ON o.id = t.operation_id
+        WHERE t.id IN (
+          SELECT MAX(id) FROM triggers
+          WHERE environment_id = ${environmentId} AND action = 'PURGE_CACHE' AND answer = 200
+          GROUP BY COALESCE(operation_id, id))
+        ORDER BY t.id DESC LIMIT ${most}`)
+      return rows.map(toEntry)
+    },
+  }
+}
+
+export type Ledger = ReturnType<typeof createLedger>
+
+const satisfiedBy = (operationId: string) => statement`
+  (t.operation_id = ${operationId} OR t.operation_id IN (SELECT id FROM operations WHERE satisfied_by = ${operationId}))`
+
+const toEntry = (row: Row): Entry => ({
+  id: row.id,
+  action: row.action,
+  source: row.source,
+  address: row.address,
+  userAgent: row.user_agent,
+  time: row.create_time,
+  answer: row.answer,
+  ...(row.reason === null ? {} : { reason: row.reason }),
+  ...(row.operation_id === null ? {} : { operationId: row.operation_id }),
+  ...(row.purged === null ? {} : { purged: JSON.parse(row.purged) }),
+})

@@ -1,0 +1,190 @@
+/**
+ * The webhook set of an environment: three tokens, one for each action, so that a leaked URL that purges cannot start a
+ * build. They are made, regenerated and deleted together. Only digests are kept, and every call looks them up anew: what
+ * was regenerated or deleted stops when that is committed, in every process of the service.
+ */
+import type { Account } from '../accounts/index.ts'
+import { type Clock, digestOf, type NewId, randomToken, Secret, sameDigest } from '../base/index.ts'
+import { fieldInvalid, names, Problem, resources } from '../contract/index.ts'
+import { type Reader, type Sql, statement, type Transaction } from '../storage/index.ts'
+
+export type WebhookSet = {
+  environmentId: string
+  quietSeconds: number
+  quietSecondsMost: number
+  createTime: number
+  regenerateTime: number
+}
+
+export type IssuedSet = WebhookSet & { tokens: Record<resources.WebhookAction, Secret> }
+
+/** Where a right token leads. */
+export type Opened = {
+  account: Account
+  appName: string
+  environmentId: string
+  /** Another one after every regeneration. */
+  generation: string
+  quietSeconds: number
+  quietSecondsMost: number
+}
+
+type Row = {
+  environment_id: string
+  quiet_seconds: number
+  quiet_seconds_most: number
+  create_time: number
+  regenerate_time: number
+}
+
+type KeyRow = Row & {
+  generation: string
+  rebuild_digest: string
+  clean_rebuild_digest: string
+  purge_cache_digest: string
+  app_name: string
+  account_id: string
+  account_name: string
+}
+
+const columns = statement`environment_id, quiet_seconds, quiet_seconds_most, create_time, regenerate_time`
+
+const QUIET_DEFAULT = { seconds: 0, secondsMost: 60 }
+
+const DIGEST_COLUMNS = {
+  rebuild: 'rebuild_digest',
+  cleanRebuild: 'clean_rebuild_digest',
+  purgeCache: 'purge_cache_digest',
+} as const satisfies Record<resources.WebhookAction, keyof KeyRow>
+
+/** Compared with where there is nothing to compare with, so that it takes as long. */
+const NO_DIGEST = digestOf('')
+
+export function createWebhookSets({ sql, clock, newId }: { sql: Sql; clock: Clock; newId: NewId }) {
+  async function require(reader: Reader, environmentId: string): Promise<WebhookSet> {
+    const [row] = await reader.query<Row>(
+      statement`SELECT ${columns} FROM webhook_sets WHERE environment_id = ${environmentId}`,
+    )
+    if (!row) throw new Problem('WEBHOOKS_NOT_FOUND')
+    return toSet(row)
+  }
+
+  return {
+    require: (environmentId: string): Promise<WebhookSet> => require(sql, environmentId),
+
+    async create(environmentId: string): Promise<IssuedSet> {
+      const tokens = makeTokens()
+      const { rebuild, cleanRebuild, purgeCache } = digestsOf(tokens)
+      const now = clock.now()
+      const [row] = await sql.transaction(async (tx) => {
+        await requireOpen(tx, environmentId)
+        return tx.query<Row>(statement`
+          INSERT INTO webhook_sets (environment_id, generation, rebuild_digest, clean_rebuild_digest, purge_cache_digest,
+            quiet_seconds, quiet_seconds_most, create_time, regenerate_time)
+          VALUES (${environmentId}, ${newId()}, ${rebuild}, ${cleanRebuild}, ${purgeCache},
+            ${QUIET_DEFAULT.seconds}, ${QUIET_DEFAULT.secondsMost}, ${now}, ${now})
+          ON CONFLICT (environment_id) DO NOTHING RETURNING ${columns}`)
+      })
+      if (!row) throw new Problem('WEBHOOKS_EXIST')
+      return { ...toSet(row), tokens }
+    },
+
+    /** When it resolves, the URLs from before are not valid any more. */
+    async regenerate(environmentId: string): Promise<IssuedSet> {
+      const tokens = makeTokens()
+      const { rebuild, cleanRebuild, purgeCache } = digestsOf(tokens)
+      const [row] = await sql.transaction((tx) =>
+        tx.query<Row>(statement`
+          UPDATE webhook_sets SET generation = ${newId()}, rebuild_digest = ${rebuild},
+            clean_rebuild_digest = ${cleanRebuild}, purge_cache_digest = ${purgeCache}, regenerate_time = ${clock.now()}
+          WHERE environment_id = ${environmentId} RETURNING ${columns}`),
+      )
+      if (!row) throw new Problem('WEBHOOKS_NOT_FOUND')
+      return { ...toSet(row), tokens }
+    },
+
+    change(environmentId: string, given: resources.ChangedWebhookSet): Promise<WebhookSet> {
+      return sql.transaction(async (tx) => {
+        const before = await require(tx, environmentId)
+        const { quietSeconds, quietSecondsMost } = { ...before, ...given }
+        if (quietSecondsMost < quietSeconds) {
+          throw fieldInvalid('quietSecondsMost', `must not be less than quietSeconds, which is ${quietSeconds}`)
+        }
+        await tx.query(statement`
+          UPDATE webhook_sets SET quiet_seconds = ${quietSeconds}, quiet_seconds_most = ${quietSecondsMost}
+          WHERE environment_id = ${environmentId}`)
+        return { ...before, quietSeconds, quietSecondsMost }
+      })
+    },
+
+    /** When it resolves, the URLs are not valid any more. */
+    async remove(environmentId: string) {
+      const [gone] = await sql.transaction((tx) =>
+        tx.query(statement`DELETE FROM webhook_sets WHERE environment_id = ${environmentId} RETURNING environment_id`),
+      )
+      if (!gone) throw new Problem('WEBHOOKS_NOT_FOUND')
+    },
+
+    /** The environment that this token opens for this action; nothing tells what else was wrong. */
+    async open(at: names.EnvironmentPath, action: string, token: string): Promise<Opened | undefined> {
+      const [row] = await sql.query<KeyRow>(statement`
+        SELECT w.environment_id, w.generation, w.rebuild_digest, w.clean_rebuild_digest, w.purge_cache_digest,
+          w.quiet_seconds, w.quiet_seconds_most, w.create_time, w.regenerate_time,
+          p.name AS app_name, a.id AS account_id, a.name AS account_name
+        FROM webhook_sets w
+        JOIN environments e ON e.id = w.environment_id
+        JOIN apps p ON p.id = e.app_id
+        JOIN accounts a ON a.id = e.account_id
+        WHERE w.environment_id = ${at.environment} AND a.name = ${at.account} AND p.folded_name = ${names.fold(at.app)}
+        AND p.delete_time IS NULL AND e.state <> 'DELETING'`)
+      const isRight = sameDigest(row && isAction(action) ? row[DIGEST_COLUMNS[action]] : NO_DIGEST, digestOf(token))
+      if (!row || !isAction(action) || !isRight) return undefined
+      return {
+        account: { id: row.account_id, name: row.account_name },
+        appName: row.app_name,
+        environmentId: row.environment_id,
+        generation: row.generation,
+        quietSeconds: row.quiet_seconds,
+        quietSecondsMost: row.quiet_seconds_most,
+      }
+    },
+
+    /** The tokens may have been replaced since a call was looked at. */
+    async requireCurrent(reader: Reader, environmentId: string, generation: string) {
+      const [row] = await reader.query(statement`
+        SELECT environment_id FROM webhook_sets
+        WHERE environment_id = ${environmentId} AND generation = ${generation}`)
+      if (!row) throw new Problem('WEBHOOK_REFUSED')
+    },
+  }
+}
+
+export type WebhookSets = ReturnType<typeof createWebhookSets>
+
+async function requireOpen(tx: Transaction, environmentId: string) {
+  const [row] = await tx.query<{ state: resources.EnvironmentState }>(
+    statement`SELECT state FROM environments WHERE id = ${environmentId}`,
+  )
+  if (!row) throw new Problem('ENVIRONMENT_NOT_FOUND')
+  if (row.state === 'DELETING') throw new Problem('ENVIRONMENT_DELETING')
+}
+
+const isAction = (text: string): text is resources.WebhookAction =>
+  (resources.WEBHOOK_ACTIONS as readonly string[]).includes(text)
+
+const ofEach = <T>(make: (action: resources.WebhookAction) => T): Record<resources.WebhookAction, T> => ({
+  rebuild: make('rebuild'),
+  cleanRebuild: make('cleanRebuild'),
+  purgeCache: make('purgeCache'),
+})
+
+const makeTokens = () => ofEach(() => new Secret(randomToken()))
+const digestsOf = (tokens: IssuedSet['tokens']) => ofEach((action) => digestOf(tokens[action].reveal()))
+
+const toSet = (row: Row): WebhookSet => ({
+  environmentId: row.environment_id,
+  quietSeconds: row.quiet_seconds,
+  quietSecondsMost: row.quiet_seconds_most,
+  createTime: row.create_time,
+  regenerateTime: row.regenerate_time,
+})
