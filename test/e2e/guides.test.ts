@@ -2,22 +2,22 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
 import { deploy, page } from '../support/deploy.ts'
 import { createApp, createEnvironment } from '../support/environment.ts'
 import { startService } from '../support/service.ts'
 
-test('the commands of the guide to caching purge and explain', async (t) => {
+/** The shell blocks of a guide, one after the other, on an environment that has a live page. What each prints is one line. */
+async function run(t: TestContext, guide: string): Promise<string[]> {
   const service = await startService(t)
   const as = await service.login()
   const app = await createApp(service, as, { app: 'blog' })
   const { name } = await createEnvironment(service, as, { app })
   await deploy(service, as, name, page('a page of the blog'))
-
-  const guide = await readFile(new URL('../../docs/guides/caching.md', import.meta.url), 'utf8')
-  const blocks = [...guide.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = '']) => block)
-  assert.equal(blocks.length, 3)
+  const text = await readFile(new URL(`../../docs/guides/${guide}`, import.meta.url), 'utf8')
+  const blocks = [...text.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, block = '']) => block)
+  assert.ok(blocks.length > 0)
   const { stdout } = await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', blocks.join('\necho\n')], {
     env: {
       PATH: process.env.PATH,
@@ -27,7 +27,20 @@ test('the commands of the guide to caching purge and explain', async (t) => {
       ENVIRONMENT: name.split('/').at(-1) ?? '',
     },
   })
-  const [, purged = '', traced = ''] = stdout.split('\n')
+  return stdout.split('\n')
+}
+
+test('the commands of the guide to caching purge and explain', async (t) => {
+  const [, purged = '', traced = ''] = await run(t, 'caching.md')
   assert.equal(JSON.parse(purged).done, true)
   assert.match(JSON.parse(traced).verdict, /^Visitors get the file \/index\.html/)
+})
+
+test('the commands of the guide to webhooks make them, call one, let calls settle and tell who called', async (t) => {
+  const [, , called = '', changed = '', triggers = ''] = await run(t, 'webhooks.md')
+  const { name, metadata } = JSON.parse(called)
+  assert.equal(metadata.trigger, 'REBUILD')
+  assert.equal(JSON.parse(changed).quietSeconds, 10)
+  assert.equal(JSON.parse(triggers).triggers[0].operation, name)
+  assert.match(JSON.parse(triggers).triggers[0].userAgent, /^curl/)
 })
