@@ -27,6 +27,7 @@ import { Problem } from './contract/index.ts'
 import {
   createAppVariables,
   createBlame,
+  createBuildRequests,
   createClearCache,
   createDeploy,
   createDeployments,
@@ -132,7 +133,8 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
     await routing.start()
     parts.defer(() => routing.stop())
 
-    const requests = createRequests({ ...rooms, routing })
+    const buildRequests = createBuildRequests(rooms)
+    const requests = createRequests({ ...rooms, buildRequests, routing })
     const switching = createSwitch({ ...rooms, routing, onSwitched: rounds.switched })
     const provision = createProvision({ ...rooms, routing, switching })
     const live = { ...rooms, launcher, switching, finishWithEnvironment: provision.finishWithEnvironment }
@@ -183,7 +185,7 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
       callsPerMinute: config.webhookCalls,
       guessesPerMinute: config.webhookGuesses,
     })
-    const webhooks = createWebhooks({ ...rooms, sets: webhookSets, rates, requests, clearCache, admitBuild })
+    const webhooks = createWebhooks({ ...rooms, sets: webhookSets, rates, buildRequests, clearCache, admitBuild })
     const routes = createRoutes({
       ...rooms,
       usage,

@@ -12,7 +12,6 @@ const FRAMEWORK_PROBLEMS: Record<string, Reason> = {
   FST_ERR_CTP_EMPTY_TYPE: 'CONTENT_TYPE_UNSUPPORTED',
   FST_ERR_CTP_BODY_TOO_LARGE: 'BODY_TOO_LARGE',
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'REQUEST_MALFORMED',
-  FST_ERR_BAD_URL: 'REQUEST_MALFORMED',
   FST_ERR_ASYNC_CONSTRAINT: 'REQUEST_MALFORMED',
 }
 
@@ -29,6 +28,8 @@ export function toProblem(error: unknown): Problem {
   if (reason === 'BODY_TOO_LARGE') {
     return new Problem(reason, undefined, { metadata: { limit: String(LIMITS.bodyBytes) } })
   }
+  // Fastify's own words repeat the whole address, and that may hold a token.
+  if (code === 'FST_ERR_BAD_URL') return new Problem('REQUEST_MALFORMED', 'The path has an escape that is not valid.')
   if (reason === 'REQUEST_MALFORMED') return new Problem(reason, message)
   return reason ? new Problem(reason) : new Problem('INTERNAL', undefined, { cause: error })
 }

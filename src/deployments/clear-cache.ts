@@ -4,11 +4,12 @@
  */
 import type { Account } from '../accounts/index.ts'
 import type { Environments } from '../apps/index.ts'
-import { fieldInvalid, LIMITS, Problem } from '../contract/index.ts'
+import { fieldInvalid, LIMITS } from '../contract/index.ts'
 import type { Finish, Operation, Operations } from '../operations/index.ts'
 import type { Sql } from '../storage/index.ts'
 import type { Asked, Ledger } from '../triggers/index.ts'
 import { abridge, isOfNothing, type Purged, type Purges } from './purges.ts'
+import { requireOpen } from './require-open.ts'
 
 type Parts = {
   sql: Sql
@@ -37,11 +38,9 @@ export function createClearCache(parts: Parts): ClearCache {
     if (paths.length + tags.length > LIMITS.purgeEntries) {
       throw fieldInvalid('paths', `must not have more than ${LIMITS.purgeEntries} entries together with tags`)
     }
-    const environment = await environments.require(account.id, appName, id)
-    if (environment.state === 'DELETING') throw new Problem('ENVIRONMENT_DELETING')
+    const { environment, path } = await requireOpen(sql, environments, account, appName, id)
     await purges.atEdge(environment, what)
     return sql.transaction(async (tx) => {
-      const path = { accountId: account.id, appName: environment.appName, environmentId: id }
       const done = await operations.record(tx, path, 'PURGE_CACHE', (operation) => finishWithEnvironment(operation)(tx))
       await ledger.add(tx, id, asked, { answer: 200, operationId: done.id, purged: abridge(what) })
       return done

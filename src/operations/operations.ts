@@ -181,13 +181,14 @@ export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock
 
     /**
      * The build of this environment that was asked for and not begun: there is at most one. One that was handed back half
-     * done is not it: it may have read already what changed since.
+     * done is not it, as it may have read already what changed since; nor is one that is to be cancelled.
      */
     async waitingBuild(tx: Transaction, { accountId, environmentId }: OperationPath): Promise<Operation | undefined> {
       const [row] = await tx.query<OperationRow>(statement`
         SELECT ${columns} FROM operations
         WHERE environment_id = ${environmentId} AND account_id = ${accountId} AND done_time IS NULL
-        AND lane = 'build' AND attempts = 0 AND lease_owner IS NULL AND phase = 'QUEUED' ORDER BY id DESC LIMIT 1`)
+        AND lane = 'build' AND attempts = 0 AND lease_owner IS NULL AND phase = 'QUEUED' AND cancel_time IS NULL
+        ORDER BY id DESC LIMIT 1`)
       return row && toOperation(row)
     },
 

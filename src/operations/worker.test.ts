@@ -294,6 +294,66 @@ test('an account with many builds waiting does not keep another one from its tur
   assert.deepEqual(order.slice(0, 2), [many[0]?.id, late.id])
 })
 
+test('an operation that lets calls settle is not begun before its time, and holds up no other', {
+  timeout: 20_000,
+}, async (t) => {
+  const { work, untilDone, newId, sql, operations, path, until } = await setUp(t)
+  const clock = handClock()
+  const environment = path(newId())
+  const ask = (notBefore: number | null) =>
+    sql.transaction((tx) => operations.request(tx, environment, 'CREATE', { lane: 'build', notBefore }))
+  const settling = await ask(clock.now() + 5000)
+  const later = await ask(null)
+  const ran: string[] = []
+  const opened = gate()
+  work(
+    async ({ id }) => {
+      ran.push(id)
+      if (id === later.id) await opened.promise
+      return async () => ({ response: {} })
+    },
+    { clock, concurrency: { quick: 4, build: 4 } },
+  )
+  while (ran.length === 0) await new Promise((resolve) => setImmediate(resolve))
+  assert.deepEqual(ran, [later.id])
+  // Its time has come, but another one of the environment is at work.
+  await clock.advance(6000)
+  for (let turn = 0; turn < 20; turn++) await until(settling, () => true)
+  assert.deepEqual(ran, [later.id])
+  opened.resolve()
+  await untilDone(later)
+  await clock.advance(1000)
+  await untilDone(settling)
+  assert.deepEqual(ran, [later.id, settling.id])
+})
+
+test('an operation that lets calls settle ends at once when it is cancelled', { timeout: 20_000 }, async (t) => {
+  const { work, untilDone, newId, sql, operations, path, clock } = await setUp(t)
+  const environment = path(newId())
+  const notBefore = clock.now() + 3_600_000
+  const settling = await sql.transaction((tx) => operations.request(tx, environment, 'CREATE', { notBefore }))
+  work(async (_, { signal }) => async () => ({ error: signal.reason }))
+  await operations.cancel(environment, settling.id)
+  assert.equal((await untilDone(settling)).error?.details[0]?.reason, 'OPERATION_CANCELLED')
+})
+
+test('a build is joined only while nobody has begun it, and nobody has cancelled it', {
+  timeout: 20_000,
+}, async (t) => {
+  const { ask, newId, sql, operations, path } = await setUp(t)
+  const environment = newId()
+  const waiting = () => sql.transaction((tx) => operations.waitingBuild(tx, path(environment)))
+  const first = await ask(environment, 'build')
+  assert.equal((await waiting())?.id, first.id)
+  // As a worker leaves it that stops in the middle of it.
+  await sql.transaction((tx) => tx.query(statement`UPDATE operations SET phase = 'BUILDING' WHERE id = ${first.id}`))
+  assert.equal(await waiting(), undefined)
+  const second = await ask(environment, 'build')
+  assert.equal((await waiting())?.id, second.id)
+  await operations.cancel(path(environment), second.id)
+  assert.equal(await waiting(), undefined)
+})
+
 test('an operation whose work another does ends as that one ends', { timeout: 20_000 }, async (t) => {
   const { ask, work, untilDone, newId, sql, operations } = await setUp(t)
   const environmentId = newId()

@@ -3,12 +3,12 @@
  * satisfies the call. Nothing but that is done before the answer, and what was answered with it is on the disk.
  *
  * A CMS calls in bursts. Calls of one environment that come while others are being written down are written down together,
- * in one transaction after theirs; and a build that waits is joined, however many calls there are (`deployments/request`).
+ * in one transaction after theirs; and a build that waits is joined, however many calls there are (`deployments/request-build`).
  */
 import type { Account } from '../accounts/index.ts'
 import type { Clock } from '../base/index.ts'
 import { type names, PROBLEMS, Problem, type resources } from '../contract/index.ts'
-import type { ClearCache, Quiet, Requests } from '../deployments/index.ts'
+import type { BuildRequests, ClearCache, Quiet } from '../deployments/index.ts'
 import type { Operation, Operations } from '../operations/index.ts'
 import type { Sql } from '../storage/index.ts'
 import type { Asked, Ledger } from '../triggers/index.ts'
@@ -37,7 +37,7 @@ type Parts = {
   rates: WebhookRates
   ledger: Ledger
   operations: Pick<Operations, 'announce'>
-  requests: Pick<Requests, 'rebuildIn'>
+  buildRequests: Pick<BuildRequests, 'rebuild'>
   clearCache: ClearCache
   /** Throws where a build could not be begun anyway: the account is full, or the machine cannot keep accounts apart. */
   admitBuild(account: Account, environmentId: string): Promise<void>
@@ -50,7 +50,7 @@ const ACTIONS: Record<resources.WebhookAction, resources.TriggerAction> = {
 }
 
 export function createWebhooks(parts: Parts) {
-  const { sql, clock, sets, rates, ledger, operations, requests, clearCache } = parts
+  const { sql, clock, sets, rates, ledger, operations, buildRequests, clearCache } = parts
   const builds = createBursts<Item, Taken>((_, items) => recorded(items, build))
   const purges = createBursts<Item, Taken>((_, items) => recorded(items, purge))
 
@@ -58,7 +58,7 @@ export function createWebhooks(parts: Parts) {
     await parts.admitBuild(account, environmentId)
     const operation = await sql.transaction(async (tx) => {
       await sets.requireCurrent(tx, environmentId, opened.generation)
-      return requests.rebuildIn(tx, account, appName, environmentId, { asked, quiet: quietOf(opened) })
+      return buildRequests.rebuild(tx, account, appName, environmentId, { asked, quiet: quietOf(opened) })
     })
     operations.announce()
     return { account, operation }

@@ -152,6 +152,7 @@ export async function house(t: Scope) {
     environment,
     operation,
     finish,
+    archiveOf,
     build,
     deploymentOf,
     goLive,

@@ -1,0 +1,122 @@
+/**
+ * Asking for a build, by an upload or again from the last archive. Of each environment at most one build runs and one waits:
+ * whoever asks while one waits joins it, and a newer upload takes its place. Whoever asks while one runs gets a later one,
+ * as it may have read already what changed since.
+ */
+import type { Account } from '../accounts/index.ts'
+import type { Environments } from '../apps/index.ts'
+import type { Clock } from '../base/index.ts'
+import type { Archive, Builds } from '../builds/index.ts'
+import { names, Problem } from '../contract/index.ts'
+import type { Operation, OperationPath, Operations } from '../operations/index.ts'
+import type { Transaction } from '../storage/index.ts'
+import type { Asked, Ledger } from '../triggers/index.ts'
+import { requireOpen } from './require-open.ts'
+
+/** A build that is asked for by calls that come in bursts begins when none came for so long, or so long after the first. */
+export type Quiet = { ms: number; mostMs: number }
+
+/** Whoever asked before it began may ask together. */
+export type Rebuild = { asked: readonly Asked[]; quiet?: Quiet }
+
+type Parts = {
+  clock: Clock
+  environments: Environments
+  operations: Operations
+  builds: Builds
+  ledger: Ledger
+}
+
+type Wanted = {
+  trigger: 'UPLOAD' | 'REBUILD' | 'CLEAN_REBUILD'
+  isClean: boolean
+  archive: Archive
+  notBefore?: number | null
+}
+
+const QUEUE_MOST = 1000
+
+/** All of them are part of a transaction. Whoever owns it calls `announce` of operations once it is committed. */
+export function createBuildRequests({ clock, environments, operations, builds, ledger }: Parts) {
+  async function request(tx: Transaction, path: OperationPath, wanted: Wanted): Promise<Operation> {
+    if ((await operations.countWaitingBuilds(tx)) >= QUEUE_MOST) {
+      throw new Problem('QUEUE_FULL', undefined, { retryAfterSeconds: 60 })
+    }
+    const { trigger, isClean, archive, notBefore = null } = wanted
+    const id = builds.newId()
+    const operation = await operations.request(tx, path, trigger, { lane: 'build', build: id, notBefore })
+    await builds.insert(tx, path, { id, operationId: operation.id, trigger, isClean, archive })
+    return operation
+  }
+
+  async function join(
+    tx: Transaction,
+    waiting: Operation,
+    { isClean, quiet }: { isClean: boolean; quiet: Quiet | undefined },
+  ): Promise<Operation> {
+    if (isClean) {
+      await builds.makeClean(tx, waiting.build)
+      await operations.makeClean(tx, waiting.id)
+    }
+    // One that could begin at once is not put off; and whoever does not ask for quiet wants it now.
+    const notBefore = waiting.notBefore === null ? null : settlesUntil(waiting.createTime, quiet)
+    if (notBefore !== waiting.notBefore) await operations.setNotBefore(tx, waiting.id, notBefore)
+    const isRebuild = waiting.trigger === 'REBUILD'
+    return { ...waiting, notBefore, trigger: isClean && isRebuild ? 'CLEAN_REBUILD' : waiting.trigger }
+  }
+
+  function settlesUntil(firstTime: number, quiet: Quiet | undefined): number | null {
+    if (!quiet || quiet.ms === 0) return null
+    return Math.min(clock.now() + quiet.ms, firstTime + quiet.mostMs)
+  }
+
+  return {
+    /**
+     * A newer upload takes the place of one that waits. A rebuild that waits is satisfied by it. What was to be clean stays so,
+     * and whoever joined the one that waits is satisfied by this one.
+     */
+    async upload(tx: Transaction, account: Account, appName: string, id: string, archive: Archive): Promise<Operation> {
+      const { path } = await requireOpen(tx, environments, account, appName, id)
+      const waiting = await operations.waitingBuild(tx, path)
+      const replaced = waiting && (await builds.ofOperation(tx, waiting.id))
+      const isClean = replaced?.isClean ?? false
+      const operation = await request(tx, path, { trigger: 'UPLOAD', isClean, archive })
+      if (!waiting) return operation
+      await operations.satisfyBy(tx, waiting.id, operation.id)
+      if (waiting.trigger === 'UPLOAD') {
+        const newer = names.operationResource(
+          { account: account.name, app: path.appName, environment: id },
+          operation.id,
+        )
+        const metadata = { operation: newer }
+        const problem = new Problem('SUPERSEDED', `A newer upload took its place: ${newer}.`, { metadata })
+        await operations.abort(tx, waiting.id, problem)
+      }
+      await builds.end(tx, waiting.build, { state: 'CANCELLED', durations: {}, failure: null })
+      return operation
+    },
+
+    /** From the last archive. The strongest wins of those who join. All who asked are in the ledger. */
+    async rebuild(
+      tx: Transaction,
+      account: Account,
+      appName: string,
+      id: string,
+      { asked, quiet }: Rebuild,
+    ): Promise<Operation> {
+      const { path } = await requireOpen(tx, environments, account, appName, id)
+      const archive = await builds.lastArchive(tx, id)
+      if (!archive) throw new Problem('NOTHING_UPLOADED')
+      const isClean = asked.some(({ action }) => action === 'CLEAN_REBUILD')
+      const trigger = isClean ? 'CLEAN_REBUILD' : 'REBUILD'
+      const waiting = await operations.waitingBuild(tx, path)
+      const operation = waiting
+        ? await join(tx, waiting, { isClean, quiet })
+        : await request(tx, path, { trigger, isClean, archive, notBefore: settlesUntil(clock.now(), quiet) })
+      await ledger.add(tx, id, asked, { answer: 200, operationId: operation.id })
+      return operation
+    },
+  }
+}
+
+export type BuildRequests = ReturnType<typeof createBuildRequests>
