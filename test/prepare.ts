@@ -1,6 +1,9 @@
-/** What the tests need of the machine: installed when we are root on Debian, and else named in one line. */
+/**
+ * What the tests need of the machine: installed when we are root on Debian, and else named in one line. With `--wordpress`
+ * also what a real WordPress takes.
+ */
 import { execFileSync } from 'node:child_process'
-import { accessSync, constants } from 'node:fs'
+import { accessSync, constants, existsSync, lstatSync, mkdirSync, symlinkSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
 const isRoot = process.getuid?.() === 0
@@ -18,12 +21,35 @@ const NEEDED = [
     : []),
 ]
 
+/**
+ * Its tests are for root alone, as it needs an address that builds reach. Debian's package wants a web server, which we do
+ * not use: this is the one without a process of its own. The core of the database has none either.
+ */
+const WORDPRESS = {
+  isThere: existsSync('/usr/share/wordpress/wp-load.php') && isOnPath('php') && isOnPath('mariadbd'),
+  debianPackages: [
+    ...[
+      'wordpress',
+      'micro-httpd',
+      'netcat-traditional',
+      'php-cli',
+      'php-mysql',
+      'php-xml',
+      'php-mbstring',
+      'php-curl',
+    ],
+    ...['mariadb-server-core', 'mariadb-client-core'],
+  ],
+}
+
 const missing = NEEDED.filter(({ command }) => !isOnPath(command)).map(({ debianPackage }) => debianPackage)
+if (isRoot && process.argv.includes('--wordpress') && !WORDPRESS.isThere) missing.push(...WORDPRESS.debianPackages)
 
 if (missing.length > 0) {
   if (isRoot && isOnPath('apt-get')) {
     const options = { stdio: 'inherit', env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } } as const
     const wait = ['-o', 'DPkg::Lock::Timeout=600']
+    if (missing.includes('micro-httpd')) maskSocket('micro-httpd.socket')
     execFileSync('apt-get', [...wait, 'update'], options)
     execFileSync('apt-get', [...wait, 'install', '-y', '--no-install-recommends', ...missing], options)
   } else {
@@ -32,6 +58,14 @@ if (missing.length > 0) {
     )
     process.exit(1)
   }
+}
+
+/** systemd would listen for it on port 80. */
+function maskSocket(name: string) {
+  const folder = '/etc/systemd/system'
+  mkdirSync(folder, { recursive: true })
+  const path = join(folder, name)
+  if (!lstatSync(path, { throwIfNoEntry: false })) symlinkSync('/dev/null', path)
 }
 
 function isOnPath(command: string): boolean {

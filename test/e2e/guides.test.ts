@@ -36,6 +36,14 @@ test('the commands of the guide to caching purge and explain', async (t) => {
   assert.match(JSON.parse(traced).verdict, /^Visitors get the file \/index\.html/)
 })
 
+test('the command of the guide to WordPress makes the URLs that it speaks of', async (t) => {
+  const [set = ''] = await run(t, 'wordpress.md')
+  assert.deepEqual(
+    JSON.parse(set).webhooks.map(({ action }: { action: string }) => action),
+    ['rebuild', 'cleanRebuild', 'purgeCache'],
+  )
+})
+
 test('the commands of the guide to webhooks make them, call one, let calls settle and tell who called', async (t) => {
   const [, , called = '', changed = '', triggers = ''] = await run(t, 'webhooks.md')
   const { name, metadata } = JSON.parse(called)

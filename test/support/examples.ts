@@ -11,15 +11,21 @@ import type { Login, TestService } from './service.ts'
 export const EXAMPLES = fileURLToPath(new URL('../../examples', import.meta.url))
 
 export type Expected = {
+  /** What it cannot be built without; it has a test of its own. */
+  needs?: 'wordpress'
   /** The folder of the app, in a monorepo. */
   rootDirectory?: string
   plan: unknown
   answers: { path: string; status: number; contains: string; header?: Record<string, string> }[]
 }
 
+/** Those that can be built as they are. */
 export async function exampleNames(): Promise<string[]> {
-  const entries = await readdir(EXAMPLES, { withFileTypes: true })
-  return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
+  const names: string[] = []
+  for (const entry of await readdir(EXAMPLES, { withFileTypes: true })) {
+    if (entry.isDirectory() && !(await expectedOf(entry.name)).needs) names.push(entry.name)
+  }
+  return names
 }
 
 export async function expectedOf(name: string): Promise<Expected> {

@@ -1,0 +1,238 @@
+<?php
+/**
+ * One call of the webhook, and what came of it in words. The URL and its token are in none of them.
+ *
+ * @package Headland
+ */
+
+defined( 'ABSPATH' ) || exit;
+
+const HEADLAND_CALL_SECONDS        = 5;
+const HEADLAND_RETRY_AFTER_AT_MOST = 300;
+
+/**
+ * Calls the webhook once.
+ *
+ * @param string $url The webhook's URL.
+ * @return array ok, code, message, operation, can_retry, wait (seconds that the other side asks for).
+ */
+function headland_call( $url ) {
+	return headland_with_private_address(
+		$url,
+		function () use ( $url ) {
+			if ( ! wp_http_validate_url( $url ) ) {
+				return headland_failure( headland_why_refused( $url ) );
+			}
+			$response = wp_safe_remote_post(
+				$url,
+				array(
+					'timeout'             => HEADLAND_CALL_SECONDS,
+					'redirection'         => 0,
+					'limit_response_size' => 65536,
+					// WordPress would send the URL, with its token, as Referer; an empty one is not sent at all.
+					'headers'             => array( 'Referer' => '' ),
+				)
+			);
+			return is_wp_error( $response ) ? headland_no_answer( $url, $response ) : headland_answer( $response );
+		}
+	);
+}
+
+/**
+ * Does something while private addresses and any port are allowed, where the operator says so: for this host and port alone.
+ *
+ * @param string   $url  The webhook's URL.
+ * @param callable $work What to do.
+ * @return mixed What it gives.
+ */
+function headland_with_private_address( $url, $work ) {
+	if ( ! defined( 'HEADLAND_ALLOW_PRIVATE_ADDRESS' ) || ! HEADLAND_ALLOW_PRIVATE_ADDRESS ) {
+		return $work();
+	}
+	return headland_with_filters( $url, $work );
+}
+
+/**
+ * Does something with the two filters that open one host and port.
+ *
+ * @param string   $url  The webhook's URL.
+ * @param callable $work What to do.
+ * @return mixed What it gives.
+ */
+function headland_with_filters( $url, $work ) {
+	$place   = headland_place_of( $url );
+	$is_ours = function ( $other ) use ( $place ) {
+		return headland_place_of( $other ) === $place;
+	};
+	$host    = function ( $is_external, $host, $other ) use ( $is_ours ) {
+		return $is_external || $is_ours( $other );
+	};
+	$ports   = function ( $ports, $host, $other ) use ( $is_ours, $place ) {
+		return $is_ours( $other ) ? array_merge( $ports, array( $place[1] ) ) : $ports;
+	};
+	add_filter( 'http_request_host_is_external', $host, 10, 3 );
+	add_filter( 'http_allowed_safe_ports', $ports, 10, 3 );
+	try {
+		return $work();
+	} finally {
+		remove_filter( 'http_request_host_is_external', $host, 10 );
+		remove_filter( 'http_allowed_safe_ports', $ports, 10 );
+	}
+}
+
+/**
+ * Host and port of a URL.
+ *
+ * @param string $url The URL.
+ * @return array
+ */
+function headland_place_of( $url ) {
+	$parts = wp_parse_url( $url );
+	$port  = isset( $parts['scheme'] ) && 'https' === strtolower( $parts['scheme'] ) ? 443 : 80;
+	return array( strtolower( $parts['host'] ?? '' ), (int) ( $parts['port'] ?? $port ) );
+}
+
+/**
+ * Why WordPress does not call a URL: because it is private, or because it is no URL that anybody could call.
+ *
+ * @param string $url The URL.
+ * @return string
+ */
+function headland_why_refused( $url ) {
+	$would_do = headland_with_filters(
+		$url,
+		function () use ( $url ) {
+			return (bool) wp_http_validate_url( $url );
+		}
+	);
+	if ( ! $would_do ) {
+		return __( 'WordPress cannot call this URL: its host has no address, or it is not a URL that can be called.', 'headland' );
+	}
+	return sprintf(
+		/* translators: 1: host and port, 2: a line of PHP. */
+		__( 'WordPress does not call %1$s: the address is private, or the port is none of 80, 443 and 8080. If it is yours, add the line %2$s to wp-config.php.', 'headland' ),
+		implode( ':', headland_place_of( $url ) ),
+		"define( 'HEADLAND_ALLOW_PRIVATE_ADDRESS', true );"
+	);
+}
+
+/**
+ * What a failed call without an answer means.
+ *
+ * @param string   $url   The webhook's URL.
+ * @param WP_Error $error What WordPress says.
+ * @return array
+ */
+function headland_no_answer( $url, $error ) {
+	if ( 'http_request_not_executed' === $error->get_error_code() ) {
+		$place = headland_place_of( $url );
+		return headland_failure(
+			sprintf(
+				/* translators: %s: host name. */
+				__( 'Calls to other hosts are switched off in wp-config.php. Add %s to WP_ACCESSIBLE_HOSTS.', 'headland' ),
+				$place[0]
+			)
+		);
+	}
+	return headland_failure(
+		/* translators: %s: message of the network. */
+		sprintf( __( 'Headland did not answer: %s.', 'headland' ), rtrim( headland_without_secrets( $url, $error->get_error_message() ), '. ' ) ),
+		array( 'can_retry' => true )
+	);
+}
+
+/**
+ * What an answer means.
+ *
+ * @param array $response WordPress' response.
+ * @return array
+ */
+function headland_answer( $response ) {
+	$code = (int) wp_remote_retrieve_response_code( $response );
+	if ( $code >= 200 && $code < 300 ) {
+		$operation = json_decode( wp_remote_retrieve_body( $response ), true );
+		$name      = is_array( $operation ) && isset( $operation['name'] ) && is_string( $operation['name'] ) ? $operation['name'] : '';
+		return array(
+			'ok'        => true,
+			'code'      => $code,
+			'message'   => '',
+			'operation' => preg_match( '#^[A-Za-z0-9/_.-]{1,300}$#', $name ) ? $name : '',
+			'can_retry' => false,
+			'wait'      => 0,
+		);
+	}
+	$more = array(
+		'code'      => $code,
+		'can_retry' => 408 === $code || 429 === $code || $code >= 500,
+		'wait'      => headland_retry_after( wp_remote_retrieve_header( $response, 'retry-after' ) ),
+	);
+	if ( 401 === $code ) {
+		return headland_failure( __( 'The URL is no longer valid: copy the current one from Headland.', 'headland' ), $more );
+	}
+	if ( $code >= 300 && $code < 400 ) {
+		return headland_failure( __( 'The URL leads elsewhere, and a call does not follow: enter the address that Headland shows.', 'headland' ), $more );
+	}
+	if ( 429 === $code ) {
+		return headland_failure( __( 'Headland asks for fewer calls.', 'headland' ), $more );
+	}
+	return headland_failure( __( 'Headland did not take the call.', 'headland' ), $more );
+}
+
+/**
+ * A failure, in the shape of every result.
+ *
+ * @param string $message Why, for the dashboard.
+ * @param array  $more    What differs from a failure for good without an answer.
+ * @return array
+ */
+function headland_failure( $message, $more = array() ) {
+	return array_merge(
+		array(
+			'ok'        => false,
+			'code'      => 0,
+			'message'   => $message,
+			'operation' => '',
+			'can_retry' => false,
+			'wait'      => 0,
+		),
+		$more
+	);
+}
+
+/**
+ * Seconds or a date (RFC 9110, section 10.2.3), as seconds from now.
+ *
+ * @param string|array $value The header.
+ * @return int
+ */
+function headland_retry_after( $value ) {
+	$value = is_array( $value ) ? (string) reset( $value ) : (string) $value;
+	$wait  = ctype_digit( $value ) ? (int) $value : (int) strtotime( $value ) - time();
+	return max( 0, min( HEADLAND_RETRY_AFTER_AT_MOST, $wait ) );
+}
+
+/**
+ * A message without the URL or any part of its query.
+ *
+ * @param string $url     The webhook's URL.
+ * @param string $message The message.
+ * @return string
+ */
+function headland_without_secrets( $url, $message ) {
+	$query   = (string) wp_parse_url( $url, PHP_URL_QUERY );
+	$secrets = array( $url, $query );
+	wp_parse_str( $query, $values );
+	array_walk_recursive(
+		$values,
+		function ( $value ) use ( &$secrets ) {
+			$secrets[] = $value;
+		}
+	);
+	$secrets = array_filter(
+		$secrets,
+		function ( $secret ) {
+			return strlen( $secret ) > 3;
+		}
+	);
+	return str_replace( $secrets, '[secret]', $message );
+}

@@ -1,0 +1,200 @@
+<?php
+/**
+ * What is still to be told: one row of the options table, changed by compare and swap.
+ *
+ * Saves of many editors and the worker change this row at the same time. Each reads it, decides, and writes only if it is
+ * still as it was read; else it decides again. So a change that comes while the worker sends, or just before the worker
+ * ends, is always seen by one of the two. WordPress' option functions cannot do that: they overwrite.
+ *
+ * @package Headland
+ */
+
+defined( 'ABSPATH' ) || exit;
+
+/** So many times a writer may meet another one. */
+const HEADLAND_SWAP_TRIES = 200;
+
+/** For so long a worker holds the row without a sign of life. */
+const HEADLAND_LEASE_SECONDS = 30;
+
+/** For so long a request that starts a worker may take until the worker is there. */
+const HEADLAND_START_SECONDS = 5;
+
+/**
+ * The state in which there is nothing to tell.
+ *
+ * @return array
+ */
+function headland_empty_state() {
+	return array(
+		// One more with each write, so that no two values of the row are equal.
+		'revision'     => 0,
+		// Changes that no call stood for yet, as a number for each action.
+		'counts'       => array(),
+		// When the first and the last of them came.
+		'first'        => 0.0,
+		'last'         => 0.0,
+		// Somebody asked for a call without waiting.
+		'now'          => false,
+		// How often the call for them failed, and until when not to try again.
+		'tries'        => 0,
+		'not_before'   => 0.0,
+		// Given up, until something changes or somebody asks.
+		'resting'      => false,
+		// Who waits and calls; 'starting' while nobody does yet. Whoever is late has lost it.
+		'worker'       => '',
+		'worker_until' => 0.0,
+	);
+}
+
+/**
+ * The row as it is in the database now.
+ *
+ * @return string|null
+ */
+function headland_read_row() {
+	global $wpdb;
+	// phpcs:ignore WordPress.DB.DirectDatabaseQuery -- A cached value is what this must never see.
+	return $wpdb->get_var( "SELECT option_value FROM {$wpdb->options} WHERE option_name = 'headland_state'" );
+}
+
+/**
+ * The state as it is now.
+ *
+ * @return array
+ */
+function headland_read_state() {
+	return headland_parse_state( headland_read_row() );
+}
+
+/**
+ * Reads a row's text. What is not ours is as nothing.
+ *
+ * @param string|null $row The text.
+ * @return array
+ */
+function headland_parse_state( $row ) {
+	$state = null === $row ? null : json_decode( $row, true );
+	return array_merge( headland_empty_state(), is_array( $state ) ? $state : array() );
+}
+
+/**
+ * Changes the state. The decision may be asked several times, each time with the state as it then is.
+ *
+ * @param callable $decide Takes the state; gives the next one, or null to leave it.
+ * @return array|null The state that was written; null if it was left, or could not be written.
+ */
+function headland_change_state( $decide ) {
+	global $wpdb;
+	for ( $tries = 0; $tries < HEADLAND_SWAP_TRIES; $tries++ ) {
+		$row   = headland_read_row();
+		$state = headland_parse_state( $row );
+		$next  = $decide( $state );
+		if ( null === $next ) {
+			return null;
+		}
+		$next['revision'] = $state['revision'] + 1;
+		// phpcs:disable WordPress.DB.DirectDatabaseQuery -- Only the database can compare and swap.
+		$written = null === $row
+			? $wpdb->query( $wpdb->prepare( "INSERT IGNORE INTO {$wpdb->options} (option_name, option_value, autoload) VALUES ('headland_state', %s, 'no')", wp_json_encode( $next ) ) )
+			: $wpdb->query( $wpdb->prepare( "UPDATE {$wpdb->options} SET option_value = %s WHERE option_name = 'headland_state' AND option_value = %s", wp_json_encode( $next ), $row ) );
+		// phpcs:enable
+		if ( 1 === $written ) {
+			return $next;
+		}
+		if ( false === $written ) {
+			break;
+		}
+		usleep( wp_rand( 0, 100 * min( $tries, 50 ) ) );
+	}
+	// phpcs:ignore WordPress.PHP.DevelopmentFunctions.error_log_error_log -- The operator must learn that a change was not noted.
+	error_log( 'Headland: the database did not take a change of what is to be told.' );
+	return null;
+}
+
+/**
+ * Notes the changes of a request that is over, and that it is: what was sent while it still ran may have been half of it,
+ * so there is at least one to send.
+ *
+ * @param array $counts A number for each action.
+ * @return bool Whether the caller has to start a worker; others need not try meanwhile.
+ */
+function headland_record( $counts ) {
+	$must_start = false;
+	headland_change_state(
+		function ( $state ) use ( $counts, &$must_start ) {
+			$now        = microtime( true );
+			$state      = headland_with_changes( $state, $counts || $state['counts'] ? $counts : array( 'update' => 1 ), $now );
+			$must_start = ! headland_has_worker( $state, $now );
+			return $must_start ? headland_with_worker( $state, 'starting', $now + HEADLAND_START_SECONDS ) : $state;
+		}
+	);
+	return $must_start;
+}
+
+/**
+ * The state with more changes. What was given up is taken up again.
+ *
+ * @param array $state  The state.
+ * @param array $counts A number for each action.
+ * @param float $now    The time.
+ * @return array
+ */
+function headland_with_changes( $state, $counts, $now ) {
+	if ( ! $state['counts'] || $state['resting'] ) {
+		$state['first'] = $now;
+	}
+	$state['last'] = $now;
+	foreach ( $counts as $action => $count ) {
+		$state['counts'][ $action ] = ( $state['counts'][ $action ] ?? 0 ) + $count;
+	}
+	if ( $state['resting'] ) {
+		$state['resting']    = false;
+		$state['tries']      = 0;
+		$state['not_before'] = 0.0;
+	}
+	return $state;
+}
+
+/**
+ * The state in somebody's hands.
+ *
+ * @param array  $state  The state.
+ * @param string $worker Who; '' for nobody.
+ * @param float  $until  When it is lost without a sign of life.
+ * @return array
+ */
+function headland_with_worker( $state, $worker, $until ) {
+	$state['worker']       = $worker;
+	$state['worker_until'] = $until;
+	return $state;
+}
+
+/**
+ * Whether somebody is at work, or about to be.
+ *
+ * @param array $state The state.
+ * @param float $now   The time.
+ * @return bool
+ */
+function headland_has_worker( $state, $now ) {
+	return '' !== $state['worker'] && $state['worker_until'] > $now;
+}
+
+/**
+ * When the call is due: a quiet period after the last change, but not later than the longest wait after the first.
+ *
+ * @param array $state    The state.
+ * @param array $settings The settings.
+ * @return float|null Null where there is nothing to send.
+ */
+function headland_due( $state, $settings ) {
+	if ( ! $state['counts'] || $state['resting'] || '' === $settings['url'] ) {
+		return null;
+	}
+	if ( $state['now'] ) {
+		return 0.0;
+	}
+	$quiet = min( $state['last'] + $settings['quiet'], $state['first'] + $settings['longest'] );
+	return max( $quiet, $state['not_before'] );
+}

@@ -1,0 +1,429 @@
+/**
+ * The WordPress plugin in a real WordPress, calling a small server in place of Headland. Takes half a minute:
+ * `npm run test:frameworks`.
+ */
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { readdir } from 'node:fs/promises'
+import type { ServerResponse } from 'node:http'
+import { join } from 'node:path'
+import { after, describe, type TestContext, test } from 'node:test'
+import { promisify } from 'node:util'
+import { type Handle, startHook, startSilentServer, TOKEN, takes } from '../support/hook.ts'
+import { addAddress, PLUGIN, phpText, startWordPress, until, type WordPress } from '../support/wordpress.ts'
+
+const ends: (() => unknown)[] = []
+const file = { after: (end: () => unknown) => void ends.unshift(end) }
+after(async () => {
+  for (const end of ends) await end()
+})
+const isRoot = process.getuid?.() === 0
+const skip = isRoot ? false : 'only root can give this machine one more address'
+
+describe('the plugin in a real WordPress', { skip }, async () => {
+  if (!isRoot) return
+  const wordpress: WordPress = await startWordPress(file, { address: await addAddress(file) })
+
+  /** The plugin as new, calling a hook of this test. */
+  async function start(
+    t: TestContext,
+    { handle, ...settings }: Parameters<WordPress['setOptions']>[0] & { handle?: Handle } = {},
+  ) {
+    const hook = await startHook(t, handle)
+    await wordpress.setConstants({ HEADLAND_ALLOW_PRIVATE_ADDRESS: true })
+    await wordpress.setOptions({ url: hook.url, ...settings })
+    t.after(quiet)
+    return hook
+  }
+
+  /** Nothing waits, and nobody is at work. */
+  const quiet = () =>
+    until('the plugin is quiet', async () => {
+      const state = await wordpress.state()
+      return state.worker === '' && (state.resting || Object.keys(state.counts).length === 0)
+    })
+
+  const lastCall = async () => (await wordpress.lastCall()) || assert.fail('there was no call')
+
+  test('every file of it is PHP', async () => {
+    const files = (await readdir(PLUGIN, { recursive: true })).filter((name) => name.endsWith('.php'))
+    assert.ok(files.length > 5)
+    for (const name of files) await promisify(execFile)('php', ['-l', join(PLUGIN, name)])
+  })
+
+  test('one publish is one call: a POST without a body, and without the token in its headers', async (t) => {
+    const { calls } = await start(t)
+    await wordpress.publish('One')
+    await until('the call', () => calls.length === 1)
+    await quiet()
+    const [call] = calls
+    assert.equal(calls.length, 1)
+    assert.equal(call?.method, 'POST')
+    assert.equal(call?.url, `/wh/webhooks/webhook:rebuild?token=${TOKEN}`)
+    assert.equal(call?.headers['content-length'], '0')
+    assert.doesNotMatch(JSON.stringify(call?.headers), /Secret/)
+    const { ok, code, operation, counts } = await lastCall()
+    assert.deepEqual([ok, code, operation, counts], [true, 200, 'accounts/a/operations/op-1', { publish: 1 }])
+  })
+
+  test('a burst of saves in several requests, one after another and at once, is one call', async (t) => {
+    const { calls } = await start(t, { quiet: 4 })
+    for (const title of ['a', 'b']) await wordpress.publish(title)
+    await Promise.all(['c', 'd', 'e', 'f'].map(wordpress.publish))
+    await until('the call', () => calls.length > 0)
+    await quiet()
+    assert.equal(calls.length, 1)
+    assert.deepEqual((await lastCall()).counts, { publish: 6 })
+  })
+
+  test('changes that never end are told after the longest wait', async (t) => {
+    const { calls } = await start(t, { quiet: 300, longest: 1 })
+    await wordpress.publish('a')
+    await until('the call', () => calls.length === 1)
+  })
+
+  test('a bulk edit of ten posts is one call that stands for ten changes', async (t) => {
+    await wordpress.setOptions({ url: '' })
+    const ids: number[] = []
+    for (let count = 0; count < 10; count++) ids.push(await wordpress.publish(`bulk ${count}`))
+    const { calls } = await start(t)
+    await wordpress.bulkEdit(ids)
+    await until('the call', () => calls.length > 0)
+    await quiet()
+    assert.equal(calls.length, 1)
+    assert.deepEqual((await lastCall()).counts, { update: 10 })
+  })
+
+  test('drafts, autosaves, revisions and what is not chosen are not even noted', async (t) => {
+    await start(t, { actions: ['publish', 'update', 'unpublish'], post_types: ['post'] })
+    const published = await wordpress.rest('posts')
+    const id = await wordpress.draft('draft')
+    await wordpress.update(id, 'still a draft')
+    await wordpress.rest(`posts/${id}/autosaves`, { title: 'autosave of a draft' })
+    await wordpress.rest(`posts/${published[0].id}/autosaves`, { title: 'autosave of a post', content: 'y' })
+    await wordpress.rest(`posts/${id}`, undefined, 'DELETE')
+    await wordpress.rest(`posts/${id}?force=true`, undefined, 'DELETE')
+    await wordpress.rest('pages', { title: 'a page', status: 'publish' })
+    await wordpress.rest('categories', { name: `category ${Date.now()}` })
+    const { counts, worker } = await wordpress.state()
+    assert.deepEqual([counts, worker], [[], ''])
+    assert.equal(await wordpress.lastCall(), false)
+  })
+
+  test('trashing and deleting what was published, terms and menus are noted, each as what it is', async (t) => {
+    await start(t, { quiet: 300 })
+    const [trashed, deleted] = [await wordpress.publish('to be trashed'), await wordpress.publish('to be deleted')]
+    await wordpress.trash(trashed)
+    await wordpress.rest(`posts/${trashed}?force=true`, undefined, 'DELETE')
+    await wordpress.rest(`posts/${deleted}?force=true`, undefined, 'DELETE')
+    const { id } = await wordpress.rest('tags', { name: `tag ${Date.now()}` })
+    await wordpress.rest(`tags/${id}`, { name: `renamed ${Date.now()}` })
+    await wordpress.rest(`tags/${id}?force=true`, undefined, 'DELETE')
+    await wordpress.inWordPress(`require 'wp-load.php'; wp_update_nav_menu_object(0, ['menu-name' => uniqid()]);`)
+    assert.deepEqual((await wordpress.state()).counts, { publish: 2, unpublish: 2, terms: 3, menus: 1 })
+    await wordpress.setOptions({ url: '' })
+  })
+
+  test('no save is held up by a Headland that does not answer, and what is saved meanwhile leads to another call', async (t) => {
+    const held: ServerResponse[] = []
+    const { calls } = await start(t, { quiet: 0, handle: (response) => void held.push(response) })
+    await wordpress.publish('first')
+    await until('the call is open', () => calls.length === 1)
+    await wordpress.publish('second')
+    // Both saves were answered, and the first call still waits for its answer.
+    assert.deepEqual([held.length, held[0]?.writableEnded, held[0]?.destroyed], [1, false, false])
+    takes(held[0] as ServerResponse, 1)
+    await until('the call for the second', () => held.length === 2)
+    takes(held[1] as ServerResponse, 2)
+    await quiet()
+    assert.deepEqual([calls.length, (await lastCall()).counts], [2, { publish: 1 }])
+  })
+
+  test('no save is held up where WordPress cannot call itself, and then WP-Cron makes the call', async (t) => {
+    const { calls } = await start(t, { quiet: 0 })
+    const open = await startSilentServer(t)
+    await wordpress.addMustUse(
+      t,
+      'no-loopback',
+      `add_filter('headland_worker_url', fn() => 'http://127.0.0.1:${open.port}/');`,
+    )
+    await wordpress.publish('without a worker')
+    assert.equal(open.sockets.length, 1, 'it tried')
+    assert.equal(calls.length, 0)
+    assert.deepEqual((await wordpress.state()).counts, { publish: 1 })
+    await wordpress.runCron()
+    assert.equal(calls.length, 1)
+  })
+
+  test('where PHP can answer before it ends, as PHP-FPM can, the request that saved makes the call itself', async (t) => {
+    const { calls } = await start(t, { quiet: 0 })
+    const open = await startSilentServer(t)
+    await wordpress.addMustUse(
+      t,
+      'finishes',
+      `function fastcgi_finish_request() { return true; }
+      add_filter('headland_worker_url', fn() => 'http://127.0.0.1:${open.port}/');`,
+    )
+    await wordpress.publish('after the answer')
+    await until('the call', () => calls.length === 1)
+    await quiet()
+    assert.equal(open.sockets.length, 1)
+  })
+
+  test('what a dead worker left is sent by WP-Cron, and not while it may be alive', async (t) => {
+    const { calls } = await start(t, { quiet: 0 })
+    const leave = (until: string) =>
+      wordpress.inWordPress(`require 'wp-load.php'; headland_change_state(function ($state) {
+        $state = headland_with_changes($state, ['update' => 1], microtime(true));
+        return headland_with_worker($state, 'another', ${until});
+      }); headland_schedule_cron();`)
+    await leave('microtime(true) + 30')
+    await wordpress.runCron()
+    assert.equal(calls.length, 0)
+    await leave('microtime(true) - 1')
+    await wordpress.runCron()
+    assert.deepEqual([calls.length, (await lastCall()).counts], [1, { update: 2 }])
+  })
+
+  test('a request that dies in the middle of its changes is not forgotten', async (t) => {
+    const { calls } = await start(t, { quiet: 0 })
+    const dies = `require 'wp-load.php';
+      wp_insert_post(['post_title' => 'before the end', 'post_status' => 'publish']); posix_kill(getmypid(), SIGKILL);`
+    await assert.rejects(wordpress.inWordPress(dies))
+    assert.equal(calls.length, 0)
+    await wordpress.runCron()
+    assert.equal(calls.length, 1)
+  })
+
+  test('a worker that has waited long hands over to a new one', async (t) => {
+    const { calls } = await start(t, { quiet: 1 })
+    const handsOver = `require 'wp-load.php'; $worker = headland_take_lease();
+      headland_change_state(fn($state) => headland_with_changes($state, ['update' => 3], microtime(true)));
+      echo headland_hand_over($worker) ? 'done' : 'not', ' ', headland_read_state()['worker'] === $worker ? 'mine' : 'gone';`
+    assert.equal(await wordpress.inWordPress(handsOver), 'done gone')
+    await until('the call', () => calls.length === 1)
+    await quiet()
+    assert.deepEqual((await lastCall()).counts, { update: 3 })
+  })
+
+  test('a call that took so long that another worker took over changes nothing of what came since', async (t) => {
+    const { calls } = await start(t, { quiet: 0 })
+    const late = `require 'wp-load.php'; $worker = headland_take_lease();
+      $one = fn($state) => headland_with_changes($state, ['update' => 1], microtime(true));
+      headland_change_state($one);
+      $before = headland_read_state();
+      headland_change_state(fn($state) => headland_with_worker($state, 'another', microtime(true) + 30));
+      headland_send($worker, headland_settings(), $before);`
+    await wordpress.inWordPress(late)
+    assert.equal(calls.length, 1)
+    assert.deepEqual((await wordpress.state()).counts, { update: 1 })
+    await wordpress.setOptions({ url: '' })
+  })
+
+  test('processes that note changes at the same time lose none', async (t) => {
+    await start(t, { quiet: 300 })
+    const note = `require 'wp-load.php';
+      for ($count = 0; $count < 100; $count++) headland_change_state(fn($state) => headland_with_changes($state, ['update' => 1], microtime(true)));`
+    await Promise.all(Array.from({ length: 6 }, () => wordpress.inWordPress(note)))
+    assert.deepEqual((await wordpress.state()).counts, { update: 600 })
+    await wordpress.setOptions({ url: '' })
+  })
+
+  const fast = (t: TestContext) =>
+    wordpress.addMustUse(t, 'fast', `add_filter('headland_retry_waits', fn() => [0, 0, 0]);`)
+
+  test('a call that failed is tried again, when the other side says', async (t) => {
+    await fast(t)
+    const answers: Handle[] = [
+      (response) => response.writeHead(503).end(),
+      (response) => response.writeHead(429, { 'retry-after': '1' }).end(),
+      (response) => response.destroy(),
+      takes,
+    ]
+    const { calls } = await start(t, { handle: (response, count) => answers[count - 1]?.(response, count) })
+    await wordpress.publish('tried again')
+    await until('the calls', () => calls.length === 4)
+    await quiet()
+    assert.deepEqual([calls.length, (await lastCall()).ok], [4, true])
+  })
+
+  test('after three more tries it is given up and shown, and the next change takes it up again', async (t) => {
+    await fast(t)
+    let isDown = true
+    const handle: Handle = (response, count) => (isDown ? response.writeHead(502).end() : takes(response, count))
+    const { calls } = await start(t, { handle })
+    await wordpress.publish('given up')
+    await until('given up', async () => (await wordpress.state()).resting)
+    await quiet()
+    assert.equal(calls.length, 4)
+    assert.match(await wordpress.admin('edit.php'), /The headless front end was not rebuilt\. Failed \(HTTP 502\)/)
+    isDown = false
+    await wordpress.publish('taken up')
+    await until('the call', async () => (await lastCall()).ok)
+    assert.deepEqual((await lastCall()).counts, { publish: 2 })
+    assert.doesNotMatch(await wordpress.admin('edit.php'), /was not rebuilt/)
+  })
+
+  test('a token that is no longer valid is not tried again; with a new URL it is', async (t) => {
+    await fast(t)
+    const { calls, url } = await start(t, { handle: (response) => response.writeHead(401).end() })
+    await wordpress.publish('refused')
+    await until('given up', async () => (await wordpress.state()).resting)
+    assert.equal(calls.length, 1)
+    assert.match(
+      await wordpress.admin('index.php'),
+      /Failed \(HTTP 401\): The URL is no longer valid: copy the current one from Headland\./,
+    )
+    const other = await startHook(t)
+    assert.notEqual(other.url, url)
+    await saveSettings({ 'headland_settings[url]': other.url })
+    await until('the call', () => other.calls.length === 1)
+  })
+
+  async function saveSettings(fields: Record<string, string>) {
+    const page = await wordpress.admin('options-general.php?page=headland')
+    const [, nonce = ''] = /name="_wpnonce" value="(\w+)"/.exec(page) ?? []
+    return wordpress.admin('options.php', {
+      ...{ option_page: 'headland', action: 'update', _wpnonce: nonce },
+      ...{ _wp_http_referer: '/wp-admin/options-general.php?page=headland' },
+      ...{ 'headland_settings[actions][]': 'publish', 'headland_settings[quiet]': '1', ...fields },
+    })
+  }
+
+  test('the settings page keeps the URL as it was entered, bounds the numbers, and refuses what is no URL', async (t) => {
+    const { url } = await start(t)
+    const given = {
+      'headland_settings[url]': ` ${url} `,
+      'headland_settings[quiet]': '-7',
+      'headland_settings[longest]': '9999',
+    }
+    await saveSettings(given)
+    const expected = { url, actions: ['publish'], post_types: null, quiet: 0, longest: 900 }
+    assert.deepEqual(await wordpress.read('headland_settings()'), expected)
+    for (const bad of ['javascript:alert(1)', 'ftp://headland.test/x', 'http://']) {
+      const page = await saveSettings({ ...given, 'headland_settings[url]': bad })
+      assert.match(page, /The webhook URL was not saved/, bad)
+      assert.deepEqual(await wordpress.read('headland_settings()'), expected)
+    }
+    const autoload = `$GLOBALS['wpdb']->get_col("SELECT DISTINCT autoload FROM {$GLOBALS['wpdb']->options} WHERE option_name LIKE 'headland%'")`
+    assert.deepEqual(await wordpress.read(autoload), ['no'])
+  })
+
+  test('a private address is refused with the line to add, and the line opens that host and port alone', async (t) => {
+    const { calls, url, port } = await start(t)
+    await wordpress.setConstants({})
+    await wordpress.publish('refused')
+    await until('given up', async () => (await wordpress.state()).resting)
+    assert.equal(calls.length, 0)
+    const words = `WordPress does not call 127.0.0.1:${port}: the address is private, or the port is none of 80, 443 and 8080.`
+    const line = `define( 'HEADLAND_ALLOW_PRIVATE_ADDRESS', true );`
+    assert.equal((await lastCall()).message, `${words} If it is yours, add the line ${line} to wp-config.php.`)
+    await wordpress.setConstants({ HEADLAND_ALLOW_PRIVATE_ADDRESS: true })
+    const places = [
+      url,
+      `http://127.0.0.1:${port + 1}/`,
+      `http://127.0.0.2:${port}/`,
+      'http://127.0.0.2/',
+      'http://192.168.0.1/',
+    ]
+    const inside = (at: string) =>
+      `array_map(fn($place) => (bool) wp_http_validate_url($place), json_decode(${phpText(at)}))`
+    const opened = await wordpress.read(
+      `headland_with_private_address(${phpText(url)}, fn() => ${inside(JSON.stringify(places))})`,
+    )
+    assert.deepEqual(opened, [true, false, false, false, false])
+    assert.deepEqual(await wordpress.read(inside(JSON.stringify([url]))), [false], 'only around the call')
+    await wordpress.publish('allowed')
+    await until('the call', () => calls.length === 1)
+  })
+
+  test('the dashboard shows the last call and what waits, and the button calls at once', async (t) => {
+    const { calls } = await start(t, { quiet: 300 })
+    assert.match(await wordpress.admin('index.php'), /Last call:<\/strong> none yet/)
+    await wordpress.publish('waits')
+    const page = await wordpress.admin('index.php')
+    assert.match(page, /Waiting:<\/strong> 1 change, sent after the quiet period/)
+    const [, nonce = ''] =
+      /id="_wpnonce" name="_wpnonce" value="(\w+)"[^>]*><input type="hidden" name="_wp_http_referer"[^>]*><input type="submit" name="headland_rebuild"/.exec(
+        page,
+      ) ?? []
+    const pressed = await wordpress.admin('admin-post.php', { action: 'headland_rebuild', _wpnonce: nonce })
+    assert.match(pressed, /<title>Dashboard/)
+    await until('the call', () => calls.length === 1)
+    await quiet()
+    const after = await wordpress.admin('index.php')
+    assert.match(after, /Headland took it \(HTTP 200\)\. It stood for 2 changes\./)
+    assert.match(after, /accounts\/a\/operations\/op-1/)
+    assert.match(after, /Waiting:<\/strong> nothing/)
+    assert.equal(calls.length, 1)
+  })
+
+  test('whoever has no nonce, no right or no key starts nothing', async (t) => {
+    const { calls } = await start(t, { quiet: 300 })
+    await wordpress.publish('waits')
+    await assert.rejects(wordpress.admin('admin-post.php', { action: 'headland_rebuild' }), /403/)
+    const ajax = (fields: Record<string, string>) =>
+      fetch(`${wordpress.url}/wp-admin/admin-ajax.php`, {
+        method: 'POST',
+        body: new URLSearchParams({ action: 'headland_work', ...fields }),
+      })
+    const time = String(Math.floor(Date.now() / 1000))
+    for (const fields of [{}, { time, key: '' }, { time, key: 'a'.repeat(32) }]) {
+      assert.equal((await ajax(fields as Record<string, string>)).status, 403)
+    }
+    const old = String(Number(time) - 3600)
+    const key = await wordpress.read(`wp_hash('headland_work${old}', 'nonce')`)
+    assert.equal((await ajax({ time: old, key })).status, 403, 'a key of an hour ago')
+    const anybody = await fetch(`${wordpress.url}/wp-admin/admin-post.php?action=headland_rebuild`)
+    assert.equal(anybody.status, 400)
+    const asSubscriber = `define('WP_ADMIN', true); require 'wp-load.php';
+      wp_set_current_user(wp_insert_user(['user_login' => uniqid(), 'user_pass' => 'x', 'role' => 'subscriber']));
+      $_REQUEST['_wpnonce'] = wp_create_nonce('headland_rebuild'); do_action('admin_post_headland_rebuild');`
+    assert.match(await wordpress.inWordPress(asSubscriber), /You may not do this/)
+    assert.equal(calls.length, 0)
+    await wordpress.setOptions({ url: '' })
+  })
+
+  test('the command calls at once and says what came of it', async (t) => {
+    let isDown = false
+    const handle: Handle = (response, count) => (isDown ? response.writeHead(404).end() : takes(response, count))
+    const { calls } = await start(t, { handle })
+    const command = `class WP_CLI {
+        static function add_command($name, $call) { $GLOBALS['command'] = [$name, $call]; }
+        static function success($text) { echo "good: $text"; }
+        static function error($text) { echo "bad: $text"; exit; }
+      }
+      define('WP_CLI', true); require 'wp-load.php'; echo $GLOBALS['command'][0], ': '; $GLOBALS['command'][1]();`
+    const good = 'headland rebuild: good: Headland took it (HTTP 200). accounts/a/operations/op-1'
+    assert.equal(await wordpress.inWordPress(command), good)
+    isDown = true
+    assert.equal(await wordpress.inWordPress(command), 'headland rebuild: bad: Headland did not take the call.')
+    assert.equal(calls.length, 2)
+  })
+
+  test('the token is in no page but the one field of the settings, and not in the log of PHP', async (t) => {
+    const { url } = await start(t, { handle: (response) => response.destroy() })
+    await fast(t)
+    await wordpress.publish('fails')
+    await until('given up', async () => (await wordpress.state()).resting)
+    for (const path of ['index.php', 'edit.php', 'plugins.php', 'options.php']) {
+      assert.doesNotMatch(await wordpress.admin(path), /Secret-of/, path)
+    }
+    const page = await wordpress.admin('options-general.php?page=headland')
+    assert.equal(page.split('Secret-of').length, 2)
+    assert.match(page, new RegExp(`<input type="password"[^>]*value="${url.replaceAll(/[?.]/g, '\\$&')}"`))
+    assert.doesNotMatch(await wordpress.log(), /Secret-of/)
+    assert.doesNotMatch(await wordpress.log(), /plugins\/headland/, 'and PHP has nothing to say about the plugin')
+  })
+
+  test('when it is removed, nothing of it is left', async (t) => {
+    await start(t)
+    await wordpress.publish('leaves an event')
+    await quiet()
+    await wordpress.inWordPress(
+      `define('WP_UNINSTALL_PLUGIN', 'headland/headland.php'); require 'wp-load.php'; require '${PLUGIN}/uninstall.php';`,
+    )
+    const left = `$GLOBALS['wpdb']->get_col("SELECT option_name FROM {$GLOBALS['wpdb']->options} WHERE option_name LIKE '%headland%' OR (option_name = 'cron' AND option_value LIKE '%headland%')")`
+    assert.deepEqual(await wordpress.read(left), [])
+  })
+})
