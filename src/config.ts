@@ -91,7 +91,11 @@ export const SETTINGS: { [K in keyof Config]: Setting<Config[K]> } = {
   archiveEntries: setting('50000', 'Entries of an archive at most.', count),
   unpackedBytes: setting('2147483648', 'Bytes of an unpacked archive at most.', count),
   uploadStall: setting('30', 'Seconds that an upload may stand still.', count),
-  webhookCalls: setting('1200', 'Calls of its webhooks that an environment takes in a minute.', count),
+  webhookCalls: setting(
+    '1200',
+    'Calls of its webhooks that an environment takes in a minute: so many that build, and that purge.',
+    count,
+  ),
   webhookGuesses: setting('30', 'Calls of webhook URLs that are not valid, from one address in a minute.', count),
   keepDeployments: setting(
     '5',

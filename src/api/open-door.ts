@@ -3,6 +3,7 @@
  * call it were not written for us, cannot be changed, and hold somebody up until they are answered. So the answer is sent
  * before the body is read, and the body is thrown away.
  */
+import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
 import { LIMITS, Problem } from '../contract/index.ts'
 import type { Call, Route } from './route.ts'
@@ -17,13 +18,19 @@ export function openDoor(app: FastifyInstance, path: string, { method, handle }:
     url: path,
     exposeHeadRoute: false,
     async onRequest(request, reply) {
-      discardBody(request)
+      if (hasBody(request)) discardBody(request)
       // Some plugins call from the editor's browser, and tell the editor that it failed if they cannot read the answer.
       reply.header('access-control-allow-origin', '*').header('referrer-policy', 'no-referrer')
       if (request.method === 'OPTIONS') return answerPreflight(reply)
       if (request.method !== method) throw wrongMethod(method)
       const answer = await handle({ request, reply } as Call<unknown, unknown>)
       return reply.type('application/json; charset=utf-8').send(answer)
+    },
+    async onSend(request, reply, payload) {
+      const isLater = request.method !== 'HEAD' && hasBody(request) && !request.raw.complete
+      if (!isLater || typeof payload !== 'string') return payload
+      reply.header('content-length', Buffer.byteLength(payload))
+      return Readable.from(answerAndLinger(payload, request))
     },
     // Never reached: it is answered above, where nothing has looked at the body yet.
     handler: () => undefined,
@@ -46,10 +53,11 @@ const wrongMethod = (method: string) =>
     { metadata: { allow: `${method}, OPTIONS` } },
   )
 
+const hasBody = ({ raw: { headers } }: FastifyRequest): boolean =>
+  headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0'
+
 /** Until it ends. One that does not, or not soon, is cut off: whoever sends it has its answer. */
 function discardBody({ raw }: FastifyRequest) {
-  const length = raw.headers['content-length']
-  if (raw.headers['transfer-encoding'] === undefined && (length === undefined || length === '0')) return
   let bytes = 0
   raw.on('data', (chunk: Buffer) => {
     bytes += chunk.length
@@ -58,4 +66,17 @@ function discardBody({ raw }: FastifyRequest) {
   const timer = setTimeout(() => raw.destroy(), BODY_MS)
   raw.once('end', () => clearTimeout(timer))
   raw.once('close', () => clearTimeout(timer))
+}
+
+/**
+ * The whole answer at once, and its end when the body has ended: a connection that is to be closed after the answer (HTTP/1.0,
+ * `Connection: close`) would be reset while the caller still sends, and the answer lost with it (RFC 9112, 9.6).
+ */
+async function* answerAndLinger(payload: string, { raw }: FastifyRequest) {
+  yield payload
+  if (raw.complete || raw.destroyed) return
+  await new Promise<void>((resolve) => {
+    raw.once('end', resolve)
+    raw.once('close', resolve)
+  })
 }

@@ -92,8 +92,8 @@ export function createApiServer({
     done()
   })
   app.addHook('onResponse', (request, reply, done) => {
-    const { method, url = 'unknown' } = request.routeOptions
-    metrics.observeRequest(String(method ?? request.method), url, reply.statusCode, reply.elapsedTime)
+    const { url = 'unknown' } = request.routeOptions
+    metrics.observeRequest(request.method, url, reply.statusCode, reply.elapsedTime)
     // The path without its query: a query may carry a token.
     // Reading is most of what callers do, and tells least.
     const isRoutine = request.method === 'GET' && reply.statusCode < 400

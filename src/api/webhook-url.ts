@@ -6,7 +6,9 @@ import type { names } from '../contract/index.ts'
 
 export type WebhookUrl = { at: names.EnvironmentPath; action: string; token: string }
 
-const PATH = /^\/wh\/v1\/accounts\/([^/]+)\/apps\/([^/]+)\/environments\/([^/]+)\/webhooks\/webhook:([^/]+)\/?$/
+/** The scheme and host of the absolute form are allowed by RFC 9112, 3.2.2. */
+const PATH =
+  /^(?:https?:\/\/[^/]+)?\/wh\/v1\/accounts\/([^/]+)\/apps\/([^/]+)\/environments\/([^/]+)\/webhooks\/webhook:([^/]+)\/?$/
 
 /** The first of them, as far as its own letters go: a token has no others. */
 const TOKEN = /[?&]token=([\w-]*)/
@@ -21,8 +23,12 @@ export function readWebhookUrl(url: string): WebhookUrl | undefined {
   return { at: { account, app, environment }, action, token }
 }
 
-/** A path for logs and messages. A caller that escapes the question mark, too, has put its token into the path. */
-export const withoutSecrets = (url: string): string => url.split(/\?|%3f/i, 1)[0] ?? ''
+/**
+ * A path for logs and messages. A caller that escapes the question mark, once or more, or puts something else in its place,
+ * has its token in the path: nothing is shown that stands behind a webhook's action.
+ */
+export const withoutSecrets = (url: string): string =>
+  (url.split(/\?|%(?:25)*3f/i, 1)[0] ?? '').replace(/(\/webhook(?::|%(?:25)*3a)[a-z]*).*/is, '$1')
 
 function decode(path: string): string {
   try {

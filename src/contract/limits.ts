@@ -43,7 +43,7 @@ export const LIMITS = {
   triggersShown: 100,
   /** Characters of a caller's name (User-Agent) that the ledger keeps. */
   userAgentLength: 200,
-  /** Entries of the ledger that are kept for one environment: the newest of webhooks, of the API, of the app itself. */
+  /** Entries of the ledger that are kept for one environment, of each for builds and for purges: of webhooks, the API, the app. */
   triggersKeptOfWebhooks: 10_000,
   triggersKeptOfApi: 1000,
   triggersKeptOfApp: 100,

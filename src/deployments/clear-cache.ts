@@ -20,6 +20,9 @@ type Parts = {
   finishWithEnvironment(operation: Operation): Finish
 }
 
+/** More than the ledger names, and not without end: whoever knows a URL that purges may call it all day. */
+const PURGES_KEPT = 2 * LIMITS.triggersKeptOfWebhooks
+
 /** Whoever asked before it began may ask together: one purge does for all of them. */
 export type ClearCache = (
   account: Account,
@@ -42,7 +45,9 @@ export function createClearCache(parts: Parts): ClearCache {
     await purges.atEdge(environment, what)
     return sql.transaction(async (tx) => {
       const done = await operations.record(tx, path, 'PURGE_CACHE', (operation) => finishWithEnvironment(operation)(tx))
-      await ledger.add(tx, id, asked, { answer: 200, operationId: done.id, purged: abridge(what) })
+      const outcome = { answer: 200, operationId: done.id, purged: abridge(what) }
+      const { isPruned } = await ledger.add(tx, id, asked, outcome)
+      if (isPruned) await operations.forgetPurges(tx, path, PURGES_KEPT)
       return done
     })
   }

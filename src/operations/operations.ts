@@ -131,6 +131,15 @@ export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock
       return toOperation(row as OperationRow)
     },
 
+    /** Only the newest purges of an environment are kept: they end as soon as they are asked for, and may be many. */
+    async forgetPurges(tx: Transaction, { accountId, environmentId }: OperationPath, kept: number) {
+      const purges = statement`
+        environment_id = ${environmentId} AND account_id = ${accountId} AND trigger_name = 'PURGE_CACHE'`
+      await tx.query(statement`
+        DELETE FROM operations WHERE ${purges} AND id <= (
+          SELECT id FROM operations WHERE ${purges} ORDER BY id DESC LIMIT 1 OFFSET ${kept})`)
+    },
+
     /** Wakes the workers of this process; those of others find the work when they next look. */
     announce() {
       for (const wake of onRequested) wake()
@@ -203,9 +212,12 @@ export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock
         UPDATE operations SET trigger_name = 'CLEAN_REBUILD' WHERE id = ${id} AND trigger_name = 'REBUILD'`)
     },
 
+    /** Those that could begin: what still lets calls settle must not fill the queue for everybody. */
     async countWaitingBuilds(reader: Reader): Promise<number> {
       const [row] = await reader.query<{ n: number }>(statement`
-        SELECT COUNT(*) AS n FROM operations WHERE done_time IS NULL AND lane = 'build' AND lease_owner IS NULL`)
+        SELECT COUNT(*) AS n FROM operations
+        WHERE done_time IS NULL AND lane = 'build' AND lease_owner IS NULL
+        AND (not_before IS NULL OR not_before <= ${clock.now()})`)
       return row?.n ?? 0
     },
 
@@ -214,7 +226,8 @@ export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock
       if (doneTime !== null || phase !== 'QUEUED') return 0
       const rows = await sql.query<{ id: string }>(statement`
         SELECT id FROM operations
-        WHERE done_time IS NULL AND lane = 'build' AND lease_owner IS NULL AND id <= ${id}`)
+        WHERE done_time IS NULL AND lane = 'build' AND lease_owner IS NULL AND id <= ${id}
+        AND (id = ${id} OR not_before IS NULL OR not_before <= ${clock.now()})`)
       return rows.some((row) => row.id === id) ? rows.length : 0
     },
 

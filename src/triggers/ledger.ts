@@ -2,8 +2,8 @@
  * The ledger: everybody who asked for a build or a purge, from where, how they were answered, and which operation satisfied
  * them. An entry is written in the transaction that does what was asked, so whoever was told "yes" is in it.
  *
- * The newest of each environment are kept. Each source has a share of its own: an app that purges all day does not push
- * out what editors did.
+ * The newest of each environment are kept. Each source has a share of its own, and purges have another than builds: what
+ * purges all day does not push out what editors did.
  */
 import type { NewId } from '../base/index.ts'
 import { LIMITS, type Reason, type resources } from '../contract/index.ts'
@@ -57,13 +57,13 @@ const KEPT: Record<resources.TriggerSource, number> = {
   APP: LIMITS.triggersKeptOfApp,
 }
 
-/** Many rows travel in one statement. A few sizes only, since each is a statement that is prepared and kept. */
+/** Many rows go in one statement, and all of them are sent together. A few sizes only: each is prepared and kept. */
 const ROWS_AT_ONCE = [64, 16, 4, 1] as const
 
 const COUNTED_MOST = 10_000
 
 export function createLedger({ sql, newId }: { sql: Sql; newId: NewId }) {
-  /** How many entries were written since old ones were last removed, by environment and source. */
+  /** How many entries were written since old ones were last removed, by environment and share. */
   const written = new Map<string, number>()
 
   async function insert(tx: Transaction, environmentId: string, asked: readonly Asked[], outcome: Outcome) {
@@ -74,37 +74,54 @@ export function createLedger({ sql, newId }: { sql: Sql; newId: NewId }) {
       const who = [newId(), environmentId, action, source, address, agent, time]
       return [...who, answer, reason, operationId, what]
     })
+    const inserts: Promise<unknown>[] = []
     for (let done = 0, size = 0; done < rows.length; done += size) {
       size = ROWS_AT_ONCE.find((most) => most <= rows.length - done) ?? 1
-      await tx.query(statement`
+      const insert = tx.query(statement`
         INSERT INTO triggers (id, environment_id, action, source, address, user_agent, create_time, answer, reason,
           operation_id, purged)
         VALUES ${rowsOf(rows.slice(done, done + size))}`)
+      inserts.push(insert)
     }
+    await Promise.all(inserts)
   }
 
-  /** Now and then: finding the oldest that is kept takes longer than writing an entry. */
-  async function prune(tx: Transaction, environmentId: string, source: resources.TriggerSource, added: number) {
-    const key = `${environmentId} ${source}`
+  /** Now and then: finding the oldest that is kept takes longer than writing an entry. Tells whether it was now. */
+  async function prune(tx: Transaction, environmentId: string, { source, action }: Asked, added: number) {
+    const isPurge = action === 'PURGE_CACHE'
+    const key = `${environmentId} ${source} ${isPurge ? 'purges' : 'builds'}`
     const count = (written.get(key) ?? Number.POSITIVE_INFINITY) + added
-    if (count < KEPT[source] / 10) return written.set(key, count)
+    if (count < KEPT[source] / 10) {
+      written.set(key, count)
+      return false
+    }
     if (written.size >= COUNTED_MOST) written.clear()
     written.set(key, 0)
+    const kind = isPurge ? statement`action = 'PURGE_CACHE'` : statement`action <> 'PURGE_CACHE'`
+    const share = statement`environment_id = ${environmentId} AND source = ${source} AND ${kind}`
     await tx.query(statement`
-      DELETE FROM triggers WHERE environment_id = ${environmentId} AND source = ${source} AND id <= (
-        SELECT id FROM triggers WHERE environment_id = ${environmentId} AND source = ${source}
-        ORDER BY id DESC LIMIT 1 OFFSET ${KEPT[source]})`)
+      DELETE FROM triggers WHERE ${share} AND id <= (
+        SELECT id FROM triggers WHERE ${share} ORDER BY id DESC LIMIT 1 OFFSET ${KEPT[source]})`)
+    return true
   }
 
   return {
-    /** All of one source, with the same outcome. Nothing is written for an environment that is gone meanwhile. */
-    async add(tx: Transaction, environmentId: string, asked: readonly Asked[], outcome: Outcome) {
+    /**
+     * All of one source, all for a build or all for a purge, with the same outcome. Nothing is written for an environment that
+     * is gone meanwhile.
+     */
+    async add(
+      tx: Transaction,
+      environmentId: string,
+      asked: readonly Asked[],
+      outcome: Outcome,
+    ): Promise<{ isPruned: boolean }> {
       const [first] = asked
-      if (!first) return
+      if (!first) return { isPruned: false }
       const [there] = await tx.query(statement`SELECT id FROM environments WHERE id = ${environmentId}`)
-      if (!there) return
+      if (!there) return { isPruned: false }
       await insert(tx, environmentId, asked, outcome)
-      await prune(tx, environmentId, first.source, asked.length)
+      return { isPruned: await prune(tx, environmentId, first, asked.length) }
     },
 
     async list(environmentId: string, page: Page, operationId?: string): Promise<PageOf<Entry>> {

@@ -1,11 +1,12 @@
 /**
  * How often webhooks may be called. Joining a build that waits is cheap, and most callers never try again: whoever has the
- * right token is refused only when an environment is called far more often than a CMS ever does. Guesses are counted by
- * address, and never against those who know a token.
+ * right token is refused only when an environment is called far more often than a CMS ever does. Purges are counted apart, so
+ * that a leaked URL that purges cannot keep editors from their builds. Guesses are counted by address, and never against
+ * those who know a token.
  */
 import { isIPv6 } from 'node:net'
 import { type Clock, createBuckets, type Rate } from '../base/index.ts'
-import { Problem } from '../contract/index.ts'
+import { Problem, type resources } from '../contract/index.ts'
 
 type Limits = { callsPerMinute: number; guessesPerMinute: number }
 
@@ -18,8 +19,9 @@ export function createWebhookRates(clock: Clock, { callsPerMinute, guessesPerMin
 
   return {
     /** Pays for a call with the right token. Tells what to answer if there were too many. */
-    call(environmentId: string): Problem | undefined {
-      return problemAfter('TOO_MANY_TRIGGERS', calls.take(environmentId, 1, perMinute(callsPerMinute)))
+    call(environmentId: string, action: resources.TriggerAction): Problem | undefined {
+      const waitMs = calls.take(shareOf(environmentId, action), 1, perMinute(callsPerMinute))
+      return problemAfter('TOO_MANY_TRIGGERS', waitMs)
     },
 
     /** Pays for a call with a wrong one. */
@@ -28,12 +30,15 @@ export function createWebhookRates(clock: Clock, { callsPerMinute, guessesPerMin
     },
 
     /** Whether a refused call is to be written down: the first of each minute is, so that a flood is not a flood of rows. */
-    isFirstRefusal: (environmentId: string): boolean =>
-      refused.take(environmentId, 1, { atOnce: 1, perSecond: 1000 / MINUTE_MS }) === 0,
+    isFirstRefusal: (environmentId: string, action: resources.TriggerAction): boolean =>
+      refused.take(shareOf(environmentId, action), 1, { atOnce: 1, perSecond: 1000 / MINUTE_MS }) === 0,
   }
 }
 
 export type WebhookRates = ReturnType<typeof createWebhookRates>
+
+const shareOf = (environmentId: string, action: resources.TriggerAction): string =>
+  `${environmentId} ${action === 'PURGE_CACHE' ? 'purges' : 'builds'}`
 
 const perMinute = (count: number): Rate => ({ atOnce: count, perSecond: count / 60 })
 

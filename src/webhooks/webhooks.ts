@@ -10,7 +10,7 @@ import type { Clock } from '../base/index.ts'
 import { type names, PROBLEMS, Problem, type resources } from '../contract/index.ts'
 import type { BuildRequests, ClearCache, Quiet } from '../deployments/index.ts'
 import type { Operation, Operations } from '../operations/index.ts'
-import type { Sql } from '../storage/index.ts'
+import type { Sql, Transaction } from '../storage/index.ts'
 import type { Asked, Ledger } from '../triggers/index.ts'
 import { createBursts } from './bursts.ts'
 import type { WebhookRates } from './rates.ts'
@@ -36,7 +36,7 @@ type Parts = {
   sets: WebhookSets
   rates: WebhookRates
   ledger: Ledger
-  operations: Pick<Operations, 'announce'>
+  operations: Pick<Operations, 'announce' | 'waitingBuild'>
   buildRequests: Pick<BuildRequests, 'rebuild'>
   clearCache: ClearCache
   /** Throws where a build could not be begun anyway: the account is full, or the machine cannot keep accounts apart. */
@@ -54,11 +54,22 @@ export function createWebhooks(parts: Parts) {
   const builds = createBursts<Item, Taken>((_, items) => recorded(items, build))
   const purges = createBursts<Item, Taken>((_, items) => recorded(items, purge))
 
-  async function build({ account, appName, environmentId, ...opened }: Opened, asked: Asked[]): Promise<Taken> {
+  async function build(opened: Opened, asked: Asked[]): Promise<Taken> {
+    const { account, appName, environmentId, generation } = opened
+    const wanted = { asked, quiet: quietOf(opened) }
+    const rebuild = (tx: Transaction) => buildRequests.rebuild(tx, account, appName, environmentId, wanted)
+    // What waits is begun anyway: joining it takes no room, and wakes nobody.
+    const joined = await sql.transaction(async (tx) => {
+      const path = { accountId: account.id, appName, environmentId }
+      const current = sets.requireCurrent(tx, environmentId, generation)
+      const [waiting] = await Promise.all([operations.waitingBuild(tx, path), current])
+      return waiting && rebuild(tx)
+    })
+    if (joined) return { account, operation: joined }
     await parts.admitBuild(account, environmentId)
     const operation = await sql.transaction(async (tx) => {
-      await sets.requireCurrent(tx, environmentId, opened.generation)
-      return buildRequests.rebuild(tx, account, appName, environmentId, { asked, quiet: quietOf(opened) })
+      await sets.requireCurrent(tx, environmentId, generation)
+      return rebuild(tx)
     })
     operations.announce()
     return { account, operation }
@@ -96,12 +107,12 @@ export function createWebhooks(parts: Parts) {
         action: ACTIONS[action as resources.WebhookAction],
         source: 'WEBHOOK',
         address,
-        userAgent: userAgent.replaceAll(token, '[secret]'),
+        userAgent: userAgent.replaceAll(token, '[secret]').replaceAll(/token=[\w-]+/g, 'token=[secret]'),
         time,
       }
-      const refusal = rates.call(environmentId)
+      const refusal = rates.call(environmentId, asked.action)
       if (refusal) {
-        if (rates.isFirstRefusal(environmentId)) await record(opened, [asked], refusal)
+        if (rates.isFirstRefusal(environmentId, asked.action)) await record(opened, [asked], refusal)
         throw refusal
       }
       const bursts = asked.action === 'PURGE_CACHE' ? purges : builds

@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { lowerRooms } from '../../test/support/parts.ts'
+import { toPage } from '../storage/index.ts'
+
+test('the newest purges of an environment are kept, and every other operation', async (t) => {
+  const { sql, operations, accounts, newId } = await lowerRooms(t)
+  const { id: accountId } = await accounts.create('ours')
+  const path = () => ({ accountId, appName: 'app', environmentId: newId() })
+  const [mine, other] = [path(), path()]
+  const ids: string[] = []
+  await sql.transaction(async (tx) => {
+    for (const at of [mine, other]) {
+      await operations.request(tx, at, 'CREATE')
+      for (let purge = 0; purge < 8; purge++) {
+        const done = await operations.record(tx, at, 'PURGE_CACHE', async () => ({ response: {} }))
+        if (at === mine) ids.push(done.id)
+      }
+      await operations.request(tx, at, 'REBUILD')
+    }
+  })
+  const kept = async (at: typeof mine) =>
+    (await operations.list(at, toPage({ order: 'oldest' }))).items.map(({ id, trigger }) => [trigger, id])
+  const before = await kept(other)
+  for (let times = 0; times < 2; times++) {
+    await sql.transaction((tx) => operations.forgetPurges(tx, mine, 3))
+    const [first, ...rest] = await kept(mine)
+    assert.equal(first?.[0], 'CREATE')
+    assert.equal(rest.pop()?.[0], 'REBUILD')
+    assert.deepEqual(
+      rest,
+      ids.slice(-3).map((id) => ['PURGE_CACHE', id]),
+    )
+  }
+  await sql.transaction((tx) => operations.forgetPurges(tx, other, 8))
+  assert.deepEqual(await kept(other), before)
+})

@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createBursts } from './bursts.ts'
+
+type Round = { key: string; items: readonly number[]; end(result: string): void; fail(error: Error): void }
+
+/** Rounds of work that end when the test says so. */
+function rounds() {
+  const begun: Round[] = []
+  const bursts = createBursts<number, string>((key, items) => {
+    const { promise, resolve, reject } = Promise.withResolvers<string>()
+    begun.push({ key, items: [...items], end: resolve, fail: reject })
+    return promise
+  })
+  return { bursts, begun }
+}
+
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+
+/** Lets everything run that can. */
+async function settle() {
+  for (let turns = 0; turns < 5; turns++) await turn()
+}
+
+test('those who ask in the same turn are done together', async () => {
+  const { bursts, begun } = rounds()
+  const results = [1, 2, 3].map((item) => bursts.join('a', item))
+  await settle()
+  assert.deepEqual(
+    begun.map(({ items }) => items),
+    [[1, 2, 3]],
+  )
+  begun[0]?.end('done')
+  assert.deepEqual(await Promise.all(results), ['done', 'done', 'done'])
+})
+
+test('whoever asks while work is under way is done by work that begins after them, in one round', async () => {
+  const { bursts, begun } = rounds()
+  const first = bursts.join('a', 0)
+  await settle()
+  const later = Array.from({ length: 1000 }, (_, index) => bursts.join('a', index + 1))
+  await settle()
+  assert.equal(begun.length, 1)
+  begun[0]?.end('first')
+  assert.equal(await first, 'first')
+  await settle()
+  assert.deepEqual(
+    begun.map(({ items }) => items.length),
+    [1, 1000],
+  )
+  // And so on: the second round is under way now.
+  const last = bursts.join('a', 2000)
+  await settle()
+  assert.equal(begun.length, 2)
+  begun[1]?.end('second')
+  assert.deepEqual(new Set(await Promise.all(later)), new Set(['second']))
+  await settle()
+  assert.deepEqual(begun[2]?.items, [2000])
+  begun[2]?.end('third')
+  assert.equal(await last, 'third')
+})
+
+test('never are two rounds of one key at work, and nobody is left out or done twice', async () => {
+  let [atWork, most] = [0, 0]
+  const done: number[] = []
+  const bursts = createBursts<number, readonly number[]>(async (_, items) => {
+    most = Math.max(most, ++atWork)
+    await turn()
+    if (items.length % 2) await turn()
+    done.push(...items)
+    atWork--
+    return items
+  })
+  const all: Promise<void>[] = []
+  for (let item = 0; item < 300; item++) {
+    all.push(bursts.join('a', item).then((items) => assert.ok(items.includes(item))))
+    if (item % 7 === 0) await turn()
+    if (item % 5 === 0) await Promise.resolve()
+  }
+  await Promise.all(all)
+  assert.equal(most, 1)
+  assert.deepEqual(
+    done,
+    Array.from({ length: 300 }, (_, index) => index),
+  )
+})
+
+test('a round that fails fails for its own callers only, and the next one begins all the same', async () => {
+  const { bursts, begun } = rounds()
+  const failing = [bursts.join('a', 1), bursts.join('a', 2)].map((each) => each.catch((error: Error) => error.message))
+  await settle()
+  const next = bursts.join('a', 3)
+  begun[0]?.fail(new Error('the disk is full'))
+  assert.deepEqual(await Promise.all(failing), ['the disk is full', 'the disk is full'])
+  await settle()
+  assert.deepEqual(begun[1]?.items, [3])
+  begun[1]?.end('done')
+  assert.equal(await next, 'done')
+})
+
+test('keys do not wait for each other', async () => {
+  const { bursts, begun } = rounds()
+  const [a, b] = [bursts.join('a', 1), bursts.join('b', 2)]
+  await settle()
+  assert.deepEqual(
+    begun.map(({ key }) => key),
+    ['a', 'b'],
+  )
+  begun[1]?.end('b is done')
+  assert.equal(await b, 'b is done')
+  begun[0]?.end('a is done')
+  assert.equal(await a, 'a is done')
+})

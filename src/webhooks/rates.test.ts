@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { handClock } from '../../test/support/clock.ts'
+import { createWebhookRates } from './rates.ts'
+
+function open(limits: { callsPerMinute?: number; guessesPerMinute?: number } = {}) {
+  const clock = handClock()
+  return { clock, rates: createWebhookRates(clock, { callsPerMinute: 1200, guessesPerMinute: 30, ...limits }) }
+}
+
+/** How many of so many attempts are paid. */
+const paid = (attempts: number, attempt: () => unknown): number =>
+  Array.from({ length: attempts }, attempt).filter((problem) => problem === undefined).length
+
+test('an environment takes 1,200 calls at once, and 20 a second from then on', async () => {
+  const { clock, rates } = open()
+  const call = () => rates.call('environment', 'REBUILD')
+  assert.equal(paid(2000, call), 1200)
+  const refusal = call()
+  assert.deepEqual([refusal?.reason, refusal?.retryAfterSeconds], ['TOO_MANY_TRIGGERS', 1])
+  await clock.advance(1000)
+  assert.equal(paid(100, call), 20)
+  await clock.advance(60_000)
+  assert.equal(paid(2000, call), 1200)
+})
+
+test('environments are counted apart, and so are builds and purges of one', () => {
+  const { rates } = open({ callsPerMinute: 2 })
+  assert.equal(
+    paid(9, () => rates.call('a', 'PURGE_CACHE')),
+    2,
+  )
+  assert.equal(
+    paid(9, () => rates.call('a', 'REBUILD')),
+    2,
+  )
+  assert.equal(
+    paid(9, () => rates.call('a', 'CLEAN_REBUILD')),
+    0,
+  )
+  assert.equal(
+    paid(9, () => rates.call('b', 'PURGE_CACHE')),
+    2,
+  )
+})
+
+test('the first refusal of each minute is to be written down, and no other', async () => {
+  const { clock, rates } = open()
+  const isFirst = () => rates.isFirstRefusal('environment', 'REBUILD')
+  assert.deepEqual([isFirst(), isFirst(), isFirst()], [true, false, false])
+  assert.equal(rates.isFirstRefusal('environment', 'PURGE_CACHE'), true)
+  assert.equal(rates.isFirstRefusal('another', 'REBUILD'), true)
+  await clock.advance(59_999)
+  assert.equal(isFirst(), false)
+  await clock.advance(1)
+  assert.deepEqual([isFirst(), isFirst()], [true, false])
+})
+
+test('guesses are counted by address, and tell when to come back', async () => {
+  const { clock, rates } = open()
+  assert.equal(
+    paid(100, () => rates.guess('192.0.2.1')),
+    30,
+  )
+  assert.deepEqual(
+    [rates.guess('192.0.2.1')?.reason, rates.guess('192.0.2.1')?.retryAfterSeconds],
+    ['TOO_MANY_GUESSES', 2],
+  )
+  assert.equal(
+    paid(100, () => rates.guess('192.0.2.2')),
+    30,
+  )
+  await clock.advance(2000)
+  assert.equal(
+    paid(100, () => rates.guess('192.0.2.1')),
+    1,
+  )
+})
+
+test('who has a token is not held up by those who guess', () => {
+  const { rates } = open({ guessesPerMinute: 1 })
+  paid(100, () => rates.guess('192.0.2.1'))
+  assert.equal(rates.call('environment', 'REBUILD'), undefined)
+})
+
+for (const [one, other, isSame] of [
+  ['2001:db8:1:2::1', '2001:db8:1:2:ffff:ffff:ffff:ffff', true],
+  ['2001:db8:1:2::1', '2001:db8:1:3::1', false],
+  ['2001:db8::1', '2001:db8:0:0:1::', true],
+  ['2001:db8::1', '2001:db8:0:1::1', false],
+  ['::1', '::2', true],
+  ['::', '::1', true],
+  ['1::', '1:0:0:0:5::', true],
+  ['::ffff:192.0.2.1', '::ffff:192.0.2.2', false],
+  ['192.0.2.1', '192.0.2.2', false],
+  ['', 'x', false],
+] as const) {
+  test(`${one || 'no address'} and ${other} are ${isSame ? 'one neighbourhood' : 'two'}`, () => {
+    const { rates } = open({ guessesPerMinute: 1 })
+    assert.equal(rates.guess(one), undefined)
+    assert.equal(rates.guess(other) !== undefined, isSame)
+  })
+}
