@@ -137,6 +137,17 @@ test('the newest of each share are kept: no source pushes out another, and purge
   assert.equal(after['WEBHOOK REBUILD'], 1)
 })
 
+test('what came one way can be asked for alone', async (t) => {
+  const { environment, asked, add, ledger } = await open(t)
+  const id = await environment()
+  for (const source of ['WEBHOOK', 'API', 'WEBHOOK'] as const) await add(id, [asked({ source })])
+  const { items } = await ledger.list(id, toPage({}), { source: 'WEBHOOK' })
+  assert.deepEqual(
+    items.map(({ source }) => source),
+    ['WEBHOOK', 'WEBHOOK'],
+  )
+})
+
 test('of a share it is the oldest that go, also those that an earlier process wrote', async (t) => {
   const { id, asked, add, sql, newId, ledger } = await open(t)
   const purges = Array.from({ length: 150 }, (_, index) =>
@@ -170,7 +181,7 @@ test('an entry names the operation that satisfied it in the end', async (t) => {
   assert.deepEqual(await named(), [undefined, other.id, newer.id, newer.id, newer.id])
   const { ids, count } = await ledger.satisfiedBy(newer.id)
   assert.equal(count, 3)
-  const { items } = await ledger.list(id, toPage({}), newer.id)
+  const { items } = await ledger.list(id, toPage({}), { operationId: newer.id })
   assert.deepEqual(
     items.map((entry) => entry.id),
     ids,
@@ -189,7 +200,7 @@ test('an operation tells its newest calls, and how many there are', async (t) =>
   )
   const { ids, count } = await ledger.satisfiedBy(operation.id)
   assert.deepEqual([ids.length, count], [LIMITS.triggersShown, 130])
-  const { items } = await ledger.list(id, toPage({ pageSize: 200 }), operation.id)
+  const { items } = await ledger.list(id, toPage({ pageSize: 200 }), { operationId: operation.id })
   assert.deepEqual(
     ids,
     items.slice(0, LIMITS.triggersShown).map((entry) => entry.id),

@@ -32,6 +32,9 @@ export type Shown = { what: { paths?: readonly string[]; tags?: readonly string[
 
 export type Outcome = { answer: number; reason?: Reason; operationId?: string; purged?: Shown }
 
+/** Which entries are wanted: all, or those that one operation satisfied, or of one source. */
+export type Filter = { operationId?: string; source?: resources.TriggerSource }
+
 export type Entry = Asked & Outcome & { id: string }
 
 type Row = {
@@ -124,14 +127,13 @@ export function createLedger({ sql, newId }: { sql: Sql; newId: NewId }) {
       return { isPruned: await prune(tx, environmentId, first, asked.length) }
     },
 
-    async list(environmentId: string, page: Page, operationId?: string): Promise<PageOf<Entry>> {
-      const satisfied =
-        operationId === undefined
-          ? statement`t.environment_id = ${environmentId}`
-          : statement`t.environment_id = ${environmentId} AND ${satisfiedBy(operationId)}`
+    async list(environmentId: string, page: Page, { operationId, source }: Filter = {}): Promise<PageOf<Entry>> {
+      const ofOperation = operationId === undefined ? EVERYTHING : satisfiedBy(operationId)
+      const ofSource = source === undefined ? EVERYTHING : statement`t.source = ${source}`
       const rows = await sql.query<Row>(statement`
         SELECT * FROM (
-          SELECT ${columns} FROM triggers t LEFT JOIN operations o ON o.id = t.operation_id WHERE ${satisfied}) found
+          SELECT ${columns} FROM triggers t LEFT JOIN operations o ON o.id = t.operation_id
+          WHERE t.environment_id = ${environmentId} AND ${ofOperation} AND ${ofSource}) AS found
         WHERE ${page.after} ${page.order}`)
       return pageOf(rows.map(toEntry), page)
     },
@@ -171,6 +173,8 @@ export function createLedger({ sql, newId }: { sql: Sql; newId: NewId }) {
 }
 
 export type Ledger = ReturnType<typeof createLedger>
+
+const EVERYTHING = statement`t.id IS NOT NULL`
 
 const satisfiedBy = (operationId: string) => statement`
   (t.operation_id = ${operationId} OR t.operation_id IN (SELECT id FROM operations WHERE satisfied_by = ${operationId}))`

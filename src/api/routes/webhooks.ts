@@ -119,7 +119,9 @@ export function webhookRoutes({ environments, webhookSets, webhooks, ledger, pub
       async handle(call) {
         const { path, at } = await environmentOf(environments, call)
         const page = toPage(pageRequest(call.query))
-        const { items, nextPageToken } = await ledger.list(path.environmentId, page, call.query.operation)
+        const { operation, source } = call.query
+        const filter = { ...(operation ? { operationId: operation } : {}), ...(source ? { source } : {}) }
+        const { items, nextPageToken } = await ledger.list(path.environmentId, page, filter)
         return { triggers: items.map((entry) => renderTrigger(at, entry)), nextPageToken }
       },
     }),
@@ -155,6 +157,7 @@ export function webhookRoutes({ environments, webhookSets, webhooks, ledger, pub
 const triggersQuery = schema.object({
   ...pageFields,
   operation: schema.optional({ ...names.operationId, description: 'Only what this operation satisfied.' }),
+  source: schema.optional(schema.oneOf(resources.TRIGGER_SOURCES, { description: 'Only what came this way.' })),
 })
 
 const TRIGGER_ACTIONS: Record<resources.WebhookAction, resources.TriggerAction> = {
