@@ -21,6 +21,7 @@ import { warmRebuild } from './rebuild.ts'
 import { rebuildShare } from './rebuild-share.ts'
 import { start } from './start.ts'
 import { upload } from './upload.ts'
+import { webhook } from './webhook.ts'
 
 type Row = Result & { bench: string }
 
@@ -29,6 +30,7 @@ const BENCHES: readonly Bench[] = [
   start,
   listEnvironments,
   upload,
+  webhook,
   nextByHand,
   idleStatic,
   warmRebuild,

@@ -26,11 +26,11 @@ export function openDoor(app: FastifyInstance, path: string, { method, handle }:
       const answer = await handle({ request, reply } as Call<unknown, unknown>)
       return reply.type('application/json; charset=utf-8').send(answer)
     },
-    async onSend(request, reply, payload) {
+    onSend(request, reply, payload, done) {
       const isLater = request.method !== 'HEAD' && hasBody(request) && !request.raw.complete
-      if (!isLater || typeof payload !== 'string') return payload
+      if (!isLater || typeof payload !== 'string') return done(null, payload)
       reply.header('content-length', Buffer.byteLength(payload))
-      return Readable.from(answerAndLinger(payload, request))
+      done(null, Readable.from(answerAndLinger(payload, request)))
     },
     // Never reached: it is answered above, where nothing has looked at the body yet.
     handler: () => undefined,

@@ -15,8 +15,7 @@ import { parentPort, workerData } from 'node:worker_threads'
  * @typedef {{ database: DatabaseSync, prepared: Map<number, StatementSync> }} Open
  */
 
-/** How long to wait for another process (an operator's command, say) that holds the write lock. */
-const BUSY_TIMEOUT_MS = 5000
+const BEGIN = 'BEGIN IMMEDIATE'
 
 if (!parentPort) throw new Error('sqlite-thread.mjs is started by sqlite.ts')
 const port = parentPort
@@ -43,7 +42,7 @@ port.on('message', (/** @type {string} */ message) => {
 /** @returns {Open} */
 function open(/** @type {boolean} */ readOnly) {
   return {
-    database: new DatabaseSync(workerData.file, { readOnly, timeout: BUSY_TIMEOUT_MS }),
+    database: new DatabaseSync(workerData.file, { readOnly, timeout: workerData.patienceMs }),
     prepared: new Map(),
   }
 }
@@ -55,6 +54,9 @@ function run(/** @type {Call} */ { connection, statement: number, text, values }
   if (!connections) throw new Error('the database is closed')
   if (known === 'CLOSE') return close(connections)
   const { database, prepared } = connections[connection]
+  // Sent along with a BEGIN that failed, or behind a fault after which SQLite has rolled back by itself: without a
+  // transaction it would be committed at once.
+  if (connection === 'writer' && known !== BEGIN && !database.isTransaction) throw new Error('no transaction is active')
   let statement = prepared.get(number)
   if (!statement) {
     statement = database.prepare(known)

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { sqlSuite } from '../../test/suites/sql.ts'
 import { temporaryFolder } from '../../test/support/folder.ts'
@@ -28,4 +29,31 @@ test('SQLite runs with a write-ahead log, full fsync and foreign keys', async (t
 
 test('a folder that does not exist is refused when the database is opened', async () => {
   await assert.rejects(openSqlite('/nowhere/at/all.db'), { name: 'StorageUnavailable' })
+})
+
+test('where a transaction cannot begin, it says why, and nothing of it is written', async (t) => {
+  const file = join(await temporaryFolder(t), 'locked.db')
+  const sql = await openSqlite(file, { patienceMs: 50 })
+  t.after(() => sql.close())
+  await sql.transaction((tx) => tx.query(statement`CREATE TABLE notes (id BIGINT PRIMARY KEY)`))
+  const add = (id: number) => sql.transaction((tx) => tx.query(statement`INSERT INTO notes (id) VALUES (${id})`))
+  const another = new DatabaseSync(file)
+  t.after(() => another.close())
+  another.exec('BEGIN IMMEDIATE')
+  await assert.rejects(add(1), { name: 'StorageUnavailable' })
+  another.exec('ROLLBACK')
+  await add(2)
+  assert.deepEqual(await sql.query(statement`SELECT id FROM notes`), [{ id: 2 }])
+})
+
+test('what was sent along with the end of a transaction is not written without one', async (t) => {
+  const sql = await openSqlite(join(await temporaryFolder(t), 'over.db'))
+  t.after(() => sql.close())
+  await sql.transaction((tx) => tx.query(statement`CREATE TABLE notes (id BIGINT PRIMARY KEY)`))
+  // As SQLite does by itself after some faults of the disk.
+  const over = sql.transaction((tx) =>
+    Promise.all([tx.query(statement`ROLLBACK`), tx.query(statement`INSERT INTO notes (id) VALUES (${1})`)]),
+  )
+  await assert.rejects(over, /no transaction is active/)
+  assert.deepEqual(await sql.query(statement`SELECT id FROM notes`), [])
 })

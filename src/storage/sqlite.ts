@@ -18,15 +18,18 @@ type Options = {
   onDeath?: ((error: Error) => void) | undefined
   /** The disk is full. Says whether it made some room, so that the transaction is worth another attempt. */
   onFull?: () => boolean
+  /** How long to wait for another process (an operator's command, say) that holds the write lock. */
+  patienceMs?: number
 }
 
 export async function openSqlite(
   file: string,
-  { onDeath = () => undefined, onFull = () => false }: Options = {},
+  { onDeath = () => undefined, onFull = () => false, patienceMs = 5000 }: Options = {},
 ): Promise<Sql> {
-  const thread = new Worker(new URL('./sqlite-thread.mjs', import.meta.url), { workerData: { file } })
+  const thread = new Worker(new URL('./sqlite-thread.mjs', import.meta.url), { workerData: { file, patienceMs } })
   const pending = new Map<number, Pending>()
   const numbers = new Map<string, number>()
+  const sentTexts = new Set<number>()
   const questions = new Map<string, Promise<Row[]>>()
   let outbox: Call[] = []
   let nextId = 1
@@ -74,7 +77,7 @@ export async function openSqlite(
 
   /** The same question asked twice in one turn of the loop is asked once: many requests come with the same credentials. */
   function read<R extends Row>(text: string, values: Call['values']): Promise<R[]> {
-    const question = `${text}\0${JSON.stringify(values)}`
+    const question = `${numberOf(text)} ${JSON.stringify(values)}`
     const asked = (questions.get(question) as Promise<R[]> | undefined) ?? send<R>('reader', text, values)
     questions.set(question, asked)
     return asked
@@ -82,10 +85,19 @@ export async function openSqlite(
 
   /** A statement's text travels once; after that its number stands for it. */
   function known(text: string): { statement: number; text?: string } {
-    const statement = numbers.get(text)
-    if (statement !== undefined) return { statement }
-    numbers.set(text, numbers.size)
-    return { statement: numbers.size - 1, text }
+    const statement = numberOf(text)
+    if (sentTexts.has(statement)) return { statement }
+    sentTexts.add(statement)
+    return { statement, text }
+  }
+
+  function numberOf(text: string): number {
+    let number = numbers.get(text)
+    if (number === undefined) {
+      number = numbers.size
+      numbers.set(text, number)
+    }
+    return number
   }
 
   function flush() {
@@ -105,9 +117,10 @@ export async function openSqlite(
           : Promise.reject(new Error('a transaction was used after its end')),
     }
     // IMMEDIATE takes the write lock first: a transaction that reads and then writes can never fail half-way for it.
-    await send('writer', 'BEGIN IMMEDIATE', [])
+    // It travels with the first query of `work`. If it fails, the thread does nothing of what was sent along.
+    const begun = send('writer', 'BEGIN IMMEDIATE', [])
     try {
-      const result = await work(tx)
+      const [, result] = await Promise.all([begun, work(tx)])
       open = false
       await send('writer', 'COMMIT', [])
       return result
