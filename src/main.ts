@@ -4,7 +4,14 @@
  */
 import { mkdir, open } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Account, createAccounts, createCredentials, createSessions, createUsers } from './accounts/index.ts'
+import {
+  type Account,
+  createAccounts,
+  createCredentials,
+  createMembers,
+  createSessions,
+  createUsers,
+} from './accounts/index.ts'
 import {
   createApps,
   createCmsInstalls,
@@ -14,7 +21,7 @@ import {
   createVariables,
 } from './apps/index.ts'
 import { type ArchiveLimits, createArchives, DEFAULT_ARCHIVE_LIMITS } from './archives/index.ts'
-import { createIds, createLog, type Log, systemClock } from './base/index.ts'
+import { createChanges, createIds, createLog, type Log, systemClock } from './base/index.ts'
 import {
   createBuilds,
   createHoldings,
@@ -44,14 +51,16 @@ import {
   createTrace,
   watchIdle,
 } from './deployments/index.ts'
-import { startEdge } from './edge/index.ts'
+import { LATENCY_BOUNDS_MS, startEdge } from './edge/index.ts'
 import { endOrphans } from './engines/index.ts'
 import { openMachine } from './machine.ts'
 import { createOperations, startWorker } from './operations/index.ts'
+import { openPortal } from './portal/index.ts'
 import { createSupervisor } from './runtime/index.ts'
 import { openDiskBlobs } from './storage/blobs-disk.ts'
 import { createBallast, createLineLogs, MIGRATIONS, migrate, openVault, statement } from './storage/index.ts'
 import { openSqlite } from './storage/sqlite.ts'
+import { createTraffic } from './traffic/index.ts'
 import { createLedger } from './triggers/index.ts'
 import { createUpkeep } from './upkeep/index.ts'
 import { createValues } from './values/index.ts'
@@ -66,7 +75,8 @@ export type Service = { api: string; edge: string; stop(): Promise<void> }
 
 export async function serve(config: Config, onDeath: (error: Error) => void): Promise<Service> {
   // Loaded here, as operators' commands do without it.
-  const { createApiServer, createAuth, createInAppServer, createMetrics, createRoutes } = await import('./api/index.ts')
+  const { createApiServer, createAuth, createBrowserSession, createInAppServer, createMetrics, createRoutes } =
+    await import('./api/index.ts')
   const files = filesIn(config.dataDir)
   const log = createLog(config.logLevel)
   const parts = new AsyncDisposableStack()
@@ -83,8 +93,13 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
     parts.defer(() => machine.close())
     const cache = { memoryBytes: config.cacheMemory, folder: files.cache, diskBytes: config.cacheDisk }
     const tableFile = files.routeTable
+    const traffic = createTraffic({ sql, clock, log, boundsMs: LATENCY_BOUNDS_MS })
+    // After the edge, which tells its last counts when it stops.
+    parts.defer(() => traffic.stop())
     const edge = await startEdge({ clock, log, ...config.edgeListen, tableFile, cache, trustedProxies })
     parts.defer(() => edge.stop(GRACE_MS.edge))
+    edge.onTraffic(traffic.hear)
+    traffic.start()
     log.info({ edgePid: edge.pid(), port: edge.address.port }, 'the edge listens')
     const folders = createFolders(config.dataDir, machine)
     const tokens = createTokens({ vault })
@@ -162,7 +177,8 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
     parts.defer(() => rounds.stop(GRACE_MS.upkeep))
 
     let apiUrl = ''
-    const auth = createAuth(rooms)
+    const browserSession = createBrowserSession(config)
+    const auth = createAuth({ ...rooms, browserSession })
     const metrics = createMetrics({
       operationsUnfinished: async () => (await rooms.operations.count()).unfinished,
       operationsRunning: () => worker.runningCount(),
@@ -189,6 +205,7 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
     const routes = createRoutes({
       ...rooms,
       usage,
+      traffic,
       room,
       requests,
       replaceDomains: createReplaceDomains({ ...rooms, routing }),
@@ -209,11 +226,22 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
           ),
         edge: async () => (edge.isServing() ? undefined : 'the edge process is being started'),
       },
-      isHttps: config.publicUrl?.startsWith('https:') ?? false,
+      browserSession,
       publicUrl: () => config.publicUrl ?? apiUrl,
       stopping: stopping.signal,
     })
-    const api = createApiServer({ routes, auth, log, newId, metrics, trustedProxies, stopping: stopping.signal })
+    const portal = openPortal({ log })
+    parts.defer(() => portal.stop())
+    const api = createApiServer({
+      routes,
+      auth,
+      log,
+      newId,
+      metrics,
+      trustedProxies,
+      portal,
+      stopping: stopping.signal,
+    })
     parts.defer(async () => {
       stopping.abort()
       const patience = new AbortController()
@@ -263,14 +291,18 @@ export async function openGround(dataDir: string, onDeath?: (error: Error) => vo
   const { database, ballast } = filesIn(dataDir)
   // For the service alone; SQLite gives the files beside it the same mode.
   await (await open(database, 'a', 0o600)).close()
-  const sql = await openSqlite(database, { onDeath, onFull: () => createBallast(ballast).throwOut() })
+  const changes = createChanges()
+  const onFull = () => createBallast(ballast).throwOut()
+  const sql = await openSqlite(database, { onDeath, onFull, onChange: changes.tell })
   await migrate(sql, MIGRATIONS, clock.now())
   const parts = { sql, clock, newId }
   const accounts = createAccounts(parts)
   return {
     ...parts,
+    changes,
     accounts,
     users: createUsers({ ...parts, accounts }),
+    members: createMembers(parts),
     credentials: createCredentials(parts),
     sessions: createSessions(parts),
     apps: createApps(parts),

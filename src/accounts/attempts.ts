@@ -7,7 +7,7 @@
  * attempt is refused while that time lies more than the burst ahead.
  */
 import type { Clock } from '../base/index.ts'
-import { Problem } from '../contract/index.ts'
+import { Problem, type Reason } from '../contract/index.ts'
 import { type Sql, statement, type Transaction } from '../storage/index.ts'
 
 export type AttemptLimit = { burst: number; intervalMs: number }
@@ -18,14 +18,20 @@ export const LOG_IN_LIMITS = {
 } as const satisfies Record<string, AttemptLimit>
 
 export function createAttempts({ sql, clock }: { sql: Sql; clock: Clock }) {
-  async function pay(tx: Transaction, subject: string, { burst, intervalMs }: AttemptLimit, now: number) {
+  async function pay(
+    tx: Transaction,
+    subject: string,
+    { burst, intervalMs }: AttemptLimit,
+    now: number,
+    reason: Reason = 'TOO_MANY_LOG_INS',
+  ) {
     const [row] = await tx.query<{ paid_until: number }>(
       statement`SELECT paid_until FROM log_in_attempts WHERE subject = ${subject}`,
     )
     const paidUntil = Math.max(now, row?.paid_until ?? 0) + intervalMs
     const waitMs = paidUntil - now - burst * intervalMs
     if (waitMs > 0) {
-      throw new Problem('TOO_MANY_LOG_INS', undefined, { retryAfterSeconds: Math.ceil(waitMs / 1000) })
+      throw new Problem(reason, undefined, { retryAfterSeconds: Math.ceil(waitMs / 1000) })
     }
     await tx.query(statement`
       INSERT INTO log_in_attempts (subject, paid_until) VALUES (${subject}, ${paidUntil})
@@ -40,6 +46,11 @@ export function createAttempts({ sql, clock }: { sql: Sql; clock: Clock }) {
         await pay(tx, `address ${address}`, LOG_IN_LIMITS.address, now)
         await pay(tx, `user ${email}`, LOG_IN_LIMITS.user, now)
       })
+    },
+    /** Something else than a log-in that must not be tried too often. */
+    async takeOne(subject: string, limit: AttemptLimit, reason: Reason) {
+      const now = clock.now()
+      await sql.transaction((tx) => pay(tx, subject, limit, now, reason))
     },
     async forgive(tx: Transaction, email: string) {
       await tx.query(statement`DELETE FROM log_in_attempts WHERE subject = ${`user ${email}`}`)

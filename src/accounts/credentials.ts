@@ -16,12 +16,14 @@ export function createCredentials({ sql, clock, newId }: { sql: Sql; clock: Cloc
       { role, displayName }: { role: Role; displayName: string },
     ): Promise<{ credential: Credential; password: Secret }> {
       const password = randomToken()
-      const [made] = await sql.transaction((tx) =>
-        tx.query<CredentialRow>(statement`
+      const id = newId()
+      const [made] = await sql.transaction((tx) => {
+        tx.tell(accountId, `credentials/${id}`)
+        return tx.query<CredentialRow>(statement`
           INSERT INTO credentials (id, account_id, display_name, role, password_digest, create_time)
-          VALUES (${newId()}, ${accountId}, ${displayName}, ${role}, ${digestOf(password)}, ${clock.now()})
-          RETURNING id, display_name, role, create_time`),
-      )
+          VALUES (${id}, ${accountId}, ${displayName}, ${role}, ${digestOf(password)}, ${clock.now()})
+          RETURNING id, display_name, role, create_time`)
+      })
       return { credential: toCredential(made as CredentialRow), password: new Secret(password) }
     },
 
@@ -42,10 +44,13 @@ export function createCredentials({ sql, clock, newId }: { sql: Sql; clock: Cloc
     },
 
     async revoke(accountId: string, id: string) {
-      const [gone] = await sql.transaction((tx) =>
-        tx.query(statement`DELETE FROM credentials WHERE id = ${id} AND account_id = ${accountId} RETURNING id`),
-      )
-      if (!gone) throw new Problem('CREDENTIAL_NOT_FOUND')
+      await sql.transaction(async (tx) => {
+        const [gone] = await tx.query(
+          statement`DELETE FROM credentials WHERE id = ${id} AND account_id = ${accountId} RETURNING id`,
+        )
+        if (!gone) throw new Problem('CREDENTIAL_NOT_FOUND')
+        tx.tell(accountId, `credentials/${id}`)
+      })
     },
   }
 }

@@ -1,17 +1,18 @@
 /**
  * Sessions of the portal. The cookie holds 256 random bits; the database holds their digest. A session ends when it is
- * deleted, when its user's password is reset, or when its time is over.
+ * deleted, when its user's password is reset or changed elsewhere, or when its time is over.
  */
 import { type Clock, digestOf, randomToken, Secret } from '../base/index.ts'
 import { Problem } from '../contract/index.ts'
 import { type Sql, statement } from '../storage/index.ts'
 import { createAttempts } from './attempts.ts'
-import { verifyPassword } from './passwords.ts'
+import { hashPassword, verifyPassword } from './passwords.ts'
 import { foldEmail, type User } from './users.ts'
 
 export const SESSION_MS = 14 * 24 * 60 * 60 * 1000
 
 export type Session = { user: User; expireTime: number }
+export type ChangedPassword = { password: string; newPassword: string }
 
 export function createSessions({ sql, clock }: { sql: Sql; clock: Clock }) {
   const attempts = createAttempts({ sql, clock })
@@ -32,9 +33,12 @@ export function createSessions({ sql, clock }: { sql: Sql; clock: Clock }) {
       await sql.transaction(async (tx) => {
         await attempts.forgive(tx, email)
         await tx.query(statement`DELETE FROM sessions WHERE expire_time <= ${now}`)
-        await tx.query(statement`
+        // The password may have been changed while it was looked at, which ended every session but this one.
+        const [opened] = await tx.query(statement`
           INSERT INTO sessions (digest, user_id, create_time, expire_time)
-          VALUES (${digestOf(token)}, ${user.id}, ${now}, ${expireTime})`)
+          SELECT ${digestOf(token)}, id, ${now}, ${expireTime} FROM users
+          WHERE id = ${user.id} AND password_hash = ${user.password_hash} RETURNING user_id`)
+        if (!opened) throw new Problem('LOG_IN_FAILED')
       })
       return { token: new Secret(token), session: { user: { id: user.id, email: user.email }, expireTime } }
     },
@@ -48,6 +52,33 @@ export function createSessions({ sql, clock }: { sql: Sql; clock: Clock }) {
 
     async logOut(token: string) {
       await sql.transaction((tx) => tx.query(statement`DELETE FROM sessions WHERE digest = ${digestOf(token)}`))
+    },
+
+    /** Every session of the user ends, this one too. */
+    async logOutEverywhere(userId: string) {
+      await sql.transaction((tx) => tx.query(statement`DELETE FROM sessions WHERE user_id = ${userId}`))
+    },
+
+    /**
+     * Every session but this one ends. The password is asked for although somebody is logged in: a browser that was left
+     * open must not be enough. Guesses are counted as those of a log-in.
+     */
+    async changePassword({ token, user }: { token: string; user: User }, given: ChangedPassword, address: string) {
+      await attempts.take(user.email, address)
+      const [row] = await sql.query<{ password_hash: string }>(
+        statement`SELECT password_hash FROM users WHERE id = ${user.id}`,
+      )
+      if (!(await verifyPassword(given.password, row?.password_hash))) throw new Problem('PASSWORD_WRONG')
+      const next = await hashPassword(given.newPassword)
+      await sql.transaction(async (tx) => {
+        const [changed] = await tx.query(statement`
+          UPDATE users SET password_hash = ${next}
+          WHERE id = ${user.id} AND password_hash = ${row?.password_hash ?? ''} RETURNING id`)
+        // Somebody else changed it in this very moment: it is not the password any more.
+        if (!changed) throw new Problem('PASSWORD_WRONG')
+        await attempts.forgive(tx, user.email)
+        await tx.query(statement`DELETE FROM sessions WHERE user_id = ${user.id} AND digest <> ${digestOf(token)}`)
+      })
     },
   }
 }

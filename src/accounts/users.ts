@@ -36,20 +36,27 @@ export function createUsers({ sql, clock, newId, accounts }: Parts) {
           ON CONFLICT (email) DO NOTHING RETURNING id`)
         const user = made ?? (await requireUser(tx, email))
         const [joined] = await tx.query(statement`
-          INSERT INTO memberships (user_id, account_id, role) VALUES (${user.id}, ${account.id}, ${role})
-          ON CONFLICT (user_id, account_id) DO NOTHING RETURNING role`)
+          INSERT INTO memberships (user_id, account_id, role, id, create_time)
+          VALUES (${user.id}, ${account.id}, ${role}, ${newId()}, ${clock.now()})
+          ON CONFLICT (user_id, account_id) DO NOTHING RETURNING id`)
         if (!joined) throw new Problem('USER_EXISTS', `${email} belongs to the account ${accountName} already.`)
+        tx.tell(account.id, `users/${joined.id}`)
         return { password: made ? new Secret(password) : undefined }
       })
     },
 
-    /** A new password, and the end of every session that the old one opened. */
+    /**
+     * A new password, and the end of every session that the old one opened. Only the operator can do this, who vouches for
+     * the user by it: whoever knew the old password is out.
+     */
     async resetPassword(email: string): Promise<{ password: Secret }> {
       const password = randomToken()
       const passwordHash = await hashPassword(password)
       await sql.transaction(async (tx) => {
         const user = await requireUser(tx, email)
-        await tx.query(statement`UPDATE users SET password_hash = ${passwordHash} WHERE id = ${user.id}`)
+        await tx.query(
+          statement`UPDATE users SET password_hash = ${passwordHash}, made_by = NULL WHERE id = ${user.id}`,
+        )
         await tx.query(statement`DELETE FROM sessions WHERE user_id = ${user.id}`)
       })
       return { password: new Secret(password) }

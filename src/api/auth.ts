@@ -2,37 +2,39 @@
 import type { FastifyRequest } from 'fastify'
 import type { Account, Credentials, Membership, Sessions, User, Users } from '../accounts/index.ts'
 import { names, Problem, resources } from '../contract/index.ts'
+import type { BrowserSession } from './browser-session.ts'
 import type { Access } from './route.ts'
 
 export type Principal = {
+  /** The same for all requests of one user or one credential. */
+  caller: string
   memberships: readonly Membership[]
   /** Present when the caller is a person with a session, and not a program with credentials. */
   session?: { user: User; token: string; expireTime: number }
 }
 
-export const SESSION_COOKIE = 'headland_session'
+type Parts = { credentials: Credentials; sessions: Sessions; users: Users; browserSession: BrowserSession }
 
-type Parts = { credentials: Credentials; sessions: Sessions; users: Users }
-
-export function createAuth({ credentials, sessions, users }: Parts) {
+export function createAuth({ credentials, sessions, users, browserSession }: Parts) {
   async function byBasic(header: string): Promise<Principal> {
     const [userId, password] = parseBasic(header)
     const found = userId && (await credentials.verify(userId, password ?? ''))
     if (!found) throw new Problem('CREDENTIALS_WRONG')
-    return { memberships: [found] }
+    return { caller: `credential ${userId}`, memberships: [found] }
   }
 
   async function bySession(token: string): Promise<Principal> {
     const session = await sessions.find(token)
     if (!session) throw new Problem('CREDENTIALS_WRONG')
-    return { memberships: await users.memberships(session.user.id), session: { ...session, token } }
+    const { id } = session.user
+    return { caller: `user ${id}`, memberships: await users.memberships(id), session: { ...session, token } }
   }
 
   /** The caller of this request, or undefined when it does not say who it is. */
   async function identify(request: FastifyRequest): Promise<Principal | undefined> {
     const { authorization } = request.headers
     if (authorization !== undefined) return byBasic(authorization)
-    const token = sessionToken(request)
+    const token = browserSession.tokenOf(request)
     return token === undefined ? undefined : bySession(token)
   }
 
@@ -43,7 +45,7 @@ export function createAuth({ credentials, sessions, users }: Parts) {
       const principal = await identify(request)
       if (!principal) throw new Problem('CREDENTIALS_REQUIRED')
       if (access === 'session' && !principal.session) throw new Problem('CREDENTIALS_REQUIRED')
-      if (principal.session) checkOrigin(request)
+      if (principal.session) browserSession.checkOrigin(request)
       const { account } = request.params as { account?: string }
       if (account === undefined || access === 'known' || access === 'session') return principal
       checkRole(membershipIn(principal, account).role, access)
@@ -66,25 +68,6 @@ export function checkRole(role: resources.Role, needed: resources.Role) {
   throw new Problem('ROLE_TOO_WEAK', `This call needs the role ${needed}; yours is ${role}.`, {
     metadata: { needed, role },
   })
-}
-
-export function sessionToken(request: FastifyRequest): string | undefined {
-  const match = /(?:^|;\s*)headland_session=([A-Za-z0-9_-]{1,100})(?:;|$)/.exec(request.headers.cookie ?? '')
-  return match?.[1]
-}
-
-/**
- * A browser sends the session cookie by itself. SameSite=Strict keeps it from other sites' pages; this check also holds
- * where "same site" is wider than "same origin", as it is for the tenants' host names on localhost.
- */
-export function checkOrigin(request: FastifyRequest) {
-  if (request.method === 'GET' || request.method === 'HEAD') return
-  const { origin } = request.headers
-  const fetchSite = request.headers['sec-fetch-site']
-  if (fetchSite !== undefined && fetchSite !== 'same-origin' && fetchSite !== 'none')
-    throw new Problem('ORIGIN_REFUSED')
-  if (origin === undefined) return
-  if (!URL.canParse(origin) || new URL(origin).host !== request.host) throw new Problem('ORIGIN_REFUSED')
 }
 
 const USER_ID = new RegExp(String(names.credentialId.pattern))

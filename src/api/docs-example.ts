@@ -89,6 +89,7 @@ export function exampleOf(of: Shape, components: Components, field = ''): unknow
       return objectExample(shape, components)
     case 'array':
       return Array.isArray(telling) ? telling : [exampleOf(shape.items ?? {}, components)]
+    case 'number':
     case 'integer':
       return shape.minimum || 1
     case 'boolean':

@@ -40,7 +40,7 @@ export function sendProblem(error: unknown, request: FastifyRequest, reply: Fast
   const problem = isCutOff ? new Problem('REQUEST_MALFORMED', 'The body broke off.') : toProblem(error)
   const { http, fault } = PROBLEMS[problem.reason]
   if (fault === 'service') request.log.error({ err: problem.cause ?? problem, requestId: request.id }, problem.message)
-  if (http === 401) reply.header('www-authenticate', challengeFor(problem.reason))
+  if (http === 401) reply.header('www-authenticate', `${schemeFor(problem, request)} realm="headland"`)
   if (http === 405) reply.header('allow', problem.metadata.allow)
   if (problem.retryAfterSeconds !== undefined) reply.header('retry-after', problem.retryAfterSeconds)
   // A connection that is closed while its caller still sends is reset, and the answer is lost with it. So the rest of a
@@ -51,9 +51,15 @@ export function sendProblem(error: unknown, request: FastifyRequest, reply: Fast
   reply.code(http).type('application/json; charset=utf-8').serializer(JSON.stringify).send(errorBody(problem))
 }
 
-/** A browser that calls a webhook must not ask its user for a password. RFC 9110, 11.6.1 wants a challenge all the same. */
-const challengeFor = (reason: Reason): string =>
-  reason === 'WEBHOOK_REFUSED' ? 'Token realm="headland"' : 'Basic realm="headland"'
+/**
+ * A browser that reads `Basic` asks its owner for a password by itself: over the portal, which has a log-in of its own and says
+ * who it is, and over the page of a CMS that calls a webhook. RFC 9110, section 15.5.2 wants a challenge; browsers do not know
+ * the other two.
+ */
+function schemeFor({ reason }: Problem, { headers }: FastifyRequest): string {
+  if (reason === 'WEBHOOK_REFUSED') return 'Token'
+  return headers['x-requested-with'] === 'headland-portal' ? 'Session' : 'Basic'
+}
 
 const DISCARDED_BYTES_MOST = 64 * 1024 * 1024
 

@@ -1,4 +1,5 @@
 export { createAuth } from './auth.ts'
+export { createBrowserSession } from './browser-session.ts'
 export { createInAppServer } from './in-app.ts'
 export { createMetrics } from './metrics.ts'
 export type { Route } from './route.ts'

@@ -5,7 +5,9 @@
 import { Readable } from 'node:stream'
 import { schema } from '../contract/index.ts'
 import type { LineLogs, LogLine } from '../storage/index.ts'
+import type { Auth } from './auth.ts'
 import type { Call } from './route.ts'
+import { untilOver } from './stream.ts'
 
 export const logQuery = schema.object({
   offset: schema.optional(
@@ -16,15 +18,16 @@ export const logQuery = schema.object({
   ),
 })
 
-type Source = { logs: LineLogs; name: string; isOver(): Promise<boolean>; stopping: AbortSignal }
+type Source = { logs: LineLogs; name: string; isOver(): Promise<boolean>; auth: Auth; stopping: AbortSignal }
 
 /** A comment now and then keeps proxies from closing a quiet connection, and finds out when nobody listens any more. */
 const KEEP_ALIVE_MS = 15_000
 
 export async function sendLog(
-  { query, request, reply }: Call<schema.Static<typeof logQuery>, unknown>,
-  { logs, name, isOver, stopping }: Source,
+  call: Call<schema.Static<typeof logQuery>, unknown>,
+  { logs, name, isOver, auth, stopping }: Source,
 ) {
+  const { query, request, reply } = call
   const lastEventId = Number(request.headers['last-event-id'] ?? 0)
   const after = Number.isSafeInteger(lastEventId) && lastEventId > 0 ? lastEventId : (query.offset ?? 0)
   if (!String(request.headers.accept).includes('text/event-stream')) {
@@ -34,9 +37,7 @@ export async function sendLog(
     reply.header('x-next-offset', Math.max(last, offset))
     return Readable.from(asText(logs.pieces(name, offset), last), { objectMode: false })
   }
-  const gone = new AbortController()
-  reply.raw.once('close', () => gone.abort())
-  const signal = AbortSignal.any([gone.signal, stopping])
+  const signal = untilOver(call, { auth, access: 'viewer', stopping })
   reply.type('text/event-stream; charset=utf-8')
   reply.header('cache-control', 'no-store')
   return Readable.from(withKeepAlive(logs.follow(name, after, isOver, signal), signal), { objectMode: false })

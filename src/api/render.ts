@@ -1,5 +1,5 @@
 /** Records as the contract shows them. Environments are described in the room that also records them in operations. */
-import type { Account, Credential } from '../accounts/index.ts'
+import type { Account, Credential, Member } from '../accounts/index.ts'
 import type { App } from '../apps/index.ts'
 import { toRfc3339 } from '../base/index.ts'
 import type { Build, Contacts } from '../builds/index.ts'
@@ -58,6 +58,13 @@ export const renderCredential = (account: Account, credential: Credential): reso
   displayName: credential.displayName,
   role: credential.role,
   createTime: toRfc3339(credential.createTime),
+})
+
+export const renderUser = (account: Account, { id, email, role, createTime }: Member): resources.User => ({
+  name: names.userResource(account.name, id),
+  email,
+  role,
+  createTime: toRfc3339(createTime),
 })
 
 export function renderBuild(at: names.EnvironmentPath, build: Build): resources.Build {

@@ -17,7 +17,10 @@ export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
 export type Call<Query, Body> = {
   /** Path segments by name, already of the form that the contract demands. */
-  params: Record<'account' | 'app' | 'environment' | 'operation' | 'build' | 'deployment' | 'credential', string>
+  params: Record<
+    'account' | 'app' | 'environment' | 'operation' | 'build' | 'deployment' | 'credential' | 'user',
+    string
+  >
   query: Query
   body: Body
   /** Only where the route is not public. */

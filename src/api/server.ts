@@ -1,12 +1,21 @@
 /** The API listener: takes the list of routes and serves it. */
 import { isUtf8 } from 'node:buffer'
-import { type FastifyBaseLogger, type FastifyInstance, type FastifyRequest, fastify, LogController } from 'fastify'
+import {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  fastify,
+  LogController,
+} from 'fastify'
 import type { Log, NewId } from '../base/index.ts'
 import { fieldInvalid, LIMITS, names, Problem, resources, schema } from '../contract/index.ts'
+import type { Portal } from '../portal/index.ts'
 import { type Auth, membershipIn, type Principal } from './auth.ts'
 import { sendClientError, sendProblem } from './errors.ts'
 import type { Metrics } from './metrics.ts'
 import { openDoor } from './open-door.ts'
+import { createPortalFiles } from './portal-files.ts'
 import { type Call, isJson, type Route } from './route.ts'
 import { createCheck } from './validation.ts'
 import { withoutSecrets } from './webhook-url.ts'
@@ -19,6 +28,7 @@ const PATH_PARAMETERS: Record<string, schema.Schema> = {
   build: names.buildId,
   deployment: names.deploymentId,
   credential: names.credentialId,
+  user: names.userId,
   action: resources.webhookAction,
 }
 
@@ -35,6 +45,7 @@ type Parts = {
   metrics: Metrics
   trustedProxies: string[]
   stopping: AbortSignal
+  portal: Portal
 }
 
 export function createApiServer({
@@ -45,6 +56,7 @@ export function createApiServer({
   metrics,
   trustedProxies,
   stopping,
+  portal,
 }: Parts): FastifyInstance {
   const app = fastify({
     loggerInstance: log as FastifyBaseLogger,
@@ -81,7 +93,10 @@ export function createApiServer({
   })
   app.setValidatorCompiler<Marked>(({ schema: marked }) => marked.check)
   app.setErrorHandler(sendProblem)
-  app.setNotFoundHandler((request) => refuseUnknown(routes, request))
+  const portalFiles = createPortalFiles(portal)
+  const answerUnknown = (request: FastifyRequest, reply: FastifyReply) =>
+    portalFiles.answersPage(request, reply) ? reply : refuseUnknown(routes, request)
+  app.setNotFoundHandler(answerUnknown)
 
   app.addHook('onSend', (request, reply, _payload, done) => {
     reply.header('x-request-id', request.id)
@@ -116,6 +131,7 @@ export function createApiServer({
     if (route.takesAnything) openDoor(app, route.takesAnything, route)
     else register(app, auth, routes, route)
   }
+  portalFiles.register(app, answerUnknown)
   return app
 }
 

@@ -22,7 +22,9 @@ export function createCheck(of: schema.ObjectSchema, part: 'body' | 'query' | 'p
   return (given) => {
     const data = given ?? (emptyIfAbsent ? {} : undefined)
     if (data !== undefined && whole()(data)) return { value: data }
-    return { error: toProblem(violations(data, of, parts(), part)) }
+    const found = violations(data, of, parts(), part)
+    // Every field is right for itself: it is their combination that is not.
+    return { error: toProblem(found.length > 0 ? found : [toCombination(part, whole().errors?.[0])]) }
   }
 }
 
@@ -49,6 +51,12 @@ function violations(
     found.push({ field: shorten(field), description: 'is not a known field' })
   }
   return found
+}
+
+function toCombination(part: string, error: ErrorObject | undefined): FieldViolation {
+  const missing = error?.keyword === 'required' ? error.params.missingProperty : undefined
+  if (missing !== undefined) return { field: missing, description: 'is required' }
+  return { field: part, description: error?.message ?? 'is not valid' }
 }
 
 function toProblem(fields: FieldViolation[]): Problem {

@@ -9,17 +9,20 @@ type AppRow = { id: string; name: string; region: App['region']; create_time: nu
 export function createApps({ sql, clock, newId }: { sql: Sql; clock: Clock; newId: NewId }) {
   return {
     async create(accountId: string, name: string, region: App['region']): Promise<App> {
-      const [made] = await sql.transaction((tx) =>
-        tx.query<AppRow>(statement`
+      return sql.transaction(async (tx) => {
+        const [made] = await tx.query<AppRow>(statement`
           INSERT INTO apps (id, account_id, name, folded_name, region, create_time)
           VALUES (${newId()}, ${accountId}, ${name}, ${names.fold(name)}, ${region}, ${clock.now()})
           ON CONFLICT (account_id, folded_name) WHERE delete_time IS NULL DO NOTHING
-          RETURNING id, name, region, create_time`),
-      )
-      if (!made) {
-        throw new Problem('APP_EXISTS', `The account has an app named ${name} already.`, { metadata: { appId: name } })
-      }
-      return toApp(made)
+          RETURNING id, name, region, create_time`)
+        if (!made) {
+          throw new Problem('APP_EXISTS', `The account has an app named ${name} already.`, {
+            metadata: { appId: name },
+          })
+        }
+        tx.tell(accountId, `apps/${name}`)
+        return toApp(made)
+      })
     },
 
     async require(accountId: string, name: string, reader: Reader = sql): Promise<App> {
@@ -39,7 +42,10 @@ export function createApps({ sql, clock, newId }: { sql: Sql; clock: Clock; newI
 
     /** Takes the app out of sight and frees its name. Its row goes when its last environment is gone. */
     async hide(tx: Transaction, id: string) {
-      await tx.query(statement`UPDATE apps SET delete_time = ${clock.now()} WHERE id = ${id}`)
+      const rows = await tx.query<{ account_id: string; name: string }>(
+        statement`UPDATE apps SET delete_time = ${clock.now()} WHERE id = ${id} RETURNING account_id, name`,
+      )
+      for (const { account_id, name } of rows) tx.tell(account_id, `apps/${name}`)
     },
 
     async removeIfHiddenAndEmpty(tx: Transaction, id: string) {

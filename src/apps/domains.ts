@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../base/index.ts'
 import { type FieldViolation, LIMITS, Problem } from '../contract/index.ts'
-import { list, type Reader, type Sql, statement, type Transaction } from '../storage/index.ts'
+import { list, type Reader, type Sql, statement, type Transaction, tellBelow } from '../storage/index.ts'
 import { isWithin, readHostName } from './host-name.ts'
 
 type Parts = {
@@ -61,6 +61,7 @@ export function createDomains({ sql, clock, domain, ownHosts = [] }: Parts) {
         await tx.query(statement`INSERT INTO domains (name, environment_id) VALUES (${name}, ${environmentId})`)
       }
       await tx.query(statement`UPDATE environments SET update_time = ${clock.now()} WHERE id = ${environmentId}`)
+      await tellBelow(tx, environmentId, 'domains', '')
     },
 
     /** The names of each environment that has any, in alphabetical order. */

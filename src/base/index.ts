@@ -1,4 +1,5 @@
 export * from './buckets.ts'
+export * from './changes.ts'
 export * from './clock.ts'
 export * from './ids.ts'
 export * from './log.ts'

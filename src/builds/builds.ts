@@ -17,6 +17,7 @@ import {
   type Sql,
   statement,
   type Transaction,
+  tellBelow,
 } from '../storage/index.ts'
 import type { CacheUse } from './caches.ts'
 import type { Plan } from './plan.ts'
@@ -101,7 +102,14 @@ export type BuildPath = { accountId: string; environmentId: string }
 
 export function createBuilds({ sql, clock, newId }: { sql: Sql; clock: Clock; newId: NewId }) {
   async function change(id: string, set: ReturnType<typeof statement>) {
-    await sql.transaction((tx) => tx.query(statement`UPDATE builds SET ${set} WHERE id = ${id}`))
+    await sql.transaction((tx) => changeAndTell(tx, statement`UPDATE builds SET ${set} WHERE id = ${id}`))
+  }
+
+  async function changeAndTell(tx: Transaction, update: ReturnType<typeof statement>) {
+    const rows = await tx.query<{ id: string; environment_id: string }>(
+      statement`${update} RETURNING id, environment_id`,
+    )
+    for (const { id, environment_id } of rows) await tellBelow(tx, environment_id, `builds/${id}`)
   }
 
   return {
@@ -118,6 +126,7 @@ export function createBuilds({ sql, clock, newId }: { sql: Sql; clock: Clock; ne
           archive_bytes, archive_files, state, phase, durations, create_time)
         VALUES (${id}, ${accountId}, ${environmentId}, ${operationId}, ${trigger}, ${isClean ? 1 : 0},
           ${archive.digest}, ${archive.bytes}, ${archive.files}, 'QUEUED', 'QUEUED', '{}', ${clock.now()})`)
+      await tellBelow(tx, environmentId, `builds/${id}`)
     },
 
     async require({ accountId, environmentId }: BuildPath, id: string, reader: Reader = sql): Promise<Build> {
@@ -243,18 +252,17 @@ export function createBuilds({ sql, clock, newId }: { sql: Sql; clock: Clock; ne
         isUnchanged?: boolean
       },
     ) {
-      await tx.query(statement`
-        UPDATE builds SET state = ${ended.state}, phase = 'DONE', durations = ${JSON.stringify(ended.durations)},
-          failure = ${ended.failure ? JSON.stringify(ended.failure) : null}, finish_time = ${clock.now()},
-          is_unchanged = ${ended.isUnchanged ? 1 : 0},
-          packages_id = CASE WHEN output_digest IS NULL THEN NULL ELSE packages_id END
-        WHERE id = ${id} AND finish_time IS NULL`)
+      const set = statement`state = ${ended.state}, phase = 'DONE', durations = ${JSON.stringify(ended.durations)},
+        failure = ${ended.failure ? JSON.stringify(ended.failure) : null}, finish_time = ${clock.now()},
+        is_unchanged = ${ended.isUnchanged ? 1 : 0},
+        packages_id = CASE WHEN output_digest IS NULL THEN NULL ELSE packages_id END`
+      await changeAndTell(tx, statement`UPDATE builds SET ${set} WHERE id = ${id} AND finish_time IS NULL`)
     },
 
     async makeClean(tx: Transaction, id: string) {
-      await tx.query(statement`UPDATE builds SET is_clean = 1 WHERE id = ${id} AND start_time IS NULL`)
       await tx.query(statement`
         UPDATE builds SET trigger_name = 'CLEAN_REBUILD' WHERE id = ${id} AND trigger_name = 'REBUILD'`)
+      await changeAndTell(tx, statement`UPDATE builds SET is_clean = 1 WHERE id = ${id} AND start_time IS NULL`)
     },
 
     /** Its outputs are gone, and nothing of it runs any more. */

@@ -36,6 +36,13 @@ export const LIMITS = {
   valueBytes: 2 * 1024 * 1024,
   /** Bytes of all values of one environment together, on the disk: each takes whole blocks of 4,096. */
   valueTotalBytes: 64 * 1024 * 1024,
+  /** Characters of an e-mail address. */
+  emailLength: 254,
+  /** Characters of a password that a user chooses, at least and at most. */
+  passwordLengthLeast: 12,
+  passwordLengthMost: 1024,
+  /** Event streams that one user or credential has open at a time. */
+  eventStreams: 20,
   /** Seconds that a build may wait for a burst of webhook calls to settle: after the last call, and after the first. */
   quietSeconds: 300,
   quietSecondsMost: 3600,

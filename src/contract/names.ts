@@ -30,6 +30,7 @@ export const environmentId = string({ pattern: uuid7, description: 'Id of the en
 export const operationId = string({ pattern: uuid7, description: 'Id of the operation, given by the service.' })
 export const buildId = string({ pattern: uuid7, description: 'Id of the build, given by the service.' })
 export const deploymentId = string({ pattern: uuid7, description: 'Id of the deployment, given by the service.' })
+export const userId = string({ pattern: uuid7, description: 'Id of the user in this account, given by the service.' })
 export const credentialId = string({ pattern: uuid7, description: 'Id of the credential: its userId.' })
 
 export const displayName = string({
@@ -79,10 +80,12 @@ export type EnvironmentPath = AppPath & { environment: string }
 
 export const accountResource = (account: string) => `accounts/${account}`
 export const credentialResource = (account: string, id: string) => `accounts/${account}/credentials/${id}`
+export const userResource = (account: string, id: string) => `accounts/${account}/users/${id}`
 export const appResource = (at: AppPath) => `accounts/${at.account}/apps/${at.app}`
 export const accountUsageResource = (account: string) => `accounts/${account}/usage`
 export const environmentResource = (at: EnvironmentPath) => `${appResource(at)}/environments/${at.environment}`
 export const environmentUsageResource = (at: EnvironmentPath) => `${environmentResource(at)}/usage`
+export const environmentTrafficResource = (at: EnvironmentPath) => `${environmentResource(at)}/traffic`
 export const operationResource = (at: EnvironmentPath, id: string) => `${environmentResource(at)}/operations/${id}`
 export const buildResource = (at: EnvironmentPath, id: string) => `${environmentResource(at)}/builds/${id}`
 export const deploymentResource = (at: EnvironmentPath, id: string) => `${environmentResource(at)}/deployments/${id}`

@@ -2,6 +2,7 @@
 import { LIMITS } from './limits.ts'
 import * as names from './names.ts'
 import { PHASES, TRIGGERS } from './operation.ts'
+import { role } from './roles.ts'
 import {
   anyObject,
   array,
@@ -16,14 +17,14 @@ import {
   time,
 } from './schema.ts'
 
+export * from './events.ts'
 export * from './operation.ts'
+export * from './roles.ts'
 export * from './trace.ts'
+export * from './traffic.ts'
 export * from './usage.ts'
+export * from './users.ts'
 export * from './webhooks.ts'
-
-export const ROLES = ['viewer', 'developer', 'owner'] as const
-export type Role = (typeof ROLES)[number]
-export const role = oneOf(ROLES, { description: 'What the caller may do: read, write, or also hand out access.' })
 
 export const account = object(
   { name: string({ description: '`accounts/{account}`' }), role },
@@ -87,7 +88,11 @@ export const newEnvironment = object(
     shellVariables: optional(variableList(shellVariable)),
     rootDirectory: optional(names.rootDirectory),
   },
-  { title: 'NewEnvironment', description: '`cmsEnvironment` is required; `wpEnvironment` is taken in its place.' },
+  {
+    title: 'NewEnvironment',
+    description: '`cmsEnvironment` is required; `wpEnvironment` is taken in its place.',
+    anyOf: [{ required: ['cmsEnvironment'] }, { required: ['wpEnvironment'] }],
+  },
 )
 export type NewEnvironment = Static<typeof newEnvironment>
 

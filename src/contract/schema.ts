@@ -32,6 +32,7 @@ export type ObjectSchema<T = unknown> = Schema<T> & {
 
 export const string = (keywords: Keywords = {}): Schema<string> => ({ type: 'string', ...keywords })
 export const integer = (keywords: Keywords = {}): Schema<number> => ({ type: 'integer', ...keywords })
+export const number = (keywords: Keywords = {}): Schema<number> => ({ type: 'number', ...keywords })
 export const boolean = (keywords: Keywords = {}): Schema<boolean> => ({ type: 'boolean', ...keywords })
 export const time = (description: string): Schema<string> => string({ format: 'date-time', description })
 

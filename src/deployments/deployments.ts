@@ -20,6 +20,7 @@ import {
   type Sql,
   statement,
   type Transaction,
+  tellBelow,
 } from '../storage/index.ts'
 
 export type Deployment = {
@@ -57,6 +58,13 @@ export function createDeployments({ sql, clock, newId }: { sql: Sql; clock: Cloc
   async function find(reader: Reader, id: string): Promise<Deployment | undefined> {
     const [row] = await reader.query<DeploymentRow>(statement`SELECT ${columns} FROM deployments WHERE id = ${id}`)
     return row && toDeployment(row)
+  }
+
+  async function changeAndTell(tx: Transaction, update: ReturnType<typeof statement>) {
+    const rows = await tx.query<{ id: string; environment_id: string }>(
+      statement`${update} RETURNING id, environment_id`,
+    )
+    for (const { id, environment_id } of rows) await tellBelow(tx, environment_id, `deployments/${id}`)
   }
 
   return {
@@ -115,21 +123,31 @@ export function createDeployments({ sql, clock, newId }: { sql: Sql; clock: Cloc
         const [row] = await tx.query<DeploymentRow>(
           statement`SELECT ${columns} FROM deployments WHERE operation_id = ${operationId}`,
         )
-        return toDeployment(row as DeploymentRow)
+        const deployment = toDeployment(row as DeploymentRow)
+        await tellBelow(tx, environmentId, `deployments/${deployment.id}`)
+        return deployment
       })
     },
 
     async setLive(tx: Transaction, id: string) {
-      await tx.query(statement`
+      await changeAndTell(
+        tx,
+        statement`
         UPDATE deployments SET state = 'LIVE', live_time = COALESCE(live_time, ${clock.now()}), retire_time = NULL
-        WHERE id = ${id}`)
+        WHERE id = ${id}`,
+      )
     },
     async setRetired(tx: Transaction, id: string) {
-      await tx.query(statement`UPDATE deployments SET state = 'RETIRED', retire_time = ${clock.now()} WHERE id = ${id}`)
+      await changeAndTell(
+        tx,
+        statement`UPDATE deployments SET state = 'RETIRED', retire_time = ${clock.now()} WHERE id = ${id}`,
+      )
     },
     async setFailed(tx: Transaction, operationId: string) {
-      await tx.query(statement`
-        UPDATE deployments SET state = 'FAILED' WHERE operation_id = ${operationId} AND state = 'STARTING'`)
+      await changeAndTell(
+        tx,
+        statement`UPDATE deployments SET state = 'FAILED' WHERE operation_id = ${operationId} AND state = 'STARTING'`,
+      )
     },
 
     /** All of an environment that are not discarded. */
@@ -141,8 +159,11 @@ export function createDeployments({ sql, clock, newId }: { sql: Sql; clock: Cloc
     },
     async discard(tx: Transaction, ids: readonly string[]) {
       if (ids.length === 0) return
-      await tx.query(statement`
-        UPDATE deployments SET discard_time = ${clock.now()} WHERE id IN (${list(ids)}) AND state <> 'LIVE'`)
+      await changeAndTell(
+        tx,
+        statement`
+        UPDATE deployments SET discard_time = ${clock.now()} WHERE id IN (${list(ids)}) AND state <> 'LIVE'`,
+      )
     },
 
     async removeAll(tx: Transaction, environmentId: string) {

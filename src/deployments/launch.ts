@@ -1,6 +1,7 @@
 /** Bringing a deployment up, so that it could take visitors. Files need nothing; a server is started and must answer. */
 import { join } from 'node:path'
 import type { Environment, Environments } from '../apps/index.ts'
+import type { Changes } from '../base/index.ts'
 import {
   type Build,
   type Builds,
@@ -33,6 +34,7 @@ type Parts = {
   logs: LineLogs
   appVariables: GetAppVariables
   appLimits: Limits
+  changes: Pick<Changes, 'tell'>
   domain: string
 }
 
@@ -49,6 +51,7 @@ export function createLauncher(parts: Parts) {
     const { own, metadata, secrets } = await parts.appVariables(environment, deployment.variables, build.id, 'run')
     const { folder, start, writable } = plan.output
     const isWhole = folder === '.'
+    const name = `apps/${environment.appName}/environments/${environment.id}/deployments/${deployment.id}`
     const packagesFolder = isWhole && build.packagesId ? packages.folderOf(build.packagesId) : undefined
     return {
       deployment: deployment.id,
@@ -63,6 +66,7 @@ export function createLauncher(parts: Parts) {
       hostHeader: `${environment.hostLabel}.${parts.domain}`,
       openToolchain: () => toolchains.open(build.tools ?? toolchains.own(), { mayStandIn: true }),
       limits: parts.appLimits,
+      onState: () => parts.changes.tell(environment.accountId, name),
       log: await logs.create(runtimeLogName(environment.id), {
         secrets,
         whenFull: 'rotate',

@@ -1,5 +1,6 @@
 /** What the control plane and an edge process say to each other. */
 import type { CacheSettings, Inspection, Purge } from './cache/index.ts'
+import type { Counts } from './counts.ts'
 import type { RouteTable } from './routes.ts'
 
 export type ToEdge =
@@ -30,6 +31,8 @@ export type FromEdge =
   | { kind: 'wake'; deployment: string }
   /** Requests since the last report, by deployment; one that is still going on counts in each report. */
   | { kind: 'activity'; deployments: Record<string, number> }
+  /** What visitors got since the last report, by environment. */
+  | { kind: 'traffic'; environments: Record<string, Counts> }
   /** Something that whoever runs the service should know; the edge goes on. */
   | { kind: 'trouble'; message: string }
   | { kind: 'failed'; message: string }

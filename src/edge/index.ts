@@ -1,4 +1,5 @@
 export type { Inspection, Purge, StoredObject } from './cache/index.ts'
+export { type Counts, LATENCY_BOUNDS_MS } from './counts.ts'
 export { lookUp } from './look-up.ts'
 export { createManifest, type StaticFile, type StaticManifest, writeManifest } from './manifest.ts'
 export { createManifests } from './manifests.ts'

@@ -36,6 +36,8 @@ process.on('unhandledRejection', tellTrouble)
 setInterval(() => {
   const deployments = edge.takeActivity()
   if (deployments) tell({ kind: 'activity', deployments })
+  const environments = edge.takeCounts()
+  if (environments) tell({ kind: 'traffic', environments })
 }, ACTIVITY_MS).unref()
 
 async function handle(message: ToEdge) {
@@ -72,6 +74,7 @@ async function handle(message: ToEdge) {
     case 'stop':
       await edge.stop()
       await edge.closeCache()
+      await tellLastCounts()
       process.disconnect()
   }
 }
@@ -86,6 +89,13 @@ function listen(host: string, port: number): Promise<void> {
 function tell(message: FromEdge) {
   // What cannot be told is of no use any more: a channel that is closed ends this process.
   if (process.connected) process.send?.(message, undefined, undefined, () => undefined)
+}
+
+/** Resolves when it is on its way: nothing is sent over a channel that is closed. */
+async function tellLastCounts() {
+  const environments = edge.takeCounts()
+  const last: FromEdge = { kind: 'traffic', environments: environments ?? {} }
+  await new Promise<void>((resolve) => process.send?.(last, undefined, undefined, () => resolve()))
 }
 
 function tellTrouble(error: unknown) {

@@ -3,6 +3,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Socket } from 'node:net'
 import { assembleCache, type CacheSettings, type Inspection, type Purge } from './cache/index.ts'
 import { createConnections } from './connections.ts'
+import { CountedResponse } from './counted-response.ts'
+import { type Counts, createCounts } from './counts.ts'
 import { createForwarded } from './forwarded.ts'
 import { hasBody } from './headers.ts'
 import { createHeld, isWaiting } from './held.ts'
@@ -37,6 +39,8 @@ export type EdgeServer = {
   closeCache(): Promise<void>
   /** Requests to instances since the last call, by deployment; undefined when there were none. */
   takeActivity(): Record<string, number> | undefined
+  /** What visitors got since the last call, by environment; undefined where there were none. */
+  takeCounts(): Record<string, Counts> | undefined
   /** Takes no new connection, lets requests end, and resolves when the last connection is closed. */
   stop(): Promise<void>
 }
@@ -69,6 +73,7 @@ export function createEdgeServer({
   const proxy = createProxy({ limits, inFlight, pools, forwarded })
   const upgrades = createUpgrades({ limits, inFlight, pools, forwarded })
   const held = createHeld({ limits, wake })
+  const counts = createCounts()
   let routes = NO_ROUTES
   let isStopping = false
 
@@ -80,6 +85,7 @@ export function createEdgeServer({
     maxHeaderSize: limits.requestHeaderBytes,
     // Most requests have no body, and need no stream for it.
     optimizeEmptyRequests: true,
+    ServerResponse: CountedResponse,
     shouldUpgradeCallback: (request) => mayUpgrade(findTarget(readAddress(request)?.host)) && isUpgradable(request),
   })
   http.timeout = limits.stalledClientMs
@@ -91,7 +97,7 @@ export function createEdgeServer({
   http.on('upgrade', receiveUpgrade)
   http.on('clientError', refuseMalformed)
 
-  function receive(request: IncomingMessage, response: ServerResponse) {
+  function receive(request: IncomingMessage, response: CountedResponse) {
     response.on('error', noop)
     response.on('timeout', (socket: Socket) => {
       if (isStalled(request, response)) socket.destroy()
@@ -102,12 +108,30 @@ export function createEdgeServer({
     if (fault !== undefined) return refuseRequest(response, fault)
     const address = readAddress(request)
     if (!address) return sendPage(response, PAGES.badRequest)
-    const visit = { ...address, request, response }
+    const visit = { ...address, request, response, isHit: false }
+    count(visit)
     route(address.host, response, {
       goOn: (target) => answer(visit, target).catch((error) => fail(response, error)),
       refuse: (page) => sendPage(response, page),
       doWithout: (target) => isCacheable(request) && cache.answerStored(visit, target),
     })
+  }
+
+  /** What is asked of a name that nobody has is nobody's. */
+  function count(visit: Visit & { response: CountedResponse }) {
+    const environment = findTarget(visit.host)?.environment
+    if (environment === undefined) return
+    const counted = counts.begin(environment, visit.request.socket)
+    visit.response.onHead = (status) => counts.answered(counted, status, visit.isHit)
+    visit.response.once('close', () => counts.end(counted))
+  }
+
+  function countUpgrade(host: string, socket: Socket): (status: number) => void {
+    const environment = findTarget(host)?.environment
+    if (environment === undefined) return noop
+    const counted = counts.begin(environment, socket)
+    socket.once('close', () => counts.end(counted))
+    return (status) => counts.answered(counted, status, false)
   }
 
   function receiveUpgrade(request: IncomingMessage, stream: NodeJS.WritableStream, head: Buffer) {
@@ -118,7 +142,7 @@ export function createEdgeServer({
     if (fault !== undefined) return refuseOn(socket, fault)
     const address = readAddress(request)
     if (!address) return refuseUpgrade(socket, PAGES.badRequest)
-    const upgrade = { ...address, request, socket, head }
+    const upgrade = { ...address, request, socket, head, onAnswer: countUpgrade(address.host, socket) }
     route(address.host, socket, {
       goOn(target) {
         try {
@@ -128,7 +152,7 @@ export function createEdgeServer({
           socket.destroy()
         }
       },
-      refuse: (page) => refuseUpgrade(socket, page),
+      refuse: (page) => refuse(upgrade, page),
     })
   }
 
@@ -138,7 +162,13 @@ export function createEdgeServer({
   /** What the fast lane can answer: all of it stands ready. */
   function peek(request: PlainRequest, socket: Socket): Wire | undefined {
     const target = findTarget(toHost(request.authority))
-    switch (target?.kind) {
+    const wire = target && peekAt(target, request, socket)
+    if (wire) counts.quick(target.environment, wire)
+    return wire
+  }
+
+  function peekAt(target: Routed, request: PlainRequest, socket: Socket): Wire | undefined {
+    switch (target.kind) {
       case 'static':
         return statics.peek(target, request)
       case 'server':
@@ -168,6 +198,7 @@ export function createEdgeServer({
   async function answer(visit: Visit, target: Routed | undefined): Promise<void> {
     switch (target?.kind) {
       case 'static':
+        visit.isHit = true
         return statics.send(visit, target)
       case 'server':
         if (isCacheable(visit.request)) return cache.answer(visit, target)
@@ -186,7 +217,12 @@ export function createEdgeServer({
   function answerUpgrade(upgrade: Upgrade, target: Routed | undefined) {
     if (target?.kind === 'server') return upgrades.forward(upgrade, target)
     // What was asleep a moment ago is something else now, where there is nothing to upgrade to.
-    refuseUpgrade(upgrade.socket, target?.kind === 'static' ? PAGES.badRequest : pageOf(target))
+    refuse(upgrade, target?.kind === 'static' ? PAGES.badRequest : pageOf(target))
+  }
+
+  function refuse({ socket, onAnswer }: Upgrade, page: Page) {
+    onAnswer(page.status)
+    refuseUpgrade(socket, page)
   }
 
   function fail(response: ServerResponse, error: unknown) {
@@ -214,6 +250,7 @@ export function createEdgeServer({
     openCache: cache.open,
     closeCache: cache.close,
     takeActivity: inFlight.takeActivity,
+    takeCounts: counts.take,
     stop() {
       isStopping = true
       lane?.close()

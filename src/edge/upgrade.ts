@@ -17,7 +17,13 @@ import type { Address } from './visit.ts'
 /** How often a silent connection is asked whether the other side is still there. */
 const PROBE_MS = 60_000
 
-export type Upgrade = Address & { request: IncomingMessage; socket: Socket; head: Buffer }
+export type Upgrade = Address & {
+  request: IncomingMessage
+  socket: Socket
+  head: Buffer
+  /** Told the status before the visitor is. */
+  onAnswer(status: number): void
+}
 
 type Parts = { limits: Limits; inFlight: InFlight; pools: Pools; forwarded: Forwarded }
 
@@ -30,9 +36,12 @@ export const isUpgradable = (request: IncomingMessage): boolean =>
 
 export function createUpgrades({ limits, inFlight, pools, forwarded }: Parts) {
   return {
-    forward({ request, socket, head, authority, path }: Upgrade, target: ServerTarget) {
+    forward({ request, socket, head, authority, path, onAnswer }: Upgrade, target: ServerTarget) {
       const place = pools.of(target).enterStream()
-      if (!place) return refuseUpgrade(socket, PAGES.busy)
+      if (!place) {
+        onAnswer(PAGES.busy.status)
+        return refuseUpgrade(socket, PAGES.busy)
+      }
       inFlight.begin(target, socket)
 
       const asked = sendRequest({
@@ -54,12 +63,12 @@ export function createUpgrades({ limits, inFlight, pools, forwarded }: Parts) {
       })
 
       asked.once('upgrade', (reply, upstream, upstreamHead) => {
-        answer()
+        answer(101)
         socket.write(head101(reply))
         join(socket, upstream as Socket, head, upstreamHead)
       })
       asked.once('response', (reply) => {
-        answer()
+        answer(reply.statusCode ?? 502)
         socket.write(refusalHead(reply))
         reply.on('error', () => socket.destroy())
         reply.once('end', () => socket.destroySoon())
@@ -68,12 +77,13 @@ export function createUpgrades({ limits, inFlight, pools, forwarded }: Parts) {
       asked.on('error', () => (isAnswered ? socket.destroy() : giveUp(PAGES.badGateway)))
       asked.end()
 
-      function answer() {
+      function answer(status: number) {
         isAnswered = true
+        onAnswer(status)
         clearTimeout(patience)
       }
       function giveUp(page: Page) {
-        answer()
+        answer(page.status)
         refuseUpgrade(socket, page)
         asked.destroy()
       }

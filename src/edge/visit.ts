@@ -11,7 +11,12 @@ export type Address = {
   path: string
 }
 
-export type Visit = Address & { request: IncomingMessage; response: ServerResponse }
+export type Visit = Address & {
+  request: IncomingMessage
+  response: ServerResponse
+  /** It is answered without asking the app. */
+  isHit: boolean
+}
 
 /** Undefined when the request target is none that a server knows. */
 export function readAddress({ url = '', headers }: IncomingMessage): Address | undefined {

@@ -12,6 +12,7 @@ import { getCompileCacheDir } from 'node:module'
 import type { Clock, Log } from '../base/index.ts'
 import type { CacheSettings, Inspection, Purge } from './cache/index.ts'
 import type { FromEdge, ToEdge } from './channel.ts'
+import type { Counts } from './counts.ts'
 import type { RouteTable } from './routes.ts'
 
 export type Edge = {
@@ -31,6 +32,8 @@ export type Edge = {
   onWake(listener: (deployment: string) => void): () => void
   /** Every few seconds, where there were any: requests by deployment, those that go on for long in each report. */
   onActivity(listener: (deployments: Record<string, number>) => void): () => void
+  /** Every few seconds, where there were any: what visitors got since the report before, by environment. */
+  onTraffic(listener: (environments: Record<string, Counts>) => void): () => void
   isServing(): boolean
   pid(): number | undefined
   /** Lets requests in flight end within the time, then ends the process. */
@@ -60,6 +63,7 @@ export async function startEdge(parts: Parts): Promise<Edge> {
   const asked = new Map<number, { message: ToEdge; resolve(answer: FromEdge): void }>()
   const wakeListeners = new Set<(deployment: string) => void>()
   const activityListeners = new Set<(deployments: Record<string, number>) => void>()
+  const trafficListeners = new Set<(environments: Record<string, Counts>) => void>()
   let newest: { id: number; table: RouteTable } | undefined
   let child: ChildProcess | undefined
   let isServing = false
@@ -117,6 +121,9 @@ export async function startEdge(parts: Parts): Promise<Edge> {
         return
       case 'activity':
         for (const listener of activityListeners) listener(message.deployments)
+        return
+      case 'traffic':
+        for (const listener of trafficListeners) listener(message.environments)
         return
       case 'trouble':
         log.error({ trouble: message.message }, 'the edge met a fault, and goes on')
@@ -236,11 +243,16 @@ export async function startEdge(parts: Parts): Promise<Edge> {
       activityListeners.add(listener)
       return () => activityListeners.delete(listener)
     },
+    onTraffic(listener) {
+      trafficListeners.add(listener)
+      return () => trafficListeners.delete(listener)
+    },
     async stop(graceMs) {
       stopping.abort()
       if (child && isServing) {
         const patience = new AbortController()
-        child.once('exit', () => patience.abort())
+        // Not by its exit alone: what it said last may be read after that.
+        child.once('disconnect', () => patience.abort())
         send({ kind: 'stop' })
         await clock.sleep(graceMs, patience.signal)
       }

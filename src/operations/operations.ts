@@ -93,6 +93,13 @@ export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock
     return toOperation(row)
   }
 
+  function tell(tx: Transaction, { id, accountId, appName, environmentId }: Operation, ofEnvironmentToo = false) {
+    const environment = `apps/${appName}/environments/${environmentId}`
+    tx.tell(accountId, `${environment}/operations/${id}`)
+    // Whether an operation changes it is a part of what it shows.
+    if (ofEnvironmentToo) tx.tell(accountId, environment)
+  }
+
   return {
     require,
 
@@ -110,7 +117,9 @@ export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock
         VALUES (${newId()}, ${path.accountId}, ${path.appName}, ${names.fold(path.appName)}, ${path.environmentId},
           ${trigger}, 'QUEUED', ${build}, '', 0, ${clock.now()}, ${lane}, ${activates}, ${notBefore})
         RETURNING ${columns}`)
-      return toOperation(row as OperationRow)
+      const requested = toOperation(row as OperationRow)
+      tell(tx, requested, true)
+      return requested
     },
 
     /**
@@ -203,13 +212,17 @@ export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock
 
     /** When it may begin; null for at once. */
     async setNotBefore(tx: Transaction, id: string, notBefore: number | null) {
-      await tx.query(statement`UPDATE operations SET not_before = ${notBefore} WHERE id = ${id} AND done_time IS NULL`)
+      const rows = await tx.query<OperationRow>(statement`
+        UPDATE operations SET not_before = ${notBefore} WHERE id = ${id} AND done_time IS NULL RETURNING ${columns}`)
+      for (const row of rows) tell(tx, toOperation(row))
     },
 
     /** A Rebuild that waits becomes a Clean Rebuild; an upload stays what it is. */
     async makeClean(tx: Transaction, id: string) {
-      await tx.query(statement`
-        UPDATE operations SET trigger_name = 'CLEAN_REBUILD' WHERE id = ${id} AND trigger_name = 'REBUILD'`)
+      const rows = await tx.query<OperationRow>(statement`
+        UPDATE operations SET trigger_name = 'CLEAN_REBUILD' WHERE id = ${id} AND trigger_name = 'REBUILD'
+        RETURNING ${columns}`)
+      for (const row of rows) tell(tx, toOperation(row))
     },
 
     /** Those that could begin: what still lets calls settle must not fill the queue for everybody. */
@@ -233,9 +246,10 @@ export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock
 
     /** Ends an operation that nobody works on yet. */
     async abort(tx: Transaction, id: string, problem: Problem) {
-      await tx.query(statement`
+      const rows = await tx.query<OperationRow>(statement`
         UPDATE operations SET done_time = ${clock.now()}, phase = 'DONE', error = ${JSON.stringify(operationError(problem))}
-        WHERE id = ${id} AND done_time IS NULL AND lease_owner IS NULL`)
+        WHERE id = ${id} AND done_time IS NULL AND lease_owner IS NULL RETURNING ${columns}`)
+      for (const row of rows) tell(tx, toOperation(row), true)
     },
 
     /** The waiting operation is taken out of its lane, and ends as the other one will. */
@@ -246,16 +260,20 @@ export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock
     },
 
     async setPhase(id: string, leaseOwner: string, phase: resources.Phase) {
-      await sql.transaction((tx) =>
-        tx.query(statement`
-          UPDATE operations SET phase = ${phase} WHERE id = ${id} AND lease_owner = ${leaseOwner} AND done_time IS NULL`),
-      )
+      await sql.transaction(async (tx) => {
+        const rows = await tx.query<OperationRow>(statement`
+          UPDATE operations SET phase = ${phase} WHERE id = ${id} AND lease_owner = ${leaseOwner} AND done_time IS NULL
+          RETURNING ${columns}`)
+        for (const row of rows) tell(tx, toOperation(row))
+      })
     },
 
     /** `isUnchanged`: it was live before, and nothing was switched. */
     async setDeployment(tx: Transaction, id: string, deployment: string, { isUnchanged = false } = {}) {
-      await tx.query(statement`
-        UPDATE operations SET deployment = ${deployment}, is_unchanged = ${isUnchanged ? 1 : 0} WHERE id = ${id}`)
+      const rows = await tx.query<OperationRow>(statement`
+        UPDATE operations SET deployment = ${deployment}, is_unchanged = ${isUnchanged ? 1 : 0} WHERE id = ${id}
+        RETURNING ${columns}`)
+      for (const row of rows) tell(tx, toOperation(row))
     },
 
     /** Asks everything unfinished of an environment to end early. */
@@ -269,7 +287,7 @@ export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock
     /** Asks it to end early. Whether it could is told by how it ends; one that is done stays as it is. */
     async cancel(path: OperationPath, id: string) {
       await sql.transaction(async (tx) => {
-        await require(path, id, tx)
+        tell(tx, await require(path, id, tx))
         await tx.query(statement`
           UPDATE operations SET cancel_time = ${clock.now()}
           WHERE id = ${id} AND done_time IS NULL AND cancel_time IS NULL`)
@@ -297,14 +315,15 @@ export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock
     /** Records how it ended: only once, and only by the holder of the lease. Call `ended` after the commit. */
     async end(tx: Transaction, id: string, leaseOwner: string, ending: Ending): Promise<boolean> {
       const { response, error } = toColumns(ending)
-      const [row] = await tx.query(statement`
+      const [row] = await tx.query<OperationRow>(statement`
         UPDATE operations SET done_time = ${clock.now()}, phase = 'DONE', response = ${response}, error = ${error},
           lease_owner = NULL, lease_until = NULL
-        WHERE id = ${id} AND lease_owner = ${leaseOwner} AND done_time IS NULL RETURNING id`)
+        WHERE id = ${id} AND lease_owner = ${leaseOwner} AND done_time IS NULL RETURNING ${columns}`)
       if (!row) return false
-      await tx.query(statement`
+      const satisfied = await tx.query<OperationRow>(statement`
         UPDATE operations SET done_time = ${clock.now()}, phase = 'DONE', response = ${response}, error = ${error}
-        WHERE satisfied_by = ${id} AND done_time IS NULL`)
+        WHERE satisfied_by = ${id} AND done_time IS NULL RETURNING ${columns}`)
+      for (const ended of [row, ...satisfied]) tell(tx, toOperation(ended), true)
       return true
     },
 

@@ -38,6 +38,8 @@ export type InstanceSpec = {
   openToolchain(): Promise<Tools>
   log: LineLog
   limits: Limits
+  /** Its process is in another state now. */
+  onState?(): void
 }
 
 type Tools = { mounts: readonly Mount[]; path: string; environment: Readonly<Record<string, string>> }

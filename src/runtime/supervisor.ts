@@ -68,6 +68,7 @@ export function createSupervisor({ engine, networks, clock, log, startDeadlineMs
   function become(entry: Entry, state: resources.InstanceState) {
     entry.state = state
     onChange()
+    entry.spec.onState?.()
   }
 
   /** Starts the process; the entry is RUNNING when this resolves. */

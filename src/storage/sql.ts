@@ -83,6 +83,11 @@ export interface Reader {
 export interface Transaction extends Reader {
   /** Tells the two apart for the compiler: what writes asks for a Transaction. */
   readonly writes: true
+  /**
+   * Once this is committed, and only then, whoever follows the account hears that something of it has changed. The name
+   * is the part below `accounts/{account}/`. (As NOTIFY of PostgreSQL: a transaction that is rolled back tells nothing.)
+   */
+  tell(accountId: string, name: string): void
 }
 
 export interface Sql extends Reader {

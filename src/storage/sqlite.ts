@@ -18,13 +18,15 @@ type Options = {
   onDeath?: ((error: Error) => void) | undefined
   /** The disk is full. Says whether it made some room, so that the transaction is worth another attempt. */
   onFull?: () => boolean
+  /** Told what a transaction changed, once it is committed. */
+  onChange?: (accountId: string, name: string) => void
   /** How long to wait for another process (an operator's command, say) that holds the write lock. */
   patienceMs?: number
 }
 
 export async function openSqlite(
   file: string,
-  { onDeath = () => undefined, onFull = () => false, patienceMs = 5000 }: Options = {},
+  { onDeath = () => undefined, onFull = () => false, onChange = () => undefined, patienceMs = 5000 }: Options = {},
 ): Promise<Sql> {
   const thread = new Worker(new URL('./sqlite-thread.mjs', import.meta.url), { workerData: { file, patienceMs } })
   const pending = new Map<number, Pending>()
@@ -109,8 +111,10 @@ export async function openSqlite(
 
   async function runTransaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     let open = true
+    const changes: [accountId: string, name: string][] = []
     const tx: Transaction = {
       writes: true,
+      tell: (accountId, name) => changes.push([accountId, name]),
       query: (statement) =>
         open
           ? send('writer', render(statement), statement.values)
@@ -123,6 +127,7 @@ export async function openSqlite(
       const [, result] = await Promise.all([begun, work(tx)])
       open = false
       await send('writer', 'COMMIT', [])
+      for (const [accountId, name] of changes) onChange(accountId, name)
       return result
     } catch (error) {
       open = false

@@ -15,6 +15,7 @@ import {
   type Sql,
   statement,
   type Transaction,
+  tellBelow,
 } from '../storage/index.ts'
 
 /** Somebody who asks, at the moment of asking. */
@@ -120,9 +121,8 @@ export function createLedger({ sql, newId }: { sql: Sql; newId: NewId }) {
       outcome: Outcome,
     ): Promise<{ isPruned: boolean }> {
       const [first] = asked
-      if (!first) return { isPruned: false }
-      const [there] = await tx.query(statement`SELECT id FROM environments WHERE id = ${environmentId}`)
-      if (!there) return { isPruned: false }
+      const isThere = first !== undefined && (await tellBelow(tx, environmentId, 'triggers'))
+      if (!isThere) return { isPruned: false }
       await insert(tx, environmentId, asked, outcome)
       return { isPruned: await prune(tx, environmentId, first, asked.length) }
     },

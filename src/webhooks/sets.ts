@@ -6,7 +6,7 @@
 import type { Account } from '../accounts/index.ts'
 import { type Clock, digestOf, type NewId, randomToken, Secret, sameDigest } from '../base/index.ts'
 import { fieldInvalid, names, Problem, resources } from '../contract/index.ts'
-import { type Reader, type Sql, statement, type Transaction } from '../storage/index.ts'
+import { type Reader, type Sql, statement, type Transaction, tellBelow } from '../storage/index.ts'
 
 export type WebhookSet = {
   environmentId: string
@@ -78,6 +78,7 @@ export function createWebhookSets({ sql, clock, newId }: { sql: Sql; clock: Cloc
       const now = clock.now()
       const [row] = await sql.transaction(async (tx) => {
         await requireOpen(tx, environmentId)
+        await tellBelow(tx, environmentId, 'webhooks')
         return tx.query<Row>(statement`
           INSERT INTO webhook_sets (environment_id, generation, rebuild_digest, clean_rebuild_digest, purge_cache_digest,
             quiet_seconds, quiet_seconds_most, create_time, regenerate_time)
@@ -93,12 +94,13 @@ export function createWebhookSets({ sql, clock, newId }: { sql: Sql; clock: Cloc
     async regenerate(environmentId: string): Promise<IssuedSet> {
       const tokens = makeTokens()
       const { rebuild, cleanRebuild, purgeCache } = digestsOf(tokens)
-      const [row] = await sql.transaction((tx) =>
-        tx.query<Row>(statement`
+      const [row] = await sql.transaction(async (tx) => {
+        await tellBelow(tx, environmentId, 'webhooks')
+        return tx.query<Row>(statement`
           UPDATE webhook_sets SET generation = ${newId()}, rebuild_digest = ${rebuild},
             clean_rebuild_digest = ${cleanRebuild}, purge_cache_digest = ${purgeCache}, regenerate_time = ${clock.now()}
-          WHERE environment_id = ${environmentId} RETURNING ${columns}`),
-      )
+          WHERE environment_id = ${environmentId} RETURNING ${columns}`)
+      })
       if (!row) throw new Problem('WEBHOOKS_NOT_FOUND')
       return { ...toSet(row), tokens }
     },
@@ -110,6 +112,7 @@ export function createWebhookSets({ sql, clock, newId }: { sql: Sql; clock: Cloc
         if (quietSecondsMost < quietSeconds) {
           throw fieldInvalid('quietSecondsMost', `must not be less than quietSeconds, which is ${quietSeconds}`)
         }
+        await tellBelow(tx, environmentId, 'webhooks')
         await tx.query(statement`
           UPDATE webhook_sets SET quiet_seconds = ${quietSeconds}, quiet_seconds_most = ${quietSecondsMost}
           WHERE environment_id = ${environmentId}`)
@@ -119,9 +122,12 @@ export function createWebhookSets({ sql, clock, newId }: { sql: Sql; clock: Cloc
 
     /** When it resolves, the URLs are not valid any more. */
     async remove(environmentId: string) {
-      const [gone] = await sql.transaction((tx) =>
-        tx.query(statement`DELETE FROM webhook_sets WHERE environment_id = ${environmentId} RETURNING environment_id`),
-      )
+      const [gone] = await sql.transaction(async (tx) => {
+        await tellBelow(tx, environmentId, 'webhooks')
+        return tx.query(
+          statement`DELETE FROM webhook_sets WHERE environment_id = ${environmentId} RETURNING environment_id`,
+        )
+      })
       if (!gone) throw new Problem('WEBHOOKS_NOT_FOUND')
     },
 

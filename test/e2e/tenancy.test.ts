@@ -41,7 +41,13 @@ const REQUESTS: Record<string, { query?: string; body?: unknown }> = {
   getV1AccountsAccountCredentials: {},
   postV1AccountsAccountCredentials: { body: { role: 'owner' } },
   deleteV1AccountsAccountCredentialsCredential: {},
+  getV1AccountsAccountUsers: {},
+  postV1AccountsAccountUsers: { body: { email: 'intruder@example.com', role: 'owner' } },
+  patchV1AccountsAccountUsersUser: { body: { role: 'owner' } },
+  deleteV1AccountsAccountUsersUser: {},
   getV1AccountsAccountUsage: {},
+  getV1AccountsAccountAppsAppEnvironmentsEnvironmentTraffic: { query: '?range=1h' },
+  getV1AccountsAccountEvents: {},
   getV1AccountsAccountAppsAppEnvironmentsEnvironmentUsage: {},
   getV1AccountsAccountAppsAppEnvironmentsEnvironmentDomains: {},
   postV1AccountsAccountAppsAppEnvironmentsEnvironmentDomainsReplace: { body: { domains: ['intruder.example.com'] } },
@@ -59,6 +65,7 @@ const REQUESTS: Record<string, { query?: string; body?: unknown }> = {
   postV1Session: { body: { email: 'nobody@example.com', password: 'wrong' } },
   getV1Session: {},
   deleteV1Session: {},
+  postV1SessionChangePassword: { body: { password: 'wrong', newPassword: 'something-longer' } },
   getHealthz: {},
   getReadyz: {},
   getMetrics: {},
@@ -78,6 +85,7 @@ const ABSENT: Record<string, string> = {
   build: UNUSED_ID,
   deployment: UNUSED_ID,
   credential: UNUSED_ID,
+  user: UNUSED_ID,
 }
 
 const service = await startService({ after })
@@ -91,7 +99,10 @@ const [owner, developer, viewer, stranger] = await Promise.all([
 const strangersCookie = await logIn('stranger@example.com', THEIRS)
 
 /** Values for the path parameters, each of something that exists in the account. */
-type Furniture = Record<'account' | 'app' | 'environment' | 'operation' | 'build' | 'deployment' | 'credential', string>
+type Furniture = Record<
+  'account' | 'app' | 'environment' | 'operation' | 'build' | 'deployment' | 'credential' | 'user',
+  string
+>
 
 async function furnish(as: Login, account: string, app: string): Promise<Furniture> {
   await createApp(service, as, { account, app })
@@ -106,6 +117,11 @@ async function furnish(as: Login, account: string, app: string): Promise<Furnitu
   const { json } = await service.call(`/v1/${name}/operations`, { as })
   await service.call(`/v1/${name}/webhooks`, { method: 'POST', as })
   const issued = await service.call(`/v1/accounts/${account}/credentials`, { method: 'POST', as, body: {} })
+  const added = await service.call(`/v1/accounts/${account}/users`, {
+    method: 'POST',
+    as,
+    body: { email: `${app}@${account}.example.com`, role: 'viewer' },
+  })
   return {
     account,
     app,
@@ -114,6 +130,7 @@ async function furnish(as: Login, account: string, app: string): Promise<Furnitu
     build: last(live.metadata.build),
     deployment: last(live.metadata.deployment),
     credential: issued.json.userId,
+    user: last(added.json.name),
   }
 }
 
@@ -183,6 +200,7 @@ async function inventory(as: Login, rooms: Furniture[]) {
   const paths = [
     `${account}/apps`,
     `${account}/credentials`,
+    `${account}/users`,
     ...rooms.flatMap(({ app, environment }) => [
       `${account}/apps/${app}/environments?view=FULL`,
       `${account}/apps/${app}/environments/${environment}/operations`,
@@ -283,9 +301,9 @@ const swaps = (
   parameters.map((parameter) => ({ what: `${what} ${parameter}`, as, home, parameter, value: foreign[parameter] }))
 
 const MIXTURES: Mixture[] = [
-  ...swaps("another account's", owner, ours, theirs, ['environment', 'operation', 'credential']),
+  ...swaps("another account's", owner, ours, theirs, ['environment', 'operation', 'credential', 'user']),
   ...swaps("another account's", owner, ours, theirsAlone, ['app']),
-  ...swaps('our', stranger, theirs, ours, ['environment', 'operation', 'credential']),
+  ...swaps('our', stranger, theirs, ours, ['environment', 'operation', 'credential', 'user']),
   ...swaps('our', stranger, theirs, besideOurs, ['app']),
   ...swaps("another app's", owner, ours, besideOurs, ['environment', 'operation']),
 ]

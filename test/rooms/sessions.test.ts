@@ -101,3 +101,28 @@ test('a user who joins a second account keeps the password and has a role in eac
   ])
   await assert.rejects(users.create('owner@example.com', 'second', 'viewer'), { reason: 'USER_EXISTS' })
 })
+
+test('a log-in that was under way while the password was changed opens no session', async (t) => {
+  const { sessions, users, password } = await withOwner(t)
+  const { token, session } = await sessions.logIn('owner@example.com', password, '127.0.0.1')
+  const mine = { token: token.reveal(), user: session.user }
+  // Hashes are made one at a time: the log-in's comes last, long after the old password was read.
+  const reset = users.resetPassword('owner@example.com')
+  const late = sessions.logIn('owner@example.com', password, '127.0.0.1')
+  await reset
+  await assert.rejects(late, { reason: 'LOG_IN_FAILED' })
+  assert.equal(await sessions.find(mine.token), undefined)
+})
+
+test('of two changes of a password at once, one holds', async (t) => {
+  const { sessions, password } = await withOwner(t)
+  const { token, session } = await sessions.logIn('owner@example.com', password, '127.0.0.1')
+  const mine = { token: token.reveal(), user: session.user }
+  const change = (newPassword: string) => sessions.changePassword(mine, { password, newPassword }, '127.0.0.1')
+  const both = await Promise.allSettled([change('the first of them'), change('the second of them')])
+  const failed = both.filter((one) => one.status === 'rejected')
+  assert.deepEqual(
+    failed.map(({ reason }) => reason.reason),
+    ['PASSWORD_WRONG'],
+  )
+})

@@ -4,7 +4,7 @@ import { listOf, type Route, route } from '../route.ts'
 
 const tag = 'Accounts'
 
-export const renderAccounts = ({ memberships }: Principal) =>
+export const renderAccounts = ({ memberships }: Pick<Principal, 'memberships'>) =>
   memberships.map(({ account, role }) => ({ name: names.accountResource(account.name), role }))
 
 export const accountRoutes = ({ isolation }: { isolation: resources.Isolation }): Route[] => [

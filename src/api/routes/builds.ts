@@ -7,6 +7,7 @@ import { buildLogName, type Requests } from '../../deployments/index.ts'
 import type { Operations } from '../../operations/index.ts'
 import { type LineLogs, toPage } from '../../storage/index.ts'
 import { askedBy } from '../asked.ts'
+import type { Auth } from '../auth.ts'
 import { environmentOf } from '../environment-of.ts'
 import { logQuery, sendLog } from '../log-stream.ts'
 import { renderBuild, renderOperation } from '../render.ts'
@@ -22,6 +23,7 @@ type Parts = {
   operations: Operations
   requests: Requests
   logs: LineLogs
+  auth: Auth
   clock: Clock
   stopping: AbortSignal
   admitBuild(account: Account, environmentId: string): Promise<void>
@@ -33,6 +35,7 @@ export function buildRoutes({
   operations,
   requests,
   logs,
+  auth,
   clock,
   stopping,
   admitBuild,
@@ -119,7 +122,7 @@ export function buildRoutes({
         const { path } = await environmentOf(environments, call)
         const { id } = await builds.require(path, call.params.build)
         const isOver = async () => (await builds.require(path, id)).finishTime !== null
-        return sendLog(call, { logs, name: buildLogName(id), isOver, stopping })
+        return sendLog(call, { logs, name: buildLogName(id), isOver, auth, stopping })
       },
     }),
   ]

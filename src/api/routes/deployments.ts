@@ -3,6 +3,7 @@ import { resources } from '../../contract/index.ts'
 import { type Deployments, type Requests, runtimeLogName } from '../../deployments/index.ts'
 import type { Supervisor } from '../../runtime/index.ts'
 import { type LineLogs, toPage } from '../../storage/index.ts'
+import type { Auth } from '../auth.ts'
 import { environmentOf } from '../environment-of.ts'
 import { logQuery, sendLog } from '../log-stream.ts'
 import { renderDeployment, renderOperation } from '../render.ts'
@@ -18,6 +19,7 @@ type Parts = {
   supervisor: Supervisor
   requests: Requests
   logs: LineLogs
+  auth: Auth
   stopping: AbortSignal
   checkIsolation(): Promise<void>
 }
@@ -28,6 +30,7 @@ export function deploymentRoutes({
   supervisor,
   requests,
   logs,
+  auth,
   stopping,
   checkIsolation,
 }: Parts): Route[] {
@@ -89,7 +92,7 @@ export function deploymentRoutes({
       async handle(call) {
         const { path } = await environmentOf(environments, call)
         const isOver = async () => false
-        return sendLog(call, { logs, name: runtimeLogName(path.environmentId), isOver, stopping })
+        return sendLog(call, { logs, name: runtimeLogName(path.environmentId), isOver, auth, stopping })
       },
     }),
   ]

@@ -1,19 +1,21 @@
 /** Every route of the API, in the order in which the documentation shows them. */
 
-import type { Account, Credentials, Sessions, Users } from '../../accounts/index.ts'
+import type { Account, Credentials, Members, Sessions, Users } from '../../accounts/index.ts'
 import type { Apps, Domains, Environments, Variables } from '../../apps/index.ts'
 import type { Archives } from '../../archives/index.ts'
-import type { Clock } from '../../base/index.ts'
+import type { Changes, Clock } from '../../base/index.ts'
 import type { Builds } from '../../builds/index.ts'
 import type { resources } from '../../contract/index.ts'
 import type { ClearCache, Deployments, ReplaceDomains, Requests, SiteUrl, Trace } from '../../deployments/index.ts'
 import type { Operations } from '../../operations/index.ts'
 import type { Supervisor } from '../../runtime/index.ts'
 import type { LineLogs } from '../../storage/index.ts'
+import type { Traffic } from '../../traffic/index.ts'
 import type { Ledger } from '../../triggers/index.ts'
 import type { RoomOnDisk, Usage } from '../../upkeep/index.ts'
 import type { WebhookSets, Webhooks } from '../../webhooks/index.ts'
 import type { Auth } from '../auth.ts'
+import type { BrowserSession } from '../browser-session.ts'
 import type { Metrics } from '../metrics.ts'
 import type { Route } from '../route.ts'
 import { accountRoutes } from './accounts.ts'
@@ -25,12 +27,15 @@ import { deploymentRoutes } from './deployments.ts'
 import { documentationRoutes } from './documentation.ts'
 import { domainRoutes } from './domains.ts'
 import { environmentRoutes } from './environments.ts'
+import { eventRoutes } from './events.ts'
 import { healthRoutes, type ReadyChecks } from './health.ts'
 import { operationRoutes } from './operations.ts'
 import { sessionRoutes } from './session.ts'
 import { traceRoutes } from './trace.ts'
+import { trafficRoutes } from './traffic.ts'
 import { uploadRoutes } from './uploads.ts'
 import { usageRoutes } from './usage.ts'
+import { userRoutes } from './users.ts'
 import { webhookRoutes } from './webhooks.ts'
 
 export type RouteParts = {
@@ -47,6 +52,7 @@ export type RouteParts = {
   credentials: Credentials
   sessions: Sessions
   users: Users
+  members: Members
   auth: Auth
   metrics: Metrics
   archives: Archives
@@ -58,6 +64,8 @@ export type RouteParts = {
   webhookSets: WebhookSets
   webhooks: Webhooks
   usage: Usage
+  traffic: Traffic
+  changes: Changes
   room: RoomOnDisk
   /** Throws when this machine cannot keep the builds of several accounts apart, and there are several. */
   isolation: resources.Isolation
@@ -66,7 +74,7 @@ export type RouteParts = {
   admitBuild(account: Account, environmentId: string): Promise<void>
   ready: ReadyChecks
   siteUrl: SiteUrl
-  isHttps: boolean
+  browserSession: BrowserSession
   /** Known once the API listens. */
   publicUrl(): string
   stopping: AbortSignal
@@ -85,8 +93,11 @@ export function createRoutes(parts: RouteParts): Route[] {
     ...domainRoutes(parts),
     ...operationRoutes(parts),
     ...credentialRoutes(parts),
+    ...userRoutes(parts),
     ...accountRoutes(parts),
     ...usageRoutes(parts),
+    ...trafficRoutes(parts),
+    ...eventRoutes(parts),
     ...sessionRoutes(parts),
     ...healthRoutes(parts),
     ...documentationRoutes({ all: () => routes, publicUrl: parts.publicUrl }),

@@ -1,18 +1,17 @@
 import type { Sessions, Users } from '../../accounts/index.ts'
 import { toRfc3339 } from '../../base/index.ts'
-import { resources } from '../../contract/index.ts'
-import { checkOrigin, type Principal, SESSION_COOKIE } from '../auth.ts'
+import { Problem, resources, schema } from '../../contract/index.ts'
+import type { Principal } from '../auth.ts'
+import type { BrowserSession } from '../browser-session.ts'
 import { type Route, route } from '../route.ts'
 import { renderAccounts } from './accounts.ts'
 
 const tag = 'Session'
 
-type Parts = { sessions: Sessions; users: Users; isHttps: boolean }
+type Parts = { sessions: Sessions; users: Users; browserSession: BrowserSession }
 
-export function sessionRoutes({ sessions, users, isHttps }: Parts): Route[] {
-  const attributes = `Path=/; HttpOnly; SameSite=Strict${isHttps ? '; Secure' : ''}`
-
-  const render = (principal: Principal) => ({
+export function sessionRoutes({ sessions, users, browserSession }: Parts): Route[] {
+  const render = (principal: Pick<Principal, 'memberships' | 'session'>) => ({
     email: principal.session?.user.email ?? '',
     accounts: renderAccounts(principal),
     expireTime: toRfc3339(principal.session?.expireTime ?? 0),
@@ -29,10 +28,10 @@ export function sessionRoutes({ sessions, users, isHttps }: Parts): Route[] {
       reply: resources.session,
       problems: ['LOG_IN_FAILED', 'TOO_MANY_LOG_INS', 'ORIGIN_REFUSED'],
       async handle({ body, request, reply }) {
-        checkOrigin(request)
+        browserSession.checkOrigin(request)
         const { token, session } = await sessions.logIn(body.email, body.password, request.ip)
         const maxAgeSeconds = Math.floor((session.expireTime - Date.now()) / 1000)
-        reply.header('set-cookie', `${SESSION_COOKIE}=${token.reveal()}; ${attributes}; Max-Age=${maxAgeSeconds}`)
+        reply.header('set-cookie', browserSession.cookieFor(token.reveal(), maxAgeSeconds))
         return render({
           memberships: await users.memberships(session.user.id),
           session: { ...session, token: token.reveal() },
@@ -54,12 +53,38 @@ export function sessionRoutes({ sessions, users, isHttps }: Parts): Route[] {
       tag,
       summary: 'Log out',
       access: 'session',
+      query: schema.object({
+        everywhere: schema.optional(
+          schema.boolean({ description: "End all of the user's sessions, not only this one." }),
+        ),
+      }),
       reply: resources.empty,
-      async handle({ principal, reply }) {
-        if (principal.session) await sessions.logOut(principal.session.token)
-        reply.header('set-cookie', `${SESSION_COOKIE}=; ${attributes}; Max-Age=0`)
+      async handle({ principal, query, reply }) {
+        const { token, user } = sessionOf(principal)
+        await (query.everywhere ? sessions.logOutEverywhere(user.id) : sessions.logOut(token))
+        reply.header('set-cookie', browserSession.cookieFor('', 0))
+        return {}
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/v1/session:changePassword',
+      tag,
+      summary: 'Change the password of whoever is logged in, and end all their other sessions',
+      access: 'session',
+      body: resources.changedPassword,
+      reply: resources.empty,
+      problems: ['PASSWORD_WRONG', 'TOO_MANY_LOG_INS'],
+      async handle({ principal, body, request }) {
+        await sessions.changePassword(sessionOf(principal), body, request.ip)
         return {}
       },
     }),
   ]
+}
+
+/** There is one wherever the access is `session`. */
+function sessionOf({ session }: Principal): NonNullable<Principal['session']> {
+  if (!session) throw new Problem('CREDENTIALS_REQUIRED')
+  return session
 }

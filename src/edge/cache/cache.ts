@@ -78,10 +78,12 @@ export function createCache({ limits, now, store, bodies, judge, instances, forw
     const { ageSeconds, ttlSeconds } = use
     switch (use.kind) {
       case 'stale-while-revalidate':
+        visit.isHit = true
         refresh(question, stored)
         return reply(question, stored, { ageSeconds, cacheStatus: hitStatus(ttlSeconds, 'stale-while-revalidate') })
       case 'fresh':
       case 'stale-taken':
+        visit.isHit = true
         return reply(question, stored, { ageSeconds, cacheStatus: hitStatus(ttlSeconds) })
       case 'validate': {
         if (onlyIfCached) return sendPage(visit.response, PAGES.notStored, { 'cache-status': NOT_STORED_STATUS })
@@ -117,6 +119,7 @@ export function createCache({ limits, now, store, bodies, judge, instances, forw
     if (use.kind !== 'fresh' && (kind === 'asleep' || !isBetterThanNothing(use))) return false
     const detail = use.kind === 'fresh' ? undefined : 'stale-if-error'
     const remark = { ageSeconds: use.ageSeconds, cacheStatus: hitStatus(use.ttlSeconds, detail) }
+    visit.isHit = true
     bodies.send(shelf, visit, stored, remark, () => response.destroy())
     stored.hits++
     stored.isUsed = true
@@ -131,7 +134,10 @@ export function createCache({ limits, now, store, bodies, judge, instances, forw
   }
 
   function reply(question: Question, stored: StoredResponse, remark: Remark) {
-    bodies.send(question.shelf, question.visit, stored, remark, () => fetchAlone(question, { why: 'uri-miss' }))
+    bodies.send(question.shelf, question.visit, stored, remark, () => {
+      question.visit.isHit = false
+      fetchAlone(question, { why: 'uri-miss' })
+    })
     stored.hits++
     stored.isUsed = true
   }

@@ -9,6 +9,7 @@ import { domains } from './0006-domains.ts'
 import { purges } from './0007-purges.ts'
 import { unchanged } from './0008-unchanged.ts'
 import { webhooks } from './0009-webhooks.ts'
+import { portal } from './0010-portal.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
   groundFloor,
@@ -20,4 +21,5 @@ export const MIGRATIONS: readonly Migration[] = [
   purges,
   unchanged,
   webhooks,
+  portal,
 ]

@@ -1,0 +1,38 @@
+import { Readable } from 'node:stream'
+import type { Changes, Clock } from '../../base/index.ts'
+import { resources } from '../../contract/index.ts'
+import type { Auth } from '../auth.ts'
+import { createStreamCount, eventsOf } from '../event-stream.ts'
+import { type Route, route } from '../route.ts'
+import { untilOver } from '../stream.ts'
+
+const tag = 'Events'
+
+type Parts = { clock: Clock; changes: Changes; auth: Auth; stopping: AbortSignal }
+
+export function eventRoutes({ clock, changes, auth, stopping }: Parts): Route[] {
+  const streams = createStreamCount()
+
+  return [
+    route({
+      method: 'GET',
+      path: '/v1/accounts/{account}/events',
+      tag,
+      summary: 'Follow what changes in an account, as server-sent events',
+      access: 'viewer',
+      reply: { mediaType: 'text/event-stream', schema: resources.eventStream },
+      problems: ['TOO_MANY_STREAMS'],
+      handle(call) {
+        const { account, principal, reply } = call
+        const leave = streams.enter(principal.caller)
+        reply.raw.once('close', leave)
+        const signal = untilOver(call, { auth, access: 'viewer', stopping })
+        const follow = (listener: (name: string) => void) => changes.follow(account.id, listener)
+        const events = eventsOf({ clock, follow, prefix: `accounts/${account.name}/`, signal })
+        reply.type('text/event-stream; charset=utf-8')
+        reply.header('cache-control', 'no-store')
+        return Readable.from(events, { objectMode: false })
+      },
+    }),
+  ]
+}

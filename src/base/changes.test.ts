@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createChanges } from './changes.ts'
+
+test('who follows an account hears of its changes, of no others, and of none after leaving', () => {
+  const changes = createChanges()
+  const heard: string[] = []
+  const leave = changes.follow('a', (name) => heard.push(`first ${name}`))
+  changes.follow('a', (name) => heard.push(`second ${name}`))
+  changes.follow('b', (name) => heard.push(`other ${name}`))
+  changes.tell('a', 'apps/shop')
+  leave()
+  leave()
+  changes.tell('a', 'apps/blog')
+  changes.tell('c', 'apps/none')
+  assert.deepEqual(heard, ['first apps/shop', 'second apps/shop', 'second apps/blog'])
+})
+
+test('a listener that leaves while it is told keeps the others from nothing', () => {
+  const changes = createChanges()
+  const heard: string[] = []
+  const leave = changes.follow('a', (name) => {
+    heard.push(`one ${name}`)
+    leave()
+  })
+  changes.follow('a', (name) => heard.push(`two ${name}`))
+  changes.tell('a', 'x')
+  changes.tell('a', 'y')
+  assert.deepEqual(heard, ['one x', 'two x', 'two y'])
+})

@@ -1,0 +1,54 @@
+/** Counts of visits: added up, and written as a row of numbers. */
+
+export type Counts = {
+  requests: number
+  hits: number
+  bytes: number
+  errors: number
+  /** How many answers began within each of some times, and, last, how many later. */
+  latencies: readonly number[]
+}
+
+export const NOTHING: Counts = { requests: 0, hits: 0, bytes: 0, errors: 0, latencies: [] }
+
+export function sum(one: Counts, other: Counts): Counts {
+  const [longer, shorter] =
+    one.latencies.length >= other.latencies.length ? [one.latencies, other.latencies] : [other.latencies, one.latencies]
+  return {
+    requests: one.requests + other.requests,
+    hits: one.hits + other.hits,
+    bytes: one.bytes + other.bytes,
+    errors: one.errors + other.errors,
+    latencies: longer.map((count, at) => count + (shorter[at] ?? 0)),
+  }
+}
+
+/** Zeros at the end are left out: most answers are quick. */
+export function toText({ requests, hits, bytes, errors, latencies }: Counts): string {
+  const slowest = latencies.findLastIndex((count) => count > 0)
+  return JSON.stringify([requests, hits, bytes, errors, ...latencies.slice(0, slowest + 1)])
+}
+
+export function fromText(text: string): Counts {
+  const [requests, hits, bytes, errors, ...latencies] = JSON.parse(text) as [number, number, number, number]
+  return { requests, hits, bytes, errors, latencies }
+}
+
+/**
+ * The time within which this share of answers began. Within a bucket they are taken to be spread evenly; those later than
+ * the last bound, up to twice that.
+ */
+export function percentile(latencies: readonly number[], share: number, boundsMs: readonly number[]): number {
+  const total = latencies.reduce((all, count) => all + count, 0)
+  const rank = share * total
+  let before = 0
+  for (const [at, count] of latencies.entries()) {
+    if (count > 0 && before + count >= rank) {
+      const lower = boundsMs[at - 1] ?? 0
+      const upper = boundsMs[at] ?? lower * 2
+      return Math.round((lower + ((upper - lower) * (rank - before)) / count) * 10) / 10
+    }
+    before += count
+  }
+  return 0
+}

@@ -1,0 +1,1 @@
+export { createTraffic, type Traffic } from './traffic.ts'

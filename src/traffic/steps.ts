@@ -1,0 +1,34 @@
+/** In which steps each range is shown, and by which records. Times are of the machine's clock, in UTC. */
+import type { resources } from '../contract/index.ts'
+
+export const MINUTE_MS = 60_000
+export const HOUR_MS = 60 * MINUTE_MS
+const DAY_MS = 24 * HOUR_MS
+
+/** What is recorded, and how long it is kept: a little longer than the longest range that is shown by it. */
+export const RECORDS = [
+  { stepMs: MINUTE_MS, keptMs: DAY_MS + HOUR_MS },
+  { stepMs: HOUR_MS, keptMs: 31 * DAY_MS },
+] as const
+
+type Steps = {
+  /** Of a point. */
+  stepMs: number
+  count: number
+  /** Of the records that make it up. */
+  recordMs: number
+}
+
+/** Between 60 and 180 points: as many as a small chart can show. */
+export const RANGES: Record<resources.TrafficRange, Steps> = {
+  '1h': { stepMs: MINUTE_MS, count: 60, recordMs: MINUTE_MS },
+  '24h': { stepMs: 10 * MINUTE_MS, count: 144, recordMs: MINUTE_MS },
+  '7d': { stepMs: HOUR_MS, count: 168, recordMs: HOUR_MS },
+  '30d': { stepMs: 4 * HOUR_MS, count: 180, recordMs: HOUR_MS },
+}
+
+/** When the step began that this time lies in. */
+export const startOf = (time: number, stepMs: number): number => Math.floor(time / stepMs) * stepMs
+
+/** When the first point of a range begins; the last one is the present step. */
+export const firstOf = ({ stepMs, count }: Steps, now: number): number => startOf(now, stepMs) - (count - 1) * stepMs

@@ -1,0 +1,191 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { lowerRooms } from '../../test/support/parts.ts'
+import { createLog } from '../base/index.ts'
+import type { resources } from '../contract/index.ts'
+import { type Sql, StorageUnavailable, statement } from '../storage/index.ts'
+import type { Counts } from './counts.ts'
+import { HOUR_MS, MINUTE_MS } from './steps.ts'
+import { createTraffic } from './traffic.ts'
+
+const BOUNDS_MS = [1, 2, 4]
+const some = (requests: number, more: Partial<Counts> = {}): Counts => ({
+  requests,
+  hits: 0,
+  bytes: requests * 10,
+  errors: 0,
+  latencies: [requests],
+  ...more,
+})
+
+async function furnished(t: TestContext, sqlOf: (sql: Sql) => Sql = (sql) => sql) {
+  const rooms = await lowerRooms(t)
+  const { sql, clock, accounts, apps, environments, newId } = rooms
+  const account = await accounts.create('agency')
+  const app = await apps.create(account.id, 'shop', 'regions/UK')
+  const draft = { displayName: 'x', branch: 'uploadable', cmsEnvironment: 'x', rootDirectory: '', variables: [] }
+  async function environment() {
+    const id = newId()
+    await sql.transaction((tx) => environments.insert(tx, { id: app.id, accountId: account.id }, id, draft))
+    return { account: 'agency', app: 'shop', environment: id }
+  }
+  const parts = { sql: sqlOf(sql), clock, log: createLog('silent'), boundsMs: BOUNDS_MS }
+  const open = () => {
+    const traffic = createTraffic(parts)
+    traffic.start()
+    t.after(() => traffic.stop())
+    return traffic
+  }
+  // The hands stand at the beginning of an hour.
+  await clock.advance(HOUR_MS - (clock.now() % HOUR_MS))
+  const rows = () =>
+    sql.query<{ environment_id: string; step_seconds: number; start_time: number; counts: string }>(
+      statement`SELECT * FROM traffic ORDER BY environment_id, step_seconds, start_time`,
+    )
+  return { ...rooms, environment, open, rows }
+}
+
+/** Writing goes through a thread: the hands are moved, and then it is waited for what must come of it. */
+async function until(claim: () => Promise<boolean>) {
+  for (let tries = 0; tries < 1000; tries++) {
+    if (await claim()) return
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+  throw new Error(`it never came true that ${claim}`)
+}
+
+const busy = ({ points }: resources.Traffic) => points.filter(({ requests }) => requests > 0)
+
+test('counts are shown while their minute goes on, and as many when it is over', async (t) => {
+  const { clock, environment, open, rows } = await furnished(t)
+  const [at, other] = [await environment(), await environment()]
+  const traffic = open()
+  traffic.hear({ [at.environment]: some(2), [other.environment]: some(5) })
+  await clock.advance(10_000)
+  traffic.hear({ [at.environment]: some(1, { hits: 1, errors: 1, latencies: [0, 0, 1] }) })
+  for (const range of ['1h', '24h', '7d', '30d'] as const) {
+    const { totals, points, stepSeconds } = await traffic.read(at, range)
+    assert.deepEqual(totals, { requests: 3, hits: 1, bytes: 30, errors: 1, p50Ms: 0.8, p95Ms: 3.7 }, range)
+    assert.equal(points.at(-1)?.requests, 3)
+    assert.equal(new Date(points.at(-1)?.time ?? 0).getTime() % (stepSeconds * 1000), 0)
+  }
+  assert.deepEqual(await rows(), [])
+  await clock.advance(MINUTE_MS)
+  await until(async () => (await rows()).length === 4)
+  for (const range of ['1h', '24h', '7d', '30d'] as const) {
+    assert.equal((await traffic.read(at, range)).totals.requests, 3, range)
+    assert.equal((await traffic.read(other, range)).totals.requests, 5, range)
+  }
+})
+
+test('each range has all of its points, the oldest first, without a gap', async (t) => {
+  const { clock, environment, open } = await furnished(t)
+  const at = await environment()
+  const traffic = open()
+  const expected = { '1h': [60, 60], '24h': [600, 144], '7d': [3600, 168], '30d': [14_400, 180] }
+  for (const [range, [step = 0, count]] of Object.entries(expected)) {
+    const { stepSeconds, points, totals } = await traffic.read(at, range as resources.TrafficRange)
+    assert.equal(stepSeconds, step)
+    assert.equal(points.length, count)
+    const times = points.map(({ time }) => Date.parse(time))
+    assert.ok(times.every((time, index) => index === 0 || time - (times[index - 1] ?? 0) === step * 1000))
+    assert.ok((times.at(-1) ?? 0) <= clock.now() && clock.now() < (times.at(-1) ?? 0) + step * 1000)
+    assert.deepEqual(totals, { requests: 0, hits: 0, bytes: 0, errors: 0, p50Ms: 0, p95Ms: 0 })
+  }
+})
+
+test('minutes add up to their hour, and one row is written for each environment and minute', async (t) => {
+  const { clock, environment, open, rows } = await furnished(t)
+  const at = await environment()
+  const traffic = open()
+  for (let minute = 0; minute < 3; minute++) {
+    traffic.hear({ [at.environment]: some(minute + 1) })
+    await clock.advance(MINUTE_MS)
+    await until(async () => (await rows()).filter(({ step_seconds }) => step_seconds === 60).length === minute + 1)
+  }
+  const hours = (await rows()).filter(({ step_seconds }) => step_seconds === 3600)
+  assert.deepEqual(
+    hours.map(({ counts }) => JSON.parse(counts)),
+    [[6, 0, 60, 0, 6]],
+  )
+  assert.deepEqual(
+    busy(await traffic.read(at, '1h')).map(({ requests }) => requests),
+    [1, 2, 3],
+  )
+  assert.equal(busy(await traffic.read(at, '7d')).length, 1)
+})
+
+test('a stop in the middle of a minute loses nothing, and the next start counts on', async (t) => {
+  const { environment, open, rows } = await furnished(t)
+  const at = await environment()
+  const before = open()
+  before.hear({ [at.environment]: some(2) })
+  await before.stop()
+  assert.equal((await rows()).length, 2)
+  const after = open()
+  assert.equal((await after.read(at, '1h')).totals.requests, 2)
+  after.hear({ [at.environment]: some(3) })
+  assert.equal((await after.read(at, '1h')).totals.requests, 5)
+  await after.stop()
+  assert.deepEqual(
+    (await rows()).map(({ counts }) => JSON.parse(counts)[0]),
+    [5, 5],
+  )
+})
+
+test('a database that is away delays the counts, and neither loses nor doubles them', async (t) => {
+  let isAway = false
+  const { clock, environment, open, rows } = await furnished(t, (sql) => ({
+    ...sql,
+    transaction: (work) => (isAway ? Promise.reject(new StorageUnavailable('away')) : sql.transaction(work)),
+  }))
+  const at = await environment()
+  const traffic = open()
+  traffic.hear({ [at.environment]: some(2) })
+  isAway = true
+  await clock.advance(MINUTE_MS)
+  assert.equal((await traffic.read(at, '1h')).totals.requests, 2)
+  assert.equal((await rows()).length, 0)
+  isAway = false
+  traffic.hear({ [at.environment]: some(1) })
+  await clock.advance(MINUTE_MS)
+  await until(async () => (await rows()).length === 3)
+  assert.equal((await traffic.read(at, '24h')).totals.requests, 3)
+})
+
+test('minutes go after a day and hours after a month', async (t) => {
+  const { clock, environment, open, rows } = await furnished(t)
+  const [at, other] = [await environment(), await environment()]
+  const traffic = open()
+  const steps = async () => (await rows()).map(({ step_seconds }) => step_seconds).sort((a, b) => a - b)
+  traffic.hear({ [at.environment]: some(1) })
+  await clock.advance(MINUTE_MS)
+  await until(async () => (await rows()).length === 2)
+
+  await clock.advance(26 * HOUR_MS)
+  traffic.hear({ [other.environment]: some(1) })
+  await clock.advance(MINUTE_MS)
+  await until(async () => (await steps()).join() === '60,3600,3600')
+  assert.equal((await traffic.read(at, '24h')).totals.requests, 0)
+  assert.equal((await traffic.read(at, '7d')).totals.requests, 1)
+
+  await clock.advance(31 * 24 * HOUR_MS)
+  traffic.hear({ [other.environment]: some(1) })
+  await clock.advance(MINUTE_MS)
+  await until(async () => (await steps()).join() === '60,3600')
+})
+
+test('nothing is written for an environment that is gone, and what was goes with it', async (t) => {
+  const { sql, clock, environments, environment, open, rows } = await furnished(t)
+  const [at, other] = [await environment(), await environment()]
+  const traffic = open()
+  traffic.hear({ [at.environment]: some(1), [other.environment]: some(1) })
+  await clock.advance(MINUTE_MS)
+  await until(async () => (await rows()).length === 4)
+  await sql.transaction((tx) => environments.remove(tx, at.environment))
+  assert.equal((await rows()).length, 2)
+  traffic.hear({ [at.environment]: some(1), [other.environment]: some(1) })
+  await clock.advance(MINUTE_MS)
+  await until(async () => (await rows()).length === 3)
+  assert.ok((await rows()).every(({ environment_id }) => environment_id === other.environment))
+})

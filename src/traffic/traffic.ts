@@ -1,0 +1,152 @@
+/**
+ * Keeps what the edge counts. The present minute is in memory; a minute that is over is written down once, for each
+ * environment that had visitors, and added to its hour in the same transaction. Minutes are kept for a day and hours for a
+ * month. What was not written yet is lost if the process is killed; nothing is ever counted twice.
+ */
+import { type Clock, createTurns, type Log, toRfc3339 } from '../base/index.ts'
+import { names, type resources } from '../contract/index.ts'
+import { list, type Sql, statement, type Transaction } from '../storage/index.ts'
+import { type Counts, fromText, NOTHING, percentile, sum, toText } from './counts.ts'
+import { firstOf, MINUTE_MS, RANGES, RECORDS, startOf } from './steps.ts'
+
+type Parts = {
+  sql: Sql
+  clock: Clock
+  log: Log
+  /** The times that latencies are counted by. */
+  boundsMs: readonly number[]
+}
+
+type Minute = Map<string, Counts>
+
+/** A database that is away for longer than this costs the oldest of what waits for it. */
+const WAITING_MINUTES_MOST = 60
+/** The write lock is given back after so many. */
+const ROWS_AT_ONCE = 200
+
+export function createTraffic({ sql, clock, log, boundsMs }: Parts) {
+  /** What is not written yet, by the beginning of its minute. */
+  const waiting = new Map<number, Minute>()
+  const inTurn = createTurns()
+  const stopping = new AbortController()
+  let writing: Promise<void> | undefined
+
+  function add(start: number, environment: string, counts: Counts) {
+    const minute: Minute = waiting.get(start) ?? new Map()
+    waiting.set(start, minute)
+    minute.set(environment, sum(minute.get(environment) ?? NOTHING, counts))
+  }
+
+  /** Writes the minutes that are over; with `isLast`, the present one too. In turn with reading: see `read`. */
+  function write({ isLast = false } = {}): Promise<void> {
+    return inTurn('', async () => {
+      const present = startOf(clock.now(), MINUTE_MS)
+      for (const [start, minute] of [...waiting]) {
+        if (start >= present && !isLast) continue
+        const rows = [...minute]
+        for (let at = 0; at < rows.length; at += ROWS_AT_ONCE) {
+          const some = rows.slice(at, at + ROWS_AT_ONCE)
+          await sql.transaction((tx) => record(tx, start, some))
+          for (const [environment] of some) minute.delete(environment)
+        }
+        waiting.delete(start)
+      }
+      await sql.transaction((tx) => prune(tx, clock.now()))
+    })
+  }
+
+  async function writeEachMinute() {
+    while (!stopping.signal.aborted) {
+      const now = clock.now()
+      await clock.sleep(startOf(now, MINUTE_MS) + MINUTE_MS - now, stopping.signal)
+      if (stopping.signal.aborted) return
+      if (waiting.size === 0) continue
+      await write().catch((error) => log.error({ err: error }, 'counts of visits could not be written; they wait'))
+      while (waiting.size > WAITING_MINUTES_MOST) waiting.delete(Math.min(...waiting.keys()))
+    }
+  }
+
+  return {
+    /** What visitors got since the last report, by environment. */
+    hear(environments: Readonly<Record<string, Counts>>) {
+      const start = startOf(clock.now(), MINUTE_MS)
+      for (const [environment, counts] of Object.entries(environments)) add(start, environment, counts)
+    },
+
+    start() {
+      writing = writeEachMinute()
+    },
+
+    async stop() {
+      stopping.abort()
+      await writing
+      await write({ isLast: true }).catch((error) => log.error({ err: error }, 'counts of visits were lost'))
+    },
+
+    async read(at: names.EnvironmentPath, range: resources.TrafficRange): Promise<resources.Traffic> {
+      const { stepMs, count, recordMs } = RANGES[range]
+      // In turn with writing: what is written meanwhile would count in neither place, or in both.
+      const points = await inTurn('', async () => {
+        const first = firstOf(RANGES[range], clock.now())
+        const points = Array.from({ length: count }, (_, index) => ({ time: first + index * stepMs, counts: NOTHING }))
+        function put(start: number, counts: Counts) {
+          const point = points[Math.floor((start - first) / stepMs)]
+          if (point) point.counts = sum(point.counts, counts)
+        }
+        const rows = await sql.query<{ start_time: number; counts: string }>(statement`
+          SELECT start_time, counts FROM traffic
+          WHERE environment_id = ${at.environment} AND step_seconds = ${recordMs / 1000} AND start_time >= ${first}`)
+        for (const { start_time, counts } of rows) put(start_time, fromText(counts))
+        for (const [start, minute] of waiting) put(start, minute.get(at.environment) ?? NOTHING)
+        return points
+      })
+      return {
+        name: names.environmentTrafficResource(at),
+        stepSeconds: stepMs / 1000,
+        points: points.map(({ time, counts }) => ({ time: toRfc3339(time), ...shown(counts) })),
+        totals: shown(points.map(({ counts }) => counts).reduce(sum, NOTHING)),
+      }
+    },
+  }
+
+  function shown({ latencies, ...counts }: Counts) {
+    return {
+      ...counts,
+      p50Ms: percentile(latencies, 0.5, boundsMs),
+      p95Ms: percentile(latencies, 0.95, boundsMs),
+    }
+  }
+}
+
+export type Traffic = ReturnType<typeof createTraffic>
+
+/** Adds to what is recorded of the minute, which is something after a restart only, and of its hour. */
+async function record(tx: Transaction, minuteStart: number, rows: readonly [environment: string, counts: Counts][]) {
+  const environments = rows.map(([environment]) => environment)
+  for (const { stepMs } of RECORDS) {
+    const [start, stepSeconds] = [startOf(minuteStart, stepMs), stepMs / 1000]
+    const known = await tx.query<{ environment_id: string; counts: string }>(statement`
+      SELECT environment_id, counts FROM traffic
+      WHERE environment_id IN (${list(environments)}) AND step_seconds = ${stepSeconds} AND start_time = ${start}`)
+    const before = new Map(known.map(({ environment_id, counts }) => [environment_id, fromText(counts)]))
+    // Sent together: each would cost a message of its own.
+    await Promise.all(
+      rows.map(([environment, counts]) => {
+        const all = toText(sum(before.get(environment) ?? NOTHING, counts))
+        // Nothing is written for an environment that is gone meanwhile.
+        return tx.query(statement`
+          INSERT INTO traffic (environment_id, step_seconds, start_time, counts)
+          SELECT id, ${stepSeconds}, ${start}, ${all} FROM environments WHERE id = ${environment}
+          ON CONFLICT (environment_id, step_seconds, start_time) DO UPDATE SET counts = excluded.counts`)
+      }),
+    )
+  }
+}
+
+async function prune(tx: Transaction, now: number) {
+  for (const { stepMs, keptMs } of RECORDS) {
+    await tx.query(
+      statement`DELETE FROM traffic WHERE step_seconds = ${stepMs / 1000} AND start_time < ${now - keptMs}`,
+    )
+  }
+}
