@@ -5,6 +5,8 @@
 import { execFileSync } from 'node:child_process'
 import { accessSync, constants, existsSync, lstatSync, mkdirSync, symlinkSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
+import { createLog } from '../src/base/index.ts'
+import { openPortal } from '../src/portal/index.ts'
 
 const isRoot = process.getuid?.() === 0
 
@@ -12,6 +14,7 @@ const NEEDED = [
   { command: 'curl', debianPackage: 'curl' },
   { command: 'zip', debianPackage: 'zip' },
   { command: 'bwrap', debianPackage: 'bubblewrap' },
+  { command: 'chromium', debianPackage: 'chromium' },
   // Only root can use them, and the tests of networks are skipped for others.
   ...(isRoot
     ? [
@@ -60,6 +63,10 @@ if (missing.length > 0) {
   }
 }
 
+// Built once here, and not by the first few services that the tests start at the same time.
+const portal = openPortal({ log: createLog('warn') })
+await portal.settled
+if (portal.now().state !== 'ready') process.exit(1)
 /** systemd would listen for it on port 80. */
 function maskSocket(name: string) {
   const folder = '/etc/systemd/system'

@@ -1,0 +1,153 @@
+/**
+ * How pages get and change what they show. Everything is kept under its resource name, which is also its address, so
+ * that a change that the service tells of finds it:
+ *
+ *   const environment = useResource<Environment>(place.name)
+ *   const builds = useList<Build>(`${place.name}/builds`, 'builds')
+ *   const rebuild = useAction((clean: boolean) => call<Operation>(`/v1/${place.name}:rebuild`, { method: 'POST', body: { clean } }))
+ */
+import {
+  keepPreviousData,
+  QueryCache,
+  QueryClient,
+  useInfiniteQuery,
+  useMutation,
+  useQuery,
+  useQueryClient,
+} from '@tanstack/react-query'
+import { call } from './client.ts'
+import { CallFailed, type Problem, problemOf } from './problem.ts'
+import type { Region } from './types.ts'
+
+const STALE_MS = 15_000
+
+/** `onLoggedOut` is called when the service does not know the session any more. */
+export function createQueryClient(onLoggedOut: () => void): QueryClient {
+  const look = (error: unknown) => {
+    if (isLoggedOut(error)) onLoggedOut()
+  }
+  return new QueryClient({
+    queryCache: new QueryCache({ onError: look }),
+    defaultOptions: {
+      queries: {
+        staleTime: STALE_MS,
+        // The service may be on this very machine: whether a network is there says nothing about it.
+        networkMode: 'always',
+        // A fault of ours or of the network may pass; an answer that says no will say no again.
+        retry: (count, error) => count < 3 && isPassing(error),
+        retryDelay: (count) => 500 * 2 ** count,
+      },
+      mutations: { onError: look, networkMode: 'always' },
+    },
+  })
+}
+
+const isLoggedOut = (error: unknown) => error instanceof CallFailed && error.problem.status === 401
+const isPassing = (error: unknown) =>
+  !(error instanceof CallFailed) || error.problem.status === 0 || error.problem.status >= 500
+
+type Query = Readonly<Record<string, string | number | undefined>>
+
+export type Loaded<T> = {
+  data: T | undefined
+  /** Why there is nothing, or why what is shown could not be refreshed. */
+  problem: Problem | undefined
+  isLoading: boolean
+  refresh(): void
+}
+
+type ResourceOptions = { query?: Query; enabled?: boolean; refreshMs?: number | false }
+
+/** One resource: `name` as the API has it, without `/v1/`. */
+export function useResource<T>(
+  name: string,
+  { query, enabled = true, refreshMs = false }: ResourceOptions = {},
+): Loaded<T> {
+  const found = useQuery({
+    queryKey: query ? [name, query] : [name],
+    queryFn: ({ signal }) => call<T>(`/v1/${name}`, { query, signal }),
+    enabled,
+    refetchInterval: refreshMs,
+  })
+  return {
+    data: found.data,
+    problem: found.error ? problemOf(found.error) : undefined,
+    isLoading: found.isPending && enabled,
+    refresh: found.refetch,
+  }
+}
+
+/** All regions: there are four, on one page. */
+export const useRegions = (): Region[] | undefined => useResource<{ regions: Region[] }>('regions').data?.regions
+
+/** The name that people read: `Europe West` of `regions/EU-W`. */
+export const regionName = (regions: readonly Region[] | undefined, name: string): string =>
+  regions?.find((region) => region.name === name)?.displayName ?? name.replace('regions/', '')
+
+export type LoadedList<T> = Omit<Loaded<T>, 'data'> & {
+  items: T[] | undefined
+  hasMore: boolean
+  isLoadingMore: boolean
+  loadMore(): void
+}
+
+type ListOptions = ResourceOptions & { pageSize?: number }
+
+/** A collection, page by page, newest first: `useList<Build>(`${place.name}/builds`, 'builds')`. */
+export function useList<T>(
+  name: string,
+  plural: string,
+  { query, pageSize = 50, enabled = true, refreshMs = false }: ListOptions = {},
+): LoadedList<T> {
+  const found = useInfiniteQuery({
+    queryKey: [name, { ...query, pageSize }],
+    queryFn: ({ pageParam, signal }) =>
+      call<Record<string, unknown>>(`/v1/${name}`, { query: { ...query, pageSize, pageToken: pageParam }, signal }),
+    initialPageParam: '',
+    getNextPageParam: ({ nextPageToken }) => (nextPageToken as string) || undefined,
+    placeholderData: keepPreviousData,
+    enabled,
+    refetchInterval: refreshMs,
+  })
+  return {
+    items: found.data?.pages.flatMap((page) => page[plural] as T[]),
+    problem: found.error ? problemOf(found.error) : undefined,
+    isLoading: found.isPending && enabled,
+    refresh: found.refetch,
+    hasMore: found.hasNextPage,
+    isLoadingMore: found.isFetchingNextPage,
+    loadMore: () => void found.fetchNextPage(),
+  }
+}
+
+export type Action<Input, Output> = {
+  run(input: Input): Promise<Output | undefined>
+  isBusy: boolean
+  problem: Problem | undefined
+  data: Output | undefined
+  reset(): void
+}
+
+/**
+ * Something that writes. `run` resolves to the answer, or to undefined when it failed and `problem` says why. What the
+ * answer is about is fetched anew by `refreshes`, a list of resource names, without waiting for the stream of changes.
+ */
+export function useAction<Input = void, Output = unknown>(
+  work: (input: Input) => Promise<Output>,
+  { refreshes = [] }: { refreshes?: readonly string[] } = {},
+): Action<Input, Output> {
+  const client = useQueryClient()
+  const mutation = useMutation({
+    mutationFn: work,
+    onSettled: () => {
+      for (const name of refreshes) client.invalidateQueries({ queryKey: [name] })
+    },
+  })
+  return {
+    run: (input) => mutation.mutateAsync(input).catch(() => undefined),
+    isBusy: mutation.isPending,
+    problem: mutation.error ? problemOf(mutation.error) : undefined,
+    data: mutation.data,
+    reset: mutation.reset,
+  }
+}

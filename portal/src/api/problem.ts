@@ -1,0 +1,71 @@
+/** What went wrong, as the API says it: the message and the reason are shown as they come. */
+export type Problem = {
+  /** 0 where there was no answer at all. */
+  status: number
+  /** One of the error reference, `NO_ANSWER` where the service was not reached. */
+  reason: string
+  message: string
+  /** By field, what is wrong with it. */
+  fields: Readonly<Record<string, string>>
+  metadata: Readonly<Record<string, string>>
+  retryAfterSeconds: number | undefined
+  requestId: string | undefined
+}
+
+export class CallFailed extends Error {
+  readonly problem: Problem
+
+  constructor(problem: Problem) {
+    super(problem.message)
+    this.name = 'CallFailed'
+    this.problem = problem
+  }
+}
+
+type Detail = {
+  '@type'?: string
+  reason?: string
+  metadata?: Record<string, string>
+  fieldViolations?: { field: string; description: string }[]
+}
+
+/** The `error` of a reply or of an operation (AIP-193), or whatever a proxy in between answered. */
+export function readProblem(
+  status: number,
+  body: unknown,
+  { retryAfter, requestId }: { retryAfter?: string | null; requestId?: string | null } = {},
+): Problem {
+  const error = (body as { error?: { message?: string; details?: Detail[] } } | undefined)?.error
+  const details = error?.details ?? []
+  const info = details.find((detail) => detail['@type']?.endsWith('ErrorInfo'))
+  const bad = details.find((detail) => detail['@type']?.endsWith('BadRequest'))
+  const seconds = Number(retryAfter)
+  return {
+    status,
+    reason: info?.reason ?? `HTTP_${status}`,
+    message: error?.message ?? `The service answered with ${status}.`,
+    fields: Object.fromEntries((bad?.fieldViolations ?? []).map(({ field, description }) => [field, description])),
+    metadata: info?.metadata ?? {},
+    retryAfterSeconds: retryAfter && Number.isFinite(seconds) ? seconds : undefined,
+    requestId: requestId ?? undefined,
+  }
+}
+
+export const noAnswer = (): Problem => ({
+  status: 0,
+  reason: 'NO_ANSWER',
+  message: 'The service did not answer. Check the connection; what was asked for may or may not have happened.',
+  fields: {},
+  metadata: {},
+  retryAfterSeconds: undefined,
+  requestId: undefined,
+})
+
+/** Whatever was thrown, as a problem that can be shown. */
+export function problemOf(error: unknown): Problem {
+  if (error instanceof CallFailed) return error.problem
+  return { ...noAnswer(), reason: 'PORTAL_FAULT', message: error instanceof Error ? error.message : String(error) }
+}
+
+/** The error of an operation that did not go well. */
+export const operationProblem = (error: { message: string; details: unknown[] }): Problem => readProblem(0, { error })

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { environmentState, operationState, outcomeOf, stepsOf, tellingOperation } from './state.ts'
+import type { Deployment, Environment, Operation } from './types.ts'
+
+const environment = (given: Partial<Environment> = {}) =>
+  ({ state: 'LIVE', reconciling: false, ...given }) as Environment
+
+function operation(given: { done?: boolean; reason?: string; build?: string; trigger?: string } = {}): Operation {
+  const { done = true, reason, build = 'accounts/a/builds/1', trigger = 'UPLOAD' } = given
+  const details = [{ '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason }]
+  return {
+    name: 'o',
+    metadata: { build, trigger, phase: done ? 'DONE' : 'BUILDING' },
+    done,
+    ...(reason ? { error: { code: 9, message: 'It failed.', details } } : {}),
+  } as unknown as Operation
+}
+
+const instance = (state: string) => ({ instance: { state, restarts: 3 } }) as Deployment
+
+test('a live environment whose last build failed is live, and says so', () => {
+  assert.deepEqual(environmentState(environment(), operation({ reason: 'BUILD_SCRIPT_FAILED' })), {
+    tone: 'warn',
+    word: 'Live, last build failed',
+    detail: 'Visitors get the deployment before it.',
+  })
+})
+
+test('an environment that has nothing to show for a failed build is not called empty', () => {
+  assert.equal(
+    environmentState(environment({ state: 'EMPTY' }), operation({ reason: 'PLAN_FAILED' })).word,
+    'Build failed',
+  )
+  assert.equal(environmentState(environment({ state: 'EMPTY' })).word, 'Nothing deployed')
+})
+
+test('a purge or a cancelled build after a failed one does not hide the failure', () => {
+  const failed = operation({ reason: 'TYPE_ERROR' })
+  const noise = [operation({ trigger: 'PURGE_CACHE' }), operation({ reason: 'OPERATION_CANCELLED' })]
+  assert.equal(tellingOperation([...noise, failed]), failed)
+  const running = operation({ done: false })
+  assert.equal(tellingOperation([running, failed]), running)
+  assert.equal(tellingOperation(noise), undefined)
+})
+
+test('work under way comes before what was', () => {
+  assert.equal(environmentState(environment(), operation({ done: false })).word, 'Building')
+  assert.equal(
+    environmentState(environment({ reconciling: true }), operation({ reason: 'TYPE_ERROR' })).word,
+    'Working',
+  )
+  assert.equal(environmentState(environment({ state: 'DELETING' })).word, 'Deleting')
+})
+
+test('a build that was cancelled or superseded is no failure', () => {
+  for (const reason of ['OPERATION_CANCELLED', 'SUPERSEDED'])
+    assert.equal(environmentState(environment(), operation({ reason })).word, 'Live')
+  assert.equal(outcomeOf(operation({ reason: 'SUPERSEDED' })), 'superseded')
+  assert.equal(operationState(operation({ reason: 'OPERATION_CANCELLED' })).tone, 'idle')
+})
+
+test('an app that crashes again and again is shown, whatever else is well', () => {
+  assert.equal(environmentState(environment(), operation(), instance('CRASH_LOOP')).tone, 'bad')
+  assert.equal(environmentState(environment(), operation(), instance('ASLEEP')).tone, 'good')
+})
+
+test('steps before the phase are done, those after it lie ahead', () => {
+  const states = stepsOf('UPLOAD', 'INSTALLING', 'running').map(({ state }) => state)
+  assert.deepEqual(states, ['done', 'done', 'done', 'now', 'ahead', 'ahead', 'ahead'])
+})
+
+test('a build that failed stopped at the last phase that took time', () => {
+  const steps = stepsOf('REBUILD', 'DONE', 'stopped', { UNPACKING: 1, PLANNING: 0, INSTALLING: 4, BUILDING: 9.5 })
+  assert.deepEqual(
+    steps.map(({ state }) => state),
+    ['done', 'done', 'done', 'done', 'failed', 'skipped', 'skipped'],
+  )
+  assert.equal(steps[4]?.seconds, 9.5)
+})
+
+test('a build that failed blames no step before it is known which', () => {
+  assert.ok(stepsOf('REBUILD', 'DONE', 'stopped').every(({ state }) => state === 'skipped'))
+})
+
+test('an operation that went well has all its steps behind it, and one without steps has none', () => {
+  assert.ok(stepsOf('ACTIVATE', 'DONE', 'well').every(({ state }) => state === 'done'))
+  assert.deepEqual(stepsOf('PURGE_CACHE', 'DONE', 'well'), [])
+})

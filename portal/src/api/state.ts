@@ -1,0 +1,172 @@
+/**
+ * What an environment, a build or an operation is doing, folded into one word that people read. Honest first: a site
+ * that is live stays live in words while a build of it fails, and both are said.
+ */
+import { operationProblem, type Problem } from './problem.ts'
+import type { Build, Deployment, Environment, Operation, Phase, Trigger } from './types.ts'
+
+export type Tone = 'good' | 'busy' | 'bad' | 'warn' | 'idle'
+export type Shown = { tone: Tone; word: string; detail?: string }
+
+/**
+ * The operation that tells how an environment is, out of the newest ones: what runs, or what last ended well or badly.
+ * A purge changes nothing that could be better or worse, and what was cancelled or superseded says nothing.
+ */
+export const tellingOperation = (newest: readonly Operation[] | undefined): Operation | undefined =>
+  newest?.find((operation) => {
+    const outcome = outcomeOf(operation)
+    return outcome === 'running' || (operation.metadata.trigger !== 'PURGE_CACHE' && /^(well|failed)$/.test(outcome))
+  })
+
+/** `operation` is the one that tells most, where it is known; `deployment` the live one. */
+export function environmentState(environment: Environment, operation?: Operation, deployment?: Deployment): Shown {
+  if (environment.state === 'DELETING') return { tone: 'busy', word: 'Deleting' }
+  if (operation && !operation.done) return { tone: 'busy', word: WORKING[operation.metadata.trigger] }
+  if (environment.reconciling) return { tone: 'busy', word: 'Working' }
+  const failed = operation && outcomeOf(operation) === 'failed'
+  if (environment.state === 'EMPTY')
+    return failed ? { tone: 'bad', word: 'Build failed' } : { tone: 'idle', word: 'Nothing deployed' }
+  if (deployment?.instance?.state === 'CRASH_LOOP')
+    return { tone: 'bad', word: 'Keeps crashing', detail: 'The app dies again and again; its log says why.' }
+  if (deployment?.instance?.state === 'RESTARTING') return { tone: 'warn', word: 'Restarting' }
+  if (failed) {
+    const [word, detail] = isOfBuild(operation)
+      ? ['Live, last build failed', 'Visitors get the deployment before it.']
+      : ['Live, last change failed', 'What visitors get was not changed.']
+    return { tone: 'warn', word, detail }
+  }
+  if (deployment?.instance?.state === 'ASLEEP')
+    return { tone: 'good', word: 'Live, asleep', detail: 'The next visitor wakes it up.' }
+  return { tone: 'good', word: 'Live' }
+}
+
+const WORKING: Record<Trigger, string> = {
+  CREATE: 'Being created',
+  UPDATE: 'Being changed',
+  DELETE: 'Deleting',
+  UPLOAD: 'Building',
+  REBUILD: 'Rebuilding',
+  CLEAN_REBUILD: 'Rebuilding',
+  ACTIVATE: 'Switching',
+  PURGE_CACHE: 'Purging',
+}
+
+export const TRIGGER_WORDS: Record<Trigger, string> = {
+  CREATE: 'Create',
+  UPDATE: 'Change',
+  DELETE: 'Delete',
+  UPLOAD: 'Upload',
+  REBUILD: 'Rebuild',
+  CLEAN_REBUILD: 'Clean Rebuild',
+  ACTIVATE: 'Activate',
+  PURGE_CACHE: 'Purge cache',
+}
+
+/** The reasons that are nobody's failure: somebody wanted it to end. */
+const ENDED_ON_PURPOSE = { OPERATION_CANCELLED: 'cancelled', SUPERSEDED: 'superseded' } as const
+
+export type Outcome = 'running' | 'well' | 'failed' | 'cancelled' | 'superseded'
+
+export function outcomeOf(operation: Operation): Outcome {
+  if (!operation.done) return 'running'
+  const problem = problemOfOperation(operation)
+  if (!problem) return 'well'
+  return ENDED_ON_PURPOSE[problem.reason as keyof typeof ENDED_ON_PURPOSE] ?? 'failed'
+}
+
+export const problemOfOperation = ({ error }: Operation): Problem | undefined => error && operationProblem(error)
+
+/** Whether an operation builds something: only those have a log and a build to look at. */
+export const isOfBuild = ({ metadata }: Operation): boolean => !metadata.build.endsWith('/no_build')
+
+export function operationState(operation: Operation): Shown {
+  const { trigger, unchanged } = operation.metadata
+  switch (outcomeOf(operation)) {
+    case 'running':
+      return { tone: 'busy', word: WORKING[trigger] }
+    case 'well':
+      return unchanged ? { tone: 'good', word: 'Done, nothing changed' } : { tone: 'good', word: 'Done' }
+    case 'failed':
+      return { tone: 'bad', word: 'Failed' }
+    case 'cancelled':
+      return { tone: 'idle', word: 'Cancelled' }
+    case 'superseded':
+      return { tone: 'idle', word: 'Superseded' }
+  }
+}
+
+export function buildState({ state, phase, unchanged }: Build): Shown {
+  switch (state) {
+    case 'QUEUED':
+      return { tone: 'busy', word: 'Waiting' }
+    case 'RUNNING':
+      return { tone: 'busy', word: PHASE_WORDS[phase] }
+    case 'SUCCEEDED':
+      return { tone: 'good', word: unchanged ? 'Unchanged' : 'Succeeded' }
+    case 'FAILED':
+      return { tone: 'bad', word: 'Failed' }
+    case 'CANCELLED':
+      return { tone: 'idle', word: 'Cancelled' }
+  }
+}
+
+export const PHASE_WORDS: Record<Phase, string> = {
+  QUEUED: 'Waiting',
+  UNPACKING: 'Unpacking',
+  PLANNING: 'Planning',
+  INSTALLING: 'Installing',
+  BUILDING: 'Building',
+  STARTING: 'Starting',
+  SWITCHING: 'Switching',
+  DONE: 'Done',
+}
+
+const BUILD_PHASES: readonly Phase[] = [
+  'QUEUED',
+  'UNPACKING',
+  'PLANNING',
+  'INSTALLING',
+  'BUILDING',
+  'STARTING',
+  'SWITCHING',
+]
+const RESTART_PHASES: readonly Phase[] = ['QUEUED', 'STARTING', 'SWITCHING']
+
+/** The phases that an operation of this kind goes through, in order; one that has no steps to show has none. */
+export function phasesOf(trigger: Trigger): readonly Phase[] {
+  if (trigger === 'UPLOAD' || trigger === 'REBUILD' || trigger === 'CLEAN_REBUILD') return BUILD_PHASES
+  return trigger === 'ACTIVATE' || trigger === 'UPDATE' ? RESTART_PHASES : []
+}
+
+export type Step = { phase: Phase; state: 'done' | 'now' | 'ahead' | 'failed' | 'skipped'; seconds?: number }
+
+/**
+ * Steps of work for the bar. `phase` is where it is, or, when it has ended otherwise than well, where it stopped;
+ * `durations` say which phases a finished build really went through.
+ */
+export function stepsOf(
+  trigger: Trigger,
+  phase: Phase,
+  end: 'running' | 'well' | 'stopped',
+  durations?: Readonly<Record<string, unknown>>,
+): Step[] {
+  const phases = phasesOf(trigger)
+  // Where it stopped is not known yet: no step is called the one.
+  if (end === 'stopped' && phase === 'DONE' && !durations)
+    return phases.map((each) => ({ phase: each, state: 'skipped' }))
+  const at = phase === 'DONE' ? lastReached(phases, durations ?? {}) : phases.indexOf(phase)
+  return phases.map((each, index) => {
+    const seconds = durations?.[each]
+    const time = typeof seconds === 'number' ? { seconds } : {}
+    if (end === 'well') return { phase: each, state: 'done', ...time }
+    if (index < at) return { phase: each, state: 'done', ...time }
+    if (index > at) return { phase: each, state: end === 'running' ? 'ahead' : 'skipped', ...time }
+    return { phase: each, state: end === 'running' ? 'now' : 'failed', ...time }
+  })
+}
+
+const lastReached = (phases: readonly Phase[], durations: Readonly<Record<string, unknown>>): number =>
+  Math.max(
+    0,
+    phases.findLastIndex((phase) => durations[phase] !== undefined),
+  )

@@ -1,0 +1,74 @@
+/** The frame of every page: the bar at the top, the way past it for the keyboard, and the stream of changes. */
+import type { ReactNode } from 'react'
+import { Link, useLocation } from 'wouter'
+import { useEvents, useLiveness } from '../api/events.ts'
+import { Icon } from '../parts/icon.tsx'
+import { Mark } from '../parts/mark.tsx'
+import { accountPath, appsPath } from '../paths.ts'
+import { useSession } from '../session/session.tsx'
+import css from './account-frame.module.css'
+import { AccountSwitch } from './account-switch.tsx'
+import { Shortcuts } from './shortcuts.tsx'
+import { UserMenu } from './user-menu.tsx'
+
+export const accountLinks = (account: string) => [
+  { text: 'Apps', href: appsPath(account) },
+  { text: 'Users', href: accountPath(account, 'users') },
+  { text: 'API access', href: accountPath(account, 'api-access') },
+  { text: 'Usage', href: accountPath(account, 'usage') },
+]
+
+export function AccountFrame({ children }: { children: ReactNode }) {
+  const { account } = useSession()
+  const [location] = useLocation()
+  useEvents(account)
+
+  return (
+    <>
+      <a className={css.skip} href="#content">
+        Skip to the content
+      </a>
+      <header className={css.bar}>
+        <div className={css.inside}>
+          <Link href={appsPath(account)} className={css.brand}>
+            <Mark />
+            <span className={css.name}>Headland</span>
+          </Link>
+          <AccountSwitch />
+          <nav className={css.nav} aria-label="Account">
+            {accountLinks(account).map(({ text, href }) => (
+              <Link
+                key={href}
+                href={href}
+                className={css.link}
+                aria-current={location === href || location.startsWith(`${href}/`) ? 'page' : undefined}
+              >
+                {text}
+              </Link>
+            ))}
+          </nav>
+          <div className={css.right}>
+            <LivenessNote />
+            <UserMenu />
+          </div>
+        </div>
+      </header>
+      <main id="content" tabIndex={-1} className={css.content}>
+        {children}
+      </main>
+      <Shortcuts />
+    </>
+  )
+}
+
+/** Said only when it is not so: what is shown may be a few seconds old. */
+function LivenessNote() {
+  const liveness = useLiveness()
+  if (liveness !== 'polling') return null
+  return (
+    <span className={css.polling} title="The stream of changes is closed; everything is asked for every few seconds.">
+      <Icon name="clock" size={14} />
+      <span className={css.pollingText}>Refreshing</span>
+    </span>
+  )
+}

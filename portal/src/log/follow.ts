@@ -1,0 +1,103 @@
+/**
+ * Reads a log to its end, and for as long as it goes on. Each attempt asks for the text of what is missing, which is quick,
+ * and then for each line as it is written, from the last one that is there; so an attempt after a broken connection is the
+ * same as the first. The life of it:
+ *
+ *   reading    what is there already is on its way
+ *   following  lines come as they are written
+ *   waiting    the connection broke, or nobody looks; it is tried again
+ *   over       the log is whole
+ *   refused    the service said no, and would say so again
+ */
+import { ask, urlOf } from '../api/client.ts'
+import { readEventStream } from '../api/event-stream.ts'
+import { CallFailed, type Problem } from '../api/problem.ts'
+import type { Line } from './lines.ts'
+import { createTextReader, readEventLine } from './read-lines.ts'
+
+export type FollowState = 'reading' | 'following' | 'waiting' | 'over' | 'refused'
+
+/** Tells when a reader looks away for long, and comes back. A browser has few connections to one host. */
+export type Attention = {
+  /** Aborted when nobody looks any more. */
+  lost(): AbortSignal
+  /** Resolves when somebody looks. */
+  present(): Promise<void>
+}
+
+type Options = {
+  /** The address of the log, as `/v1/…/log`. */
+  address: string
+  /** The number of the last line that is there. */
+  last(): number
+  onLines(lines: readonly Line[]): void
+  onState(state: FollowState, problem?: Problem): void
+  signal: AbortSignal
+  attention: Attention
+  retryMs?: { first: number; most: number }
+}
+
+export async function followLog(options: Options): Promise<void> {
+  const { onState, signal, attention, retryMs = { first: 1_000, most: 15_000 } } = options
+  let wait = retryMs.first
+  while (!signal.aborted) {
+    const before = options.last()
+    const until = AbortSignal.any([signal, attention.lost()])
+    try {
+      if (await attempt(options, until)) return onState('over')
+    } catch (error) {
+      if (signal.aborted) return
+      if (isRefusal(error)) return onState('refused', error.problem)
+      // Anything else is a broken connection: what is missing is asked for again.
+    }
+    if (signal.aborted) return
+    onState('waiting')
+    if (until.aborted) await attention.present()
+    else await pause(wait, signal)
+    wait = options.last() > before ? retryMs.first : Math.min(wait * 2, retryMs.most)
+  }
+}
+
+/** True when the log is whole. */
+async function attempt({ address, last, onLines, onState }: Options, signal: AbortSignal): Promise<boolean> {
+  onState('reading')
+  const response = await ask(urlOf(address, { offset: last() }), { signal, headers: { accept: 'text/plain' } })
+  const take = createTextReader(onLines)
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
+  while (reader) {
+    const { value, done } = await reader.read()
+    if (done) break
+    take(value)
+  }
+
+  let isWhole = false
+  await readEventStream(address, {
+    signal,
+    lastEventId: last() > 0 ? String(last()) : undefined,
+    onOpen: () => onState('following'),
+    onEvent({ event, data }) {
+      if (event === 'line') onLines([readEventLine(data)])
+      if (event === 'end') isWhole = true
+    },
+  })
+  return isWhole
+}
+
+/** A service that is busy or away may come back; one that says no will say no again. */
+function isRefusal(error: unknown): error is CallFailed {
+  if (!(error instanceof CallFailed)) return false
+  const { status } = error.problem
+  return status >= 400 && status < 500 && status !== 408 && status !== 429
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(done, ms)
+    function done() {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', done)
+      resolve()
+    }
+    signal.addEventListener('abort', done)
+  })
+}

@@ -1,0 +1,57 @@
+/** Which lines of a log hold a text, whatever its case, carried on as lines come. */
+import { isHeading, type Rows } from './rows.ts'
+
+const patternOf = (query: string, flags: string): RegExp =>
+  new RegExp(query.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'), flags)
+
+export function createSearch(rows: Rows, query: string) {
+  const pattern = query === '' ? undefined : patternOf(query, 'i')
+  let found: number[] = []
+  let looked = 0
+  let generation = rows.generation()
+
+  return {
+    update() {
+      if (!pattern) return
+      if (generation !== rows.generation()) {
+        ;[found, looked, generation] = [[], 0, rows.generation()]
+      }
+      for (; looked < rows.count(); looked++) {
+        const row = rows.at(looked)
+        if (row && !isHeading(row) && pattern.test(row.text)) found.push(row.number)
+      }
+    },
+    count: (): number => found.length,
+    /** Which of them this line is, from 1; 0 for none. */
+    placeOf: (number: number): number => found.indexOf(number) + 1,
+    /** The number of the next line that holds it, after this one or before it; from the last it goes on at the first. */
+    next(from: number, direction: 1 | -1): number | undefined {
+      const after = found.findIndex((number) => number > from)
+      if (direction === 1) return after < 0 ? found[0] : found[after]
+      const before = found.findLast((number) => number < from)
+      return before ?? found.at(-1)
+    },
+  }
+}
+
+export type Search = ReturnType<typeof createSearch>
+
+/** A letter may stand a thousand times in a line: so many marks are drawn, and the rest of the line is plain. */
+const MARKS_MOST = 100
+
+export type Piece = { text: string; isFound: boolean }
+
+/** The text in pieces, in order, so that what was looked for can be marked. */
+export function piecesOf(text: string, query: string): Piece[] {
+  if (query === '') return [{ text, isFound: false }]
+  const pieces: Piece[] = []
+  let at = 0
+  for (const { index, 0: found } of text.matchAll(patternOf(query, 'gi'))) {
+    if (index > at) pieces.push({ text: text.slice(at, index), isFound: false })
+    pieces.push({ text: found, isFound: true })
+    at = index + found.length
+    if (pieces.length >= MARKS_MOST * 2) break
+  }
+  if (at < text.length || pieces.length === 0) pieces.push({ text: text.slice(at), isFound: false })
+  return pieces
+}

@@ -1,0 +1,77 @@
+/** Every page, in plain sight. Each is loaded when it is first opened. */
+import type { ComponentType } from 'react'
+import type { Place } from './api/names.ts'
+import { lazyPage } from './lazy-page.ts'
+
+/** What a page of an account gets: the parameters of its path. */
+export type AccountPageProps = Record<string, string>
+
+/** What a page of an environment gets; `id` is that of the path, where it has one. */
+export type EnvironmentPageProps = { place: Place; id: string }
+
+type AccountPage = { path: string; Page: ComponentType<AccountPageProps> }
+
+export const ACCOUNT_PAGES: readonly AccountPage[] = [
+  { path: '/:account/apps', Page: lazyPage(() => import('./pages/apps/page.tsx')) },
+  { path: '/:account/new-app', Page: lazyPage(() => import('./pages/new-app/page.tsx')) },
+  { path: '/:account/apps/:app', Page: lazyPage(() => import('./pages/app/page.tsx')) },
+  { path: '/:account/apps/:app/new-environment', Page: lazyPage(() => import('./pages/new-environment/page.tsx')) },
+  { path: '/:account/users', Page: lazyPage(() => import('./pages/users/page.tsx')) },
+  { path: '/:account/api-access', Page: lazyPage(() => import('./pages/api-access/page.tsx')) },
+  { path: '/:account/usage', Page: lazyPage(() => import('./pages/account-usage/page.tsx')) },
+  { path: '/me', Page: lazyPage(() => import('./pages/me/page.tsx')) },
+]
+
+type EnvironmentPage = {
+  /** Its path under that of the environment. */
+  section: string
+  /** Its name in the navigation; without one, it is reached from another page. */
+  title?: string
+  group?: 'Settings'
+  /** After `g`, the key that leads here. */
+  key?: string
+  Page: ComponentType<EnvironmentPageProps>
+}
+
+export const ENVIRONMENT_PAGES: readonly EnvironmentPage[] = [
+  { section: '', title: 'Overview', key: 'o', Page: lazyPage(() => import('./pages/overview/page.tsx')) },
+  { section: 'builds', title: 'Builds', key: 'b', Page: lazyPage(() => import('./pages/builds/page.tsx')) },
+  { section: 'builds/:id', Page: lazyPage(() => import('./pages/build/page.tsx')) },
+  {
+    section: 'deployments',
+    title: 'Deployments',
+    key: 'd',
+    Page: lazyPage(() => import('./pages/deployments/page.tsx')),
+  },
+  { section: 'logs', title: 'Logs', key: 'l', Page: lazyPage(() => import('./pages/logs/page.tsx')) },
+  { section: 'usage', title: 'Usage', key: 'u', Page: lazyPage(() => import('./pages/usage/page.tsx')) },
+  { section: 'triggers', title: 'Triggers', key: 't', Page: lazyPage(() => import('./pages/triggers/page.tsx')) },
+  {
+    section: 'settings',
+    title: 'General',
+    group: 'Settings',
+    key: 's',
+    Page: lazyPage(() => import('./pages/settings/page.tsx')),
+  },
+  {
+    section: 'settings/webhooks',
+    title: 'Webhooks',
+    group: 'Settings',
+    key: 'w',
+    Page: lazyPage(() => import('./pages/webhooks/page.tsx')),
+  },
+  {
+    section: 'settings/variables',
+    title: 'Variables',
+    group: 'Settings',
+    key: 'v',
+    Page: lazyPage(() => import('./pages/variables/page.tsx')),
+  },
+  {
+    section: 'settings/domains',
+    title: 'Domains',
+    group: 'Settings',
+    key: 'm',
+    Page: lazyPage(() => import('./pages/domains/page.tsx')),
+  },
+]

@@ -1,0 +1,65 @@
+/** The environments that hold the most, each with a way to what it holds and to its end. */
+import { Link } from 'wouter'
+import { useResource } from '../../api/data.ts'
+import { type Place, partsOf, placeOf } from '../../api/names.ts'
+import type { AccountUsage, Environment } from '../../api/types.ts'
+import { ButtonLink } from '../../parts/button.tsx'
+import { bytes } from '../../parts/format.ts'
+import { Skeleton } from '../../parts/skeleton.tsx'
+import { type Column, Table } from '../../parts/table.tsx'
+import { environmentPath } from '../../paths.ts'
+import { useSession } from '../../session/session.tsx'
+import css from './largest.module.css'
+
+type Held = AccountUsage['environments'][number]
+
+const placeOfHeld = ({ environment: name }: Held): Place => {
+  const { account, app, environment } = partsOf(name)
+  return placeOf(account, app, environment)
+}
+
+export function LargestEnvironments({ environments }: { environments: readonly Held[] }) {
+  const { canWrite } = useSession()
+  const columns: Column<Held>[] = [
+    { head: 'Environment', grow: true, cell: (held) => <Name place={placeOfHeld(held)} /> },
+    { head: 'Takes', align: 'right', cell: (held) => <span className={css.size}>{bytes(held.bytes)}</span> },
+    ...(canWrite
+      ? [
+          {
+            head: 'Actions',
+            quiet: true,
+            cell: (held: Held) => (
+              <ButtonLink small href={environmentPath(placeOfHeld(held), 'settings')}>
+                Settings
+              </ButtonLink>
+            ),
+          },
+        ]
+      : []),
+  ]
+  return (
+    <>
+      <Table
+        label="Environments that hold the most"
+        columns={columns}
+        items={environments}
+        keyOf={({ environment }) => environment}
+      />
+      <p className={css.note}>What several of them share is counted with each of them here, and once above.</p>
+    </>
+  )
+}
+
+function Name({ place }: { place: Place }) {
+  const { data, problem } = useResource<Environment>(place.name)
+  return (
+    <span className={css.name}>
+      <span className={css.app}>{place.app}</span>
+      {data || problem ? (
+        <Link href={environmentPath(place, 'usage')}>{data?.displayName ?? place.environment}</Link>
+      ) : (
+        <Skeleton width={14} />
+      )}
+    </span>
+  )
+}

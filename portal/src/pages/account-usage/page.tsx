@@ -1,0 +1,62 @@
+/** What an account takes on the disk, how much it may, and how to make room. */
+import { useResource } from '../../api/data.ts'
+import type { AccountUsage } from '../../api/types.ts'
+import type { AccountPageProps } from '../../pages.tsx'
+import { Curl } from '../../parts/curl.tsx'
+import { Empty } from '../../parts/empty.tsx'
+import { Page } from '../../parts/page.tsx'
+import { Panel } from '../../parts/panel.tsx'
+import { ProblemNote } from '../../parts/problem-note.tsx'
+import { SkeletonRows } from '../../parts/skeleton.tsx'
+import { useSession } from '../../session/session.tsx'
+import { DiskKinds, DiskKindsComing } from '../usage/disk-kinds.tsx'
+import { LargestEnvironments } from './largest.tsx'
+import css from './page.module.css'
+import { QuotaBar } from './quota-bar.tsx'
+
+/** Nothing tells of it, and it changes with builds. */
+const REFRESH_MS = 30_000
+
+export default function AccountUsagePage(_: AccountPageProps) {
+  const { account, canWrite } = useSession()
+  const { data, problem, refresh } = useResource<AccountUsage>(`accounts/${account}/usage`, { refreshMs: REFRESH_MS })
+
+  return (
+    <Page title="Usage">
+      <ProblemNote problem={problem} onRetry={refresh} />
+      {(data || !problem) && (
+        <>
+          <Panel title="On the disk">
+            <QuotaBar usage={data} />
+            {data ? <DiskKinds kinds={data.kinds} label="On the disk, by kind" /> : <DiskKindsComing />}
+          </Panel>
+          {data?.environments.length === 0 ? (
+            <Empty title="No environment holds anything yet">What builds leave is counted here.</Empty>
+          ) : (
+            <Panel title="Environments that hold the most" flush>
+              {data ? <LargestEnvironments environments={data.environments} /> : <SkeletonRows count={3} />}
+            </Panel>
+          )}
+          <MakeRoom account={account} canWrite={canWrite} />
+        </>
+      )}
+    </Page>
+  )
+}
+
+function MakeRoom({ account, canWrite }: { account: string; canWrite: boolean }) {
+  return (
+    <Panel title="To make room">
+      <ul className={css.advice}>
+        <li>
+          {canWrite ? 'Delete environments that nobody needs' : 'Environments that nobody needs can be deleted'}, in
+          their settings. What they hold alone is free a moment later.
+        </li>
+        <li>Leave folders out of the zip that the build does not read: archives become smaller.</li>
+        <li>Old deployments, archives and logs go by themselves when newer ones take their place.</li>
+        <li>The operator can raise the limit, or keep fewer deployments of each environment.</li>
+      </ul>
+      <Curl path={`/v1/accounts/${account}/usage`} />
+    </Panel>
+  )
+}

@@ -1,0 +1,39 @@
+/**
+ * What is shown this once, on the page and not in a window: a press beside it or a stray Escape would take it away for
+ * good. It stays until the reader says that it is kept, and takes the focus when it comes.
+ */
+import { type ReactNode, useEffect, useId, useRef } from 'react'
+import { Button } from '../../parts/button.tsx'
+import { CopyButton } from '../../parts/copy.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import css from './shown-once.module.css'
+
+type Props = { title: string; children: ReactNode; onDone(): void; done?: string }
+
+export function ShownOnce({ title, children, onDone, done = 'I have kept it' }: Props) {
+  const heading = useRef<HTMLHeadingElement>(null)
+  const id = useId()
+  useEffect(() => heading.current?.focus(), [])
+  return (
+    <section className={css.once} aria-labelledby={id}>
+      <h2 ref={heading} id={id} tabIndex={-1} className={css.title}>
+        <Icon name="check" />
+        <span>{title}</span>
+      </h2>
+      {children}
+      <div>
+        <Button onClick={onDone}>{done}</Button>
+      </div>
+    </section>
+  )
+}
+
+/** A text to be kept: whole, however long, and copied by one press. */
+export function Kept({ text, what }: { text: string; what: string }) {
+  return (
+    <span className={css.kept}>
+      <code className={css.text}>{text}</code>
+      <CopyButton text={text} what={what} />
+    </span>
+  )
+}

@@ -1,0 +1,128 @@
+/** One app: its environments, and its end. */
+import { useLocation } from 'wouter'
+import { call } from '../../api/client.ts'
+import { regionName, useList, useRegions, useResource } from '../../api/data.ts'
+import type { App, Environment } from '../../api/types.ts'
+import type { AccountPageProps } from '../../pages.tsx'
+import { Button, ButtonLink } from '../../parts/button.tsx'
+import { useConfirm } from '../../parts/confirm.tsx'
+import { Empty } from '../../parts/empty.tsx'
+import { counted } from '../../parts/format.ts'
+import { Page } from '../../parts/page.tsx'
+import { Fact, Facts, Panel } from '../../parts/panel.tsx'
+import { ProblemNote } from '../../parts/problem-note.tsx'
+import { Skeleton, SkeletonRows } from '../../parts/skeleton.tsx'
+import { Time } from '../../parts/time.tsx'
+import { useToast } from '../../parts/toasts.tsx'
+import { appsPath, newEnvironmentPath } from '../../paths.ts'
+import { useSession } from '../../session/session.tsx'
+import { EnvironmentRows } from '../apps/environment-rows.tsx'
+import { NotFound } from '../not-found.tsx'
+
+export default function AppPage({ app: id = '' }: AccountPageProps) {
+  const { account, canWrite } = useSession()
+  const name = `accounts/${account}/apps/${id}`
+  const app = useResource<App>(name)
+  const environments = useList<Environment>(`${name}/environments`, 'environments', {
+    pageSize: 200,
+    query: { orderBy: 'createTime' },
+  })
+  const regions = useRegions()
+
+  if (!app.data && app.problem?.status === 404) return <NotFound title="There is no such app" />
+  return (
+    <Page
+      title={id}
+      crumbs={[{ text: 'Apps', href: appsPath(account) }]}
+      actions={
+        canWrite && (
+          <ButtonLink kind="primary" icon="plus" href={newEnvironmentPath(account, id)}>
+            New environment
+          </ButtonLink>
+        )
+      }
+    >
+      <ProblemNote problem={app.problem ?? environments.problem} onRetry={environments.refresh} />
+      {environments.items?.length === 0 ? (
+        <NoEnvironment account={account} app={id} canWrite={canWrite} />
+      ) : (
+        <Panel title="Environments" flush>
+          {environments.items ? (
+            <EnvironmentRows environments={environments.items} label={`Environments of ${id}`} />
+          ) : (
+            <SkeletonRows count={2} height={48} />
+          )}
+        </Panel>
+      )}
+      <Panel title="Details">
+        <Facts>
+          <Fact name="Region">
+            {app.data && regions ? regionName(regions, app.data.region) : <Skeleton width={14} />}
+          </Fact>
+          <Fact name="Created">{app.data ? <Time at={app.data.createTime} /> : <Skeleton />}</Fact>
+        </Facts>
+      </Panel>
+      {canWrite && environments.items && <Delete account={account} app={id} environments={environments.items} />}
+    </Page>
+  )
+}
+
+function NoEnvironment({ account, app, canWrite }: { account: string; app: string; canWrite: boolean }) {
+  return (
+    <Empty
+      title="No environment yet"
+      {...(canWrite
+        ? {
+            curl: {
+              method: 'POST' as const,
+              path: `/v1/accounts/${account}/apps/${app}/environments`,
+              body: { displayName: 'Production', branch: 'uploadable', cmsEnvironment: 'my-wordpress' },
+            },
+          }
+        : {})}
+    >
+      An environment is a place where one version of the app answers under its own address.
+    </Empty>
+  )
+}
+
+type DeleteProps = { account: string; app: string; environments: readonly Environment[] }
+
+function Delete({ account, app, environments }: DeleteProps) {
+  const confirm = useConfirm()
+  const say = useToast()
+  const [, go] = useLocation()
+
+  const ask = () =>
+    confirm({
+      title: `Delete ${app}?`,
+      stops: [
+        ...(environments.length > 0
+          ? [
+              `${counted(environments.length, 'site')} ${environments.length === 1 ? 'answers' : 'answer'} no more: ${environments.map(({ displayName }) => displayName).join(', ')}.`,
+              'Builds, deployments, variables, domains and webhooks of all environments are gone for good.',
+            ]
+          : []),
+        'The name becomes free.',
+      ],
+      word: app,
+      label: 'Delete app',
+      async run() {
+        const query = environments.length > 0 ? { force: true } : {}
+        await call(`/v1/accounts/${account}/apps/${app}`, { method: 'DELETE', query })
+        go(appsPath(account))
+        say(`${app} is being deleted.`)
+      },
+    })
+
+  return (
+    <Panel title="Delete this app">
+      <p>Takes all of its environments with it. Nothing can bring them back.</p>
+      <div>
+        <Button kind="danger" onClick={ask}>
+          Delete app
+        </Button>
+      </div>
+    </Panel>
+  )
+}

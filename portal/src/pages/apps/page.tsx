@@ -1,0 +1,126 @@
+/** All apps of the account, and the state of each of their environments at a glance. */
+import { useMemo, useState } from 'react'
+import { Link } from 'wouter'
+import { regionName, useRegions } from '../../api/data.ts'
+import { idOf } from '../../api/names.ts'
+import type { AccountPageProps } from '../../pages.tsx'
+import { Button, ButtonLink } from '../../parts/button.tsx'
+import { Empty } from '../../parts/empty.tsx'
+import { counted } from '../../parts/format.ts'
+import { Page } from '../../parts/page.tsx'
+import { Panel } from '../../parts/panel.tsx'
+import { ProblemNote } from '../../parts/problem-note.tsx'
+import { SearchField } from '../../parts/search-field.tsx'
+import { SkeletonRows } from '../../parts/skeleton.tsx'
+import { appPath, newAppPath, newEnvironmentPath } from '../../paths.ts'
+import { useSession } from '../../session/session.tsx'
+import { EnvironmentRows } from './environment-rows.tsx'
+import css from './page.module.css'
+import { type AppWithEnvironments, matches, useAppsOverview } from './use-overview.ts'
+
+export default function AppsPage(_: AccountPageProps) {
+  const { account, canWrite } = useSession()
+  const apps = useAppsOverview(account)
+  const regions = useRegions()
+  const [search, setSearch] = useState('')
+  const shown = useMemo(() => apps.items?.filter((each) => matches(each, search)), [apps.items, search])
+
+  return (
+    <Page
+      title="Apps"
+      actions={
+        canWrite && (
+          <ButtonLink kind="primary" icon="plus" href={newAppPath(account)}>
+            New app
+          </ButtonLink>
+        )
+      }
+    >
+      {apps.problem && <ProblemNote problem={apps.problem} onRetry={apps.refresh} />}
+      {(apps.items === undefined || apps.items.length > 0) && (
+        <SearchField label="Search apps, environments and addresses" value={search} onChange={setSearch} />
+      )}
+      {!shown && !apps.problem && (
+        <Panel flush>
+          <SkeletonRows count={4} height={48} />
+        </Panel>
+      )}
+      {apps.items?.length === 0 && <NoApps account={account} canWrite={canWrite} />}
+      {shown && shown.length > 0 && (
+        <ul className={css.apps} aria-label="Apps">
+          {shown.map((each) => (
+            <li key={each.app.name}>
+              <AppCard {...each} account={account} region={regionName(regions, each.app.region)} canWrite={canWrite} />
+            </li>
+          ))}
+        </ul>
+      )}
+      {shown?.length === 0 && search && (
+        <p className={css.none} role="status">
+          Nothing has all of these words: {search}
+        </p>
+      )}
+      {apps.hasMore && (
+        <div>
+          <Button busy={apps.isLoadingMore} onClick={apps.loadMore}>
+            Show more apps
+          </Button>
+        </div>
+      )}
+    </Page>
+  )
+}
+
+type CardProps = AppWithEnvironments & { account: string; region: string; canWrite: boolean }
+
+function AppCard({ app, environments, account, region, canWrite }: CardProps) {
+  const name = idOf(app.name)
+  return (
+    <article className={css.card}>
+      <header className={css.head}>
+        <h2 className={css.title}>
+          <Link href={appPath(account, name)}>{name}</Link>
+        </h2>
+        <span className={css.facts}>
+          {region} · {environments ? counted(environments.length, 'environment') : 'environments unknown'}
+        </span>
+        {canWrite && (
+          <ButtonLink kind="quiet" small icon="plus" href={newEnvironmentPath(account, name)}>
+            Environment<span className="sr-only"> of {name}</span>
+          </ButtonLink>
+        )}
+      </header>
+      {environments && environments.length > 0 && (
+        <EnvironmentRows environments={environments} label={`Environments of ${name}`} />
+      )}
+      {environments?.length === 0 && (
+        <p className={css.empty}>No environment yet: a place where a version of it answers.</p>
+      )}
+    </article>
+  )
+}
+
+function NoApps({ account, canWrite }: { account: string; canWrite: boolean }) {
+  return (
+    <Empty
+      title="No app yet"
+      {...(canWrite
+        ? {
+            action: (
+              <ButtonLink kind="primary" icon="plus" href={newAppPath(account)}>
+                Create the first app
+              </ButtonLink>
+            ),
+            curl: {
+              method: 'POST' as const,
+              path: `/v1/accounts/${account}/apps?appId=my-app`,
+              body: { region: 'regions/EU-W', uploadable: {} },
+            },
+          }
+        : {})}
+    >
+      An app is a name and a region. It holds environments, such as production and staging, and each of them serves one
+      version of your site.
+    </Empty>
+  )
+}

@@ -1,0 +1,110 @@
+/** What went into a build: the archive, the tools, the plan, what was kept from earlier builds, whom it called. */
+import type { ReactNode } from 'react'
+import { TRIGGER_WORDS } from '../../api/state.ts'
+import type { Build } from '../../api/types.ts'
+import { CopyButton } from '../../parts/copy.tsx'
+import { bytes, counted } from '../../parts/format.ts'
+import { Fact, Facts, Panel } from '../../parts/panel.tsx'
+import { Time } from '../../parts/time.tsx'
+import css from './details.module.css'
+import { factsOf, reasonsOf } from './plan.ts'
+
+export function Details({ build }: { build: Build }) {
+  const { trigger, clean, createTime, archive, tools, plan, contacts, caches } = build
+  return (
+    <Panel title="Details">
+      <Facts>
+        <Fact name="Trigger">{clean ? `${TRIGGER_WORDS[trigger]}, from nothing kept` : TRIGGER_WORDS[trigger]}</Fact>
+        <Fact name="Asked for">
+          <Time at={createTime} />
+        </Fact>
+        <Fact name="Archive">
+          <Archive archive={archive} />
+        </Fact>
+        <Fact name="Tools">{tools ? toolsInWords(tools) : 'none chosen'}</Fact>
+      </Facts>
+      {plan && (
+        <Folded title="Plan">
+          <Facts>
+            {factsOf(plan).map(({ name, text }) => (
+              <Fact key={name} name={name}>
+                <code>{text}</code>
+              </Fact>
+            ))}
+          </Facts>
+          <List items={reasonsOf(plan)} />
+        </Folded>
+      )}
+      {caches.length > 0 && (
+        <Folded title={`Caches: ${caches.filter(({ state }) => state === 'HIT').length} of ${caches.length} used`}>
+          <List items={caches.map(cacheInWords)} />
+        </Folded>
+      )}
+      {contacts && (
+        <Folded title={`Network: ${counted(contacts.length, 'contact')}${newInWords(contacts)}`}>
+          {contacts.length === 0 ? (
+            <p className={css.quiet}>It called nobody.</p>
+          ) : (
+            <List items={contacts.map(contactInWords)} />
+          )}
+        </Folded>
+      )}
+    </Panel>
+  )
+}
+
+function Archive({ archive: { digest, bytes: size, files } }: Pick<Build, 'archive'>) {
+  return (
+    <span className={css.archive}>
+      <span>
+        {bytes(size)}, {counted(files, 'file')}
+      </span>
+      <code className={css.digest} title={digest}>
+        {digest}
+      </code>
+      <CopyButton text={digest} what="the digest of the archive" />
+    </span>
+  )
+}
+
+const toolsInWords = ({ node, packageManager }: NonNullable<Build['tools']>): string =>
+  [`Node ${node}`, ...(packageManager ? [packageManager] : [])].join(', ')
+
+const CACHES = { packages: 'Installed packages', store: 'Store of the package manager', compile: 'What compilers left' }
+const CACHE_STATES = { HIT: 'used', MISS: 'not there', DROPPED: 'dropped, the next build begins without it' }
+
+const cacheInWords = ({ cache, state, bytes: size }: Build['caches'][number]): string =>
+  `${CACHES[cache]}: ${CACHE_STATES[state]}${size > 0 ? `, ${bytes(size)}` : ''}`
+
+type Contact = NonNullable<Build['contacts']>[number]
+
+const newInWords = (contacts: readonly Contact[]): string => {
+  const count = contacts.filter((each) => each.new).length
+  return count > 0 ? `, ${count} new` : ''
+}
+
+function contactInWords({ host, addresses, protocol, port, ...marks }: Contact): string {
+  const where = host ?? addresses.join(', ')
+  const how = `${protocol}${port === undefined ? '' : ` ${port}`}`
+  return `${where} (${how})${marks.new ? ', new' : ''}${marks.refused ? ', refused' : ''}`
+}
+
+function List({ items }: { items: readonly string[] }) {
+  return (
+    <ul className={css.list}>
+      {items.map((item, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: two contacts may read the same
+        <li key={index}>{item}</li>
+      ))}
+    </ul>
+  )
+}
+
+function Folded({ title, children }: { title: string; children: ReactNode }) {
+  return (
+    <details className={css.folded}>
+      <summary>{title}</summary>
+      <div className={css.inside}>{children}</div>
+    </details>
+  )
+}

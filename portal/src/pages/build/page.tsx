@@ -1,0 +1,124 @@
+/** One build: how far it is or how it ended, why, where the time went, and its log as it is written. */
+import { useMemo, useState } from 'react'
+import { useResource } from '../../api/data.ts'
+import { shortId } from '../../api/names.ts'
+import { buildState, PHASE_WORDS, stepsOf, TRIGGER_WORDS } from '../../api/state.ts'
+import type { Build, Phase } from '../../api/types.ts'
+import { type Target, useLineInAddress } from '../../log/address.ts'
+import { type Grouping, LogView } from '../../log/log-view.tsx'
+import type { EnvironmentPageProps } from '../../pages.tsx'
+import { Page } from '../../parts/page.tsx'
+import { Panel } from '../../parts/panel.tsx'
+import { Phases } from '../../parts/phases.tsx'
+import { ProblemNote } from '../../parts/problem-note.tsx'
+import { SkeletonRows } from '../../parts/skeleton.tsx'
+import { StatePill } from '../../parts/state-pill.tsx'
+import { Took } from '../../parts/time.tsx'
+import { useSession } from '../../session/session.tsx'
+import { NotFound } from '../not-found.tsx'
+import { BuildButtons, useBuildActions } from './actions.tsx'
+import { Details } from './details.tsx'
+import { FailureNote } from './failure.tsx'
+import css from './page.module.css'
+import { TimeBar } from './time-bar.tsx'
+import { timesOf } from './times.ts'
+
+const GROUPING: Grouping = {
+  groupOf: ({ phase }) => phase,
+  textOf: (group) => PHASE_WORDS[group as Phase] ?? group,
+}
+
+/** Another build is another page: its log begins anew. */
+export default function BuildPage(props: EnvironmentPageProps) {
+  return <OneBuild key={props.id} {...props} />
+}
+
+function OneBuild({ place, id }: EnvironmentPageProps) {
+  const name = `${place.name}/builds/${id}`
+  const { canWrite } = useSession()
+  const { data: build, problem, refresh } = useResource<Build>(name)
+  const actions = useBuildActions(place, name)
+  const inAddress = useLineInAddress()
+  const [asked, setAsked] = useState<Target>()
+
+  if (!build && (problem?.status === 404 || problem?.status === 400)) {
+    return <NotFound title="There is no such build" detail="It may have been deleted with its environment." />
+  }
+  return (
+    <Page
+      title={`Build ${shortId(name)}`}
+      beside={build && <StatePill shown={buildState(build)} />}
+      actions={canWrite && build && <BuildButtons place={place} build={build} actions={actions} />}
+    >
+      {!build && <ProblemNote problem={problem} onRetry={refresh} />}
+      <ProblemNote problem={actions.problem} />
+      {build ? (
+        <>
+          {build.failure && <FailureNote failure={build.failure} onJump={(number) => setAsked({ number })} />}
+          <Panel title="Time" actions={<Summary build={build} />}>
+            <div className={css.times}>
+              <Times build={build} />
+            </div>
+          </Panel>
+          <Panel title="Log" flush>
+            <BuildLog build={build} target={asked ?? inAddress} />
+          </Panel>
+          <Details build={build} />
+        </>
+      ) : (
+        <Panel flush>
+          <SkeletonRows count={12} />
+        </Panel>
+      )}
+      <p role="status" className="sr-only">
+        {build && `${buildState(build).word}.`}
+      </p>
+    </Page>
+  )
+}
+
+function Summary({ build: { trigger, createTime, startTime, finishTime } }: { build: Build }) {
+  return (
+    <span className={css.summary}>
+      <span>{TRIGGER_WORDS[trigger]}</span>
+      {startTime ? (
+        <span>
+          {finishTime ? 'took' : 'for'} <Took from={startTime} to={finishTime} />
+        </span>
+      ) : (
+        <span>{finishTime ? 'never begun' : 'waits for its turn'}</span>
+      )}
+      {startTime && Date.parse(startTime) - Date.parse(createTime) >= 1000 && (
+        <span>
+          waited <Took from={createTime} to={startTime} />
+        </span>
+      )}
+    </span>
+  )
+}
+
+/** Steps while it runs; when it is over, where the time went. */
+function Times({ build }: { build: Build }) {
+  const { trigger, phase, finishTime, durations } = build
+  if (!finishTime) return <Phases steps={stepsOf(trigger, phase, 'running', durations)} label="Steps of the build" />
+  const times = timesOf(build)
+  return times.length > 0 ? <TimeBar times={times} /> : <p className={css.quiet}>It was over before it began.</p>
+}
+
+function BuildLog({ build, target }: { build: Build; target: Target | undefined }) {
+  const { name, failure, state } = build
+  // A build that failed is opened at the line that shows why, unless the address names another.
+  const [failing] = useState(failure && failure.logLine > 0 ? { number: failure.logLine } : undefined)
+  const shown = useMemo(() => target ?? failing, [target, failing])
+  return (
+    <LogView
+      address={`/v1/${name}/log`}
+      label="Log of the build"
+      fileName={`build-${shortId(name)}.log`}
+      grouping={GROUPING}
+      failingLine={failure?.logLine}
+      target={shown}
+      empty={state === 'QUEUED' ? 'The log begins when the build does.' : 'Nothing is kept of this log.'}
+    />
+  )
+}

@@ -1,0 +1,53 @@
+/**
+ * A build's plan as facts to read. The contract leaves open what a plan holds, and older builds keep older plans, so
+ * nothing is taken for granted: what is not there is not shown.
+ */
+
+export type PlanFact = { name: string; text: string }
+
+type Plan = Readonly<Record<string, unknown>>
+
+export function factsOf(plan: Plan): PlanFact[] {
+  const manager = objectIn(plan, 'packageManager')
+  const output = objectIn(plan, 'output')
+  const facts: [string, string][] = [
+    ['Framework', [textIn(plan, 'framework'), textIn(plan, 'frameworkVersion')].filter(Boolean).join(' ')],
+    ['Root directory', textIn(plan, 'rootDirectory')],
+    ['Node', textIn(plan, 'node')],
+    ['Package manager', [textIn(manager, 'name'), textIn(manager, 'version').replace(/^\*$/, '')].join(' ').trim()],
+    ['Lockfile', textIn(manager, 'lockfile')],
+    ['Install', commandIn(objectIn(plan, 'install'))],
+    ['Build', commandIn(objectIn(plan, 'build'))],
+    ['Start', commandIn(objectIn(output, 'start'))],
+    ['Output', outputOf(output)],
+  ]
+  return facts.filter(([, text]) => text !== '').map(([name, text]) => ({ name, text }))
+}
+
+/** Why this plan and no other, in sentences. */
+export const reasonsOf = (plan: Plan): string[] =>
+  Array.isArray(plan.detectedBy) ? plan.detectedBy.filter((each) => typeof each === 'string') : []
+
+/** Whether the app has no process of its own; undefined where the plan does not say. */
+export function isStatic(plan: Plan | undefined): boolean | undefined {
+  const kind = plan && textIn(objectIn(plan, 'output'), 'kind')
+  return kind ? kind === 'static' : undefined
+}
+
+function outputOf(output: Plan): string {
+  const folder = textIn(output, 'folder')
+  if (textIn(output, 'kind') === 'static') return `files in ${folder === '.' ? 'the root directory' : folder}`
+  return textIn(output, 'kind') === 'server' ? `a server, from ${folder === '.' ? 'the root directory' : folder}` : ''
+}
+
+function textIn(plan: Plan, key: string): string {
+  const value = plan[key]
+  return typeof value === 'string' ? value : ''
+}
+
+function objectIn(plan: Plan, key: string): Plan {
+  const value = plan[key]
+  return typeof value === 'object' && value !== null ? (value as Plan) : {}
+}
+
+const commandIn = ({ argv }: Plan): string => (Array.isArray(argv) ? argv.join(' ') : '')

@@ -1,0 +1,37 @@
+/** Where the time of a build went: one bar in proportion, and the same in numbers. */
+import { PHASE_WORDS } from '../../api/state.ts'
+import { duration } from '../../parts/format.ts'
+import css from './time-bar.module.css'
+import type { PhaseTime } from './times.ts'
+
+export function TimeBar({ times }: { times: readonly PhaseTime[] }) {
+  return (
+    <div className={css.times}>
+      {/* The list below says it in words. */}
+      <div className={css.bar} aria-hidden="true">
+        {times.map(({ phase, share, isWhereItStopped }) => (
+          <span
+            key={phase}
+            className={`${css.part} ${css[phase]} ${isWhereItStopped ? css.stopped : ''}`}
+            style={{ flexGrow: share }}
+          />
+        ))}
+      </div>
+      <ul className={css.legend} aria-label="Time of each phase">
+        {times.map(({ phase, seconds, share, isWhereItStopped }) => (
+          <li key={phase} className={css.entry}>
+            <span className={`${css.swatch} ${css[phase]} ${isWhereItStopped ? css.stopped : ''}`} aria-hidden="true" />
+            <span>
+              {PHASE_WORDS[phase]}
+              {isWhereItStopped && <strong>, stopped here</strong>}
+            </span>
+            <span className={css.seconds}>
+              {duration(seconds)}
+              <span className={css.share}>{Math.round(share * 100)} %</span>
+            </span>
+          </li>
+        ))}
+      </ul>
+    </div>
+  )
+}

@@ -1,0 +1,55 @@
+/** Builds as a table. What is worth a second look has a mark: live, clean, why it failed. */
+import { Link } from 'wouter'
+import { idOf, type Place, shortId } from '../../api/names.ts'
+import { buildState, TRIGGER_WORDS } from '../../api/state.ts'
+import type { Build } from '../../api/types.ts'
+import { Pill } from '../../parts/pill.tsx'
+import { StatePill } from '../../parts/state-pill.tsx'
+import { type Column, Table } from '../../parts/table.tsx'
+import { Time, Took } from '../../parts/time.tsx'
+import { environmentPath } from '../../paths.ts'
+import css from './page.module.css'
+
+/** `live` is the name of the build that visitors get. */
+type Props = { place: Place; builds: readonly Build[]; live: string }
+
+export function BuildTable({ place, builds, live }: Props) {
+  const columns: Column<Build>[] = [
+    {
+      head: 'Build',
+      cell: ({ name }) => (
+        <Link href={environmentPath(place, `builds/${idOf(name)}`)} className={css.id}>
+          {shortId(name)}
+        </Link>
+      ),
+    },
+    { head: 'State', cell: (build) => <StatePill shown={buildState(build)} /> },
+    { head: 'Trigger', cell: (build) => <TriggerOf build={build} /> },
+    {
+      head: 'Notes',
+      grow: true,
+      cell: ({ name, failure }) => {
+        if (name === live) return <Pill tone="good">Live</Pill>
+        return failure && <code className={css.reason}>{failure.reason}</code>
+      },
+    },
+    {
+      head: 'Took',
+      align: 'right',
+      cell: ({ startTime, finishTime }) =>
+        startTime ? <Took from={startTime} to={finishTime} /> : <span className={css.quiet}>not begun</span>,
+    },
+    { head: 'Asked for', align: 'right', cell: ({ createTime }) => <Time at={createTime} /> },
+  ]
+  return <Table label="Builds" columns={columns} items={builds} keyOf={({ name }) => name} />
+}
+
+/** A rebuild that waited can be made clean afterwards; an upload never is by its name. */
+function TriggerOf({ build: { trigger, clean } }: { build: Build }) {
+  return (
+    <>
+      {TRIGGER_WORDS[trigger]}
+      {clean && trigger !== 'CLEAN_REBUILD' && <span className={css.quiet}>, clean</span>}
+    </>
+  )
+}

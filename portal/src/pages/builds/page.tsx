@@ -1,0 +1,104 @@
+/** The builds of an environment, newest first: how each ended, what asked for it and how long it took. */
+import { useSearchParams } from 'wouter'
+import { useList, useResource } from '../../api/data.ts'
+import type { Place } from '../../api/names.ts'
+import type { Build, Environment } from '../../api/types.ts'
+import type { EnvironmentPageProps } from '../../pages.tsx'
+import { Button, ButtonLink } from '../../parts/button.tsx'
+import { Empty } from '../../parts/empty.tsx'
+import { SelectField } from '../../parts/field.tsx'
+import { counted } from '../../parts/format.ts'
+import { Page } from '../../parts/page.tsx'
+import { Panel } from '../../parts/panel.tsx'
+import { ProblemNote } from '../../parts/problem-note.tsx'
+import { SkeletonRows } from '../../parts/skeleton.tsx'
+import { environmentPath } from '../../paths.ts'
+import { useSession } from '../../session/session.tsx'
+import { BuildTable } from './build-table.tsx'
+import { type BuildFilter, isWanted, readFilter, STATES, TRIGGERS, writeFilter } from './filter.ts'
+import css from './page.module.css'
+
+export default function BuildsPage({ place }: EnvironmentPageProps) {
+  const builds = useList<Build>(`${place.name}/builds`, 'builds')
+  const { data: environment } = useResource<Environment>(place.name)
+  const [query, setQuery] = useSearchParams()
+  const filter = readFilter(query)
+  const shown = builds.items?.filter((build) => isWanted(build, filter))
+
+  if (builds.items?.length === 0) return <NoBuild place={place} />
+  return (
+    <Page title="Builds">
+      {!builds.items && <ProblemNote problem={builds.problem} onRetry={builds.refresh} />}
+      <Filters filter={filter} onChange={(changed) => setQuery(writeFilter(changed), { replace: true })} />
+      <Panel flush>
+        {shown ? (
+          <BuildTable place={place} builds={shown} live={environment?.build ?? ''} />
+        ) : (
+          <SkeletonRows count={8} height={45} />
+        )}
+        {shown?.length === 0 && (
+          <p className={css.none}>
+            {builds.hasMore
+              ? `None of the newest ${counted(builds.items?.length ?? 0, 'build')} passes the filter.`
+              : 'No build passes the filter.'}
+          </p>
+        )}
+      </Panel>
+      {builds.hasMore && (
+        <div>
+          <Button busy={builds.isLoadingMore} onClick={builds.loadMore}>
+            Show older builds
+          </Button>
+        </div>
+      )}
+    </Page>
+  )
+}
+
+function Filters({ filter, onChange }: { filter: BuildFilter; onChange(filter: BuildFilter): void }) {
+  return (
+    <div className={css.filters}>
+      <SelectField
+        label="State"
+        name="state"
+        value={filter.state}
+        options={[{ value: '', text: 'All states' }, ...STATES]}
+        onChange={(event) => onChange({ ...filter, state: event.target.value })}
+      />
+      <SelectField
+        label="Trigger"
+        name="trigger"
+        value={filter.trigger}
+        options={[{ value: '', text: 'All triggers' }, ...TRIGGERS]}
+        onChange={(event) => onChange({ ...filter, trigger: event.target.value })}
+      />
+    </div>
+  )
+}
+
+function NoBuild({ place }: { place: Place }) {
+  const { canWrite } = useSession()
+  return (
+    <Page title="Builds">
+      <Empty
+        title="No build yet"
+        {...(canWrite
+          ? {
+              action: (
+                <ButtonLink kind="primary" icon="upload" href={environmentPath(place)}>
+                  Upload an archive
+                </ButtonLink>
+              ),
+              curl: {
+                method: 'POST' as const,
+                path: `/fu/v1/${place.name}:upload`,
+                file: { field: 'repository', name: 'app.zip' },
+              },
+            }
+          : {})}
+      >
+        Each upload and each rebuild is a build: its steps, its log and how long it took are kept here.
+      </Empty>
+    </Page>
+  )
+}

@@ -1,0 +1,91 @@
+/** What is different when another deployment is made live: both side by side, and what follows from it. */
+import { useResource } from '../../api/data.ts'
+import { shortId } from '../../api/names.ts'
+import { TRIGGER_WORDS } from '../../api/state.ts'
+import type { Build, Deployment } from '../../api/types.ts'
+import { Skeleton } from '../../parts/skeleton.tsx'
+import { Time } from '../../parts/time.tsx'
+import css from './comparison.module.css'
+
+type Props = { live: Deployment | undefined; next: Deployment }
+
+export function Comparison({ live, next }: Props) {
+  const { data: nextBuild } = useResource<Build>(next.build)
+  const { data: liveBuild } = useResource<Build>(live?.build ?? '', { enabled: live !== undefined })
+  return (
+    <>
+      <table className={css.table}>
+        <thead>
+          <tr>
+            <td />
+            {live && <th scope="col">Live now</th>}
+            <th scope="col">Live then</th>
+          </tr>
+        </thead>
+        <tbody>
+          <tr>
+            <th scope="row">Deployment</th>
+            {live && (
+              <td>
+                <code>{shortId(live.name)}</code>
+              </td>
+            )}
+            <td>
+              <code>{shortId(next.name)}</code>
+            </td>
+          </tr>
+          <tr>
+            <th scope="row">Build</th>
+            {live && <BuildCell name={live.build} build={liveBuild} />}
+            <BuildCell name={next.build} build={nextBuild} />
+          </tr>
+          <tr>
+            <th scope="row">Made</th>
+            {live && (
+              <td>
+                <Time at={live.createTime} />
+              </td>
+            )}
+            <td>
+              <Time at={next.createTime} />
+            </td>
+          </tr>
+          <tr>
+            <th scope="row">Archive</th>
+            {live && <td>{liveBuild ? <code>{digestOf(liveBuild)}</code> : <Skeleton />}</td>}
+            <td>
+              {nextBuild ? <code>{digestOf(nextBuild)}</code> : <Skeleton />}
+              {nextBuild && liveBuild && (
+                <span className={css.quiet}>
+                  {nextBuild.archive.digest === liveBuild.archive.digest ? ' the same' : ' another one'}
+                </span>
+              )}
+            </td>
+          </tr>
+        </tbody>
+      </table>
+      <ul className={css.list}>
+        {live && live.build === next.build && <li>Both are of the same build; they differ in their variables.</li>}
+        <li>
+          It runs with the variables it was made with, <Time at={next.createTime} />. What was changed since does not
+          apply to it.
+        </li>
+        <li>It is started beside the live one and takes over when it answers. No request is lost.</li>
+        <li>The cache is purged after that.</li>
+        <li>No build is made. The next upload or rebuild goes live as usual.</li>
+      </ul>
+    </>
+  )
+}
+
+function BuildCell({ name, build }: { name: string; build: Build | undefined }) {
+  return (
+    <td>
+      <code>{shortId(name)}</code>{' '}
+      {build ? <span className={css.quiet}>{TRIGGER_WORDS[build.trigger]}</span> : <Skeleton width={8} />}
+    </td>
+  )
+}
+
+/** The beginning of a digest tells archives apart. */
+const digestOf = ({ archive }: Build): string => archive.digest.replace(/^sha256:/, '').slice(0, 12)

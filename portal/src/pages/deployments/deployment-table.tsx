@@ -1,0 +1,76 @@
+/** Deployments as a table: from when to when each was live, what it is made of, and whether it can be made live again. */
+import { Link } from 'wouter'
+import { idOf, type Place, shortId } from '../../api/names.ts'
+import { TRIGGER_WORDS } from '../../api/state.ts'
+import type { Build, Deployment } from '../../api/types.ts'
+import { Button } from '../../parts/button.tsx'
+import { StatePill } from '../../parts/state-pill.tsx'
+import { type Column, Table } from '../../parts/table.tsx'
+import { Time } from '../../parts/time.tsx'
+import { environmentPath } from '../../paths.ts'
+import css from './deployment-table.module.css'
+import { activationWord, deploymentState, whyNot } from './words.ts'
+
+type Props = {
+  place: Place
+  deployments: readonly Deployment[]
+  /** Those that are known: what asked for a build is told where it is. */
+  builds: readonly Build[]
+  live: Deployment | undefined
+  /** For those who may. */
+  onActivate: ((deployment: Deployment) => void) | undefined
+}
+
+export function DeploymentTable({ place, deployments, builds, live, onActivate }: Props) {
+  const byName = new Map(builds.map((build) => [build.name, build]))
+  const columns: Column<Deployment>[] = [
+    { head: 'Deployment', cell: ({ name }) => <code>{shortId(name)}</code> },
+    { head: 'State', cell: (deployment) => <StatePill shown={deploymentState(deployment)} /> },
+    {
+      head: 'Build',
+      cell: ({ build }) => {
+        const trigger = byName.get(build)?.trigger
+        return (
+          <span>
+            <Link href={environmentPath(place, `builds/${idOf(build)}`)} className={css.id}>
+              {shortId(build)}
+            </Link>
+            {trigger && <span className={css.quiet}> {TRIGGER_WORDS[trigger]}</span>}
+          </span>
+        )
+      },
+    },
+    { head: 'First live', cell: ({ liveTime }) => (liveTime ? <Time at={liveTime} /> : <Never />) },
+    {
+      head: 'Retired',
+      grow: true,
+      cell: ({ state, retireTime }) => (state === 'RETIRED' && retireTime ? <Time at={retireTime} /> : <Never />),
+    },
+    {
+      head: 'Make live',
+      quiet: true,
+      align: 'right',
+      cell: (deployment) => {
+        if (deployment.name === live?.name) return null
+        const reason = whyNot(deployment)
+        if (reason) return <span className={css.quiet}>{reason}</span>
+        return (
+          onActivate && (
+            <Button small onClick={() => onActivate(deployment)}>
+              {activationWord(deployment, live)}
+              <span className="sr-only">, {shortId(deployment.name)}</span>
+            </Button>
+          )
+        )
+      },
+    },
+  ]
+  return <Table label="Deployments" columns={columns} items={deployments} keyOf={({ name }) => name} />
+}
+
+const Never = () => (
+  <span className={css.quiet}>
+    <span aria-hidden="true">–</span>
+    <span className="sr-only">not</span>
+  </span>
+)

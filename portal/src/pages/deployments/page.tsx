@@ -1,0 +1,103 @@
+/** What an environment served and serves, and the way back to it. */
+import { useState } from 'react'
+import { call } from '../../api/client.ts'
+import { useList } from '../../api/data.ts'
+import type { Place } from '../../api/names.ts'
+import { outcomeOf } from '../../api/state.ts'
+import type { Build, Deployment, Operation } from '../../api/types.ts'
+import type { EnvironmentPageProps } from '../../pages.tsx'
+import { Button, ButtonLink } from '../../parts/button.tsx'
+import { useConfirm } from '../../parts/confirm.tsx'
+import { Empty } from '../../parts/empty.tsx'
+import { OperationProgress } from '../../parts/operation.tsx'
+import { Page } from '../../parts/page.tsx'
+import { Panel } from '../../parts/panel.tsx'
+import { ProblemNote } from '../../parts/problem-note.tsx'
+import { SkeletonRows } from '../../parts/skeleton.tsx'
+import { environmentPath } from '../../paths.ts'
+import { useSession } from '../../session/session.tsx'
+import { Comparison } from './comparison.tsx'
+import { DeploymentTable } from './deployment-table.tsx'
+import { activationWord } from './words.ts'
+
+export default function DeploymentsPage({ place }: EnvironmentPageProps) {
+  const { canWrite } = useSession()
+  const deployments = useList<Deployment>(`${place.name}/deployments`, 'deployments')
+  const builds = useList<Build>(`${place.name}/builds`, 'builds')
+  const operations = useList<Operation>(`${place.name}/operations`, 'operations', { pageSize: 8 })
+  const [started, setStarted] = useState<string>()
+  const confirm = useConfirm()
+  const live = deployments.items?.find(({ state }) => state === 'LIVE')
+  const running = operations.items?.find((operation) => outcomeOf(operation) === 'running')?.name
+  const shown = started ?? running
+
+  const activate = (next: Deployment) => {
+    const word = activationWord(next, live)
+    confirm({
+      title: word === 'Make live' ? 'Make this deployment live?' : 'Roll back to this deployment?',
+      children: <Comparison live={live} next={next} />,
+      label: word === 'Make live' ? 'Make it live' : 'Roll back',
+      kind: 'primary',
+      run: async () => setStarted((await call<Operation>(`/v1/${next.name}:activate`, { method: 'POST' })).name),
+    })
+  }
+
+  if (deployments.items?.length === 0) return <NoDeployment place={place} canWrite={canWrite} />
+  return (
+    <Page title="Deployments">
+      {!deployments.items && <ProblemNote problem={deployments.problem} onRetry={deployments.refresh} />}
+      {shown && (
+        <Panel title={started ? 'The switch' : 'Under way'}>
+          <OperationProgress key={shown} name={shown} />
+        </Panel>
+      )}
+      <Panel flush>
+        {deployments.items ? (
+          <DeploymentTable
+            place={place}
+            deployments={deployments.items}
+            builds={builds.items ?? []}
+            live={live}
+            onActivate={canWrite ? activate : undefined}
+          />
+        ) : (
+          <SkeletonRows count={6} height={45} />
+        )}
+      </Panel>
+      {deployments.hasMore && (
+        <div>
+          <Button busy={deployments.isLoadingMore} onClick={deployments.loadMore}>
+            Show older deployments
+          </Button>
+        </div>
+      )}
+    </Page>
+  )
+}
+
+function NoDeployment({ place, canWrite }: { place: Place; canWrite: boolean }) {
+  return (
+    <Page title="Deployments">
+      <Empty
+        title="Nothing was deployed yet"
+        {...(canWrite
+          ? {
+              action: (
+                <ButtonLink kind="primary" icon="upload" href={environmentPath(place)}>
+                  Upload an archive
+                </ButtonLink>
+              ),
+              curl: {
+                method: 'POST' as const,
+                path: `/fu/v1/${place.name}:upload`,
+                file: { field: 'repository', name: 'app.zip' },
+              },
+            }
+          : {})}
+      >
+        A build that goes well becomes a deployment. The last few are kept, so that one of them can be made live again
+        within seconds.
+      </Empty>
+    </Page>
+  )
+}

@@ -1,0 +1,41 @@
+/** What a deployment is and may become, in words. */
+import type { Shown } from '../../api/state.ts'
+import type { Deployment } from '../../api/types.ts'
+
+export function deploymentState({ state, instance }: Deployment): Shown {
+  switch (state) {
+    case 'STARTING':
+      return { tone: 'busy', word: 'Starting' }
+    case 'RETIRED':
+      return { tone: 'idle', word: 'Retired' }
+    case 'FAILED':
+      return { tone: 'bad', word: 'Failed' }
+    case 'LIVE':
+      return liveState(instance?.state)
+  }
+}
+
+function liveState(instance: NonNullable<Deployment['instance']>['state'] | undefined): Shown {
+  switch (instance) {
+    case 'CRASH_LOOP':
+      return { tone: 'bad', word: 'Live, keeps crashing', detail: 'The app dies again and again; its log says why.' }
+    case 'RESTARTING':
+      return { tone: 'warn', word: 'Live, restarting' }
+    case 'ASLEEP':
+      return { tone: 'good', word: 'Live, asleep', detail: 'The next visitor wakes it up.' }
+    default:
+      return { tone: 'good', word: 'Live' }
+  }
+}
+
+/** What making it live is called: back to an older one, or forward to a newer. */
+export const activationWord = (deployment: Deployment, live: Deployment | undefined): string =>
+  live && Date.parse(deployment.createTime) < Date.parse(live.createTime) ? 'Roll back to this' : 'Make live'
+
+/** Why it cannot be made live; empty where it can, or is. */
+export function whyNot({ state, activatable }: Deployment): string {
+  if (activatable) return ''
+  if (state === 'STARTING') return 'Not live yet'
+  if (state === 'FAILED') return 'It never answered'
+  return 'Its files made room for newer ones'
+}

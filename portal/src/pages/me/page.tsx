@@ -1,0 +1,92 @@
+/** The person who is logged in: their accounts, their password, and the end of their sessions. */
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { Link } from 'wouter'
+import { idOf } from '../../api/names.ts'
+import { type Problem, problemOf } from '../../api/problem.ts'
+import type { AccountPageProps } from '../../pages.tsx'
+import { Button } from '../../parts/button.tsx'
+import { useConfirm } from '../../parts/confirm.tsx'
+import { Page } from '../../parts/page.tsx'
+import { Fact, Facts, Panel } from '../../parts/panel.tsx'
+import { ProblemNote } from '../../parts/problem-note.tsx'
+import { Time } from '../../parts/time.tsx'
+import { appsPath } from '../../paths.ts'
+import { fetchSession, SESSION_KEY, useLogOut, useSession } from '../../session/session.tsx'
+import { roleWord } from '../users/roles.ts'
+import { ChangePassword } from './change-password.tsx'
+import css from './page.module.css'
+
+export default function MePage(_: AccountPageProps) {
+  const { email } = useSession()
+  // Known already: without it, nobody would be here.
+  const { data: session } = useQuery({ queryKey: SESSION_KEY, queryFn: fetchSession, staleTime: 60_000 })
+  return (
+    <Page title="Your password and sessions">
+      <Panel title="You">
+        <Facts>
+          <Fact name="E-mail">{email}</Fact>
+          <Fact name="Accounts">
+            <ul className={css.accounts}>
+              {session?.accounts.map(({ name, role }) => (
+                <li key={name}>
+                  <Link href={appsPath(idOf(name))}>{idOf(name)}</Link>, {roleWord(role).toLowerCase()}
+                </li>
+              ))}
+            </ul>
+          </Fact>
+          {session && (
+            <Fact name="This session">
+              ends by itself <Time at={session.expireTime} />
+            </Fact>
+          )}
+        </Facts>
+      </Panel>
+      <Panel title="Change the password">
+        <ChangePassword email={email} />
+      </Panel>
+      <LogOut />
+    </Page>
+  )
+}
+
+function LogOut() {
+  const logOut = useLogOut()
+  const confirm = useConfirm()
+  const [isBusy, setBusy] = useState(false)
+  const [problem, setProblem] = useState<Problem>()
+
+  async function here() {
+    setBusy(true)
+    await logOut().catch((error) => {
+      setProblem(problemOf(error))
+      setBusy(false)
+    })
+  }
+
+  const everywhere = () =>
+    confirm({
+      title: 'Log out everywhere?',
+      stops: [
+        'All your sessions end at once, in every browser, this one included.',
+        'API access goes on working: it has passwords of its own.',
+      ],
+      label: 'Log out everywhere',
+      run: () => logOut(true),
+    })
+
+  return (
+    <Panel title="Log out">
+      <p>Lost a device, or used one that is not yours? End your sessions everywhere, then change the password.</p>
+      <ProblemNote problem={problem} />
+      <div className={css.buttons}>
+        <Button busy={isBusy} onClick={here}>
+          Log out
+        </Button>
+        <Button kind="danger" onClick={everywhere}>
+          Log out everywhere
+        </Button>
+      </div>
+    </Panel>
+  )
+}

@@ -1,0 +1,74 @@
+/** Creates an app, and leads on to its first environment. */
+import { useState } from 'react'
+import { useLocation } from 'wouter'
+import { call } from '../../api/client.ts'
+import { useAction, useRegions } from '../../api/data.ts'
+import type { AccountPageProps } from '../../pages.tsx'
+import { Button, ButtonLink } from '../../parts/button.tsx'
+import { Curl } from '../../parts/curl.tsx'
+import { Form, FormActions, isAllInFields, SelectField, TextField } from '../../parts/field.tsx'
+import { Page } from '../../parts/page.tsx'
+import { ProblemNote } from '../../parts/problem-note.tsx'
+import { appsPath, newEnvironmentPath } from '../../paths.ts'
+import { useSession } from '../../session/session.tsx'
+import { NotFound } from '../not-found.tsx'
+
+const FIELDS = ['appId', 'region']
+
+export default function NewAppPage(_: AccountPageProps) {
+  const { account, canWrite } = useSession()
+  const [, go] = useLocation()
+  const regions = useRegions()
+  const [appId, setAppId] = useState('')
+  const [chosen, setRegion] = useState('')
+  const region = chosen || (regions?.[0]?.name ?? '')
+  const path = `/v1/accounts/${account}/apps?appId=${encodeURIComponent(appId)}`
+  const body = { region, uploadable: {} }
+  const create = useAction(() => call(path, { method: 'POST', body }), { refreshes: [`accounts/${account}/apps`] })
+  const isTaken = create.problem?.reason === 'APP_EXISTS'
+
+  if (!canWrite)
+    return <NotFound title="New app" detail="You may look, but not create: ask an owner for another role." />
+
+  async function submit() {
+    if (await create.run()) go(newEnvironmentPath(account, appId))
+  }
+
+  return (
+    <Page title="New app" crumbs={[{ text: 'Apps', href: appsPath(account) }]}>
+      <Form label="New app" onSubmit={submit}>
+        <TextField
+          label="Name"
+          name="appId"
+          value={appId}
+          onChange={(event) => setAppId(event.target.value)}
+          problem={create.problem}
+          fault={isTaken ? create.problem?.message : undefined}
+          hint="1 to 40 letters, digits, hyphens and underscores. It stays as it is."
+          maxLength={40}
+          autoComplete="off"
+          autoCapitalize="none"
+          required
+          mono
+        />
+        <SelectField
+          label="Region"
+          name="region"
+          value={region}
+          onChange={(event) => setRegion(event.target.value)}
+          options={(regions ?? []).map(({ name, displayName }) => ({ value: name, text: displayName }))}
+          problem={create.problem}
+          hint="Where all environments of the app are hosted."
+        />
+        {!isTaken && !isAllInFields(create.problem, FIELDS) && <ProblemNote problem={create.problem} />}
+        <FormActions>
+          <Button kind="primary" type="submit" busy={create.isBusy}>
+            Create app
+          </Button>
+          <ButtonLink href={appsPath(account)}>Cancel</ButtonLink>
+        </FormActions>
+        <Curl method="POST" path={path} body={body} />
+      </Form>
+    </Page>
+  )
+}

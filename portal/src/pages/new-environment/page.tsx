@@ -1,0 +1,110 @@
+/** Creates an environment, and leads to it at once: it can be watched there while it is made ready. */
+import { useState } from 'react'
+import { useLocation } from 'wouter'
+import { call } from '../../api/client.ts'
+import { useAction } from '../../api/data.ts'
+import { partsOf, placeOf } from '../../api/names.ts'
+import type { NewEnvironment, Operation } from '../../api/types.ts'
+import type { AccountPageProps } from '../../pages.tsx'
+import { Button, ButtonLink } from '../../parts/button.tsx'
+import { Curl } from '../../parts/curl.tsx'
+import { Form, FormActions, isAllInFields, TextField } from '../../parts/field.tsx'
+import { Page } from '../../parts/page.tsx'
+import { ProblemNote } from '../../parts/problem-note.tsx'
+import { appPath, appsPath, environmentPath } from '../../paths.ts'
+import { useSession } from '../../session/session.tsx'
+import { NotFound } from '../not-found.tsx'
+import { type Variable, VariableRows } from './variable-rows.tsx'
+
+const FIELDS = ['displayName', 'cmsEnvironment', 'rootDirectory']
+
+export default function NewEnvironmentPage({ app = '' }: AccountPageProps) {
+  const { account, canWrite } = useSession()
+  const [, go] = useLocation()
+  const [displayName, setDisplayName] = useState('')
+  const [cmsEnvironment, setCmsEnvironment] = useState('')
+  const [rootDirectory, setRootDirectory] = useState('')
+  const [variables, setVariables] = useState<Variable[]>([])
+
+  const environments = `accounts/${account}/apps/${app}/environments`
+  const given = variables.filter(({ key }) => key !== '')
+  const body: NewEnvironment = {
+    displayName,
+    branch: 'uploadable',
+    cmsEnvironment,
+    ...(rootDirectory ? { rootDirectory } : {}),
+    ...(given.length > 0 ? { shellVariables: given.map(({ key, value }) => ({ key, value })) } : {}),
+  }
+  const create = useAction(() => call<Operation>(`/v1/${environments}`, { method: 'POST', body }), {
+    refreshes: [environments],
+  })
+
+  if (!canWrite)
+    return <NotFound title="New environment" detail="You may look, but not create: ask an owner for another role." />
+
+  async function submit() {
+    const operation = await create.run()
+    if (operation) go(environmentPath(placeOf(account, app, partsOf(operation.name).environment)))
+  }
+
+  return (
+    <Page
+      title="New environment"
+      crumbs={[
+        { text: 'Apps', href: appsPath(account) },
+        { text: app, href: appPath(account, app) },
+      ]}
+    >
+      <Form label="New environment" onSubmit={submit}>
+        <TextField
+          label="Name"
+          name="displayName"
+          value={displayName}
+          onChange={(event) => setDisplayName(event.target.value)}
+          problem={create.problem}
+          hint="As people know it: Production, Staging."
+          maxLength={100}
+          autoComplete="off"
+          required
+        />
+        <TextField
+          label="CMS install"
+          name="cmsEnvironment"
+          value={cmsEnvironment}
+          onChange={(event) => setCmsEnvironment(event.target.value)}
+          problem={create.problem}
+          hint="Name of the content-management install that this environment shows."
+          maxLength={100}
+          autoComplete="off"
+          required
+        />
+        <TextField
+          label="Folder of the app (optional)"
+          name="rootDirectory"
+          value={rootDirectory}
+          onChange={(event) => setRootDirectory(event.target.value)}
+          problem={create.problem}
+          hint="Where it lies in the archive, for a monorepo: apps/web. Empty for the top."
+          autoComplete="off"
+          autoCapitalize="none"
+          mono
+        />
+        <VariableRows variables={variables} onChange={setVariables} problem={create.problem} />
+        {!isAllInFields(create.problem, FIELDS) && <ProblemNote problem={create.problem} />}
+        <FormActions>
+          <Button kind="primary" type="submit" busy={create.isBusy}>
+            Create environment
+          </Button>
+          <ButtonLink href={appPath(account, app)}>Cancel</ButtonLink>
+        </FormActions>
+        <Curl method="POST" path={`/v1/${environments}`} body={hidden(body)} />
+      </Form>
+    </Page>
+  )
+}
+
+/** Values may be secrets: they are not shown again. */
+const hidden = (body: NewEnvironment): NewEnvironment => ({
+  ...body,
+  ...(body.shellVariables ? { shellVariables: body.shellVariables.map(({ key }) => ({ key, value: '…' })) } : {}),
+})

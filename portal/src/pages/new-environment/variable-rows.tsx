@@ -1,0 +1,71 @@
+/** Variables that the first build gets already; there is a page for them later. */
+import { useEffect, useRef } from 'react'
+import type { Problem } from '../../api/problem.ts'
+import { Button } from '../../parts/button.tsx'
+import css from './variable-rows.module.css'
+
+export type Variable = { id: number; key: string; value: string }
+
+type Props = { variables: readonly Variable[]; onChange(variables: Variable[]): void; problem: Problem | undefined }
+
+export function VariableRows({ variables, onChange, problem }: Props) {
+  const next = useRef(0)
+  const last = useRef<HTMLInputElement>(null)
+  const before = useRef(variables.length)
+
+  // A row that was asked for is typed into next.
+  useEffect(() => {
+    if (variables.length > before.current) last.current?.focus()
+    before.current = variables.length
+  }, [variables.length])
+
+  const set = (id: number, change: Partial<Variable>) =>
+    onChange(variables.map((each) => (each.id === id ? { ...each, ...change } : each)))
+
+  return (
+    <fieldset className={css.rows}>
+      <legend className={css.legend}>Variables (optional)</legend>
+      {variables.map(({ id, key, value }, index) => (
+        <div key={id} className={css.row}>
+          <input
+            className={css.input}
+            aria-label={`Name of variable ${index + 1}`}
+            placeholder="NAME"
+            value={key}
+            autoComplete="off"
+            autoCapitalize="none"
+            spellCheck={false}
+            ref={index === variables.length - 1 ? last : undefined}
+            onChange={(event) => set(id, { key: event.target.value.trim() })}
+          />
+          <input
+            className={css.input}
+            aria-label={`Value of variable ${index + 1}`}
+            type="password"
+            placeholder="value"
+            value={value}
+            autoComplete="off"
+            onChange={(event) => set(id, { value: event.target.value })}
+          />
+          <Button
+            kind="quiet"
+            icon="cross"
+            aria-label={`Remove variable ${index + 1}`}
+            onClick={() => onChange(variables.filter((each) => each.id !== id))}
+          >
+            <span className="sr-only">Remove</span>
+          </Button>
+          {faultOf(problem, index) && <p className={css.fault}>{faultOf(problem, index)}</p>}
+        </div>
+      ))}
+      <div>
+        <Button small icon="plus" onClick={() => onChange([...variables, { id: next.current++, key: '', value: '' }])}>
+          Add a variable
+        </Button>
+      </div>
+    </fieldset>
+  )
+}
+
+const faultOf = (problem: Problem | undefined, index: number): string | undefined =>
+  Object.entries(problem?.fields ?? {}).find(([field]) => field.startsWith(`shellVariables[${index}]`))?.[1]

@@ -1,0 +1,16 @@
+/** An address that leads nowhere, or to something that is gone. */
+import { Link } from 'wouter'
+import { Empty } from '../parts/empty.tsx'
+import { Page } from '../parts/page.tsx'
+
+type Props = { title?: string; detail?: string }
+
+export function NotFound({ title = 'There is nothing here', detail = 'It may have been deleted.' }: Props) {
+  return (
+    <Page title={title}>
+      <Empty title={detail}>
+        <Link href="/">Go to the apps</Link>
+      </Empty>
+    </Page>
+  )
+}

@@ -1,0 +1,74 @@
+/** What can be done to an environment at once: none of it destroys anything, so none of it asks first. */
+import { call } from '../../api/client.ts'
+import { useAction } from '../../api/data.ts'
+import type { Place } from '../../api/names.ts'
+import type { Problem } from '../../api/problem.ts'
+import type { Operation } from '../../api/types.ts'
+import { Button } from '../../parts/button.tsx'
+import { useToast } from '../../parts/toasts.tsx'
+
+export type EnvironmentActions = {
+  rebuild(clean: boolean): Promise<void>
+  purge(): Promise<void>
+  busy: 'rebuild' | 'cleanRebuild' | 'purge' | undefined
+  problem: Problem | undefined
+}
+
+export function useEnvironmentActions({ name }: Place): EnvironmentActions {
+  const say = useToast()
+  const refreshes = [name, `${name}/operations`, `${name}/builds`]
+  const rebuild = useAction(
+    (clean: boolean) => call<Operation>(`/v1/${name}:rebuild`, { method: 'POST', body: { clean } }),
+    { refreshes },
+  )
+  const clean = useAction(
+    (_: boolean) => call<Operation>(`/v1/${name}:rebuild`, { method: 'POST', body: { clean: true } }),
+    { refreshes },
+  )
+  const purge = useAction(() => call<Operation>(`/v1/${name}:clearCache`, { method: 'POST' }), { refreshes })
+  const all = [rebuild, clean, purge]
+
+  return {
+    async rebuild(isClean) {
+      for (const action of all) action.reset()
+      if (await (isClean ? clean : rebuild).run(isClean))
+        say(isClean ? 'A Clean Rebuild is on its way.' : 'A Rebuild is on its way.')
+    },
+    async purge() {
+      for (const action of all) action.reset()
+      if (await purge.run()) say('The cache is purged: the next visitor gets what the app answers now.')
+    },
+    busy: rebuild.isBusy ? 'rebuild' : clean.isBusy ? 'cleanRebuild' : purge.isBusy ? 'purge' : undefined,
+    problem: rebuild.problem ?? clean.problem ?? purge.problem,
+  }
+}
+
+/** `canRebuild` where an archive was uploaded before. */
+export function ActionButtons({ actions, canRebuild }: { actions: EnvironmentActions; canRebuild: boolean }) {
+  const { busy, rebuild, purge } = actions
+  return (
+    <>
+      {canRebuild && (
+        <>
+          <Button
+            busy={busy === 'rebuild'}
+            title="Builds the last archive again, with fresh data and warm compilers"
+            onClick={() => rebuild(false)}
+          >
+            Rebuild
+          </Button>
+          <Button
+            busy={busy === 'cleanRebuild'}
+            title="Builds the last archive again, without anything kept from earlier builds"
+            onClick={() => rebuild(true)}
+          >
+            Clean Rebuild
+          </Button>
+        </>
+      )}
+      <Button busy={busy === 'purge'} title="Throws away what the edge has stored" onClick={purge}>
+        Purge cache
+      </Button>
+    </>
+  )
+}

@@ -1,0 +1,88 @@
+/** The facts about an environment, one to a line. */
+import { Link } from 'wouter'
+import { regionName, useRegions, useResource } from '../../api/data.ts'
+import { idOf, type Place, shortId } from '../../api/names.ts'
+import { environmentState } from '../../api/state.ts'
+import type { App, Deployment, Environment, Operation } from '../../api/types.ts'
+import { ExternalLink } from '../../parts/button.tsx'
+import { CopyButton, CopyText } from '../../parts/copy.tsx'
+import { counted } from '../../parts/format.ts'
+import { Fact, Facts, Panel } from '../../parts/panel.tsx'
+import { Skeleton } from '../../parts/skeleton.tsx'
+import { StatePill } from '../../parts/state-pill.tsx'
+import { Time } from '../../parts/time.tsx'
+import { environmentPath } from '../../paths.ts'
+import css from './details.module.css'
+
+type Props = {
+  place: Place
+  environment: Environment /** The operation that tells how it is. */
+  telling: Operation | undefined
+}
+
+export function Details({ place, environment, telling }: Props) {
+  const { url, domains, build, cmsEnvironment, createTime } = environment
+  const { data: app } = useResource<App>(`accounts/${place.account}/apps/${place.app}`)
+  const regions = useRegions()
+  const { data: deployment } = useResource<Deployment>(environment.deployment, {
+    enabled: environment.deployment !== '',
+  })
+  const shown = environmentState(environment, telling, deployment)
+  const restarts = deployment?.instance?.restarts ?? 0
+
+  return (
+    <Panel title="Details">
+      <Facts>
+        <Fact name="Address">
+          {url ? (
+            <span className={css.tight}>
+              <ExternalLink href={url}>{url}</ExternalLink>
+              <CopyButton text={url} what="the address" />
+            </span>
+          ) : (
+            <span className={css.quiet}>given in a moment</span>
+          )}
+        </Fact>
+        {domains.length > 0 && (
+          <Fact name="Domains">
+            <Link href={environmentPath(place, 'settings/domains')}>{domains.join(', ')}</Link>
+          </Fact>
+        )}
+        <Fact name="Status">
+          <span className={css.line}>
+            <StatePill shown={shown} />
+            {shown.detail && <span className={css.quiet}>{shown.detail}</span>}
+            {restarts > 0 && <span className={css.quiet}>Died by itself {counted(restarts, 'time')}.</span>}
+          </span>
+        </Fact>
+        <Fact name="Deployment">
+          {environment.deployment ? (
+            <span className={css.line}>
+              <Link href={environmentPath(place, 'deployments')}>{shortId(environment.deployment)}</Link>
+              <span className={css.quiet}>
+                first live {deployment?.liveTime ? <Time at={deployment.liveTime} /> : <Skeleton width={12} />}
+              </span>
+            </span>
+          ) : (
+            <span className={css.quiet}>none yet</span>
+          )}
+        </Fact>
+        <Fact name="Build">
+          {build ? (
+            <Link href={environmentPath(place, `builds/${idOf(build)}`)}>{shortId(build)}</Link>
+          ) : (
+            <span className={css.quiet}>none yet</span>
+          )}
+        </Fact>
+        <Fact name="CMS install">{cmsEnvironment}</Fact>
+        <Fact name="Region">{app && regions ? regionName(regions, app.region) : <Skeleton width={14} />}</Fact>
+        <Fact name="Environment id">
+          <CopyText text={place.environment} what="the environment id" />
+        </Fact>
+        <Fact name="Created">
+          <Time at={createTime} />
+        </Fact>
+      </Facts>
+    </Panel>
+  )
+}

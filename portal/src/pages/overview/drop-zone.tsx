@@ -1,0 +1,166 @@
+/** Where an archive or a folder is dropped or chosen, and how far it is on its way. The whole page takes a drop. */
+import { type ChangeEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react'
+import type { Place } from '../../api/names.ts'
+import { Button } from '../../parts/button.tsx'
+import { Curl } from '../../parts/curl.tsx'
+import { bytes } from '../../parts/format.ts'
+import { Icon } from '../../parts/icon.tsx'
+import { ProblemNote } from '../../parts/problem-note.tsx'
+import { useToast } from '../../parts/toasts.tsx'
+import { readDrop, readField, type Selection } from '../../zip/read-drop.ts'
+import css from './drop-zone.module.css'
+import { type Deploy, type Progress, useDeploy } from './use-deploy.ts'
+
+type Props = { place: Place /** The environment, as people call it. */; name: string; children?: ReactNode }
+
+export function DropZone({ place, name, children }: Props) {
+  const deploy = useDeploy(place.name)
+  const say = useToast()
+  const isOver = usePageDrop(!deploy.progress, (selection) => begin(selection))
+
+  async function begin(selection: Selection | Promise<Selection>) {
+    const operation = await deploy.start(selection)
+    if (!operation) return
+    const { leftOut } = await selection
+    say(leftOut.length > 0 ? `Sent, without ${leftOut.join(' and ')}. It is being built.` : 'Sent. It is being built.')
+  }
+
+  return (
+    <div className={css.zone} data-over={isOver || undefined}>
+      {deploy.progress ? (
+        <Sending progress={deploy.progress} onCancel={deploy.cancel} />
+      ) : (
+        <Chooser onChosen={begin}>{children}</Chooser>
+      )}
+      <ProblemNote problem={deploy.problem} title="It was not deployed" />
+      <Curl method="POST" path={`/fu/v1/${place.name}:upload`} file={{ field: 'repository', name: 'app.zip' }} />
+      {isOver && (
+        <div className={css.curtain}>
+          <p className={css.invitation}>
+            <Icon name="upload" size={24} />
+            Drop it to deploy to {name}
+          </p>
+        </div>
+      )}
+    </div>
+  )
+}
+
+function Chooser({ children, onChosen }: { children: ReactNode; onChosen(selection: Selection): void }) {
+  const [archive, folder] = [useRef<HTMLInputElement>(null), useRef<HTMLInputElement>(null)]
+  const id = useId()
+
+  function take(event: ChangeEvent<HTMLInputElement>) {
+    const { files } = event.target
+    if (files && files.length > 0) onChosen(readField(files))
+    // The same file chosen again is a change, too.
+    event.target.value = ''
+  }
+
+  return (
+    <div className={css.chooser}>
+      <Icon name="upload" size={24} className={css.sign} />
+      <div className={css.words}>
+        {children}
+        <p className={css.hint}>
+          Drop a zip or a folder anywhere on this page. Of a folder, <code>node_modules</code> and <code>.git</code> are
+          left out.
+        </p>
+      </div>
+      <div className={css.buttons}>
+        <Button kind="primary" onClick={() => archive.current?.click()}>
+          Choose a zip
+        </Button>
+        <Button icon="folder" onClick={() => folder.current?.click()}>
+          Choose a folder
+        </Button>
+        <input
+          ref={archive}
+          id={`${id}-zip`}
+          type="file"
+          accept=".zip,application/zip"
+          hidden
+          aria-label="Zip"
+          onChange={take}
+        />
+        <input
+          ref={(element) => {
+            // React does not know the attribute; every browser does.
+            element?.setAttribute('webkitdirectory', '')
+            folder.current = element
+          }}
+          id={`${id}-folder`}
+          type="file"
+          hidden
+          aria-label="Folder"
+          onChange={take}
+        />
+      </div>
+    </div>
+  )
+}
+
+function Sending({ progress, onCancel }: { progress: Progress; onCancel: Deploy['cancel'] }) {
+  const { step, share, what, bytes: size } = progress
+  const isAllSent = step === 'sending' && share >= 1
+  const words = step === 'zipping' ? `Zipping ${what}` : isAllSent ? `Checking ${what}` : `Sending ${what}`
+  return (
+    <div className={css.sending}>
+      <p className={css.line}>
+        <span>{words}</span>
+        <span className={css.figures}>
+          {Math.floor(share * 100)} % of {bytes(size)}
+        </span>
+      </p>
+      <progress className={css.progress} value={share} max={1} aria-label={words} />
+      <Button small onClick={onCancel}>
+        Cancel
+      </Button>
+    </div>
+  )
+}
+
+/** True while files are dragged over the page; calls with what is dropped. */
+function usePageDrop(isOpen: boolean, onDrop: (selection: Promise<Selection>) => void): boolean {
+  const [isOver, setOver] = useState(false)
+  const handler = useRef(onDrop)
+  handler.current = onDrop
+
+  useEffect(() => {
+    if (!isOpen) return
+    const hasFiles = (event: DragEvent) => event.dataTransfer?.types.includes('Files') ?? false
+    // Entering a child leaves its parent: the drag is over when every one that was entered is left.
+    let depth = 0
+    const onEnter = (event: DragEvent) => {
+      if (!hasFiles(event)) return
+      depth++
+      setOver(true)
+    }
+    const onLeave = (event: DragEvent) => {
+      if (!hasFiles(event)) return
+      depth--
+      if (depth <= 0) setOver(false)
+    }
+    // Without this the browser opens the file in place of the page.
+    const onOverPage = (event: DragEvent) => hasFiles(event) && event.preventDefault()
+    const onDropped = (event: DragEvent) => {
+      if (!hasFiles(event) || !event.dataTransfer) return
+      event.preventDefault()
+      depth = 0
+      setOver(false)
+      handler.current(readDrop(event.dataTransfer.items))
+    }
+    document.addEventListener('dragenter', onEnter)
+    document.addEventListener('dragleave', onLeave)
+    document.addEventListener('dragover', onOverPage)
+    document.addEventListener('drop', onDropped)
+    return () => {
+      document.removeEventListener('dragenter', onEnter)
+      document.removeEventListener('dragleave', onLeave)
+      document.removeEventListener('dragover', onOverPage)
+      document.removeEventListener('drop', onDropped)
+    }
+  }, [isOpen])
+
+  return isOver
+}

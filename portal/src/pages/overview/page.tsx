@@ -1,0 +1,121 @@
+/** An environment at a glance: what is live, what is being done, and everything one does every day. */
+import { useRef } from 'react'
+import { useList, useResource } from '../../api/data.ts'
+import type { Place } from '../../api/names.ts'
+import { environmentState, isOfBuild, outcomeOf, tellingOperation } from '../../api/state.ts'
+import type { Environment, Operation } from '../../api/types.ts'
+import type { EnvironmentPageProps } from '../../pages.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { OperationProgress, OperationView } from '../../parts/operation.tsx'
+import { Page } from '../../parts/page.tsx'
+import { Panel } from '../../parts/panel.tsx'
+import { ProblemNote } from '../../parts/problem-note.tsx'
+import { SkeletonRows } from '../../parts/skeleton.tsx'
+import { StatePill } from '../../parts/state-pill.tsx'
+import { useSession } from '../../session/session.tsx'
+import { ActionButtons, type EnvironmentActions, useEnvironmentActions } from './actions.tsx'
+import { Details } from './details.tsx'
+import { DropZone } from './drop-zone.tsx'
+import css from './page.module.css'
+import { RecentOperations } from './recent-operations.tsx'
+
+const RECENT = 8
+
+export default function OverviewPage({ place }: EnvironmentPageProps) {
+  const { canWrite } = useSession()
+  const { data: environment, problem, refresh } = useResource<Environment>(place.name)
+  const operations = useList<Operation>(`${place.name}/operations`, 'operations', { pageSize: RECENT })
+  const actions = useEnvironmentActions(place)
+  // Shown together, once both are here: what comes later would move what is there.
+  const loaded = environment && operations.items ? { environment, operations: operations.items } : undefined
+
+  return (
+    <Page
+      title={loaded?.environment.displayName ?? 'Overview'}
+      beside={loaded && <StatePill shown={environmentState(loaded.environment, tellingOperation(loaded.operations))} />}
+      actions={loaded && canWrite && isChangeable(loaded) && <Actions {...loaded} actions={actions} />}
+    >
+      {!loaded && <ProblemNote problem={problem ?? operations.problem} onRetry={refresh} />}
+      <ProblemNote problem={actions.problem} />
+      {loaded ? (
+        <Content place={place} {...loaded} />
+      ) : (
+        <Panel flush>
+          <SkeletonRows count={8} height={36} />
+        </Panel>
+      )}
+    </Page>
+  )
+}
+
+type Loaded = { environment: Environment; operations: readonly Operation[] }
+
+const isChangeable = ({ environment }: Loaded): boolean => environment.state !== 'DELETING'
+
+const Actions = ({ environment, operations, actions }: Loaded & { actions: EnvironmentActions }) => (
+  <ActionButtons actions={actions} canRebuild={environment.build !== '' || operations.some(isOfBuild)} />
+)
+
+function Content({ place, environment, operations }: Loaded & { place: Place }) {
+  const { canWrite } = useSession()
+  const running = operations.filter(({ done }) => !done)
+  const isOld = useOld(operations)
+  const telling = tellingOperation(operations)
+  const isEmpty = environment.state === 'EMPTY'
+  const details = <Details place={place} environment={environment} telling={telling} />
+
+  return (
+    <>
+      {running.length > 0 && (
+        <Panel title={running.length === 1 ? 'Under way' : `Under way, ${running.length} operations`}>
+          {running.toReversed().map((operation) => (
+            <OperationProgress key={operation.name} name={operation.name} known={operation} />
+          ))}
+        </Panel>
+      )}
+      {telling && outcomeOf(telling) === 'failed' && (
+        <Panel title="The last operation failed">
+          <OperationView operation={telling} />
+        </Panel>
+      )}
+      {telling && !isOld(telling) && <JustLive environment={environment} newest={telling} />}
+      {!isEmpty && details}
+      {canWrite && environment.state !== 'DELETING' && (
+        <DropZone place={place} name={environment.displayName}>
+          <h2>{isEmpty ? 'Deploy your app' : 'Deploy a new version'}</h2>
+        </DropZone>
+      )}
+      {isEmpty && details}
+      <Panel title="Recent operations" flush>
+        <RecentOperations place={place} operations={operations} />
+      </Panel>
+    </>
+  )
+}
+
+/** Tells whether an operation was done before this page was opened; a quick one may never be seen at work. */
+function useOld(operations: readonly Operation[]): (operation: Operation) => boolean {
+  const old = useRef<ReadonlySet<string>>(undefined)
+  old.current ??= new Set(operations.filter(({ done }) => done).map(({ name }) => name))
+  return ({ name }) => old.current?.has(name) ?? false
+}
+
+/** The one moment that everybody waits for: shown to those who did. */
+function JustLive({ environment, newest }: { environment: Environment; newest: Operation }) {
+  const isBuild = isOfBuild(newest) && newest.metadata.trigger !== 'ACTIVATE'
+  const isFresh = newest.done && isBuild && outcomeOf(newest) === 'well' && environment.state === 'LIVE'
+  if (!isFresh) return null
+  return (
+    <p className={css.live} role="status">
+      <Icon name="check" />
+      <span>
+        {newest.metadata.unchanged
+          ? 'The last build left the same output: visitors get what they got.'
+          : 'The last build is live.'}{' '}
+        <a href={environment.url} target="_blank" rel="noopener noreferrer">
+          Open the site
+        </a>
+      </span>
+    </p>
+  )
+}

@@ -1,0 +1,45 @@
+/** What satisfied a call: its state, and the way to its build. An operation from long ago is looked up when it is asked for. */
+import { Link, useLocation } from 'wouter'
+import { call } from '../../api/client.ts'
+import { useAction } from '../../api/data.ts'
+import { idOf, type Place } from '../../api/names.ts'
+import { isOfBuild, operationState } from '../../api/state.ts'
+import type { Operation } from '../../api/types.ts'
+import { Button } from '../../parts/button.tsx'
+import { StatePill } from '../../parts/state-pill.tsx'
+import { useToast } from '../../parts/toasts.tsx'
+import { environmentPath } from '../../paths.ts'
+import css from './trigger-table.module.css'
+
+type Props = { place: Place; name: string; known: Operation | undefined }
+
+export function OperationCell({ place, name, known }: Props) {
+  if (!known) return <Find place={place} name={name} />
+  return (
+    <span className={css.became}>
+      <StatePill shown={operationState(known)} />
+      {isOfBuild(known) && <Link href={buildPath(place, known)}>Build</Link>}
+    </span>
+  )
+}
+
+const buildPath = (place: Place, { metadata }: Operation) => environmentPath(place, `builds/${idOf(metadata.build)}`)
+
+function Find({ place, name }: { place: Place; name: string }) {
+  const [, go] = useLocation()
+  const say = useToast()
+  const find = useAction(() => call<Operation>(`/v1/${name}`))
+
+  async function open() {
+    const operation = await find.run()
+    if (!operation) return say('The operation is not kept any more.', { tone: 'warn' })
+    if (isOfBuild(operation)) return go(buildPath(place, operation))
+    say(`It built nothing: ${operationState(operation).word.toLowerCase()}.`)
+  }
+
+  return (
+    <Button small busy={find.isBusy} onClick={open}>
+      Look up
+    </Button>
+  )
+}

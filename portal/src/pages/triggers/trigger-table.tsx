@@ -1,0 +1,87 @@
+/** Entries of the ledger, each with who asked, how they were answered, and what satisfied them. */
+import { useMemo } from 'react'
+import { useList } from '../../api/data.ts'
+import type { Place } from '../../api/names.ts'
+import type { Operation, RecordedTrigger } from '../../api/types.ts'
+import { Pill } from '../../parts/pill.tsx'
+import { type Column, Table } from '../../parts/table.tsx'
+import { Time } from '../../parts/time.tsx'
+import { OperationCell } from './operation-cell.tsx'
+import css from './trigger-table.module.css'
+import { ACTIONS, purgedInWords, reasonInWords, SOURCES } from './words.ts'
+
+/** As many as tell what became of most entries with one request. */
+const OPERATIONS = 100
+
+export function TriggerTable({ place, triggers }: { place: Place; triggers: readonly RecordedTrigger[] }) {
+  const { items } = useList<Operation>(`${place.name}/operations`, 'operations', { pageSize: OPERATIONS })
+  const operations = useMemo(() => new Map(items?.map((each) => [each.name, each])), [items])
+  const columns: Column<RecordedTrigger>[] = [
+    {
+      head: 'What',
+      cell: (trigger) => (
+        <span className={css.what}>
+          <span className={css.action}>{ACTIONS[trigger.action]}</span>
+          {trigger.purged && <Purged purged={trigger.purged} />}
+        </span>
+      ),
+    },
+    { head: 'By', cell: ({ source }) => SOURCES[source] },
+    { head: 'Caller', grow: true, cell: (trigger) => <Caller trigger={trigger} /> },
+    { head: 'Answer', cell: (trigger) => <Answer trigger={trigger} /> },
+    {
+      head: 'Operation',
+      cell: ({ operation }) =>
+        operation && <OperationCell place={place} name={operation} known={operations.get(operation)} />,
+    },
+    {
+      head: 'When',
+      align: 'right',
+      cell: ({ createTime }) => (
+        <span className={css.when}>
+          <Time at={createTime} />
+        </span>
+      ),
+    },
+  ]
+  return <Table label="Triggers, newest first" columns={columns} items={triggers} keyOf={({ name }) => name} />
+}
+
+function Purged({ purged }: { purged: NonNullable<RecordedTrigger['purged']> }) {
+  const { all, ...some } = purgedInWords(purged)
+  if (all) return <span className={css.small}>{all}</span>
+  return (
+    <span className={css.small}>
+      {some.first?.join(', ')}
+      {'rest' in some && some.rest > 0 && ` and ${some.rest} more`}
+    </span>
+  )
+}
+
+function Caller({ trigger: { source, userAgent, address } }: { trigger: RecordedTrigger }) {
+  if (source === 'APP' && userAgent === '') return <span className={css.small}>the app itself</span>
+  return (
+    <span className={css.caller}>
+      <span className={css.agent} title={userAgent}>
+        {userAgent || 'no name'}
+      </span>
+      {address && <span className={css.small}>{address}</span>}
+    </span>
+  )
+}
+
+function Answer({ trigger: { answer, reason } }: { trigger: RecordedTrigger }) {
+  if (answer < 400) return <Pill tone="good">Taken</Pill>
+  const words = reason && reasonInWords(reason)
+  return (
+    <span className={css.answer}>
+      <Pill tone="bad">Refused, {answer}</Pill>
+      {reason && (
+        <span className={css.small}>
+          {words && `${words} `}
+          <code>{reason}</code>
+        </span>
+      )}
+    </span>
+  )
+}

@@ -1,0 +1,73 @@
+/** One figure over time: its total, what the cursor stands on, the picture, and the same numbers as a table. */
+import { useId } from 'react'
+import type { Traffic } from '../../api/types.ts'
+import { Skeleton } from '../../parts/skeleton.tsx'
+import css from './chart.module.css'
+import { type Figure, reading, valueText } from './figures.ts'
+import { Plot } from './plot.tsx'
+import { PointTable } from './point-table.tsx'
+import { stepBegin } from './ticks.ts'
+
+type Props = {
+  figure: Figure
+  /** Undefined while it is being fetched. */
+  traffic: Traffic | undefined
+  /** The step that is looked at in all charts; without one, the last is told. */
+  cursor: number | undefined
+  onCursor(index: number | undefined): void
+}
+
+export function Chart({ figure, traffic, cursor, onCursor }: Props) {
+  const id = useId()
+  const { title, about, lines } = figure
+  return (
+    <section className={`${css.chart} ${lines.length > 1 ? css.wide : ''}`} aria-labelledby={id}>
+      <div className={css.head}>
+        <h2 id={id} className={css.title}>
+          {title}
+        </h2>
+        <p className={css.reading}>
+          {/* An empty line would have another height than one with words. */}
+          {traffic ? <Reading figure={figure} traffic={traffic} cursor={cursor} /> : '\u00a0'}
+        </p>
+      </div>
+      <p className={css.totals}>
+        {traffic ? <Totals figure={figure} totals={traffic.totals} /> : <Skeleton width={6} />}
+      </p>
+      <p className={css.about}>{about}</p>
+      {traffic ? (
+        <>
+          <Plot figure={figure} traffic={traffic} cursor={cursor} onCursor={onCursor} />
+          <PointTable figure={figure} traffic={traffic} />
+        </>
+      ) : (
+        <div className={css.coming} />
+      )}
+    </section>
+  )
+}
+
+function Reading({ figure, traffic: { points, stepSeconds }, cursor }: Omit<Props, 'onCursor'> & { traffic: Traffic }) {
+  const point = points[cursor ?? points.length - 1] ?? points.at(-1)
+  if (!point) return null
+  return (
+    <>
+      {cursor === undefined && 'since '}
+      {stepBegin(point.time, stepSeconds)}: <strong>{reading(figure, point)}</strong>
+    </>
+  )
+}
+
+function Totals({ figure, totals }: { figure: Figure; totals: Traffic['totals'] }) {
+  return figure.lines.map((line) => (
+    <span key={line.label} className={css.total}>
+      {figure.lines.length > 1 && (
+        <span className={css.label}>
+          <span className={`${css.sample} ${css[line.tone]} ${line.isDashed ? css.dashed : ''}`} />
+          {line.label}
+        </span>
+      )}
+      {valueText(figure, line.of(totals))}
+    </span>
+  ))
+}

@@ -1,0 +1,169 @@
+/** Who logs in to the portal and looks around in this account, and what they may do there. */
+import { useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { call } from '../../api/client.ts'
+import { useList } from '../../api/data.ts'
+import type { AddedUser, User } from '../../api/types.ts'
+import type { AccountPageProps } from '../../pages.tsx'
+import { Button } from '../../parts/button.tsx'
+import { useConfirm } from '../../parts/confirm.tsx'
+import { Page } from '../../parts/page.tsx'
+import { Fact, Facts, Panel } from '../../parts/panel.tsx'
+import { ProblemNote } from '../../parts/problem-note.tsx'
+import { SkeletonRows } from '../../parts/skeleton.tsx'
+import { type Column, Table } from '../../parts/table.tsx'
+import { Time } from '../../parts/time.tsx'
+import { useToast } from '../../parts/toasts.tsx'
+import { SESSION_KEY, useSession } from '../../session/session.tsx'
+import { Kept, ShownOnce } from '../api-access/shown-once.tsx'
+import { AddUser } from './add-user.tsx'
+import { ChangeRole } from './change-role.tsx'
+import css from './page.module.css'
+import { roleWord } from './roles.ts'
+
+export default function UsersPage(_: AccountPageProps) {
+  const { account, email, canOwn } = useSession()
+  const users = useList<User>(`accounts/${account}/users`, 'users')
+  const [isAdding, setAdding] = useState(false)
+  const [added, setAdded] = useState<AddedUser>()
+  const [changing, setChanging] = useState<User>()
+  const remove = useRemove(account, email)
+
+  const columns: Column<User>[] = [
+    {
+      head: 'E-mail',
+      grow: true,
+      cell: (user) => (
+        <span className={css.who}>
+          {user.email}
+          {user.email === email && <span className={css.you}>you</span>}
+        </span>
+      ),
+    },
+    { head: 'Role', cell: ({ role }) => roleWord(role) },
+    {
+      head: 'Added',
+      cell: ({ createTime }) => (
+        <span className={css.when}>
+          <Time at={createTime} />
+        </span>
+      ),
+    },
+    ...(canOwn
+      ? [
+          {
+            head: 'Actions',
+            quiet: true,
+            cell: (user: User) => (
+              <span className={css.actions}>
+                <Button small aria-label={`Change the role of ${user.email}`} onClick={() => setChanging(user)}>
+                  Change role
+                </Button>
+                <Button small aria-label={`Remove ${user.email}`} onClick={() => remove(user)}>
+                  Remove
+                </Button>
+              </span>
+            ),
+          },
+        ]
+      : []),
+  ]
+
+  return (
+    <Page
+      title="Users"
+      actions={
+        canOwn && (
+          <Button kind="primary" icon="plus" onClick={() => setAdding(true)}>
+            Add user
+          </Button>
+        )
+      }
+    >
+      {!canOwn && <p className={css.hint}>Owners add users and change their roles.</p>}
+      {added && <Added user={added} onDone={() => setAdded(undefined)} />}
+      <ProblemNote problem={users.problem} onRetry={users.refresh} />
+      {(users.items || !users.problem) && (
+        <Panel flush>
+          {users.items ? (
+            <Table label="Users" columns={columns} items={users.items} keyOf={({ name }) => name} />
+          ) : (
+            <SkeletonRows count={3} />
+          )}
+        </Panel>
+      )}
+      {users.hasMore && (
+        <div>
+          <Button busy={users.isLoadingMore} onClick={users.loadMore}>
+            Show more
+          </Button>
+        </div>
+      )}
+      {isAdding && (
+        <AddUser
+          account={account}
+          onClose={() => setAdding(false)}
+          onAdded={(user) => {
+            setAdding(false)
+            setAdded(user)
+          }}
+        />
+      )}
+      {changing && (
+        <ChangeRole
+          account={account}
+          user={changing}
+          isSelf={changing.email === email}
+          onClose={() => setChanging(undefined)}
+        />
+      )}
+    </Page>
+  )
+}
+
+/** One who is new gets a password; one who belongs to another account has it already. */
+function Added({ user, onDone }: { user: AddedUser; onDone(): void }) {
+  if (user.password === undefined) {
+    return (
+      <ShownOnce key={user.name} title={`${user.email} is added`} onDone={onDone} done="Close">
+        <p>They log in with the password that they have already.</p>
+      </ShownOnce>
+    )
+  }
+  return (
+    <ShownOnce key={user.name} title={`${user.email} is added`} onDone={onDone}>
+      <p>Pass the password on now: it is shown this once. They can change it after they log in.</p>
+      <Facts>
+        <Fact name="E-mail">
+          <Kept text={user.email} what="the e-mail" />
+        </Fact>
+        <Fact name="Password">
+          <Kept text={user.password} what="the password" />
+        </Fact>
+      </Facts>
+    </ShownOnce>
+  )
+}
+
+function useRemove(account: string, self: string): (user: User) => void {
+  const confirm = useConfirm()
+  const say = useToast()
+  const client = useQueryClient()
+  return ({ name, email }) =>
+    confirm({
+      title: `Remove ${email}?`,
+      stops: [
+        email === self
+          ? 'This is you: you leave the account at once, and only an owner can bring you back.'
+          : `They see nothing of the account ${account} any more, also where they are logged in now.`,
+        'If they belong to no other account, their password is gone: added anew, they get another.',
+        'API access that they know of goes on working; revoke it if they should not have it.',
+      ],
+      label: 'Remove user',
+      async run() {
+        await call(`/v1/${name}`, { method: 'DELETE' })
+        client.invalidateQueries({ queryKey: email === self ? SESSION_KEY : [`accounts/${account}/users`] })
+        say(`${email} is removed.`)
+      },
+    })
+}

@@ -1,0 +1,113 @@
+/**
+ * Changes of variables that are not saved yet, laid over what the service has. They are kept by name, so that what others
+ * save meanwhile stays in sight and is not undone by saving these.
+ */
+import type { EnvEntry } from './parse-env.ts'
+
+export type Added = { id: string; key: string; value: string }
+
+export type Draft = {
+  /** New values of variables that are there. */
+  values: Readonly<Record<string, string>>
+  removed: readonly string[]
+  added: readonly Added[]
+}
+
+export const NOTHING: Draft = { values: {}, removed: [], added: [] }
+
+export type Row = {
+  /** What it is told apart by on the page: `key:` and the name of one that is there, or the id of a new one. */
+  id: string
+  key: string
+  state: 'kept' | 'changed' | 'removed' | 'added'
+  /** The new value, where it has one. */
+  value?: string
+}
+
+/** `keys` are the names that the service has, in its order. A changed one that somebody else removed is there again. */
+export function rowsOf(keys: readonly string[], { values, removed, added }: Draft): Row[] {
+  const gone = Object.keys(values).filter((key) => !keys.includes(key))
+  return [
+    ...[...keys, ...gone].map((key): Row => {
+      const id = `key:${key}`
+      if (removed.includes(key)) return { id, key, state: 'removed' }
+      return Object.hasOwn(values, key)
+        ? { id, key, state: 'changed', value: values[key] as string }
+        : { id, key, state: 'kept' }
+    }),
+    ...added.map((row): Row => ({ ...row, state: 'added' })),
+  ]
+}
+
+export type ChangedVariable = { key: string; value?: string }
+
+/**
+ * The whole list as it is to be: a variable without a value keeps the one it has. `ids` are the rows of its items, to find
+ * the one that the service says is wrong. A new row that is still empty is no variable.
+ */
+export function listOf(keys: readonly string[], draft: Draft): { variables: ChangedVariable[]; ids: string[] } {
+  const rows = rowsOf(keys, draft).filter(({ state, key, value }) =>
+    state === 'added' ? key !== '' || value !== '' : state !== 'removed',
+  )
+  return {
+    variables: rows.map(({ key, value }) => ({ key, ...(value === undefined ? {} : { value }) })),
+    ids: rows.map(({ id }) => id),
+  }
+}
+
+export type Counts = { added: number; changed: number; removed: number }
+
+export function countsOf(keys: readonly string[], draft: Draft): Counts {
+  const states = rowsOf(keys, draft).map(({ state }) => state)
+  const count = (wanted: Row['state']) => states.filter((state) => state === wanted).length
+  return { added: count('added'), changed: count('changed'), removed: count('removed') }
+}
+
+export const hasChanges = ({ values, removed, added }: Draft): boolean =>
+  Object.keys(values).length + removed.length + added.length > 0
+
+/** `before`, where it is known, is the value that the service has: the same again is no change. */
+export function withValue(draft: Draft, key: string, value: string, before?: string): Draft {
+  const { values, removed, ...rest } = withoutChange(draft, key)
+  return { ...rest, removed, values: value === before ? values : { ...values, [key]: value } }
+}
+
+/** As the service has it. */
+export function withoutChange({ values, removed, added }: Draft, key: string): Draft {
+  const { [key]: _, ...others } = values
+  return { values: others, removed: removed.filter((each) => each !== key), added }
+}
+
+export function withRemoved(draft: Draft, key: string): Draft {
+  const clean = withoutChange(draft, key)
+  return { ...clean, removed: [...clean.removed, key] }
+}
+
+export const withAdded = (draft: Draft, row: Added): Draft => ({ ...draft, added: [...draft.added, row] })
+
+export const withAddedChanged = (draft: Draft, id: string, change: Partial<Omit<Added, 'id'>>): Draft => ({
+  ...draft,
+  added: draft.added.map((row) => (row.id === id ? { ...row, ...change } : row)),
+})
+
+export const withoutAdded = (draft: Draft, id: string): Draft => ({
+  ...draft,
+  added: draft.added.filter((row) => row.id !== id),
+})
+
+/** What an import gives: new names become rows, known ones get the value. Nothing is removed. */
+export function withImported(
+  draft: Draft,
+  before: ReadonlyMap<string, string | undefined>,
+  entries: readonly EnvEntry[],
+  newId: () => string,
+): Draft {
+  let next: Draft = { ...draft, added: draft.added.filter(({ key, value }) => key !== '' || value !== '') }
+  for (const { key, value } of entries) {
+    const row = next.added.find((each) => each.key === key)
+    if (before.has(key)) next = withValue(next, key, value, before.get(key))
+    else if (row) next = withAddedChanged(next, row.id, { value })
+    else next = withAdded(next, { id: newId(), key, value })
+  }
+  return next
+}

@@ -1,0 +1,31 @@
+/** What an import would do, name by name, before it does it. */
+import type { EnvEntry } from './parse-env.ts'
+import { isReserved } from './reserved.ts'
+
+export type Effect = 'new' | 'changed' | 'same' | 'refused'
+export type Previewed = EnvEntry & { effect: Effect; why?: string }
+
+/** As the service has them (docs/reference/limits.md). */
+const KEY_MOST = 128
+const VALUE_BYTES_MOST = 64 * 1024
+
+/** `current` has the values as they are now, unsaved changes included; undefined where the value is not known. */
+export function previewOf(entries: readonly EnvEntry[], current: ReadonlyMap<string, string | undefined>): Previewed[] {
+  return entries.map((entry) => {
+    const why = refusal(entry)
+    if (why !== undefined) return { ...entry, effect: 'refused', why }
+    if (!current.has(entry.key)) return { ...entry, effect: 'new' }
+    return { ...entry, effect: current.get(entry.key) === entry.value ? 'same' : 'changed' }
+  })
+}
+
+/** Those that an import takes. */
+export const wantedOf = (previewed: readonly Previewed[]): Previewed[] =>
+  previewed.filter(({ effect }) => effect === 'new' || effect === 'changed')
+
+function refusal({ key, value }: EnvEntry): string | undefined {
+  if (isReserved(key)) return 'is set by the service'
+  if (key.length > KEY_MOST) return `has a name of more than ${KEY_MOST} characters`
+  if (new TextEncoder().encode(value).length > VALUE_BYTES_MOST) return 'has a value of more than 64 KB'
+  return value.includes('\0') ? 'has a character that no variable can have' : undefined
+}

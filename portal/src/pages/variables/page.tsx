@@ -1,0 +1,183 @@
+/** The variables of an environment: names in sight, values on demand, and all changes saved together. */
+import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { useResource } from '../../api/data.ts'
+import type { Environment } from '../../api/types.ts'
+import type { EnvironmentPageProps } from '../../pages.tsx'
+import { Button } from '../../parts/button.tsx'
+import { Curl } from '../../parts/curl.tsx'
+import { Empty } from '../../parts/empty.tsx'
+import { OperationProgress } from '../../parts/operation.tsx'
+import { Page } from '../../parts/page.tsx'
+import { Panel } from '../../parts/panel.tsx'
+import { ProblemNote } from '../../parts/problem-note.tsx'
+import { SkeletonRows } from '../../parts/skeleton.tsx'
+import { useToast } from '../../parts/toasts.tsx'
+import { useSession } from '../../session/session.tsx'
+import { AddedRow } from './added-row.tsx'
+import { hasChanges, NOTHING, rowsOf, withAdded, withImported } from './draft.ts'
+import { ImportDialog } from './import-dialog.tsx'
+import css from './page.module.css'
+import { RESERVED } from './reserved.ts'
+import { SaveBar } from './save-bar.tsx'
+import { newRowId, useDraft } from './use-draft.ts'
+import { useSave } from './use-save.ts'
+import { VariableRow } from './variable-row.tsx'
+
+export default function VariablesPage({ place }: EnvironmentPageProps) {
+  const { name } = place
+  const session = useSession()
+  const environment = useResource<Environment>(name)
+  const canWrite = session.canWrite && environment.data?.state !== 'DELETING'
+  const [isShown, setShown] = useState(false)
+  const [isImporting, setImporting] = useState(false)
+  const full = useResource<Environment>(name, { query: { view: 'FULL' }, enabled: isShown || isImporting })
+  const { draft, change } = useDraft(name)
+  const save = useSave(name, draft, () => change(() => NOTHING))
+  useFarewell(hasChanges(draft))
+
+  const keys = environment.data?.shellVariables.map(({ key }) => key)
+  const values = new Map(full.data?.shellVariables.map(({ key, value }) => [key, value]))
+  const rows = keys && rowsOf(keys, draft)
+
+  const add = () => change((before) => withAdded(before, { id: newRowId(), key: '', value: '' }))
+  const addButtons = (
+    <>
+      <Button icon="upload" small onClick={() => setImporting(true)}>
+        Import .env
+      </Button>
+      <Button icon="plus" small onClick={add}>
+        Add a variable
+      </Button>
+    </>
+  )
+
+  return (
+    <Page title="Variables">
+      <p className={css.intro}>
+        Builds and the running app find these in their environment. Saving starts the live build again with them,
+        without building. What a framework writes into pages while it builds, such as <code>NEXT_PUBLIC_…</code>,
+        changes with the next Rebuild.
+      </p>
+      {!rows && <ProblemNote problem={environment.problem} onRetry={environment.refresh} />}
+      {isShown && <ProblemNote problem={full.problem} title="The values cannot be shown" />}
+      {rows?.length === 0 && <NoVariables name={name} action={canWrite && addButtons} />}
+      {(!rows || rows.length > 0) && (
+        <Panel
+          title="Variables"
+          flush
+          actions={
+            canWrite && (
+              <>
+                <Button icon="eye" small aria-pressed={isShown} onClick={() => setShown(!isShown)}>
+                  {isShown ? 'Hide values' : 'Show values'}
+                </Button>
+                {addButtons}
+              </>
+            )
+          }
+        >
+          {!rows && <SkeletonRows count={4} height={52} />}
+          {rows && (
+            <ul className={css.rows} aria-label="Variables">
+              {rows.map((row) =>
+                row.state === 'added' ? (
+                  <AddedRow
+                    key={row.id}
+                    row={row}
+                    change={change}
+                    faults={save.faultsOf(row.id)}
+                    isBusy={save.isBusy}
+                  />
+                ) : (
+                  <VariableRow
+                    // A field that was open is closed once its value is saved.
+                    key={`${row.id} ${save.operation?.name ?? ''}`}
+                    row={row}
+                    shown={isShown ? values.get(row.key) : undefined}
+                    change={canWrite ? change : undefined}
+                    faults={save.faultsOf(row.id)}
+                    isBusy={save.isBusy}
+                  />
+                ),
+              )}
+            </ul>
+          )}
+        </Panel>
+      )}
+      {save.operation && <Saved key={save.operation.name} operation={save.operation.name} />}
+      {keys && keys.length > 0 && canWrite && <Curl {...patchCall(name, keys)} />}
+      <details className={css.reserved}>
+        <summary>Variables that every app gets from the service</summary>
+        <p>{RESERVED.join(', ')}. Others under these names are refused.</p>
+      </details>
+      {keys && canWrite && hasChanges(draft) && (
+        <SaveBar
+          keys={keys}
+          draft={draft}
+          isLive={environment.data?.state === 'LIVE'}
+          save={save}
+          onDiscard={() => change(() => NOTHING)}
+        />
+      )}
+      {isImporting && (
+        <ImportDialog
+          current={full.data ? currentOf(values, draft) : undefined}
+          problem={full.problem}
+          onClose={() => setImporting(false)}
+          onImport={(entries) => change((before) => withImported(before, values, entries, newRowId))}
+        />
+      )}
+    </Page>
+  )
+}
+
+/** What becomes of it. The focus comes here, as the button that was pressed is gone. */
+function Saved({ operation }: { operation: string }) {
+  const part = useRef<HTMLDivElement>(null)
+  useEffect(() => part.current?.focus(), [])
+  return (
+    <div ref={part} tabIndex={-1} className={css.saved}>
+      <Panel title="Saved">
+        <OperationProgress name={operation} />
+      </Panel>
+    </div>
+  )
+}
+
+/** The values as they would be saved now. */
+function currentOf(values: ReadonlyMap<string, string | undefined>, draft: typeof NOTHING) {
+  const current = new Map([...values, ...Object.entries(draft.values)])
+  for (const key of draft.removed) current.delete(key)
+  for (const { key, value } of draft.added) current.set(key, value)
+  return current
+}
+
+/** Whoever goes to another page is told that the changes wait for them. */
+function useFarewell(hasUnsaved: boolean) {
+  const say = useToast()
+  const latest = useRef(hasUnsaved)
+  latest.current = hasUnsaved
+  useEffect(
+    () => () => {
+      if (latest.current)
+        say('Changes of variables are not saved yet. They are kept until you come back.', { tone: 'warn' })
+    },
+    [say],
+  )
+}
+
+const patchCall = (name: string, keys: readonly string[]) => ({
+  method: 'PATCH' as const,
+  path: `/v1/${name}?updateMask=shellVariables`,
+  body: { shellVariables: [...keys.map((key) => ({ key })), { key: 'NAME', value: '…' }] },
+})
+
+function NoVariables({ name, action }: { name: string; action: ReactNode }) {
+  return (
+    <Empty title="No variables yet" action={action} {...(action ? { curl: patchCall(name, []) } : {})}>
+      {action
+        ? 'Add the addresses and keys that the app needs, one by one or from a .env file. Values are kept sealed.'
+        : 'Whoever may write here can add them.'}
+    </Empty>
+  )
+}

@@ -1,0 +1,21 @@
+/**
+ * The variables that the service itself gives to every app; it refuses others under these names. A copy, as nothing of the
+ * service is built into the portal; a test holds it against the contract.
+ */
+export const RESERVED: readonly string[] = [
+  'PORT',
+  'HOST',
+  'NODE_ENV',
+  'HEADLESS_METADATA',
+  'HEADLESS_METADATA_BUILD',
+  'HEADLESS_METADATA_BUILD_ID',
+  'HEADLESS_METADATA_ENV_ID',
+  'HEADLESS_METADATA_ENV_BRANCH',
+  'HEADLESS_APPS_API_URL_ADDRESS',
+  'HEADLESS_APPS_API_TOKEN',
+  'HEADLESS_KV_STORE_URL',
+  'HEADLESS_KV_STORE_TOKEN',
+  'HEADLESS_CMS_ENVIRONMENT',
+]
+
+export const isReserved = (key: string): boolean => RESERVED.includes(key)

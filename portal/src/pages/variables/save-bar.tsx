@@ -1,0 +1,43 @@
+/** What is not saved yet, at the foot of the window for as long as it is so. */
+import { Button } from '../../parts/button.tsx'
+import { useConfirm } from '../../parts/confirm.tsx'
+import { ProblemNote } from '../../parts/problem-note.tsx'
+import { type Counts, countsOf, type Draft } from './draft.ts'
+import css from './save-bar.module.css'
+import type { Save } from './use-save.ts'
+
+type Props = { keys: readonly string[]; draft: Draft; isLive: boolean; save: Save; onDiscard(): void }
+
+export function SaveBar({ keys, draft, isLive, save, onDiscard }: Props) {
+  const confirm = useConfirm()
+  const discard = () =>
+    confirm({
+      title: 'Discard the changes?',
+      children: `What is not saved is lost: ${inWords(countsOf(keys, draft))}.`,
+      label: 'Discard changes',
+      async run() {
+        onDiscard()
+      },
+    })
+
+  return (
+    <section className={css.bar} aria-label="Changes that are not saved">
+      <ProblemNote problem={save.problem} title="Nothing was saved" />
+      <div className={css.line}>
+        <p className={css.words} role="status">
+          <strong>Not saved:</strong> {inWords(countsOf(keys, draft))}
+        </p>
+        <Button onClick={discard}>Discard</Button>
+        <Button kind="primary" busy={save.isBusy} onClick={save.run}>
+          {isLive ? 'Save and start again' : 'Save'}
+        </Button>
+      </div>
+    </section>
+  )
+}
+
+/** `2 new, 1 changed`. */
+function inWords({ added, changed, removed }: Counts): string {
+  const words = [added && `${added} new`, changed && `${changed} changed`, removed && `${removed} deleted`]
+  return words.filter(Boolean).join(', ')
+}

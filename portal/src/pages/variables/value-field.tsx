@@ -1,0 +1,49 @@
+/** Where a value is typed. It may have lines, as keys and certificates do, and grows with them. */
+import { useEffect, useId, useRef } from 'react'
+import css from './row.module.css'
+
+type Props = {
+  label: string
+  placeholder: string
+  value: string
+  fault: string | undefined
+  readOnly: boolean
+  isFocused?: boolean
+  onChange(value: string): void
+}
+
+const ROWS_MOST = 8
+
+export function ValueField({ label, placeholder, value, fault, readOnly, isFocused = false, onChange }: Props) {
+  const field = useRef<HTMLTextAreaElement>(null)
+  const faultId = useId()
+
+  useEffect(() => {
+    if (isFocused) field.current?.focus()
+  }, [isFocused])
+
+  return (
+    <div className={css.field}>
+      <textarea
+        ref={field}
+        className={css.input}
+        rows={Math.min(value.split('\n').length, ROWS_MOST)}
+        aria-label={label}
+        aria-invalid={fault ? true : undefined}
+        aria-describedby={fault ? faultId : undefined}
+        placeholder={placeholder}
+        value={value}
+        readOnly={readOnly}
+        autoComplete="off"
+        autoCapitalize="none"
+        spellCheck={false}
+        onChange={(event) => onChange(event.target.value)}
+      />
+      {fault && (
+        <p id={faultId} className={css.fault}>
+          {fault}
+        </p>
+      )}
+    </div>
+  )
+}

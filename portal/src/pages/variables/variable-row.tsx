@@ -1,0 +1,98 @@
+/** One variable that the service has: its value is hidden unless it is asked for, and can be replaced without being seen. */
+import { useRef, useState } from 'react'
+import { Button } from '../../parts/button.tsx'
+import { CopyButton } from '../../parts/copy.tsx'
+import { Pill } from '../../parts/pill.tsx'
+import { type Row, withoutChange, withRemoved, withValue } from './draft.ts'
+import css from './row.module.css'
+import type { UsedDraft } from './use-draft.ts'
+import type { RowFaults } from './use-save.ts'
+import { ValueField } from './value-field.tsx'
+
+type Props = {
+  row: Row
+  /** The value that the service has, where it is to be seen. */
+  shown: string | undefined
+  /** Nothing for those who may only look. */
+  change: UsedDraft['change'] | undefined
+  faults: RowFaults
+  isBusy: boolean
+}
+
+export function VariableRow({ row, shown, change, faults, isBusy }: Props) {
+  const { key, state, value } = row
+  const [isOpen, setOpen] = useState(false)
+  const isEdited = change && (isOpen || state === 'changed') && state !== 'removed'
+
+  const actions = useRef<HTMLDivElement>(null)
+
+  function set(work: typeof withRemoved) {
+    setOpen(false)
+    change?.((before) => work(before, key))
+    // The button that was pressed gives way to another, and must not take the focus with it.
+    requestAnimationFrame(() => actions.current?.querySelector('button')?.focus())
+  }
+
+  return (
+    <li className={css.row} data-state={state}>
+      <div className={css.name}>
+        <code className={css.key}>{key}</code>
+        {state === 'changed' && <Pill tone="warn">Changed</Pill>}
+        {state === 'removed' && <Pill tone="bad">To be deleted</Pill>}
+        {faults.key && <p className={css.fault}>{faults.key}</p>}
+      </div>
+      {isEdited ? (
+        <ValueField
+          label={`New value of ${key}`}
+          placeholder={shown === undefined ? 'New value; untouched, the one it has stays' : ''}
+          value={value ?? shown ?? ''}
+          fault={faults.value}
+          isFocused={isOpen}
+          readOnly={isBusy}
+          onChange={(typed) => {
+            // It stays open when what is typed happens to be what was there.
+            setOpen(true)
+            change((before) => withValue(before, key, typed, shown))
+          }}
+        />
+      ) : (
+        <Value text={shown} name={key} />
+      )}
+      {change && (
+        <div ref={actions} className={css.actions}>
+          {state === 'removed' || isEdited ? (
+            <Button small onClick={() => set(withoutChange)}>
+              {state === 'kept' ? 'Close' : 'Undo'}
+              <span className="sr-only"> {key}</span>
+            </Button>
+          ) : (
+            <>
+              <Button small kind="quiet" onClick={() => setOpen(true)}>
+                Edit<span className="sr-only"> {key}</span>
+              </Button>
+              <Button small kind="quiet" onClick={() => set(withRemoved)}>
+                Delete<span className="sr-only"> {key}</span>
+              </Button>
+            </>
+          )}
+        </div>
+      )}
+    </li>
+  )
+}
+
+function Value({ text, name }: { text: string | undefined; name: string }) {
+  if (text === undefined)
+    return (
+      <span className={css.hidden}>
+        <span aria-hidden="true">••••••••</span>
+        <span className="sr-only">value hidden</span>
+      </span>
+    )
+  return (
+    <span className={css.value}>
+      {text === '' ? <span className={css.hidden}>empty</span> : <code className={css.text}>{text}</code>}
+      {text !== '' && <CopyButton text={text} what={`the value of ${name}`} />}
+    </span>
+  )
+}

@@ -1,0 +1,59 @@
+/** The three actions in words, and what stops when their URLs do. */
+
+import type { RecordedTrigger, WebhookAction, WebhookSet } from '../../api/types.ts'
+import { ago } from '../../parts/format.ts'
+
+export const ACTION_WORDS: Record<WebhookAction, { name: string; does: string; use: string }> = {
+  rebuild: {
+    name: 'Rebuild',
+    does: 'Builds the last uploaded archive again with the content of now, and puts it live.',
+    use: 'For sites that are built from content.',
+  },
+  cleanRebuild: {
+    name: 'Clean Rebuild',
+    does: 'The same, without anything that earlier builds left.',
+    use: 'For when a Rebuild does not help.',
+  },
+  purgeCache: {
+    name: 'Purge cache',
+    does: 'The edge forgets what it has stored; nothing is built.',
+    use: 'For sites that render when they are asked.',
+  },
+}
+
+const RECORDED = { rebuild: 'REBUILD', cleanRebuild: 'CLEAN_REBUILD', purgeCache: 'PURGE_CACHE' } as const
+
+/**
+ * What stops working when these URLs do, a sentence each: those that were called last come first, with who called, as far
+ * as `triggers`, the newest of the ledger, tell it.
+ */
+export function whatStops(
+  webhooks: WebhookSet['webhooks'],
+  triggers: readonly RecordedTrigger[],
+  now: number,
+): string[] {
+  const used = webhooks
+    .flatMap(({ action, lastUseTime }) => (lastUseTime ? [{ action, time: Date.parse(lastUseTime) }] : []))
+    .sort((a, b) => b.time - a.time)
+  const unused = webhooks.filter(({ lastUseTime }) => !lastUseTime).map(({ action }) => ACTION_WORDS[action].name)
+  return [
+    ...used.map(({ action, time }) => {
+      const caller = triggers.find((each) => each.source === 'WEBHOOK' && each.action === RECORDED[action])
+      return `${ACTION_WORDS[action].name} was last called ${ago(time, now)}${caller ? `, ${callerOf(caller)}` : ''}.`
+    }),
+    ...(unused.length > 0 ? [`Not called since they were made: ${unused.join(', ')}.`] : []),
+  ]
+}
+
+/** `by WordPress/6.8 from 10.0.0.3`. */
+function callerOf({ userAgent, address }: RecordedTrigger): string {
+  const who = userAgent.length > AGENT_MOST ? `${userAgent.slice(0, AGENT_MOST)}…` : userAgent
+  return [who && `by ${who}`, address && `from ${address}`].filter(Boolean).join(' ')
+}
+
+const AGENT_MOST = 60
+
+const TOKEN = /([?&]token=)[^&]+/
+
+/** The URL as it may stand on a screen that others see. */
+export const masked = (url: string): string => url.replace(TOKEN, '$1••••••••')

@@ -1,0 +1,49 @@
+/** How the URLs are put to use. */
+import { CopyButton } from '../../parts/copy.tsx'
+import { Panel } from '../../parts/panel.tsx'
+import css from './page.module.css'
+
+const CURL = 'curl -fsS -X POST "$WEBHOOK_URL"'
+const CRON = `WEBHOOK_URL=the URL for Rebuild\n0 3 * * *  curl -fsS -X POST "$WEBHOOK_URL"`
+
+export function Help() {
+  return (
+    <Panel title="How to call them">
+      <div className={css.help}>
+        <h3>WordPress</h3>
+        <ol className={css.steps}>
+          <li>
+            Install the Headland plugin: the folder <code>integrations/wordpress/headland</code> of the source, zipped,
+            under Plugins → Add New.
+          </li>
+          <li>
+            Under Settings → Headland, paste the URL: Rebuild for a static site, Purge cache for one that a server
+            renders.
+          </li>
+          <li>Publish something: the call appears here, and the dashboard of WordPress shows what became of it.</li>
+        </ol>
+        <p className={css.quiet}>
+          Any other plugin or CMS that calls a URL by POST works, too. Whatever it sends along is ignored.
+        </p>
+      </div>
+      <div className={css.help}>
+        <h3>A terminal</h3>
+        <Line text={CURL} what="the call" />
+      </div>
+      <div className={css.help}>
+        <h3>A cron job, every night at three</h3>
+        <Line text={CRON} what="the line for cron" />
+      </div>
+    </Panel>
+  )
+}
+
+function Line({ text, what }: { text: string; what: string }) {
+  return (
+    <div className={css.line}>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard (WCAG 2.1.1) */}
+      <pre tabIndex={0}>{text}</pre>
+      <CopyButton text={text} what={what} />
+    </div>
+  )
+}

@@ -1,0 +1,46 @@
+/** No webhooks yet: what they are for, and what each would do. */
+import type { Place } from '../../api/names.ts'
+import { Button } from '../../parts/button.tsx'
+import { Empty } from '../../parts/empty.tsx'
+import { ACTION_WORDS } from './actions.ts'
+import css from './page.module.css'
+
+type Props = { place: Place; canWrite: boolean; isBusy: boolean; onCreate(): void }
+
+export function NoWebhooks({ place, canWrite, isBusy, onCreate }: Props) {
+  return (
+    <Empty
+      title="No webhooks yet"
+      {...(canWrite
+        ? {
+            action: (
+              <Button kind="primary" busy={isBusy} onClick={onCreate}>
+                Create webhooks
+              </Button>
+            ),
+            curl: { method: 'POST' as const, path: `/v1/${place.name}/webhooks` },
+          }
+        : {})}
+    >
+      <div className={css.list}>
+        <p>
+          Three URLs that make the site fresh again when somebody calls them by POST: a CMS after publishing, a cron job
+          at night, a person.
+        </p>
+        <dl className={css.list}>
+          {Object.values(ACTION_WORDS).map(({ name, does, use }) => (
+            <div key={name}>
+              <dt>
+                <strong>{name}</strong>
+              </dt>
+              <dd>
+                {does} {use}
+              </dd>
+            </div>
+          ))}
+        </dl>
+        {!canWrite && <p>Whoever may write here can create them.</p>}
+      </div>
+    </Empty>
+  )
+}

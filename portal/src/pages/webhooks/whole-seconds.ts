@@ -1,0 +1,5 @@
+/** A number of seconds as somebody types it. */
+export function wholeSeconds(text: string): number | undefined {
+  const trimmed = text.trim()
+  return /^\d{1,9}$/.test(trimmed) ? Number(trimmed) : undefined
+}

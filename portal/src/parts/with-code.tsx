@@ -1,0 +1,7 @@
+/** A sentence of the service: what stands between backticks in it is code. Everything stays text. */
+export function WithCode({ text }: { text: string }) {
+  return text.split(/`([^`]+)`/).map((part, index) =>
+    // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a text stay in their order
+    index % 2 === 1 ? <code key={index}>{part}</code> : part,
+  )
+}

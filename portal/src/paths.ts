@@ -1,0 +1,14 @@
+/** The addresses of the portal's pages. No account is named `new-app` under an account, so nothing here can clash. */
+import type { Place } from './api/names.ts'
+
+export const appsPath = (account: string) => `/${account}/apps`
+export const newAppPath = (account: string) => `/${account}/new-app`
+export const appPath = (account: string, app: string) => `/${account}/apps/${app}`
+export const newEnvironmentPath = (account: string, app: string) => `/${account}/apps/${app}/new-environment`
+export const accountPath = (account: string, section: 'users' | 'api-access' | 'usage') => `/${account}/${section}`
+/** Two letters: no account has so short a name. */
+export const mePath = '/me'
+
+/** `section` as in `builds`, or `builds/<id>`; without one, the overview. */
+export const environmentPath = ({ account, app, environment }: Place, section = '') =>
+  `/${account}/apps/${app}/environments/${environment}${section ? `/${section}` : ''}`

@@ -1,0 +1,68 @@
+/** Who is logged in, in which account they look around, and what they may do there. */
+import { useQueryClient } from '@tanstack/react-query'
+import { createContext, type ReactNode, useContext, useMemo } from 'react'
+import { call } from '../api/client.ts'
+import { CallFailed } from '../api/problem.ts'
+import { SESSION_KEY } from '../api/session-key.ts'
+import type { Role, Session } from '../api/types.ts'
+
+/** The session, or null for nobody. */
+export async function fetchSession(): Promise<Session | null> {
+  try {
+    return await call<Session>('/v1/session')
+  } catch (error) {
+    if (error instanceof CallFailed && error.problem.status === 401) return null
+    throw error
+  }
+}
+
+export { SESSION_KEY }
+
+export type Known = {
+  email: string
+  accounts: readonly string[]
+  /** The account that is looked at. */
+  account: string
+  role: Role
+  /** May change apps and environments. The service refuses those who may not, whatever the page shows. */
+  canWrite: boolean
+  /** May also hand out access. */
+  canOwn: boolean
+}
+
+const Context = createContext<Known | undefined>(undefined)
+
+export function useSession(): Known {
+  const known = useContext(Context)
+  if (!known) throw new Error('useSession is for pages of an account')
+  return known
+}
+
+export const accountsOf = ({ accounts }: Session): string[] =>
+  accounts.map(({ name }) => name.replace(/^accounts\//, ''))
+
+/** `account` must be one of the session's. */
+export function SessionIn({ session, account, children }: { session: Session; account: string; children: ReactNode }) {
+  const known = useMemo<Known>(() => {
+    const role = session.accounts.find(({ name }) => name === `accounts/${account}`)?.role ?? 'viewer'
+    return {
+      email: session.email,
+      accounts: accountsOf(session),
+      account,
+      role,
+      canWrite: role !== 'viewer',
+      canOwn: role === 'owner',
+    }
+  }, [session, account])
+  return <Context value={known}>{children}</Context>
+}
+
+/** Ends the session here, or all of this user's sessions everywhere. */
+export function useLogOut(): (everywhere?: boolean) => Promise<void> {
+  const client = useQueryClient()
+  return async (everywhere = false) => {
+    await call('/v1/session', { method: 'DELETE', query: everywhere ? { everywhere: true } : {} })
+    client.setQueryData(SESSION_KEY, null)
+    client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== SESSION_KEY[0] })
+  }
+}

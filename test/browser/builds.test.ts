@@ -1,0 +1,287 @@
+/** Builds, their logs, deployments and what a running app writes, as people see them. */
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { deploy, type Files, page as files, nodeServer, untilDone, upload } from '../support/deploy.ts'
+import { createEnvironment, siteAnswer } from '../support/environment.ts'
+import {
+  assertAccessible,
+  assertFits,
+  assertQuiet,
+  logIn,
+  makePerson,
+  ownerOf,
+  startBrowser,
+  startService,
+} from './portal.ts'
+
+const ends: (() => unknown)[] = []
+const scope = { after: (end: () => unknown) => void ends.unshift(end) }
+after(async () => {
+  for (const end of ends) await end()
+})
+const service = await startService(scope)
+const browser = await startBrowser(scope, service)
+const as = await service.login()
+const owner = ownerOf(service)
+
+const SCRIPT = '<img src=x onerror="window.hacked = true"><script>window.hacked = true</script>'
+
+/** The portal's page of a resource. */
+const pathOf = (name: string) => `/${name.replace('accounts/', '')}`
+
+const building = (script: string): Files => ({
+  'package.json': JSON.stringify({ scripts: { build: 'node build.js', start: 'node server.js' } }),
+  'build.js': script,
+  'server.js': nodeServer('built')['server.js'] ?? '',
+})
+
+const log = (page: Page) => page.getByRole('region', { name: 'Log of the build' })
+const lineOf = (page: Page, number: number) => log(page).locator(`[data-line="${number}"]`)
+
+/** Fails unless the element is inside the part of the log that is in sight. */
+async function assertInSight(page: Page, number: number) {
+  const [inner, outer] = [await lineOf(page, number).boundingBox(), await log(page).boundingBox()]
+  assert.ok(inner && outer, `line ${number} is drawn`)
+  assert.ok(
+    inner.y >= outer.y - 1 && inner.y + inner.height <= outer.y + outer.height + 1,
+    `line ${number} is in sight`,
+  )
+}
+
+test('a failing build shows its reason and leads to the line; script in log lines stays text', async () => {
+  const { name } = await createEnvironment(service, as)
+  const noise = 'for (let i = 0; i < 200; i++) console.log("compiling part " + i)'
+  const failed = await deploy(
+    service,
+    as,
+    name,
+    building(
+      `${noise}; console.error(${JSON.stringify(SCRIPT)}); console.error("Error: cannot find the moon"); process.exit(3)`,
+    ),
+  )
+  const { json: build } = await service.call(`/v1/${failed.metadata.build}`, { as })
+  const { reason, message, logLine } = build.failure
+
+  const page = await browser.open()
+  await logIn(page, owner, pathOf(`${name}/builds`))
+  await page.getByRole('table', { name: 'Builds' }).getByText(reason).waitFor()
+  await assertAccessible(page, 'builds')
+  await page.getByRole('table', { name: 'Builds' }).getByRole('link').first().click()
+
+  const why = page.getByRole('region', { name: 'Why it failed' })
+  await why.getByText(reason).waitFor()
+  await why.getByRole('heading', { name: message }).waitFor()
+  // Opened at the line that shows it, and led there again after scrolling away.
+  await lineOf(page, logLine).getByText('Error: cannot find the moon').waitFor()
+  await assertInSight(page, logLine)
+  await log(page).focus()
+  await page.keyboard.press('Home')
+  await lineOf(page, 1).waitFor()
+  await lineOf(page, logLine).waitFor({ state: 'detached' })
+  await why.getByRole('button', { name: `Jump to line ${logLine}` }).click()
+  await lineOf(page, logLine).waitFor()
+  await assertInSight(page, logLine)
+  assert.equal(await lineOf(page, logLine).getAttribute('aria-current'), 'true')
+  assert.equal(new URL(page.url()).hash, `#L${logLine}`)
+
+  await log(page).getByText(SCRIPT).waitFor()
+  assert.equal(await page.evaluate('window.hacked'), undefined)
+  assert.equal(await log(page).locator('img, script').count(), 0)
+  await assertAccessible(page, 'a failed build')
+  assertQuiet(page)
+
+  // The address leads somebody else to the same line, on a small screen too.
+  const other = await browser.open({ size: 'phone', scheme: 'dark' })
+  await logIn(other, owner, `${pathOf(failed.metadata.build)}#L7`)
+  await lineOf(other, 7).waitFor()
+  await assertInSight(other, 7)
+  await assertFits(other, 'a failed build on a phone')
+  await assertAccessible(other, 'a failed build on a phone')
+  assertQuiet(other)
+})
+
+test('the log is searched by keyboard, forward and back', async () => {
+  const { name } = await createEnvironment(service, as)
+  const done = await deploy(
+    service,
+    as,
+    name,
+    building('for (let i = 1; i <= 400; i++) console.log(i % 100 ? "compiling " + i : "Needle " + i)'),
+  )
+  const { text } = await service.call(`/v1/${done.metadata.build}/log`, { as })
+  const found = text.split('\n').flatMap((line) => (line.includes('Needle') ? [Number.parseInt(line, 10)] : []))
+  const count = found.length
+  assert.ok(count >= 4, text)
+
+  const page = await browser.open()
+  await logIn(page, owner, pathOf(done.metadata.build))
+  await page.getByText('Complete', { exact: true }).waitFor()
+  const field = page.getByRole('searchbox', { name: 'Search in the log' })
+  await field.focus()
+  await page.keyboard.type('needle')
+  await page.getByText(`${count} found`).waitFor()
+  // It begins with what is in sight, which is the end of the log, and goes on at the first.
+  for (const [key, place] of [
+    ['Enter', count],
+    ['Enter', 1],
+    ['Enter', 2],
+    ['Shift+Enter', 1],
+    ['Shift+Enter', count],
+  ] as const) {
+    await field.press(key)
+    await page.getByText(`${place} of ${count}`).waitFor()
+    const number = found[place - 1] ?? 0
+    assert.equal(await lineOf(page, number).getAttribute('aria-current'), 'true')
+    assert.equal(await lineOf(page, number).locator('mark').textContent(), 'Needle')
+    await assertInSight(page, number)
+  }
+  await field.press('Escape')
+  await log(page).locator('mark').first().waitFor({ state: 'detached' })
+
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: 'Download' }).click(),
+  ])
+  const kept: string[] = []
+  for await (const piece of await download.createReadStream()) kept.push(String(piece))
+  assert.match(kept.join(''), /Needle 100\n/)
+  assertQuiet(page)
+})
+
+test('the log follows a build that runs, pauses when scrolled up, and the build can be cancelled', async () => {
+  const { name } = await createEnvironment(service, as)
+  const asked = await upload(
+    service,
+    as,
+    name,
+    building('let i = 0; setInterval(() => console.log("tick " + ++i), 20)'),
+  )
+  const page = await browser.open()
+  await logIn(page, owner, pathOf(asked.json.metadata.build))
+  await page.getByText('Following').waitFor()
+  await log(page).getByText('tick 120', { exact: true }).waitFor()
+
+  const ticksInSight = async (): Promise<number[]> => {
+    const texts = (await log(page).locator('[data-line]').allTextContents()).join('\n')
+    return [...texts.matchAll(/tick (\d+)/g)].map(([, digits]) => Number(digits))
+  }
+  await log(page).hover()
+  await page.mouse.wheel(0, -900)
+  await page.getByText('Paused, as you scrolled up').waitFor()
+  const place = 'document.querySelector(\'[aria-label="Log of the build"]\').scrollTop'
+  const before = await page.evaluate(place)
+  const seen = await ticksInSight()
+  await page.waitForFunction(
+    '(most) => Number(/(\\d[\\d,]*) lines/.exec(document.body.textContent)[1].replace(",", "")) > most',
+    Math.max(...seen) + 80,
+  )
+  assert.equal(await page.evaluate(place), before, 'nothing moves while somebody reads')
+  assert.deepEqual(await ticksInSight(), seen)
+
+  await page.getByRole('button', { name: 'Follow' }).click()
+  await page.getByText('Following').waitFor()
+  await log(page)
+    .getByText(`tick ${Math.max(...seen) + 100}`, { exact: true })
+    .waitFor()
+  await assertAccessible(page, 'a build that runs')
+
+  await page.getByRole('button', { name: 'Cancel build' }).click()
+  await untilDone(service, as, asked.json.name)
+  await page.getByRole('button', { name: 'Rebuild', exact: true }).waitFor()
+  await page.getByText('Complete', { exact: true }).waitFor()
+  assertQuiet(page)
+})
+
+test('a roll back says what changes, makes no build, and visitors get the older one', async () => {
+  const { name, url } = await createEnvironment(service, as)
+  await deploy(service, as, name, files('the first'))
+  await deploy(service, as, name, files('the second'))
+  const page = await browser.open()
+  await logIn(page, owner, pathOf(`${name}/deployments`))
+  const rows = page.getByRole('table', { name: 'Deployments' }).getByRole('row')
+  await rows.filter({ hasText: 'Live' }).first().waitFor()
+  await assertAccessible(page, 'deployments')
+  await page.getByRole('button', { name: 'Roll back to this' }).click()
+
+  const asked = page.getByRole('dialog')
+  await asked.getByText('another one').waitFor()
+  for (const said of [/variables it was made with/, /cache is purged/, /No build is made/]) {
+    await asked.getByText(said).waitFor()
+  }
+  await assertAccessible(page, 'the question before a roll back')
+  await asked.getByRole('button', { name: 'Roll back' }).click()
+
+  const progress = page.getByRole('region', { name: 'Activate operation' })
+  await progress.getByText('Done', { exact: true }).waitFor()
+  assert.match((await siteAnswer(service, url)).text, /the first/)
+  await page.getByRole('button', { name: 'Make live' }).waitFor()
+  assert.equal((await service.call(`/v1/${name}/builds`, { as })).json.builds.length, 2)
+  assertQuiet(page)
+})
+
+test('what a running app writes appears by itself, and can be told apart by stream', async () => {
+  const { name, url } = await createEnvironment(service, as)
+  const says = 'console.log("asked for " + request.url); if (request.url === "/bad") console.error("a bad <b>one</b>")'
+  await deploy(service, as, name, nodeServer('talks', says))
+  const page = await browser.open()
+  await logIn(page, owner, pathOf(`${name}/logs`))
+  await page.getByText('Following').waitFor()
+  const lines = page.getByRole('region', { name: 'Log of the app' })
+  await siteAnswer(service, url, '/hello')
+  await lines.getByText('asked for /hello').waitFor()
+  await siteAnswer(service, url, '/bad')
+  await lines.getByText('a bad <b>one</b>').waitFor()
+  await page.getByLabel('Lines to show').selectOption('stderr')
+  await lines.getByText('asked for /hello').waitFor({ state: 'detached' })
+  assert.match((await lines.locator('[data-line]').textContent()) ?? '', /stderr: a bad <b>one<\/b>$/)
+  await assertAccessible(page, 'the log of the app')
+  assertQuiet(page)
+})
+
+test('a viewer reads all of it and is offered nothing that writes', async () => {
+  const { name } = await createEnvironment(service, as)
+  const first = await deploy(service, as, name, files('one'))
+  await deploy(service, as, name, files('two'))
+  const page = await browser.open()
+  await logIn(page, await makePerson(service, 'viewer'), pathOf(first.metadata.build))
+  await page.getByText('Complete', { exact: true }).waitFor()
+  for (const button of ['Rebuild', 'Clean Rebuild', 'Cancel build']) {
+    assert.equal(await page.getByRole('button', { name: button, exact: true }).count(), 0, button)
+  }
+  await page.goto(pathOf(`${name}/deployments`))
+  await page.getByRole('table', { name: 'Deployments' }).getByText('Retired', { exact: true }).last().waitFor()
+  assert.equal(await page.getByRole('button', { name: /Roll back|Make live/ }).count(), 0)
+  // Not by hand either.
+  const [older] = (await service.call(`/v1/${name}/deployments`, { as })).json.deployments.toReversed()
+  const status = await page.evaluate(
+    `fetch('/v1/${older.name}:activate', { method: 'POST', headers: { 'x-requested-with': 'headland-portal' } }).then(({ status }) => status)`,
+  )
+  assert.equal(status, 403)
+  assertQuiet(page)
+})
+
+test('builds are filtered by the address, and a page without any says what to do', async () => {
+  const { name } = await createEnvironment(service, as)
+  const page = await browser.open({ size: 'phone' })
+  await logIn(page, owner, pathOf(`${name}/builds`))
+  await page.getByRole('heading', { name: 'No build yet' }).waitFor()
+  await page.getByText('The same from a terminal').click()
+  await page.getByText(`/fu/v1/${name}:upload`).waitFor()
+  await assertAccessible(page, 'no builds')
+
+  // Arrives by itself.
+  await deploy(service, as, name, files('one'))
+  await deploy(service, as, name, { 'notes.txt': 'no app' })
+  await page.getByRole('table', { name: 'Builds' }).getByText('PLAN_FAILED').waitFor()
+  await page.getByLabel('State').selectOption('failed')
+  assert.equal(new URL(page.url()).search, '?state=failed')
+  await page.getByText('Succeeded', { exact: true }).last().waitFor({ state: 'hidden' })
+  await page.reload()
+  await page.getByText('PLAN_FAILED').waitFor()
+  assert.equal(await page.getByRole('table', { name: 'Builds' }).getByRole('row').count(), 1)
+  await page.getByLabel('State').selectOption('cancelled')
+  await page.getByText('No build passes the filter.').waitFor()
+  await assertFits(page, 'builds on a phone')
+  assertQuiet(page)
+})

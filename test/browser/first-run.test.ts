@@ -1,0 +1,241 @@
+/** The first quarter of an hour with Headland, in a browser: from the log-in to a site that answers. */
+import assert from 'node:assert/strict'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { nodeServer, page as siteOf } from '../support/deploy.ts'
+import { createEnvironment, siteAnswer } from '../support/environment.ts'
+import { temporaryFolder } from '../support/folder.ts'
+import { startService } from '../support/service.ts'
+import { zipOf } from '../support/zip.ts'
+import { assertQuiet, logIn, makePerson, ownerOf, startBrowser } from './portal.ts'
+
+const service = await startService({ after })
+const browser = await startBrowser({ after }, service)
+const as = await service.login()
+
+/** Drops a file on the page, as the browser tells of it. */
+async function drop(page: Page, name: string, content: Buffer) {
+  const handed = await page.evaluateHandle(`(() => {
+    const bytes = Uint8Array.from(atob('${content.toString('base64')}'), (letter) => letter.charCodeAt(0))
+    const transfer = new DataTransfer()
+    transfer.items.add(new File([bytes], ${JSON.stringify(name)}, { type: 'application/zip' }))
+    return transfer
+  })()`)
+  await page.getByRole('button', { name: 'Choose a zip' }).waitFor()
+  const body = page.locator('body')
+  await body.dispatchEvent('dragenter', { dataTransfer: handed })
+  await page.getByText(/Drop it to deploy to/).waitFor()
+  await body.dispatchEvent('drop', { dataTransfer: handed })
+}
+
+test('log in, create an app and an environment, drop a zip, watch it, open the site', async () => {
+  const page = await browser.open()
+  const { email, password } = ownerOf(service)
+
+  await page.goto('/')
+  await page.getByLabel('E-mail').fill(email)
+  await page.getByLabel('Password').fill('not this one')
+  await page.getByRole('button', { name: 'Log in' }).click()
+  await page.getByRole('alert').getByText('LOG_IN_FAILED').waitFor()
+  await page.getByLabel('Password').fill(password)
+  await page.getByRole('button', { name: 'Log in' }).click()
+
+  await page.getByRole('heading', { name: 'No app yet' }).waitFor()
+  await page.getByRole('link', { name: 'Create the first app' }).click()
+  await page.getByLabel('Name').fill('my blog')
+  await page.getByLabel('Region').selectOption({ label: 'Europe West' })
+  await page.getByRole('button', { name: 'Create app' }).click()
+  // The API names the field that is wrong, and its words stand beside it.
+  await page.locator('input[name=appId][aria-invalid=true]').waitFor()
+  await page.getByLabel('Name').fill('blog')
+  await page.getByRole('button', { name: 'Create app' }).click()
+
+  await page.getByRole('heading', { name: 'New environment' }).waitFor()
+  await page.getByLabel('Name', { exact: true }).fill('Production')
+  await page.getByLabel('CMS install').fill('my-wordpress')
+  await page.getByRole('button', { name: 'Add a variable' }).click()
+  await page.getByLabel('Name of variable 1').fill('GREETING')
+  await page.getByLabel('Value of variable 1').fill('hello')
+  await page.getByRole('button', { name: 'Create environment' }).click()
+
+  await page.getByRole('heading', { name: 'Production', level: 1 }).waitFor()
+  await page.getByText('Nothing deployed', { exact: true }).first().waitFor()
+  await page.getByRole('definition').filter({ hasText: 'Europe West' }).waitFor()
+  await drop(page, 'site.zip', zipOf(siteOf('hello from the portal')))
+
+  await page.getByText('Sent. It is being built.').waitFor()
+  const opened = page.waitForEvent('popup')
+  await page.getByRole('link', { name: 'Open the site' }).click()
+  const site = await opened
+  await site.getByText('hello from the portal').waitFor()
+  await page.getByText('Live', { exact: true }).first().waitFor()
+  assertQuiet(page)
+})
+
+test('a folder is zipped in the browser, without packages and history', async (t) => {
+  const { name, url } = await createEnvironment(service, as, { app: 'blog' })
+  const folder = join(await temporaryFolder(t), 'my-app')
+  await mkdir(join(folder, 'node_modules', 'huge'), { recursive: true })
+  await mkdir(join(folder, '.git'))
+  await writeFile(join(folder, 'node_modules', 'huge', 'index.js'), 'throw new Error("never sent")')
+  await writeFile(join(folder, '.git', 'config'), 'secret')
+  for (const [file, content] of Object.entries(nodeServer('from a folder')))
+    await writeFile(join(folder, file), content as string)
+
+  const page = await browser.open()
+  await logIn(page, ownerOf(service), `/${name.replace('accounts/', '')}`)
+  await page.getByLabel('Folder', { exact: true }).setInputFiles(folder)
+  await page.getByText(/Sent, without (node_modules and \.git|\.git and node_modules)/).waitFor()
+  await page.getByRole('link', { name: 'Open the site' }).waitFor()
+  assert.equal((await siteAnswer(service, url)).text, 'from a folder')
+  const { json } = await service.call(`/v1/${name}/builds`, { as })
+  assert.equal(json.builds[0].archive.files, 2)
+  assertQuiet(page)
+})
+
+test('what is no archive is refused with the words of the API, and nothing else changes', async () => {
+  const { name } = await createEnvironment(service, as, { app: 'blog' })
+  const page = await browser.open()
+  await logIn(page, ownerOf(service), `/${name.replace('accounts/', '')}`)
+  await drop(page, 'broken.zip', Buffer.from('this is no zip'))
+  await page.getByRole('alert').getByText('ARCHIVE_NOT_ZIP').waitFor()
+  await page.getByRole('button', { name: 'Choose a zip' }).waitFor()
+  assertQuiet(page)
+})
+
+test('an upload that is cancelled leaves nothing behind', async () => {
+  const { name } = await createEnvironment(service, as, { app: 'blog' })
+  const page = await browser.open()
+  await logIn(page, ownerOf(service), `/${name.replace('accounts/', '')}`)
+  await page.getByRole('button', { name: 'Choose a zip' }).waitFor()
+  // So slow that there is time to change one's mind.
+  const network = await page.context().newCDPSession(page)
+  await network.send('Network.enable')
+  await network.send('Network.emulateNetworkConditions', {
+    offline: false,
+    latency: 0,
+    downloadThroughput: -1,
+    uploadThroughput: 20_000,
+  })
+  const large = zipOf({
+    ...siteOf('never'),
+    'noise.bin': Buffer.from(Array.from({ length: 400_000 }, () => Math.random() * 256)),
+  })
+  await drop(page, 'large.zip', large)
+  await page.getByRole('progressbar').waitFor()
+  await page.getByRole('button', { name: 'Cancel' }).click()
+  await page.getByRole('button', { name: 'Choose a zip' }).waitFor()
+  assert.equal(await page.getByRole('alert').count(), 0)
+  const { json } = await service.call(`/v1/${name}/builds`, { as })
+  assert.deepEqual(json.builds, [])
+})
+
+test('a build that fails says why, and the site stays as it was', async () => {
+  const { name, url } = await createEnvironment(service, as, { app: 'blog' })
+  const page = await browser.open()
+  await logIn(page, ownerOf(service), `/${name.replace('accounts/', '')}`)
+  await drop(page, 'site.zip', zipOf(siteOf('good')))
+  await page.getByRole('link', { name: 'Open the site' }).waitFor()
+  const build = `node -e "console.error('<img src=x onerror=alert(1)>'); process.exit(3)"`
+  await drop(page, 'site.zip', zipOf({ 'package.json': JSON.stringify({ scripts: { build, start: 'node x' } }) }))
+  await page.getByText('The last operation failed').waitFor()
+  await page.getByRole('alert').getByText('BUILD_SCRIPT_FAILED').waitFor()
+  await page.getByText('Live, last build failed').first().waitFor()
+  assert.equal(await page.locator('main img').count(), 0, 'what a build says stays text')
+  assert.match((await siteAnswer(service, url)).text, /good/)
+  assertQuiet(page)
+})
+
+test('rebuild and purge are one press, and a change made elsewhere shows by itself', async () => {
+  const { name } = await createEnvironment(service, as, { app: 'blog' })
+  const page = await browser.open()
+  await logIn(page, ownerOf(service), `/${name.replace('accounts/', '')}`)
+  await drop(page, 'site.zip', zipOf(siteOf('one')))
+  await page.getByRole('link', { name: 'Open the site' }).waitFor()
+  await page.getByRole('button', { name: 'Purge cache' }).click()
+  await page.getByRole('row').filter({ hasText: 'Purge cache' }).getByText('Done').waitFor()
+  await page.getByRole('button', { name: 'Rebuild', exact: true }).click()
+  await page
+    .getByRole('row', { name: /^Rebuild/ })
+    .getByText(/^Done/)
+    .waitFor()
+  await service.call(`/v1/${name}`, { method: 'PATCH', as, body: { displayName: 'Renamed <b>elsewhere</b>' } })
+  await page.getByRole('heading', { name: 'Renamed <b>elsewhere</b>', level: 1 }).waitFor()
+  assertQuiet(page)
+})
+
+test('a viewer sees everything and is offered nothing that writes', async () => {
+  const page = await browser.open()
+  await logIn(page, await makePerson(service, 'viewer'), '/default/apps')
+  await page.getByRole('link', { name: 'Production' }).click()
+  await page.getByRole('heading', { name: 'Production', level: 1 }).waitFor()
+  await page.getByText('Live', { exact: true }).first().waitFor()
+  for (const name of ['Rebuild', 'Clean Rebuild', 'Purge cache', 'Choose a zip', 'Cancel'])
+    assert.equal(await page.getByRole('button', { name, exact: true }).count(), 0, name)
+  await page.goto('/default/new-app')
+  await page.getByText('You may look, but not create').waitFor()
+  assert.equal(await page.getByRole('button', { name: 'Create app' }).count(), 0)
+  assertQuiet(page)
+})
+
+test('deleting an app asks for its name, and says what stops working', async () => {
+  const { name } = await createEnvironment(service, as, {})
+  const [, , , app = ''] = name.split('/')
+  const page = await browser.open()
+  await logIn(page, ownerOf(service), `/default/apps/${app}`)
+  await page.getByRole('button', { name: 'Delete app' }).click()
+  const window = page.getByRole('dialog')
+  await window.getByText('1 site answers no more: Test.').waitFor()
+  assert.ok(await window.getByRole('button', { name: 'Delete app' }).isDisabled())
+  await window.getByLabel(`Type ${app} to go on`).fill(app)
+  await window.getByRole('button', { name: 'Delete app' }).click()
+  await page.getByRole('heading', { name: 'Apps', level: 1 }).waitFor()
+  await page.getByRole('article').filter({ hasText: app }).waitFor({ state: 'detached' })
+  assertQuiet(page)
+})
+
+test('a session that ends elsewhere leads to the log-in, and back to the same page', async () => {
+  const page = await browser.open()
+  await logIn(page, ownerOf(service), '/default/apps/blog')
+  await page.getByRole('heading', { name: 'blog', level: 1 }).waitFor()
+  assert.equal((await page.request.delete('/v1/session')).status(), 200)
+  await page.getByRole('heading', { name: 'Log in to Headland' }).waitFor()
+  const { email, password } = ownerOf(service)
+  await page.getByLabel('E-mail').fill(email)
+  await page.getByLabel('Password').fill(password)
+  await page.getByRole('button', { name: 'Log in' }).click()
+  await page.getByRole('heading', { name: 'blog', level: 1 }).waitFor()
+  assertQuiet(page)
+})
+
+test('the keyboard is enough: skip link, search, shortcuts, and a switch to turn those off', async () => {
+  const page = await browser.open()
+  await logIn(page, ownerOf(service), '/default/apps')
+  await page.getByRole('link', { name: 'blog', exact: true }).waitFor()
+  await page.keyboard.press('/')
+  await page.keyboard.type('nothing like that')
+  await page.getByText('Nothing has all of these words').waitFor()
+  await page.keyboard.press('Escape')
+  await page.getByRole('link', { name: 'blog', exact: true }).waitFor()
+  await page.keyboard.press('Tab')
+  await page.locator('body').press('?')
+  const help = page.getByRole('dialog', { name: 'Keyboard shortcuts' })
+  await help.waitFor()
+  await page.keyboard.press('Escape')
+  await help.waitFor({ state: 'detached' })
+  await page.getByRole('link', { name: 'Users' }).click()
+  await page.getByRole('heading', { name: 'Users', level: 1 }).waitFor()
+  await page.keyboard.press('g')
+  await page.keyboard.press('a')
+  await page.getByRole('heading', { name: 'Apps', level: 1 }).waitFor()
+  assert.equal(await page.evaluate('document.activeElement.tagName'), 'H1', 'reading begins at the heading')
+
+  await page.locator('body').press('?')
+  await page.getByLabel('Use these shortcuts').uncheck()
+  await page.keyboard.press('Escape')
+  await page.locator('body').press('?')
+  assert.equal(await help.count(), 0)
+  assertQuiet(page)
+})

@@ -1,0 +1,162 @@
+/** The portal in a real browser, on the real service. Whatever the browser complains about fails the test. */
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import type { Scope } from '../support/folder.ts'
+import { startService, type TestService } from '../support/service.ts'
+
+const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
+
+/** Chromium talks to nobody but the page: tests run without a network, and as root in a container. */
+const FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  '--disable-dev-shm-usage',
+]
+
+/** A bound for every wait; machines that run tests are busy. */
+const PATIENCE_MS = 60_000
+
+export const SIZES = {
+  phone: { width: 360, height: 740 },
+  laptop: { width: 1280, height: 800 },
+  wide: { width: 2560, height: 1440 },
+} as const
+
+export type Look = { size?: keyof typeof SIZES; scheme?: 'light' | 'dark' }
+
+export type TestBrowser = {
+  /** A browser of its own, with no cookies yet, that is closed with the test. */
+  open(look?: Look): Promise<Page>
+}
+
+export async function startBrowser(t: Scope, service: TestService): Promise<TestBrowser> {
+  const browser: Browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: FLAGS })
+  t.after(() => browser.close())
+  await portalReady(service)
+  return {
+    async open({ size = 'laptop', scheme = 'light' } = {}) {
+      const context: BrowserContext = await browser.newContext({
+        baseURL: service.api,
+        viewport: SIZES[size],
+        colorScheme: scheme,
+        reducedMotion: 'reduce',
+        permissions: ['clipboard-read', 'clipboard-write'],
+      })
+      const page = await context.newPage()
+      page.setDefaultTimeout(PATIENCE_MS)
+      watch(page)
+      return page
+    },
+  }
+}
+
+const BUILD_TRIES = 120
+
+/** The first service after a change builds the portal; the tests wait for it. */
+export async function portalReady(service: TestService) {
+  for (let tries = 0; tries < BUILD_TRIES; tries++) {
+    const { status } = await fetch(service.api, { headers: { accept: 'text/html' } })
+    if (status === 200) return
+    await new Promise((resolve) => setTimeout(resolve, 500))
+  }
+  throw new Error(`the portal is not there:\n${service.log()}`)
+}
+
+const complaints = new WeakMap<Page, string[]>()
+
+/** Notes what the browser complains about: script errors, refusals by the policy of the page. */
+function watch(page: Page) {
+  const list: string[] = []
+  complaints.set(page, list)
+  page.on('console', (message) => {
+    if (message.type() !== 'error' && message.type() !== 'warning') return
+    // An answer of 4xx or 5xx is a line of its own in the console; pages show those themselves.
+    if (!message.text().startsWith('Failed to load resource')) list.push(message.text())
+  })
+  page.on('pageerror', (error) => list.push(String(error)))
+}
+
+/** Fails when the browser complained since the last look. */
+export function assertQuiet(page: Page) {
+  assert.deepEqual(complaints.get(page)?.splice(0), [], 'the browser complained')
+}
+
+export type Person = { email: string; password: string }
+
+/** The owner that the first start made. */
+export function ownerOf(service: TestService): Person {
+  const [, email = ''] = /User +(\S+)/.exec(service.log()) ?? []
+  const [, password = ''] = /Password +(\S+)/.exec(service.log()) ?? []
+  assert.ok(email && password, 'the first start prints who may log in')
+  return { email, password }
+}
+
+/** Another person of the account, made by the operator. */
+export async function makePerson(
+  service: TestService,
+  role: 'viewer' | 'developer' | 'owner',
+  { email = `${role}@example.com`, account = 'default' } = {},
+): Promise<Person> {
+  const said = JSON.parse(
+    await service.operator('users', 'create', email, '--account', account, '--role', role, '--json'),
+  )
+  return { email, password: said.password }
+}
+
+/** Opens a page as this person. That the log-in page works is a test of its own. */
+export async function logIn(page: Page, { email, password }: Person, path = '/') {
+  const answer = await page.request.post('/v1/session', { data: { email, password } })
+  assert.equal(answer.status(), 200, await answer.text())
+  await visit(page, path)
+}
+
+const VISIT_TRIES = 4
+
+/**
+ * Opens a page of somebody who is logged in. Chromium drops requests whenever a network interface comes or goes, and
+ * builds make interfaces: where the first script is lost so, a person would load the page again.
+ */
+export async function visit(page: Page, path: string) {
+  for (let tries = 1; tries < VISIT_TRIES; tries++) {
+    const isThere = await page
+      .goto(path)
+      .then(() => page.getByRole('banner').waitFor({ timeout: PATIENCE_MS / VISIT_TRIES }))
+      .then(() => true)
+      .catch(() => false)
+    if (isThere) return
+  }
+  await page.goto(path)
+  await page.getByRole('banner').waitFor()
+}
+
+type Violation = { id: string; impact: string; help: string; nodes: { target: string[]; failureSummary: string }[] }
+
+/** Fails where a rule of WCAG 2.2 A or AA, or a best practice, is broken. */
+export async function assertAccessible(page: Page, what: string) {
+  await page.evaluate(await readFile(AXE, 'utf8'))
+  const violations = (await page.evaluate(`axe.run(document, {
+    runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
+  }).then(({ violations }) => violations)`)) as Violation[]
+  const said = violations.map(
+    ({ id, help, nodes }) =>
+      `${id}: ${help}\n${nodes.map(({ target, failureSummary }) => `  ${target.join(' ')}: ${failureSummary.replaceAll('\n', ' ')}`).join('\n')}`,
+  )
+  assert.equal(said.length, 0, `${what}:\n${said.join('\n')}`)
+}
+
+/** Fails where the page is wider than its window. */
+export async function assertFits(page: Page, what: string) {
+  const { content, window } = (await page.evaluate(
+    '({ content: document.documentElement.scrollWidth, window: document.documentElement.clientWidth })',
+  )) as { content: number; window: number }
+  assert.ok(content <= window, `${what} is ${content} px wide in a window of ${window}`)
+}
+
+export { startService }

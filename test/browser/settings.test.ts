@@ -1,0 +1,342 @@
+/** Variables, domains, webhooks and the ledger, as people use them in the portal. */
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import type { Page } from 'playwright-core'
+import type { resources } from '../../src/contract/index.ts'
+import { deploy, nodeServer } from '../support/deploy.ts'
+import { createApp, createEnvironment, siteAnswer } from '../support/environment.ts'
+import {
+  assertAccessible,
+  assertFits,
+  assertQuiet,
+  logIn,
+  makePerson,
+  ownerOf,
+  startBrowser,
+  startService,
+  type TestBrowser,
+} from './portal.ts'
+
+/** Answers with two of its variables. */
+const GREETER = nodeServer('', "return response.end(process.env.GREETING + ' ' + process.env.SECOND)")
+
+const scope = { after }
+const service = await startService(scope)
+const browser = await startBrowser(scope, service)
+const api = await service.login()
+const environment = await makeEnvironment()
+
+async function makeEnvironment(): Promise<resources.Environment> {
+  const { name } = await createEnvironment(service, api, { app: await createApp(service, api, { app: 'settings' }) })
+  const { error, response } = await deploy(service, api, name, GREETER)
+  assert.equal(error, undefined)
+  return response as resources.Environment
+}
+
+const pathOf = (section: string, { name } = environment) => `/${name.replace('accounts/', '')}/${section}`
+
+async function opened(section: string, look: Parameters<TestBrowser['open']>[0] = {}): Promise<Page> {
+  const page = await browser.open(look)
+  await logIn(page, ownerOf(service), pathOf(section))
+  return page
+}
+
+const rows = (page: Page) => page.getByRole('list', { name: 'Variables', exact: true }).getByRole('listitem')
+
+test('a .env file is imported, saved with one request, and the site answers with it without a build', async () => {
+  const page = await opened('settings/variables')
+  await page.getByRole('button', { name: 'Import .env' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog
+    .getByLabel('Content of a .env file')
+    .fill('export GREETING="good\\nmorning" # hello\r\nSECOND=<b>bold</b>\nPORT=80\nnonsense')
+  await dialog.getByText('2 new, 1 refused, 1 line not understood').waitFor()
+  await dialog.getByText('is set by the service').waitFor()
+  await assertAccessible(page, 'import')
+  await dialog.getByRole('button', { name: 'Take 2 variables' }).click()
+
+  const patches: unknown[] = []
+  page.on('request', (request) => {
+    if (request.method() === 'PATCH') patches.push(request.postDataJSON())
+  })
+  await page.getByText('Not saved: 2 new').waitFor()
+  await assertAccessible(page, 'unsaved variables')
+  await page.getByRole('button', { name: 'Save and start again' }).click()
+  await page.getByRole('region', { name: 'Change operation' }).getByText('Done', { exact: true }).waitFor()
+  assert.deepEqual(patches, [
+    {
+      shellVariables: [
+        { key: 'GREETING', value: 'good\nmorning' },
+        { key: 'SECOND', value: '<b>bold</b>' },
+      ],
+    },
+  ])
+  assert.equal((await siteAnswer(service, environment.url)).text, 'good\nmorning <b>bold</b>')
+  const { builds } = (await service.call(`/v1/${environment.name}/builds`, { as: api })).json
+  assert.equal(builds.length, 1, 'nothing was built')
+
+  await rows(page).filter({ hasText: 'GREETING' }).waitFor()
+  assert.equal(await page.getByText('bold').count(), 0, 'values are hidden')
+  await page.getByRole('button', { name: 'Show values' }).click()
+  await page.getByText('<b>bold</b>').waitFor()
+  await assertAccessible(page, 'variables')
+  assertQuiet(page)
+})
+
+test('a value is changed without being seen, and the others keep theirs', async () => {
+  const page = await opened('settings/variables')
+  await page.getByRole('button', { name: 'Edit SECOND' }).click()
+  await page.getByLabel('New value of SECOND').fill('two')
+  await page.getByText('Not saved: 1 changed').waitFor()
+  await page.getByRole('button', { name: 'Save and start again' }).click()
+  await page.getByRole('region', { name: 'Change operation' }).getByText('Done', { exact: true }).waitFor()
+  assert.equal((await siteAnswer(service, environment.url)).text, 'good\nmorning two')
+})
+
+test('what is wrong stands beside its row, and nothing is saved or lost', async () => {
+  const page = await opened('settings/variables')
+  await page.getByRole('button', { name: 'Add a variable' }).click()
+  // The new row has the focus.
+  await page.keyboard.type('NODE_ENV')
+  await page.keyboard.press('Tab')
+  await page.keyboard.type('development')
+  await page.getByRole('button', { name: 'Save and start again' }).click()
+  const row = rows(page).filter({ hasText: 'is set by the service' })
+  await row.waitFor()
+  assert.equal(await row.getByLabel('Name of the new variable').getAttribute('aria-invalid'), 'true')
+  await assertAccessible(page, 'a refused variable')
+
+  // To another page and back: the change is still there.
+  await page.getByRole('link', { name: 'Domains' }).click()
+  await page.getByText('They are kept until you come back').waitFor()
+  await page.getByRole('link', { name: 'Variables' }).click()
+  assert.equal(await page.getByLabel('Name of the new variable').inputValue(), 'NODE_ENV')
+  await page.getByRole('button', { name: 'Discard' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Discard changes' }).click()
+  await rows(page).filter({ hasText: 'GREETING' }).waitFor()
+  assert.equal(await page.getByLabel('Name of the new variable').count(), 0)
+  assertQuiet(page)
+})
+
+test('closing the tab with unsaved changes asks first', async () => {
+  const page = await opened('settings/variables')
+  await page.getByRole('button', { name: 'Delete SECOND' }).click()
+  await page.getByText('Not saved: 1 deleted').waitFor()
+  const asked = page.waitForEvent('dialog')
+  await page.close({ runBeforeUnload: true })
+  const dialog = await asked
+  assert.equal(dialog.type(), 'beforeunload')
+  await dialog.dismiss()
+  await page.getByRole('button', { name: 'Undo SECOND' }).click()
+  assert.equal(await page.getByText('Not saved').count(), 0)
+})
+
+test('what others save meanwhile stays when one saves', async () => {
+  const page = await opened('settings/variables')
+  await page.getByRole('button', { name: 'Add a variable' }).click()
+  await page.keyboard.type('MINE')
+  const body = { shellVariables: [{ key: 'GREETING' }, { key: 'SECOND' }, { key: 'THEIRS', value: '1' }] }
+  const theirs = await service.call(`/v1/${environment.name}`, { method: 'PATCH', as: api, body })
+  assert.equal(theirs.status, 200, theirs.text)
+  await rows(page).filter({ hasText: 'THEIRS' }).waitFor()
+  await page.getByRole('button', { name: 'Save and start again' }).click()
+  await page.getByRole('region', { name: 'Change operation' }).getByText('Done', { exact: true }).waitFor()
+  const { shellVariables } = (await service.call(`/v1/${environment.name}`, { as: api })).json
+  assert.deepEqual(
+    shellVariables.map(({ key }: { key: string }) => key),
+    ['GREETING', 'SECOND', 'THEIRS', 'MINE'],
+  )
+})
+
+test('a domain is added in its ASCII form, refused where another has it, and removed after a warning', async () => {
+  const other = await createEnvironment(service, api, { app: 'settings' })
+  const taken = await service.call(`/v1/${other.name}/domains:replace`, {
+    method: 'POST',
+    as: api,
+    body: { domains: ['taken.example.com'] },
+  })
+  assert.equal(taken.status, 200)
+
+  const page = await opened('settings/domains')
+  const field = page.getByLabel('Host name', { exact: true })
+  await field.fill('taken.example.com')
+  await page.keyboard.press('Enter')
+  await page.getByText('Another environment has: taken.example.com.').waitFor()
+  assert.equal(await field.getAttribute('aria-invalid'), 'true')
+  await field.fill('no wildcard *.example.com')
+  await page.keyboard.press('Enter')
+  await page.getByText('there are no wildcards').waitFor()
+  await assertAccessible(page, 'a refused domain')
+
+  await field.fill('https://München.Example/')
+  await page.keyboard.press('Enter')
+  const row = page.getByRole('row').filter({ hasText: 'xn--mnchen-3ya.example' }).first()
+  await row.waitFor()
+  assert.match((await siteAnswer(service, 'http://xn--mnchen-3ya.example')).text, /good/)
+
+  await page.getByRole('button', { name: 'Remove xn--mnchen-3ya.example' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByText('are told that there is no site').waitFor()
+  await assertAccessible(page, 'remove a domain')
+  await dialog.getByRole('button', { name: 'Remove domain' }).click()
+  await page.getByText('No domain of your own yet').waitFor()
+  assert.equal((await siteAnswer(service, 'http://xn--mnchen-3ya.example')).status, 404)
+  assertQuiet(page)
+})
+
+const copied = async (page: Page, name: string): Promise<string> => {
+  await page.getByRole('button', { name: `Copy the URL for ${name}`, exact: true }).click()
+  return page.evaluate<string>('navigator.clipboard.readText()')
+}
+
+const post = (url: string, agent = 'WordPress/6.8') => {
+  const { pathname, search } = new URL(url)
+  return fetch(`${service.api}${pathname}${search}`, { method: 'POST', headers: { 'user-agent': agent } })
+}
+
+test('webhooks are created, copied unseen, called; their use appears; regenerated and deleted, old URLs are refused', async () => {
+  const page = await opened('settings/webhooks')
+  await page.getByText('No webhooks yet').waitFor()
+  await assertAccessible(page, 'no webhooks')
+  await page.getByRole('button', { name: 'Create webhooks' }).click()
+  await page.getByText('Copy the URLs now').waitFor()
+  await assertAccessible(page, 'new webhooks')
+  const purge = await copied(page, 'Purge cache')
+  const token = new URL(purge).searchParams.get('token') ?? ''
+  assert.ok(token.length > 20)
+  assert.ok(!(await page.content()).includes(token), 'the token was copied without being on the page')
+  await page.getByRole('button', { name: 'Show the URL for Purge cache' }).click()
+  assert.ok((await page.content()).includes(token))
+
+  const lastUse = page.getByRole('table', { name: 'Webhooks' }).getByRole('row', { name: /Purge cache/ })
+  await lastUse.getByText('not since it was made').waitFor()
+  assert.equal((await post(purge)).status, 200)
+  await lastUse.getByText('just now').waitFor()
+  await page.getByRole('button', { name: 'I have copied what I need' }).click()
+  assert.ok(!(await page.content()).includes(token))
+  await page.reload()
+  await lastUse.getByText('just now').waitFor()
+  assert.ok(!(await page.content()).includes('token=•'))
+
+  await page.getByRole('button', { name: 'Regenerate all' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByText('Purge cache was last called just now, by WordPress/6.8 from').waitFor()
+  await assertAccessible(page, 'regenerate')
+  assert.equal((await post(purge)).status, 200, 'asking changes nothing')
+  await dialog.getByRole('button', { name: 'Regenerate all' }).click()
+  await page.getByText('Copy the URLs now').waitFor()
+  const renewed = await copied(page, 'Purge cache')
+  assert.equal((await post(purge)).status, 401)
+  assert.equal((await post(renewed)).status, 200)
+  await lastUse.getByText('just now').waitFor()
+
+  await page.getByRole('button', { name: 'Delete all' }).click()
+  await dialog.getByText('Not called since they were made: Rebuild, Clean Rebuild.').waitFor()
+  await dialog.getByRole('button', { name: 'Delete all' }).click()
+  await page.getByText('No webhooks yet').waitFor()
+  assert.equal((await post(renewed)).status, 401)
+  assert.equal(await page.getByText('Copy the URLs now').count(), 0)
+  assertQuiet(page)
+})
+
+test('URLs that somebody else replaced are not shown any longer', async () => {
+  const page = await opened('settings/webhooks')
+  await page.getByRole('button', { name: 'Create webhooks' }).click()
+  const shown = page.getByText('Copy the URLs now')
+  await shown.waitFor()
+  const { status } = await service.call(`/v1/${environment.name}/webhooks:regenerate`, { method: 'POST', as: api })
+  assert.equal(status, 200)
+  await shown.waitFor({ state: 'detached' })
+  await page.getByRole('button', { name: 'Regenerate all' }).waitFor()
+  await service.call(`/v1/${environment.name}/webhooks`, { method: 'DELETE', as: api })
+  await page.getByText('No webhooks yet').waitFor()
+})
+
+test('the quiet period is saved, and what is wrong with it stands beside its field', async () => {
+  const page = await opened('settings/webhooks')
+  await page.getByRole('button', { name: 'Create webhooks' }).click()
+  const quiet = page.getByLabel('Seconds without a call')
+  await quiet.fill('90')
+  const form = page.getByRole('form', { name: 'Quiet period' })
+  await form.getByRole('button', { name: 'Save' }).click()
+  await form.getByText('must not be less than quietSeconds').waitFor()
+  await quiet.fill('ten')
+  await form.getByText('must be a whole number of seconds').waitFor()
+  await quiet.fill('10')
+  await form.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('The quiet period is saved.').waitFor()
+  const { json } = await service.call(`/v1/${environment.name}/webhooks`, { as: api })
+  assert.deepEqual([json.quietSeconds, json.quietSecondsMost], [10, 60])
+})
+
+test('the ledger shows who asked and what became of it, by itself, and a hostile name stays text', async () => {
+  const page = await opened('triggers')
+  const table = page.getByRole('table')
+  await table.getByText('WordPress/6.8').first().waitFor()
+  const { json } = await service.call(`/v1/${environment.name}/webhooks:regenerate`, { method: 'POST', as: api })
+  const { url } = json.webhooks.find(({ action }: { action: string }) => action === 'rebuild')
+  assert.equal((await post(url, '<img src=x onerror=alert(1)>')).status, 200)
+  const row = table.getByRole('row').filter({ hasText: '<img src=x onerror=alert(1)>' })
+  await row.getByText('Taken').waitFor()
+  await row.getByRole('link', { name: 'Build' }).waitFor()
+  await assertAccessible(page, 'triggers')
+
+  const before = await table.getByRole('row').count()
+  await service.call(`/v1/${environment.name}:clearCache`, { method: 'POST', as: api, body: { paths: ['/a', '/b'] } })
+  await page.getByRole('link', { name: 'API', exact: true }).click()
+  await table.getByText('/a, /b').waitFor()
+  assert.equal(await table.getByText('WordPress/6.8').count(), 0)
+  assert.match(page.url(), /\?source=API$/)
+  assert.ok((await table.getByRole('row').count()) < before)
+  await row.waitFor({ state: 'detached' })
+  await page.goBack()
+  await row.getByRole('link', { name: 'Build' }).click()
+  await page.waitForURL(/\/builds\/[0-9a-f-]+$/)
+  assertQuiet(page)
+})
+
+test('a viewer sees no writing controls, and cannot write by hand either', async () => {
+  const viewer = await makePerson(service, 'viewer')
+  const page = await browser.open()
+  await logIn(page, viewer, pathOf('settings/variables'))
+  await page.getByText('GREETING').waitFor()
+  const writing = /add|import|edit|delete|save|regenerate|create|remove|show values/i
+  for (const [section, known] of [
+    ['settings/variables', 'GREETING'],
+    ['settings/domains', 'Given by the service'],
+    ['settings/webhooks', 'Quiet for'],
+    ['triggers', 'WordPress/6.8'],
+  ] as const) {
+    await page.goto(pathOf(section))
+    await page.getByText(known).first().waitFor()
+    assert.equal(await page.getByRole('main').getByRole('button', { name: writing }).count(), 0, section)
+    assert.equal(await page.getByRole('main').getByRole('textbox').count(), 0, section)
+    await assertAccessible(page, section)
+  }
+  const by = (method: string, path: string, body: unknown) =>
+    page.evaluate<number>(`fetch(${JSON.stringify(path)}, {
+      method: '${method}', headers: { 'content-type': 'application/json' }, body: ${JSON.stringify(JSON.stringify(body))},
+    }).then(({ status }) => status)`)
+  assert.equal(await by('PATCH', `/v1/${environment.name}`, { shellVariables: [] }), 403)
+  assert.equal(await by('POST', `/v1/${environment.name}/domains:replace`, { domains: [] }), 403)
+  assert.equal(await by('POST', `/v1/${environment.name}/webhooks:regenerate`, {}), 403)
+  assert.equal(await page.evaluate(`fetch('/v1/${environment.name}?view=FULL').then(({ status }) => status)`), 403)
+})
+
+test('every page fits a phone and a wide window, and is accessible in the dark', async () => {
+  for (const size of ['phone', 'wide'] as const) {
+    const page = await opened('settings/variables', { size, scheme: 'dark' })
+    for (const [section, known] of [
+      ['settings/variables', 'GREETING'],
+      ['settings/domains', 'Given by the service'],
+      ['settings/webhooks', 'Quiet period'],
+      ['triggers', 'WordPress/6.8'],
+    ] as const) {
+      await page.goto(pathOf(section))
+      await page.getByText(known).first().waitFor()
+      await assertFits(page, `${section}, ${size}`)
+      await assertAccessible(page, `${section}, ${size}, dark`)
+    }
+    assertQuiet(page)
+  }
+})
