@@ -10,6 +10,7 @@ import { Button } from '../../parts/button.tsx'
 import { useConfirm } from '../../parts/confirm.tsx'
 import { CopyText } from '../../parts/copy.tsx'
 import { Empty } from '../../parts/empty.tsx'
+import { More } from '../../parts/more.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Fact, Facts, Panel } from '../../parts/panel.tsx'
 import { ProblemNote } from '../../parts/problem-note.tsx'
@@ -89,13 +90,7 @@ export default function ApiAccessPage(_: AccountPageProps) {
           )}
         </Panel>
       )}
-      {credentials.hasMore && (
-        <div>
-          <Button busy={credentials.isLoadingMore} onClick={credentials.loadMore}>
-            Show more
-          </Button>
-        </div>
-      )}
+      <More of={credentials}>Show more</More>
       {isGenerating && (
         <Generate
           account={account}

@@ -4,9 +4,10 @@ import { Link } from 'wouter'
 import { regionName, useRegions } from '../../api/data.ts'
 import { idOf } from '../../api/names.ts'
 import type { AccountPageProps } from '../../pages.tsx'
-import { Button, ButtonLink } from '../../parts/button.tsx'
+import { ButtonLink } from '../../parts/button.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { counted } from '../../parts/format.ts'
+import { More } from '../../parts/more.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { ProblemNote } from '../../parts/problem-note.tsx'
@@ -60,13 +61,7 @@ export default function AppsPage(_: AccountPageProps) {
           Nothing has all of these words: {search}
         </p>
       )}
-      {apps.hasMore && (
-        <div>
-          <Button busy={apps.isLoadingMore} onClick={apps.loadMore}>
-            Show more apps
-          </Button>
-        </div>
-      )}
+      <More of={apps}>Show more apps</More>
     </Page>
   )
 }

@@ -4,15 +4,15 @@ import { useList, useResource } from '../../api/data.ts'
 import type { Place } from '../../api/names.ts'
 import type { Build, Environment } from '../../api/types.ts'
 import type { EnvironmentPageProps } from '../../pages.tsx'
-import { Button, ButtonLink } from '../../parts/button.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { SelectField } from '../../parts/field.tsx'
 import { counted } from '../../parts/format.ts'
+import { More } from '../../parts/more.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { ProblemNote } from '../../parts/problem-note.tsx'
 import { SkeletonRows } from '../../parts/skeleton.tsx'
-import { environmentPath } from '../../paths.ts'
+import { uploadFirst } from '../../parts/upload-first.tsx'
 import { useSession } from '../../session/session.tsx'
 import { BuildTable } from './build-table.tsx'
 import { type BuildFilter, isWanted, readFilter, STATES, TRIGGERS, writeFilter } from './filter.ts'
@@ -44,13 +44,7 @@ export default function BuildsPage({ place }: EnvironmentPageProps) {
           </p>
         )}
       </Panel>
-      {builds.hasMore && (
-        <div>
-          <Button busy={builds.isLoadingMore} onClick={builds.loadMore}>
-            Show older builds
-          </Button>
-        </div>
-      )}
+      <More of={builds}>Show older builds</More>
     </Page>
   )
 }
@@ -80,23 +74,7 @@ function NoBuild({ place }: { place: Place }) {
   const { canWrite } = useSession()
   return (
     <Page title="Builds">
-      <Empty
-        title="No build yet"
-        {...(canWrite
-          ? {
-              action: (
-                <ButtonLink kind="primary" icon="upload" href={environmentPath(place)}>
-                  Upload an archive
-                </ButtonLink>
-              ),
-              curl: {
-                method: 'POST' as const,
-                path: `/fu/v1/${place.name}:upload`,
-                file: { field: 'repository', name: 'app.zip' },
-              },
-            }
-          : {})}
-      >
+      <Empty title="No build yet" {...(canWrite ? uploadFirst(place) : {})}>
         Each upload and each rebuild is a build: its steps, its log and how long it took are kept here.
       </Empty>
     </Page>

@@ -6,15 +6,15 @@ import type { Place } from '../../api/names.ts'
 import { outcomeOf } from '../../api/state.ts'
 import type { Build, Deployment, Operation } from '../../api/types.ts'
 import type { EnvironmentPageProps } from '../../pages.tsx'
-import { Button, ButtonLink } from '../../parts/button.tsx'
 import { useConfirm } from '../../parts/confirm.tsx'
 import { Empty } from '../../parts/empty.tsx'
+import { More } from '../../parts/more.tsx'
 import { OperationProgress } from '../../parts/operation.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { ProblemNote } from '../../parts/problem-note.tsx'
 import { SkeletonRows } from '../../parts/skeleton.tsx'
-import { environmentPath } from '../../paths.ts'
+import { uploadFirst } from '../../parts/upload-first.tsx'
 import { useSession } from '../../session/session.tsx'
 import { Comparison } from './comparison.tsx'
 import { DeploymentTable } from './deployment-table.tsx'
@@ -64,13 +64,7 @@ export default function DeploymentsPage({ place }: EnvironmentPageProps) {
           <SkeletonRows count={6} height={45} />
         )}
       </Panel>
-      {deployments.hasMore && (
-        <div>
-          <Button busy={deployments.isLoadingMore} onClick={deployments.loadMore}>
-            Show older deployments
-          </Button>
-        </div>
-      )}
+      <More of={deployments}>Show older deployments</More>
     </Page>
   )
 }
@@ -78,23 +72,7 @@ export default function DeploymentsPage({ place }: EnvironmentPageProps) {
 function NoDeployment({ place, canWrite }: { place: Place; canWrite: boolean }) {
   return (
     <Page title="Deployments">
-      <Empty
-        title="Nothing was deployed yet"
-        {...(canWrite
-          ? {
-              action: (
-                <ButtonLink kind="primary" icon="upload" href={environmentPath(place)}>
-                  Upload an archive
-                </ButtonLink>
-              ),
-              curl: {
-                method: 'POST' as const,
-                path: `/fu/v1/${place.name}:upload`,
-                file: { field: 'repository', name: 'app.zip' },
-              },
-            }
-          : {})}
-      >
+      <Empty title="Nothing was deployed yet" {...(canWrite ? uploadFirst(place) : {})}>
         A build that goes well becomes a deployment. The last few are kept, so that one of them can be made live again
         within seconds.
       </Empty>

@@ -4,8 +4,8 @@ import { useList } from '../../api/data.ts'
 import { type Place, shortId } from '../../api/names.ts'
 import type { RecordedTrigger, TriggerSource } from '../../api/types.ts'
 import type { EnvironmentPageProps } from '../../pages.tsx'
-import { Button } from '../../parts/button.tsx'
 import { Empty } from '../../parts/empty.tsx'
+import { More } from '../../parts/more.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { ProblemNote } from '../../parts/problem-note.tsx'
@@ -55,13 +55,7 @@ export default function TriggersPage({ place }: EnvironmentPageProps) {
           {source ? `No call came by ${SOURCES[source]}.` : 'No call is known for this operation.'}
         </p>
       )}
-      {triggers.hasMore && (
-        <div>
-          <Button busy={triggers.isLoadingMore} onClick={triggers.loadMore}>
-            Load more
-          </Button>
-        </div>
-      )}
+      <More of={triggers}>Show more</More>
     </Page>
   )
 }

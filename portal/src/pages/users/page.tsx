@@ -7,6 +7,7 @@ import type { AddedUser, User } from '../../api/types.ts'
 import type { AccountPageProps } from '../../pages.tsx'
 import { Button } from '../../parts/button.tsx'
 import { useConfirm } from '../../parts/confirm.tsx'
+import { More } from '../../parts/more.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Fact, Facts, Panel } from '../../parts/panel.tsx'
 import { ProblemNote } from '../../parts/problem-note.tsx'
@@ -92,13 +93,7 @@ export default function UsersPage(_: AccountPageProps) {
           )}
         </Panel>
       )}
-      {users.hasMore && (
-        <div>
-          <Button busy={users.isLoadingMore} onClick={users.loadMore}>
-            Show more
-          </Button>
-        </div>
-      )}
+      <More of={users}>Show more</More>
       {isAdding && (
         <AddUser
           account={account}
