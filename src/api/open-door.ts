@@ -17,6 +17,7 @@ export function openDoor(app: FastifyInstance, path: string, { method, handle }:
     method: METHODS,
     url: path,
     exposeHeadRoute: false,
+    config: { isInLedger: true },
     async onRequest(request, reply) {
       if (hasBody(request)) discardBody(request)
       // Some plugins call from the editor's browser, and tell the editor that it failed if they cannot read the answer.

@@ -107,11 +107,11 @@ export function createApiServer({
     done()
   })
   app.addHook('onResponse', (request, reply, done) => {
-    const { url = 'unknown' } = request.routeOptions
+    const { url = 'unknown', config } = request.routeOptions
     metrics.observeRequest(request.method, url, reply.statusCode, reply.elapsedTime)
     // The path without its query: a query may carry a token.
-    // Reading is most of what callers do, and tells least.
-    const isRoutine = request.method === 'GET' && reply.statusCode < 400
+    // Reading is most of what callers do, and tells least; and what is in the ledger is told there.
+    const isRoutine = (request.method === 'GET' || config?.isInLedger) && reply.statusCode < 400
     if (isRoutine && !log.isLevelEnabled('debug')) return done()
     log[isRoutine ? 'debug' : 'info'](
       {
@@ -138,6 +138,8 @@ export function createApiServer({
 declare module 'fastify' {
   interface FastifyContextConfig {
     takesForm?: boolean
+    /** Every call that succeeds is written down where its account can see it. */
+    isInLedger?: boolean
   }
 }
 

@@ -49,11 +49,11 @@ export function createBuildRequests({ clock, environments, operations, builds, l
     return operation
   }
 
-  async function join(
-    tx: Transaction,
-    waiting: Operation,
-    { isClean, quiet }: { isClean: boolean; quiet: Quiet | undefined },
-  ): Promise<Operation> {
+  /** The build that waits, joined; nothing where none waits. The strongest wins of those who join. */
+  async function join(tx: Transaction, path: OperationPath, { asked, quiet }: Rebuild): Promise<Operation | undefined> {
+    const waiting = await operations.waitingBuild(tx, path)
+    if (!waiting) return undefined
+    const isClean = asked.some(isForClean)
     if (isClean) {
       await builds.makeClean(tx, waiting.build)
       await operations.makeClean(tx, waiting.id)
@@ -61,6 +61,7 @@ export function createBuildRequests({ clock, environments, operations, builds, l
     // One that could begin at once is not put off; and whoever does not ask for quiet wants it now.
     const notBefore = waiting.notBefore === null ? null : settlesUntil(waiting.createTime, quiet)
     if (notBefore !== waiting.notBefore) await operations.setNotBefore(tx, waiting.id, notBefore)
+    await ledger.add(tx, path.environmentId, asked, { answer: 200, operationId: waiting.id })
     const isRebuild = waiting.trigger === 'REBUILD'
     return { ...waiting, notBefore, trigger: isClean && isRebuild ? 'CLEAN_REBUILD' : waiting.trigger }
   }
@@ -96,7 +97,9 @@ export function createBuildRequests({ clock, environments, operations, builds, l
       return operation
     },
 
-    /** From the last archive. The strongest wins of those who join. All who asked are in the ledger. */
+    join,
+
+    /** From the last archive, unless one waits that is joined. All who asked are in the ledger. */
     async rebuild(
       tx: Transaction,
       account: Account,
@@ -105,18 +108,20 @@ export function createBuildRequests({ clock, environments, operations, builds, l
       { asked, quiet }: Rebuild,
     ): Promise<Operation> {
       const { path } = await requireOpen(tx, environments, account, appName, id)
+      const joined = await join(tx, path, { asked, ...(quiet ? { quiet } : {}) })
+      if (joined) return joined
       const archive = await builds.lastArchive(tx, id)
       if (!archive) throw new Problem('NOTHING_UPLOADED')
-      const isClean = asked.some(({ action }) => action === 'CLEAN_REBUILD')
+      const isClean = asked.some(isForClean)
       const trigger = isClean ? 'CLEAN_REBUILD' : 'REBUILD'
-      const waiting = await operations.waitingBuild(tx, path)
-      const operation = waiting
-        ? await join(tx, waiting, { isClean, quiet })
-        : await request(tx, path, { trigger, isClean, archive, notBefore: settlesUntil(clock.now(), quiet) })
+      const notBefore = settlesUntil(clock.now(), quiet)
+      const operation = await request(tx, path, { trigger, isClean, archive, notBefore })
       await ledger.add(tx, id, asked, { answer: 200, operationId: operation.id })
       return operation
     },
   }
 }
+
+const isForClean = ({ action }: Asked): boolean => action === 'CLEAN_REBUILD'
 
 export type BuildRequests = ReturnType<typeof createBuildRequests>

@@ -10,7 +10,7 @@ import type { Clock } from '../base/index.ts'
 import { type names, PROBLEMS, Problem, type resources } from '../contract/index.ts'
 import type { BuildRequests, ClearCache, Quiet } from '../deployments/index.ts'
 import type { Operation, Operations } from '../operations/index.ts'
-import type { Sql, Transaction } from '../storage/index.ts'
+import type { Sql } from '../storage/index.ts'
 import type { Asked, Ledger } from '../triggers/index.ts'
 import { createBursts } from './bursts.ts'
 import type { WebhookRates } from './rates.ts'
@@ -36,8 +36,8 @@ type Parts = {
   sets: WebhookSets
   rates: WebhookRates
   ledger: Ledger
-  operations: Pick<Operations, 'announce' | 'waitingBuild'>
-  buildRequests: Pick<BuildRequests, 'rebuild'>
+  operations: Pick<Operations, 'announce'>
+  buildRequests: Pick<BuildRequests, 'join' | 'rebuild'>
   clearCache: ClearCache
   /** Throws where a build could not be begun anyway: the account is full, or the machine cannot keep accounts apart. */
   admitBuild(account: Account, environmentId: string): Promise<void>
@@ -57,19 +57,18 @@ export function createWebhooks(parts: Parts) {
   async function build(opened: Opened, asked: Asked[]): Promise<Taken> {
     const { account, appName, environmentId, generation } = opened
     const wanted = { asked, quiet: quietOf(opened) }
-    const rebuild = (tx: Transaction) => buildRequests.rebuild(tx, account, appName, environmentId, wanted)
     // What waits is begun anyway: joining it takes no room, and wakes nobody.
     const joined = await sql.transaction(async (tx) => {
-      const path = { accountId: account.id, appName, environmentId }
       const current = sets.requireCurrent(tx, environmentId, generation)
-      const [waiting] = await Promise.all([operations.waitingBuild(tx, path), current])
-      return waiting && rebuild(tx)
+      const path = { accountId: account.id, appName, environmentId }
+      const [, operation] = await Promise.all([current, buildRequests.join(tx, path, wanted)])
+      return operation
     })
     if (joined) return { account, operation: joined }
     await parts.admitBuild(account, environmentId)
     const operation = await sql.transaction(async (tx) => {
       await sets.requireCurrent(tx, environmentId, generation)
-      return rebuild(tx)
+      return buildRequests.rebuild(tx, account, appName, environmentId, wanted)
     })
     operations.announce()
     return { account, operation }
