@@ -67,6 +67,7 @@ if (missing.length > 0) {
 const portal = openPortal({ log: createLog('warn') })
 await portal.settled
 if (portal.now().state !== 'ready') process.exit(1)
+
 /** systemd would listen for it on port 80. */
 function maskSocket(name: string) {
   const folder = '/etc/systemd/system'
