@@ -3,13 +3,17 @@
  * and may change. `docs/reference/errors.md` is checked against this table.
  */
 import { BUILD_PROBLEMS } from './build-problems.ts'
+import { ENVIRONMENT_PROBLEMS } from './environment-problems.ts'
 import { type Row, row } from './problem-row.ts'
 import { REQUEST_PROBLEMS } from './request-problems.ts'
+import { UPLOAD_PROBLEMS } from './upload-problems.ts'
 
 export { type Fault, STATUS_CODES, type Status } from './problem-row.ts'
 
 export const PROBLEMS = {
   ...REQUEST_PROBLEMS,
+  ...UPLOAD_PROBLEMS,
+  ...ENVIRONMENT_PROBLEMS,
   ...BUILD_PROBLEMS,
   ISOLATION_MISSING: row(
     503,

@@ -5,7 +5,6 @@ export const TRACED_EVENTS = ['TRIGGER', 'BUILD', 'LIVE', 'PURGE', 'STORED', 'VA
 export type TracedEvent = (typeof TRACED_EVENTS)[number]
 
 export const ORIGIN_KINDS = ['NOTHING', 'FILE', 'REDIRECT', 'MISSING', 'APP', 'SILENT'] as const
-export type OriginKind = (typeof ORIGIN_KINDS)[number]
 
 export const COMPARISONS = ['SAME', 'DIFFERENT', 'UNKNOWN'] as const
 export type Comparison = (typeof COMPARISONS)[number]

@@ -78,6 +78,13 @@ export type WebhookAnswer = Static<typeof webhookAnswer>
 export const TRIGGER_ACTIONS = ['REBUILD', 'CLEAN_REBUILD', 'PURGE_CACHE'] as const
 export type TriggerAction = (typeof TRIGGER_ACTIONS)[number]
 
+/** What the call of a webhook asks for. */
+export const ACTION_OF_WEBHOOK: Record<WebhookAction, TriggerAction> = {
+  rebuild: 'REBUILD',
+  cleanRebuild: 'CLEAN_REBUILD',
+  purgeCache: 'PURGE_CACHE',
+}
+
 export const TRIGGER_SOURCES = ['WEBHOOK', 'API', 'APP'] as const
 export type TriggerSource = (typeof TRIGGER_SOURCES)[number]
 

@@ -102,8 +102,6 @@ export function createCounts() {
   }
 }
 
-export type CountsOfEdge = ReturnType<typeof createCounts>
-
 function bucketOf(ms: number): number {
   let at = 0
   while (at < LATENCY_BOUNDS_MS.length && ms > (LATENCY_BOUNDS_MS[at] as number)) at++

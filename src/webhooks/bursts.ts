@@ -37,5 +37,3 @@ export function createBursts<Item, Result>(work: (key: string, items: readonly I
     return mine
   }
 }
-
-export type Bursts<Item, Result> = ReturnType<typeof createBursts<Item, Result>>

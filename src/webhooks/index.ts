@@ -1,4 +1,3 @@
-export { type Bursts, createBursts } from './bursts.ts'
 export { createWebhookRates, type WebhookRates } from './rates.ts'
 export { createWebhookSets, type IssuedSet, type WebhookSet, type WebhookSets } from './sets.ts'
 export { createWebhooks, type Taken, type WebhookCall, type Webhooks } from './webhooks.ts'

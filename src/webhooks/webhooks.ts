@@ -7,7 +7,7 @@
  */
 import type { Account } from '../accounts/index.ts'
 import type { Clock } from '../base/index.ts'
-import { type names, PROBLEMS, Problem, type resources } from '../contract/index.ts'
+import { type names, PROBLEMS, Problem, resources } from '../contract/index.ts'
 import type { BuildRequests, ClearCache, Quiet } from '../deployments/index.ts'
 import type { Operation, Operations } from '../operations/index.ts'
 import type { Sql } from '../storage/index.ts'
@@ -41,12 +41,6 @@ type Parts = {
   clearCache: ClearCache
   /** Throws where a build could not be begun anyway: the account is full, or the machine cannot keep accounts apart. */
   admitBuild(account: Account, environmentId: string): Promise<void>
-}
-
-const ACTIONS: Record<resources.WebhookAction, resources.TriggerAction> = {
-  rebuild: 'REBUILD',
-  cleanRebuild: 'CLEAN_REBUILD',
-  purgeCache: 'PURGE_CACHE',
 }
 
 export function createWebhooks(parts: Parts) {
@@ -103,7 +97,7 @@ export function createWebhooks(parts: Parts) {
       if (!opened) throw rates.guess(address) ?? new Problem('WEBHOOK_REFUSED')
       const { environmentId } = opened
       const asked: Asked = {
-        action: ACTIONS[action as resources.WebhookAction],
+        action: resources.ACTION_OF_WEBHOOK[action as resources.WebhookAction],
         source: 'WEBHOOK',
         address,
         userAgent: userAgent.replaceAll(token, '[secret]').replaceAll(/token=[\w-]+/g, 'token=[secret]'),

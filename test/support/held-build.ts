@@ -1,7 +1,11 @@
 /** Builds that go on until the test lets them: each waits for a file in its own /tmp, which is reached through /proc. */
 import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Files } from './deploy.ts'
+
+/** As the build sees it: each has a /tmp of its own. */
+const FILE = '/tmp/go-on'
 
 /** The mark is an argument of the build's process, by which it is found. */
 export const heldBuild = (mark: string, text: string): Files => ({
@@ -9,7 +13,7 @@ export const heldBuild = (mark: string, text: string): Files => ({
   'build.js': `
     const fs = require('node:fs')
     const look = setInterval(() => {
-      if (!fs.existsSync('/tmp/go-on')) return
+      if (!fs.existsSync('${FILE}')) return
       clearInterval(look)
       fs.mkdirSync('dist', { recursive: true })
       fs.writeFileSync('dist/index.html', ${JSON.stringify(text)} + ' ' + process.hrtime.bigint())
@@ -27,7 +31,7 @@ export async function untilHeld(mark: string): Promise<{ goOn(): Promise<void> }
       return {
         async goOn() {
           released.add(pid)
-          await writeFile(`/proc/${pid}/root/tmp/go-on`, '')
+          await writeFile(join('/proc', pid, 'root', FILE), '')
         },
       }
     }

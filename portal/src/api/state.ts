@@ -2,6 +2,7 @@
  * What an environment, a build or an operation is doing, folded into one word that people read. Honest first: a site
  * that is live stays live in words while a build of it fails, and both are said.
  */
+import { isNoBuild } from './names.ts'
 import { operationProblem, type Problem } from './problem.ts'
 import type { Build, Deployment, Environment, Operation, Phase, Trigger } from './types.ts'
 
@@ -77,7 +78,7 @@ export function outcomeOf(operation: Operation): Outcome {
 export const problemOfOperation = ({ error }: Operation): Problem | undefined => error && operationProblem(error)
 
 /** Whether an operation builds something: only those have a log and a build to look at. */
-export const isOfBuild = ({ metadata }: Operation): boolean => !metadata.build.endsWith('/no_build')
+export const isOfBuild = ({ metadata }: Operation): boolean => !isNoBuild(metadata.build)
 
 export function operationState(operation: Operation): Shown {
   const { trigger, unchanged } = operation.metadata

@@ -25,7 +25,7 @@ export function webhookRoutes({ environments, webhookSets, webhooks, ledger, pub
   async function show(at: names.EnvironmentPath, set: WebhookSet): Promise<resources.WebhookSet> {
     const lastUses = await ledger.lastUses(set.environmentId, set.regenerateTime)
     return renderSet(at, set, (action) => {
-      const time = lastUses.get(TRIGGER_ACTIONS[action])
+      const time = lastUses.get(resources.ACTION_OF_WEBHOOK[action])
       return time === undefined ? {} : { lastUseTime: toRfc3339(time) }
     })
   }
@@ -159,12 +159,6 @@ const triggersQuery = schema.object({
   operation: schema.optional({ ...names.operationId, description: 'Only what this operation satisfied.' }),
   source: schema.optional(schema.oneOf(resources.TRIGGER_SOURCES, { description: 'Only what came this way.' })),
 })
-
-const TRIGGER_ACTIONS: Record<resources.WebhookAction, resources.TriggerAction> = {
-  rebuild: 'REBUILD',
-  cleanRebuild: 'CLEAN_REBUILD',
-  purgeCache: 'PURGE_CACHE',
-}
 
 const renderSet = <More extends object>(
   at: names.EnvironmentPath,

@@ -4,7 +4,6 @@ import { bytes, number } from '../../parts/format.ts'
 import { milliseconds, percent, shortBytes, shortNumber } from './share.ts'
 import { byteTicks, countTicks, percentTicks, timeToAnswerTicks } from './ticks.ts'
 
-export type Point = Traffic['points'][number]
 export type Counts = Traffic['totals']
 
 export type Line = {

@@ -27,8 +27,6 @@ import { join } from 'node:path'
 /** The end of a segment, up to where it counts. */
 export type End = { run: string; number: number; length: number }
 
-export type Marker = ReturnType<typeof createMarker>
-
 type Content = { format: number; boot: string; folder: string; self: string; run: string; end?: End | undefined }
 
 const NAME = 'valid'

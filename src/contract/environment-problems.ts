@@ -1,0 +1,87 @@
+/** What an environment cannot do for whoever asks, be it a caller, a webhook or the app itself. */
+import { type Row, row } from './problem-row.ts'
+
+export const ENVIRONMENT_PROBLEMS = {
+  NOTHING_UPLOADED: row(
+    400,
+    'FAILED_PRECONDITION',
+    'caller',
+    'There is nothing to rebuild: no archive was uploaded to the environment.',
+    'Upload an archive first.',
+  ),
+  DEPLOYMENT_NOT_ACTIVATABLE: row(
+    400,
+    'FAILED_PRECONDITION',
+    'caller',
+    'A deployment that never answered, or whose files were removed to make room for newer ones, cannot be made live.',
+    'Choose one with `activatable: true`, or upload again.',
+  ),
+  QUOTA_EXCEEDED: row(
+    413,
+    'RESOURCE_EXHAUSTED',
+    'caller',
+    'The account would hold more on the disk than it may.',
+    'Delete environments that nobody needs: `metadata.largest` names the one that holds the most. The operator can raise `accountBytes`.',
+  ),
+  QUEUE_FULL: row(
+    503,
+    'UNAVAILABLE',
+    'service',
+    'Too many builds are waiting.',
+    'Try again as `Retry-After` says.',
+    true,
+  ),
+  SUPERSEDED: row(
+    409,
+    'ABORTED',
+    'caller',
+    'A newer upload took the place of this one before it was built.',
+    'Nothing to mend: `metadata.operation` names the newer one.',
+  ),
+  PURGE_NOT_CONFIRMED: row(
+    503,
+    'UNAVAILABLE',
+    'service',
+    'The edge did not say in time that what was to go is gone.',
+    'Try again as `Retry-After` says: to purge twice does no harm.',
+    true,
+  ),
+  TOKEN_WRONG: row(
+    401,
+    'UNAUTHENTICATED',
+    'caller',
+    'An app called the service without the bearer token of its environment.',
+    'Send the token that the app finds in its variables, and call for its own environment.',
+  ),
+  TOO_MANY_CALLS: row(
+    429,
+    'RESOURCE_EXHAUSTED',
+    'caller',
+    'An app calls the service more often, or with more bytes, than its environment may.',
+    'Wait as long as `Retry-After` says.',
+    true,
+  ),
+  TOO_MANY_TRIGGERS: row(
+    429,
+    'RESOURCE_EXHAUSTED',
+    'caller',
+    'The webhooks of the environment are called more often than they may be.',
+    'Wait as long as `Retry-After` says. A call that was taken before this one may have done its work already.',
+    true,
+  ),
+  TOO_MANY_GUESSES: row(
+    429,
+    'RESOURCE_EXHAUSTED',
+    'caller',
+    'Webhook URLs that are not valid were called too often from this address.',
+    'Look which program calls an old URL, and give it the current one.',
+    true,
+  ),
+  VALUE_NOT_FOUND: row(
+    404,
+    'NOT_FOUND',
+    'caller',
+    'The key-value store has nothing under this key, or gave it up for newer values.',
+    'Store it again.',
+  ),
+} as const satisfies Record<string, Row>
