@@ -5,7 +5,7 @@
  *   node bench/run.ts [NAME …] [--json] [--strict]
  */
 import { parseArgs } from 'node:util'
-import { table } from '../src/operator/index.ts'
+import { table } from '../src/contract/index.ts'
 import { type Bench, goalInWords, isMet, type Result, ratioOf, Skipped } from './bench.ts'
 import { edgeConformance } from './edge-conformance.ts'
 import { edgeHit } from './edge-hit.ts'

@@ -1,22 +1,35 @@
 /** The command line: which command, with which settings, ending in which exit code. */
-import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
-import { ConfigError, describeConfig, flagName, type LoadedConfig, loadConfig, SETTINGS } from './config.ts'
-import { Problem } from './contract/index.ts'
-import { COMMANDS, type Command, type CommandCall, examine, JSON_OPTION, table, UsageError } from './operator/index.ts'
-
-/** 0 done; 1 the caller's fault; 2 wrong usage; 3 the service's fault, worth a retry. */
-const EXIT = { done: 0, caller: 1, usage: 2, service: 3 } as const
-
-const SETTING_OPTIONS: ParseArgsOptionsConfig = Object.fromEntries(
-  ['config', ...Object.keys(SETTINGS).map(flagName)].map((name) => [name, { type: 'string' }]),
-)
+import { parseArgs } from 'node:util'
+import { CallFailed, CLIENT_COMMANDS, createTerminal, Interrupted } from './cli/index.ts'
+import { completion, SHELLS } from './completion.ts'
+import {
+  ConfigError,
+  clientEnvironment,
+  describeConfig,
+  flagName,
+  type LoadedConfig,
+  loadConfig,
+  SETTINGS,
+} from './config.ts'
+import {
+  type CommandForm,
+  EXIT,
+  JSON_OPTION,
+  type OptionForm,
+  type OptionValues,
+  Problem,
+  table,
+  UsageError,
+} from './contract/index.ts'
+import { helpOf, overview } from './help.ts'
+import { COMMANDS, examine } from './operator/index.ts'
 
 export async function run(argv: string[]): Promise<number> {
   try {
     return await dispatch(argv)
   } catch (error) {
     const code = exitCodeOf(error)
-    process.stderr.write(`headland: ${(error as Error).message}\n`)
+    process.stderr.write(`${argv.includes('--json') ? JSON.stringify(asJson(error)) : inWords(error)}\n`)
     if (code === EXIT.usage) process.stderr.write("Try 'headland --help'.\n")
     return code
   }
@@ -24,41 +37,69 @@ export async function run(argv: string[]): Promise<number> {
 
 async function dispatch(argv: string[]): Promise<number> {
   const wanted = commands.find(({ name }) => name === argv.slice(0, name.split(' ').length).join(' '))
-  if (!wanted) {
-    const isHelp = argv.length === 0 || argv[0] === '--help' || argv[0] === 'help'
-    if (!isHelp) throw new UsageError(`there is no command '${argv.slice(0, 2).join(' ')}'`)
-    print(overview())
-    return argv.length === 0 ? EXIT.usage : EXIT.done
-  }
+  if (!wanted) return answerWithout(argv)
   const { values, positionals } = parse(wanted, argv.slice(wanted.name.split(' ').length))
   if (values.help) {
-    print(helpOf(wanted))
+    print(helpOf(wanted, settingsOf(wanted)))
     return EXIT.done
   }
-  if (positionals.length !== wanted.positionals.length) {
+  const least = wanted.positionals.filter((one) => !one.startsWith('[')).length
+  const most = wanted.positionals.some((one) => one.includes('…'))
+    ? Number.POSITIVE_INFINITY
+    : wanted.positionals.length
+  if (positionals.length < least || positionals.length > most) {
     throw new UsageError(`usage: headland ${[wanted.name, ...wanted.positionals].join(' ')}`)
   }
-  const options = values as CommandCall['options']
-  const loaded = loadConfig({ flags: options as Record<string, string | undefined> })
-  return (await wanted.run(loaded, positionals, options)) ?? EXIT.done
+  return (await wanted.run(positionals, values as OptionValues)) ?? EXIT.done
 }
 
-type Entry = Pick<Command, 'name' | 'positionals' | 'summary' | 'options'> & {
-  run(loaded: LoadedConfig, positionals: string[], options: CommandCall['options']): Promise<number | undefined>
+/** No command was named: help, the version, or the commands that begin with the word that was typed. */
+async function answerWithout(argv: string[]): Promise<number> {
+  const [first = ''] = argv
+  if (first === '--version') {
+    const { version } = await import('./version.ts')
+    print(version)
+    return EXIT.done
+  }
+  if (first === '' || first === '--help' || first === '-h' || first === 'help') {
+    print(overview(commands))
+    return first === '' ? EXIT.usage : EXIT.done
+  }
+  const family = commands.filter(({ name }) => name.startsWith(`${first} `))
+  if (family.length === 0) throw new UsageError(`there is no command '${argv.slice(0, 2).join(' ')}'`)
+  if (argv.includes('--help')) {
+    print(overview(family))
+    return EXIT.done
+  }
+  throw new UsageError(
+    `'headland ${first}' goes on with one of: ${family.map(({ name }) => name.split(' ')[1]).join(', ')}`,
+  )
 }
+
+type Entry = CommandForm & {
+  /** An operator's command works on the data folder and takes its settings as flags; a client's speaks to a service. */
+  who: 'operator' | 'client'
+  run(positionals: string[], options: OptionValues): Promise<number | undefined>
+}
+
+const settled = (options: OptionValues): LoadedConfig =>
+  loadConfig({ flags: options as Record<string, string | undefined> })
 
 const commands: readonly Entry[] = [
   {
     name: 'serve',
+    who: 'operator',
     positionals: [],
     summary: 'Run the service until it is told to stop',
     options: {},
-    run: ({ config }) => serveUntilStopped(config),
+    run: (_, options) => serveUntilStopped(settled(options).config),
   },
   ...COMMANDS.map(
     (command): Entry => ({
       ...command,
-      async run({ config }, positionals, options) {
+      who: 'operator',
+      async run(positionals, options) {
+        const { config } = settled(options)
         // Opened by the first call, so that a command that finds its usage wrong touches nothing.
         const { openGround } = await import('./main.ts')
         let opened: ReturnType<typeof openGround> | undefined
@@ -73,13 +114,14 @@ const commands: readonly Entry[] = [
   ),
   {
     name: 'config',
+    who: 'operator',
     positionals: [],
     summary: 'Print every setting and where it came from',
     options: JSON_OPTION,
-    async run(loaded, _, { json }) {
-      const rows = describeConfig(loaded)
+    async run(_, options) {
+      const rows = describeConfig(settled(options))
       print(
-        json
+        options.json
           ? JSON.stringify(rows)
           : table(rows.map(({ key, value, origin }) => ({ setting: key, value, from: origin }))),
       )
@@ -88,16 +130,41 @@ const commands: readonly Entry[] = [
   },
   {
     name: 'doctor',
+    who: 'operator',
     positionals: [],
     summary: 'Tell what this machine can isolate and limit, and what is missing',
     options: JSON_OPTION,
-    async run({ config }, _, { json }) {
+    async run(_, options) {
+      const { config } = settled(options)
       const { filesIn } = await import('./main.ts')
       const { dataDir, bubblewrap, jobNetwork, blockedNetworks, allowedNetworks } = config
       const network = { range: jobNetwork, blocked: blockedNetworks, allowed: allowedNetworks }
       const findings = await examine({ dataDir, masterKeyFile: filesIn(dataDir).masterKey, bubblewrap, network })
-      print(json ? JSON.stringify(findings) : table(findings.map((finding) => ({ ...finding }))))
+      print(options.json ? JSON.stringify(findings) : table(findings.map((finding) => ({ ...finding }))))
       return findings.some(({ state }) => state === 'broken') ? EXIT.caller : EXIT.done
+    },
+  },
+  ...CLIENT_COMMANDS.map(
+    (command): Entry => ({
+      ...command,
+      who: 'client',
+      run(positionals, options) {
+        const environment = clientEnvironment()
+        const streams = { input: process.stdin, output: process.stdout, words: process.stderr }
+        const terminal = createTerminal(streams, { isPlain: environment.isCi || options.json === true })
+        return command.run({ positionals, options, folder: process.cwd(), environment, terminal })
+      },
+    }),
+  ),
+  {
+    name: 'completion',
+    who: 'client',
+    positionals: ['SHELL'],
+    summary: `Print what completes these commands in a shell: ${SHELLS.join(', ')}`,
+    options: {},
+    async run([shell = '']) {
+      print(completion(shell, commands))
+      return EXIT.done
     },
   },
 ]
@@ -118,13 +185,21 @@ async function serveUntilStopped(config: LoadedConfig['config']): Promise<number
   return EXIT.done
 }
 
-function parse({ options }: Entry, args: string[]) {
+/** As flags: every setting of the service, and the file that holds them. */
+function settingsOf({ who }: Entry): Record<string, OptionForm> {
+  if (who === 'client') return {}
+  const settings = Object.entries(SETTINGS).map(([key, { meaning }]): [string, OptionForm] => [
+    flagName(key),
+    { type: 'string', value: 'VALUE', describe: meaning },
+  ])
+  const config = { type: 'string', value: 'FILE', describe: 'Read settings from this file instead of ./headland.json.' }
+  return { config: config as OptionForm, ...Object.fromEntries(settings) }
+}
+
+function parse(command: Entry, args: string[]) {
   try {
-    return parseArgs({
-      args,
-      allowPositionals: true,
-      options: { ...SETTING_OPTIONS, ...options, help: { type: 'boolean', short: 'h' } },
-    })
+    const options = { ...settingsOf(command), ...command.options, help: { type: 'boolean', short: 'h' } as const }
+    return parseArgs({ args, allowPositionals: true, options })
   } catch (error) {
     throw new UsageError((error as Error).message)
   }
@@ -132,37 +207,21 @@ function parse({ options }: Entry, args: string[]) {
 
 function exitCodeOf(error: unknown): number {
   if (error instanceof UsageError || error instanceof ConfigError) return EXIT.usage
-  return error instanceof Problem ? EXIT.caller : EXIT.service
+  if (error instanceof CallFailed) return error.exitCode
+  return error instanceof Problem || error instanceof Interrupted ? EXIT.caller : EXIT.service
 }
 
-function overview(): string {
-  const rows = commands.map(({ name, positionals, summary }) => [[name, ...positionals].join(' '), summary] as const)
-  const width = Math.max(...rows.map(([usage]) => usage.length))
-  return [
-    'headland: a self-hosted home for headless front ends',
-    '',
-    ...rows.map(([usage, summary]) => `  headland ${usage.padEnd(width)}  ${summary}`),
-    '',
-    "'headland COMMAND --help' tells more. Every command takes the settings that 'headland config' prints, as flags.",
-  ].join('\n')
+function inWords(error: unknown): string {
+  const { message } = error as Error
+  if (!(error instanceof CallFailed)) return `headland: ${message}`
+  const reason = error.status === 0 ? '' : ` (${error.reason})`
+  return [`headland: ${message}${reason}`, ...(error.todo ? [`  ${error.todo}`] : [])].join('\n')
 }
 
-function helpOf({ name, positionals, summary, options }: Entry): string {
-  const own = Object.entries(options).map(([option, { type, describe }]) => [
-    `--${option}${type === 'string' ? ` ${option.toUpperCase()}` : ''}`,
-    describe,
-  ])
-  const settings = Object.entries(SETTINGS).map(([key, { meaning }]) => [`--${flagName(key)} VALUE`, meaning])
-  const show = (rows: string[][]) => rows.map(([flag = '', meaning]) => `  ${flag.padEnd(26)}${meaning}`)
-  return [
-    `headland ${[name, ...positionals].join(' ')}`,
-    '',
-    `${summary}.`,
-    '',
-    ...(own.length > 0 ? ['Options:', ...show(own), ''] : []),
-    'Settings:',
-    ...show([['--config FILE', 'Read settings from this file instead of ./headland.json.'], ...settings]),
-  ].join('\n')
+function asJson(error: unknown) {
+  const { message } = error as Error
+  if (error instanceof CallFailed) return { error: { reason: error.reason, message, todo: error.todo } }
+  return { error: { reason: error instanceof Problem ? error.reason : undefined, message } }
 }
 
 function print(text: string) {

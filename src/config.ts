@@ -4,9 +4,10 @@
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
-import { availableParallelism } from 'node:os'
-import { resolve } from 'node:path'
+import { availableParallelism, homedir } from 'node:os'
+import { join, resolve } from 'node:path'
 import { LOG_LEVELS, type LogLevel, Secret } from './base/index.ts'
+import type { ClientEnvironment } from './cli/index.ts'
 
 export type Listen = { host: string; port: number }
 
@@ -140,6 +141,17 @@ const FILE_VARIABLE = 'HEADLAND_CONFIG'
 export const flagName = (key: string): string => key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
 export const variableName = (key: string): string =>
   `HEADLAND_${key.replaceAll(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`
+
+/** What the client's commands take from the environment, and where they may remember a log-in. */
+export function clientEnvironment(env: NodeJS.ProcessEnv = process.env): ClientEnvironment {
+  return {
+    url: env.HEADLAND_URL || undefined,
+    apiUser: env.HEADLAND_API_USER || undefined,
+    apiPassword: env.HEADLAND_API_PASSWORD || undefined,
+    configFolder: env.XDG_CONFIG_HOME || join(env.HOME || homedir(), '.config'),
+    isCi: Boolean(env.CI) && env.CI !== 'false',
+  }
+}
 
 /** The service's own environment: where npm is found, and what this machine has set for it. */
 export const machineEnvironment = (): Readonly<NodeJS.ProcessEnv> => process.env

@@ -41,6 +41,14 @@ test('a room imports only from floors below its own, through index.ts, and only 
   assert.deepEqual(crossings(house, floors), [])
 })
 
+test('the client knows the contract and nothing else of the house', () => {
+  const taken = house
+    .filter(({ path }) => path.startsWith('src/cli/') && !path.endsWith('.test.ts'))
+    .flatMap(({ path, text }) => importsOf(text).map((specifier) => join(path, '..', specifier)))
+    .filter((target) => target.startsWith('src/') && !target.startsWith('src/cli/'))
+  assert.deepEqual([...new Set(taken)], ['src/contract/index.ts'])
+})
+
 test('only config.ts reads process.env', () => {
   assert.deepEqual(environmentReaders(house), [])
   assert.match(house.find(({ path }) => path === 'src/config.ts')?.text ?? '', /process\.env/)

@@ -1,6 +1,6 @@
 import { toRfc3339 } from '../../base/index.ts'
-import { names } from '../../contract/index.ts'
-import { type Command, JSON_OPTION, table, UsageError } from '../command.ts'
+import { JSON_OPTION, names, table, UsageError } from '../../contract/index.ts'
+import type { Command } from '../command.ts'
 
 export const accountsCreate: Command = {
   name: 'accounts create',

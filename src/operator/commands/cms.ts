@@ -1,5 +1,5 @@
-import { names } from '../../contract/index.ts'
-import { type Command, requiredOption, UsageError } from '../command.ts'
+import { names, requiredOption, UsageError } from '../../contract/index.ts'
+import type { Command } from '../command.ts'
 
 export const cmsSet: Command = {
   name: 'cms set',

@@ -1,5 +1,6 @@
-import { type Command, JSON_OPTION, requiredOption } from '../command.ts'
-import { roleOption } from './users.ts'
+import { JSON_OPTION, requiredOption } from '../../contract/index.ts'
+import type { Command } from '../command.ts'
+import { ROLE_OPTION, roleOption } from './users.ts'
 
 export const credentialsCreate: Command = {
   name: 'credentials create',
@@ -7,7 +8,7 @@ export const credentialsCreate: Command = {
   summary: 'Issue a user id and password for the API',
   options: {
     account: { type: 'string', describe: 'The account they are for.' },
-    role: { type: 'string', describe: 'owner, developer or viewer; developer unless given.' },
+    role: ROLE_OPTION,
     shell: { type: 'boolean', describe: 'Print lines for a shell to evaluate.' },
     ...JSON_OPTION,
   },

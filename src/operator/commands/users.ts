@@ -1,5 +1,11 @@
-import { resources } from '../../contract/index.ts'
-import { type Command, type CommandCall, JSON_OPTION, requiredOption, UsageError } from '../command.ts'
+import { JSON_OPTION, type OptionForm, requiredOption, resources, UsageError } from '../../contract/index.ts'
+import type { Command, CommandCall } from '../command.ts'
+
+export const ROLE_OPTION: OptionForm = {
+  type: 'string',
+  oneOf: resources.ROLES,
+  describe: 'owner, developer or viewer; developer unless given.',
+}
 
 export const usersCreate: Command = {
   name: 'users create',
@@ -7,7 +13,7 @@ export const usersCreate: Command = {
   summary: 'Make a user of the portal, or let one join another account',
   options: {
     account: { type: 'string', describe: 'The account to join.' },
-    role: { type: 'string', describe: 'owner, developer or viewer; developer unless given.' },
+    role: ROLE_OPTION,
     ...JSON_OPTION,
   },
   async run({ positionals: [email = ''], options, ground, print }) {

@@ -1,0 +1,48 @@
+/** A command of the client: it speaks to a Headland over HTTP, as whoever typed it. */
+import type { CommandForm, OptionValues } from '../contract/index.ts'
+import type { Terminal } from './terminal.ts'
+
+/** What the client takes from the environment of the process. */
+export type ClientEnvironment = {
+  url: string | undefined
+  apiUser: string | undefined
+  apiPassword: string | undefined
+  /** Where programs of this person keep what they remember: `~/.config`. */
+  configFolder: string
+  isCi: boolean
+}
+
+export type ClientCall = {
+  positionals: string[]
+  options: OptionValues
+  /** The folder in which the command was typed. */
+  folder: string
+  environment: ClientEnvironment
+  terminal: Terminal
+}
+
+export type ClientCommand = CommandForm & {
+  /** 0 unless it says otherwise. */
+  run(call: ClientCall): Promise<number | undefined>
+}
+
+/** Taken by every command that speaks to a service. */
+export const SERVICE_OPTIONS = {
+  url: { type: 'string', describe: 'The service; else HEADLAND_URL, .headland.json, or the last log-in.' },
+  json: { type: 'boolean', describe: 'Print JSON.' },
+} as const
+
+export const ACCOUNT_OPTIONS = {
+  ...SERVICE_OPTIONS,
+  account: { type: 'string', describe: 'The account; else that of .headland.json, or the only one.' },
+} as const
+
+export const APP_OPTIONS = {
+  ...ACCOUNT_OPTIONS,
+  app: { type: 'string', describe: 'The app; else that of .headland.json, or the only one.' },
+} as const
+
+export const ENVIRONMENT_OPTIONS = {
+  ...APP_OPTIONS,
+  env: { type: 'string', describe: 'The environment, by id or by name; else that of .headland.json, or the only one.' },
+} as const

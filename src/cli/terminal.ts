@@ -1,0 +1,96 @@
+/**
+ * What is printed where. Data goes to stdout, and words for people to stderr, so that a pipe gets data alone. Colours,
+ * bars and questions are for a terminal in front of a person.
+ */
+import { createInterface } from 'node:readline/promises'
+import { Writable } from 'node:stream'
+import { styleText } from 'node:util'
+
+export type Colour = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'
+
+export type Terminal = {
+  /** Whether somebody is there who sees colours and can answer questions. */
+  isInteractive: boolean
+  columns(): number
+  /** A line of data. */
+  print(text: string): void
+  /** A line for people. */
+  say(text: string): void
+  paint(colour: Colour, text: string): string
+  /** One line below everything else, written over and over; undefined takes it away. Nothing where nobody looks. */
+  status(text: string | undefined): void
+  ask(question: string, hidden?: { isHidden: true }): Promise<string>
+}
+
+type Streams = { input: NodeJS.ReadStream; output: NodeJS.WriteStream; words: NodeJS.WriteStream }
+
+/** `isPlain`: whatever the streams are, nobody is there. */
+export function createTerminal({ input, output, words }: Streams, { isPlain }: { isPlain: boolean }): Terminal {
+  const isInteractive = !isPlain && input.isTTY === true && words.isTTY === true
+  const hasColour = !isPlain && words.isTTY === true && words.hasColors()
+  let shown: string | undefined
+
+  const clear = () => {
+    if (shown !== undefined) words.write('\r\x1b[K')
+  }
+  const draw = () => {
+    if (shown !== undefined) words.write(shown)
+  }
+  const line = (stream: NodeJS.WriteStream, text: string) => {
+    clear()
+    stream.write(`${text}\n`)
+    draw()
+  }
+
+  return {
+    isInteractive,
+    columns: () => words.columns || 80,
+    print: (text) => line(output, text),
+    say: (text) => line(words, text),
+    paint: (colour, text) => (hasColour ? styleText(colour, text, { validateStream: false }) : text),
+    status(text) {
+      if (!isInteractive) return
+      clear()
+      shown = text
+      draw()
+    },
+    async ask(question, hidden) {
+      if (!isInteractive) throw new Error(`Nobody is here to answer: ${question}`)
+      // What is typed is echoed by readline itself, and so is not where it has nowhere to write.
+      const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
+      const lines = createInterface({ input, output: hidden ? nowhere : words, terminal: true })
+      const isGone = Promise.withResolvers<never>()
+      // Ctrl-C and Ctrl-D end the question, and with it the command.
+      lines.once('SIGINT', () => isGone.reject(new Interrupted()))
+      lines.once('close', () => isGone.reject(new Interrupted()))
+      try {
+        if (hidden) words.write(question)
+        return (await Promise.race([lines.question(hidden ? '' : question), isGone.promise])).trim()
+      } finally {
+        isGone.promise.catch(() => undefined)
+        lines.close()
+        if (hidden) words.write('\n')
+      }
+    },
+  }
+}
+
+/** Whoever was asked would rather not. */
+export class Interrupted extends Error {
+  constructor() {
+    super('Stopped. Nothing further was done.')
+  }
+}
+
+/**
+ * What other people's programs wrote, without what would move a cursor, rename a window or answer for its owner. Colours
+ * stay where there is a terminal.
+ */
+export function harmless(text: string, keepsColours = false): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  const sequences = /\x1b\[([0-9;:]*)m|\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]PX^_].*?(?:\x07|\x1b\\|$)|\x1b[ -/]*[0-~]/gs
+  const kept = text.replaceAll(sequences, (found, colour) => (keepsColours && colour !== undefined ? found : ''))
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  const controls = keepsColours ? /[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f-\x9f]/g : /[\x00-\x08\x0b-\x1f\x7f-\x9f]/g
+  return kept.replaceAll(controls, '')
+}

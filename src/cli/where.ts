@@ -1,0 +1,100 @@
+/**
+ * Which service, account, app and environment a command means. Strongest first: what was typed, the environment of the
+ * process, `.headland.json`, and what there is only one of.
+ */
+import { names, optionText, type resources, UsageError } from '../contract/index.ts'
+import type { ClientCall } from './command.ts'
+import { findProject, type Project } from './project-file.ts'
+import { createSavedLogins } from './saved-logins.ts'
+import { type Authorization, createService, type Service } from './service.ts'
+
+export type AtService = { service: Service; project: Project }
+export type AtAccount = AtService & { account: string }
+export type AtApp = AtAccount & { app: string }
+export type AtEnvironment = AtApp & {
+  environment: resources.Environment
+  /** Path of the environment in the API: `/v1/accounts/…/environments/…`. */
+  path: string
+}
+
+export async function atService({ options, environment, folder }: ClientCall): Promise<AtService> {
+  const project = (await findProject(folder))?.project ?? {}
+  const logins = createSavedLogins(environment.configFolder)
+  const given = optionText(options, 'url') ?? environment.url
+  const found = given ?? project.url ?? (await logins.last())
+  if (found === undefined) throw new UsageError("which service? Log in with 'headland login URL', or set HEADLAND_URL")
+  const url = serviceUrl(found)
+  return { service: createService(url, await authorization()), project }
+
+  /** A project that somebody else wrote must not be able to say where the secrets of this shell are sent. */
+  async function authorization(): Promise<Authorization> {
+    const { apiUser, apiPassword } = environment
+    if (apiUser !== undefined && apiPassword !== undefined && given !== undefined) {
+      return { userId: apiUser, password: apiPassword }
+    }
+    const saved = await logins.of(url)
+    if (saved) return saved
+    const hint = apiUser !== undefined && given === undefined ? ', or set HEADLAND_URL beside HEADLAND_API_USER' : ''
+    throw new UsageError(`you are not logged in to ${url}: 'headland login ${url}'${hint}`)
+  }
+}
+
+export async function atAccount(call: ClientCall): Promise<AtAccount> {
+  const at = await atService(call)
+  const named = optionText(call.options, 'account') ?? at.project.account
+  if (named !== undefined) return { ...at, account: named }
+  const accounts = await at.service.list<{ name: string }>('/v1/accounts', 'accounts')
+  return { ...at, account: onlyOf(accounts.map(lastPart), 'account', '--account') }
+}
+
+export async function atApp(call: ClientCall): Promise<AtApp> {
+  const at = await atAccount(call)
+  const named = optionText(call.options, 'app') ?? at.project.app
+  if (named !== undefined) return { ...at, app: named }
+  const apps = await at.service.list<resources.App>(`/v1/${names.accountResource(at.account)}/apps`, 'apps')
+  return { ...at, app: onlyOf(apps.map(lastPart), 'app', '--app') }
+}
+
+export async function atEnvironment(call: ClientCall): Promise<AtEnvironment> {
+  const at = await atApp(call)
+  const named = optionText(call.options, 'env') ?? at.project.environment
+  const list = `/v1/${names.appResource(at)}/environments`
+  const found = await findEnvironment(at.service, list, named)
+  return { ...at, environment: found, path: `/v1/${found.name}` }
+}
+
+const ID = new RegExp(String(names.environmentId.pattern))
+
+/** By its id, by the name that people gave it, or the only one. */
+async function findEnvironment(service: Service, list: string, named: string | undefined) {
+  if (named !== undefined && ID.test(named)) return service.call<resources.Environment>(`${list}/${named}`)
+  const all = await service.list<resources.Environment>(list, 'environments')
+  const fitting = named === undefined ? all : all.filter(({ displayName }) => displayName === named)
+  if (named !== undefined && fitting.length === 0) {
+    throw new UsageError(`there is no environment '${named}'; there are: ${inWords(all)}`)
+  }
+  if (fitting.length === 1 && fitting[0]) return fitting[0]
+  if (fitting.length === 0) throw new UsageError("there is no environment yet: 'headland deploy' makes one")
+  throw new UsageError(`which environment? --env, one of ${inWords(fitting)}`)
+}
+
+const inWords = (all: readonly resources.Environment[]): string =>
+  all.map((one) => `${one.displayName} (${lastPart(one)})`).join(', ') || 'none'
+
+/** `accounts/default/apps/shop` is `shop`. */
+export const lastPart = ({ name }: { name: string }): string => name.slice(name.lastIndexOf('/') + 1)
+
+function onlyOf(all: readonly string[], what: string, flag: string): string {
+  if (all.length === 1 && all[0] !== undefined) return all[0]
+  if (all.length === 0) throw new UsageError(`there is no ${what} that you could use yet`)
+  throw new UsageError(`which ${what}? ${flag}, one of ${all.join(', ')}`)
+}
+
+/** The address of a service, in the one form under which log-ins are remembered. */
+export function serviceUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash) {
+    throw new UsageError(`'${text}' is not the address of a service, as in https://headland.example.com`)
+  }
+  return (url.origin + url.pathname).replace(/\/+$/, '')
+}

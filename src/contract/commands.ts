@@ -1,0 +1,63 @@
+/** What people see of the command line: the form of a command, how it ends, and rows as columns. */
+
+/** 0 done; 1 the caller's or the app's fault; 2 wrong usage; 3 the service's fault or unreachable, worth a retry. */
+export const EXIT = { done: 0, caller: 1, usage: 2, service: 3 } as const
+
+export type OptionForm = {
+  type: 'string' | 'boolean'
+  short?: string
+  multiple?: boolean
+  /** What stands for the value in the help: `URL`. The option's name in capitals unless given. */
+  value?: string
+  /** All that it can be; shells complete them. */
+  oneOf?: readonly string[]
+  describe: string
+}
+
+export type CommandForm = {
+  /** As it is typed: one or two words. */
+  name: string
+  /** What follows the name: `NAME`, `[DIR]` where it may be left out, `[PATH…]` for any number. */
+  positionals: readonly string[]
+  summary: string
+  options: Record<string, OptionForm>
+}
+
+export type OptionValues = Record<string, string | boolean | (string | boolean)[] | undefined>
+
+export const JSON_OPTION = { json: { type: 'boolean', describe: 'Print JSON.' } } as const
+
+/** The command was typed in a way that it does not understand; nothing was done. */
+export class UsageError extends Error {}
+
+/** The text of an option, or undefined where it was not given. */
+export function optionText(options: OptionValues, name: string): string | undefined {
+  const value = options[name]
+  if (value === '') throw new UsageError(`--${name} is empty`)
+  return typeof value === 'string' ? value : undefined
+}
+
+/** The text of an option that the command cannot do without. */
+export function requiredOption(options: OptionValues, name: string): string {
+  const value = optionText(options, name)
+  if (value === undefined) throw new UsageError(`--${name} is required`)
+  return value
+}
+
+/** Rows as aligned columns, under the names of their fields. */
+export function table(rows: readonly Record<string, string>[]): string {
+  const headings = Object.keys(rows[0] ?? {})
+  const lines = [
+    headings.map((heading) => heading.toUpperCase()),
+    ...rows.map((row) => headings.map((h) => row[h] ?? '')),
+  ]
+  const widths = headings.map((_, column) => Math.max(...lines.map((line) => (line[column] ?? '').length)))
+  return lines
+    .map((line) =>
+      line
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n')
+}

@@ -1,0 +1,46 @@
+/** What `--help` prints: all commands in two groups, or one of them with its options. */
+import type { CommandForm, OptionForm } from './contract/index.ts'
+
+type Listed = CommandForm & { who: 'operator' | 'client' }
+
+const GROUPS = [
+  ['operator', 'On the machine that runs the service, whether or not it runs:'],
+  ['client', 'From anywhere, as a user of a service:'],
+] as const
+
+export function overview(commands: readonly Listed[]): string {
+  const usage = ({ name, positionals }: Listed) => [name, ...positionals].join(' ')
+  const width = Math.max(...commands.map((command) => usage(command).length))
+  const groups = GROUPS.flatMap(([who, heading]) => {
+    const ours = commands.filter((command) => command.who === who)
+    const lines = ours.map((command) => `  headland ${usage(command).padEnd(width)}  ${command.summary}`)
+    return ours.length > 0 ? [heading, ...lines, ''] : []
+  })
+  return [
+    'headland: a self-hosted home for headless front ends',
+    '',
+    ...groups,
+    "'headland COMMAND --help' tells more.",
+  ].join('\n')
+}
+
+export function helpOf(command: CommandForm, settings: Record<string, OptionForm>): string {
+  const { name, positionals, summary, options } = command
+  const rows = { Options: rowsOf(options), Settings: rowsOf(settings) }
+  const width = Math.max(
+    20,
+    ...rows.Options.map(([flag]) => flag.length),
+    ...rows.Settings.map(([flag]) => flag.length),
+  )
+  const sections = Object.entries(rows).flatMap(([heading, list]) =>
+    list.length > 0 ? ['', `${heading}:`, ...list.map(([flag, text]) => `  ${flag.padEnd(width)}  ${text}`)] : [],
+  )
+  return [`headland ${[name, ...positionals].join(' ')}`, '', `${summary}.`, ...sections].join('\n')
+}
+
+function rowsOf(options: Record<string, OptionForm>): [flag: string, text: string][] {
+  return Object.entries(options).map(([name, { type, short, value, describe }]) => {
+    const flag = `${short ? `-${short}, ` : ''}--${name}`
+    return [type === 'string' ? `${flag} ${value ?? name.toUpperCase()}` : flag, describe]
+  })
+}
