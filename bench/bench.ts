@@ -1,6 +1,12 @@
 /** What a measurement is: numbers of ours beside a peer's of the same run, and what we want of them. */
 
-export type Bench = { name: string; what: string; run(): Promise<Result[]> }
+export type Bench = {
+  name: string
+  what: string
+  /** How what else the machine does is kept out of the numbers. */
+  noise: string
+  run(): Promise<Result[]>
+}
 
 export type Result = {
   what: string
@@ -8,11 +14,16 @@ export type Result = {
   ours: number
   /** The same of the peer, measured in the same run on the same machine. */
   peer?: number
+  /** Who it is, where the name of the bench does not say so. */
+  beside?: string
   goal?: Goal
 }
 
 /** A bound on our number, or on our number divided by the peer's. */
 export type Goal = { of: 'ours' | 'ratio'; least: number } | { of: 'ours' | 'ratio'; most: number }
+
+/** A look at whether everything runs, whose numbers mean little: `--quick`. */
+export const IS_QUICK = process.env.BENCH_QUICK === 'yes'
 
 /** Something that the bench needs is not on this machine; the message says how to get it. */
 export class Skipped extends Error {}

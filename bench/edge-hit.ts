@@ -1,39 +1,49 @@
-/** What an answer from the cache costs, beside nginx with a cache and one worker. */
+/** What an answer from the cache costs, beside caches that people use: nginx with one worker, and Varnish. */
 import assert from 'node:assert/strict'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Bench } from './bench.ts'
+import type { Bench, Result } from './bench.ts'
 import { startEdgeBefore, startOrigin } from './edge.ts'
-import { startNginx } from './nginx.ts'
-import { inTurns } from './rounds.ts'
+import { nginx, type Peer, varnish } from './peers.ts'
+import { inTurns, TURNS } from './rounds.ts'
 import { temporaryFolder } from './service.ts'
 
 const PAGE_BYTES = 10 * 1024
 
-export const edgeHit: Bench = {
-  name: 'edge-hit',
-  what: 'a page of 10 KiB that is in the cache, by 64 connections that are kept, beside nginx with proxy_cache',
-  async run() {
-    await using folder = await temporaryFolder()
-    const nginxFolder = join(folder.path, 'nginx')
-    await mkdir(nginxFolder)
-    await using origin = await startOrigin(PAGE_BYTES)
-    await using edge = await startEdgeBefore(folder.path, origin)
-    const cached = `location / { proxy_pass http://${origin.host}:${origin.port}; proxy_cache objects; }`
-    await using nginx = await startNginx({ folder: nginxFolder, servers: { cached } })
+/** A bench for each peer, for not everybody has both. */
+export const edgeHits: readonly Bench[] = [
+  { ...hitsBeside(nginx, 2.5), name: 'edge-hit' },
+  { ...hitsBeside(varnish), name: 'edge-hit-varnish' },
+]
 
-    const { ours, peer } = await inTurns({ ours: edge, peer: nginx })
-    // Only now: an edge that asked the origin each time would be slow for another reason than the one that is measured.
-    assert.match((await fetch(edge.url)).headers.get('cache-status') ?? '', /hit/, 'the page is in our cache')
-    return [
-      {
-        what: 'CPU per hit',
-        unit: 'µs',
-        ours: ours.cpuMicrosecondsPerRequest,
-        peer: peer.cpuMicrosecondsPerRequest,
-        goal: { of: 'ratio', most: 2.5 },
-      },
-      { what: 'hits', unit: '/s', ours: ours.requestsPerSecond, peer: peer.requestsPerSecond },
-    ]
-  },
+function hitsBeside(peer: Peer, most?: number): Omit<Bench, 'name'> {
+  return {
+    what: `a page of 10 KiB that is in the cache, by 64 connections that are kept, beside ${peer.name}`,
+    noise: TURNS,
+    run: () => compare(peer, most),
+  }
+}
+
+async function compare(peer: Peer, most: number | undefined): Promise<Result[]> {
+  await using folder = await temporaryFolder()
+  const peerFolder = join(folder.path, 'peer')
+  await mkdir(peerFolder)
+  await using origin = await startOrigin(PAGE_BYTES)
+  await using theirs = await peer.start(peerFolder, origin)
+  await using ours = await startEdgeBefore(folder.path, origin)
+  const costs = await inTurns({ ours, theirs })
+  // Only now: an edge that asked the origin each time would be slow for another reason than the one that is measured.
+  assert.match((await fetch(ours.url)).headers.get('cache-status') ?? '', /hit/, 'the page is in our cache')
+  const beside = `${peer.name} ${await peer.version()}`
+  return [
+    {
+      what: 'CPU per hit',
+      beside,
+      unit: 'µs',
+      ours: costs.ours.cpuMicrosecondsPerRequest,
+      peer: costs.theirs.cpuMicrosecondsPerRequest,
+      ...(most === undefined ? {} : { goal: { of: 'ratio', most } }),
+    },
+    { what: 'hits', beside, unit: '/s', ours: costs.ours.requestsPerSecond, peer: costs.theirs.requestsPerSecond },
+  ]
 }

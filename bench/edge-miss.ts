@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { Bench } from './bench.ts'
 import { startEdgeBefore, startOrigin } from './edge.ts'
 import { startNginx } from './nginx.ts'
-import { inTurns } from './rounds.ts'
+import { inTurns, TURNS } from './rounds.ts'
 import { temporaryFolder } from './service.ts'
 
 const PAGE_BYTES = 10 * 1024
@@ -25,6 +25,7 @@ end
 export const edgeMiss: Bench = {
   name: 'edge-miss',
   what: 'pages of 10 KiB that nobody asked for before, each of which is stored, beside nginx before the same origin',
+  noise: TURNS,
   async run() {
     await using folder = await temporaryFolder()
     const nginxFolder = join(folder.path, 'nginx')

@@ -9,6 +9,7 @@ const OBJECTS = 1_000_000
 export const edgePurge: Bench = {
   name: 'edge-purge',
   what: `${OBJECTS} objects of one environment in memory: what each takes, and their purge`,
+  noise: 'a process of its own, five purges, medians; memory by the heap after a collection',
   async run() {
     const program = fileURLToPath(new URL('./edge-purge-process.ts', import.meta.url))
     const args = ['--expose-gc', '--max-old-space-size=4096', program, String(OBJECTS)]

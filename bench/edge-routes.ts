@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Bench } from './bench.ts'
 import { memoryOf } from './cpu.ts'
 import { hostOf, startEdgeBefore, startOrigin } from './edge.ts'
-import { inTurns } from './rounds.ts'
+import { inTurns, TURNS } from './rounds.ts'
 import { temporaryFolder } from './service.ts'
 
 const FEW = 10
@@ -24,6 +24,7 @@ end
 export const edgeRoutes: Bench = {
   name: 'edge-routes',
   what: `a small page by host name, ${MANY} environments known to the edge, beside ${FEW}`,
+  noise: TURNS,
   async run() {
     await using folder = await temporaryFolder()
     const script = join(folder.path, 'few-hosts.lua')

@@ -12,6 +12,7 @@ const ROUNDS = 3
 export const idleStatic: Bench = {
   name: 'idle-static',
   what: `${SITES} idle static environments, beside none`,
+  noise: 'memory as the kernel counts it, three starts of each in turns, medians; no time is measured',
   async run() {
     await using folder = await temporaryFolder()
     const [full, none] = [join(folder.path, 'full'), join(folder.path, 'none')]

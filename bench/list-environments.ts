@@ -2,7 +2,7 @@
 import { openGround } from '../src/main.ts'
 import { statement } from '../src/storage/index.ts'
 import type { Bench } from './bench.ts'
-import { inTurns } from './rounds.ts'
+import { inTurns, TURNS } from './rounds.ts'
 import { logIn, startService, temporaryFolder } from './service.ts'
 
 const ACCOUNT = 'default'
@@ -12,6 +12,7 @@ const FEW = 10
 export const listEnvironments: Bench = {
   name: 'list-environments',
   what: `a page of 10 environments of an app with ${MANY}, beside one of an app with ${FEW}`,
+  noise: TURNS,
   async run() {
     await using folder = await temporaryFolder()
     await seed(folder.path)

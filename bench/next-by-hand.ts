@@ -14,6 +14,7 @@ const WAKE_ROUNDS = 5
 export const nextByHand: Bench = {
   name: 'next-by-hand',
   what: 'the Next.js example from zip to first answer, and from sleep to answer, beside the same by hand',
+  noise: 'both do the same work in turns, three times from nothing and five times from sleep, medians',
   async run() {
     await using folder = await temporaryFolder()
     const zip = join(folder.path, 'next.zip')

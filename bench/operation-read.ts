@@ -3,12 +3,13 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import type { Bench } from './bench.ts'
-import { inTurns } from './rounds.ts'
+import { inTurns, TURNS } from './rounds.ts'
 import { end, logIn, ready, startService, temporaryFolder } from './service.ts'
 
 export const operationRead: Bench = {
   name: 'operation-read',
   what: 'GET of an operation by Basic authentication, beside a bare Fastify route that sends the same object',
+  noise: TURNS,
   async run() {
     await using folder = await temporaryFolder()
     await using service = await startService(folder.path)

@@ -11,6 +11,7 @@ const OTHERS = 4
 export const samePackages: Bench = {
   name: 'same-packages',
   what: 'five environments with the same lockfile: installing in the second to fifth beside the first',
+  noise: 'the same upload into five environments one after the other; the median of the last four beside the first',
   async run() {
     await using folder = await temporaryFolder()
     const zip = join(folder.path, 'next.zip')

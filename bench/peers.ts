@@ -11,7 +11,7 @@ export type Origin = { host: string; port: number }
 
 export type Peer = { name: string; start(folder: string, origin: Origin): Promise<Running>; version(): Promise<string> }
 
-const nginx: Peer = {
+export const nginx: Peer = {
   name: 'nginx',
   version: () => versionOf('nginx', '-v'),
   start(folder, { host, port }) {
@@ -20,7 +20,7 @@ const nginx: Peer = {
   },
 }
 
-const varnish: Peer = {
+export const varnish: Peer = {
   name: 'Varnish',
   version: () => versionOf('varnishd', '-V'),
   async start(folder, { host, port: originPort }) {

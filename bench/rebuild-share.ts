@@ -16,6 +16,8 @@ const FILLING = { files: 20_000, bytes: 60_000 }
 export const rebuildShare: Bench = {
   name: 'rebuild-share',
   what: "the service's own share of a warm Rebuild of the Next.js example, with 300 MB and with 1.5 GB of packages",
+  noise:
+    'what the framework itself takes is subtracted, by the log and by a start without the service; five rounds, medians',
   async run() {
     await using folder = await temporaryFolder()
     const dataDir = join(folder.path, 'data')

@@ -20,6 +20,7 @@ const EXAMPLES: { example: string; start?: string[]; most: number }[] = [
 export const warmRebuild: Bench = {
   name: 'rebuild',
   what: 'a Rebuild of five frameworks with warm caches, beside unzip, install, build and start by hand',
+  noise: 'three Rebuilds, median, right after the same by hand on the same machine',
   async run() {
     await using folder = await temporaryFolder()
     const dataDir = join(folder.path, 'data')

@@ -1,7 +1,7 @@
 /** Servers under the same bounded load by wrk, in turns, and the CPU time that a request cost each. */
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import { median, Skipped } from './bench.ts'
+import { IS_QUICK, median, Skipped } from './bench.ts'
 import { treeCpuMs } from './cpu.ts'
 
 /** `pid`: what descends from it is counted with it. */
@@ -18,11 +18,19 @@ export type Rounds = {
   script?: string
 }
 
+/** Of every bench that is measured in this way. */
+export const TURNS =
+  'CPU time by the kernel for each request, ours and the peer under the same load in turns, medians of five rounds after one to get warm'
+
+const SHAPE = IS_QUICK ? { rounds: 1, seconds: 1, warmUpSeconds: 1 } : { rounds: 5, seconds: 3, warmUpSeconds: 3 }
+
 /** They take turns, so that whatever else the machine does falls on all; each number is a median of its rounds. */
 export async function inTurns<Name extends string>(
   servers: Record<Name, Loaded>,
-  { connections = 64, rounds = 5, seconds = 3, warmUpSeconds = 3, script }: Rounds = {},
+  given: Rounds = {},
 ): Promise<Record<Name, Cost>> {
+  const { connections = 64, script } = given
+  const { rounds, seconds, warmUpSeconds } = IS_QUICK ? SHAPE : { ...SHAPE, ...given }
   const names = Object.keys(servers) as Name[]
   const costs = new Map<Name, Cost[]>(names.map((name) => [name, []]))
   for (let round = 0; round <= rounds; round++) {

@@ -1,79 +1,84 @@
 /**
  * Runs the measurements and prints one table. A missed goal is told, and is no failure unless `--strict` is given: a
- * machine that is busy with something else must not turn a build red.
+ * machine that is busy with something else must not turn a build red. A measurement that breaks is a failure.
  *
- *   node bench/run.ts [NAME …] [--json] [--strict]
+ *   npm run bench -- [NAME …] [--list] [--json] [--out FILE] [--quick] [--strict]
  */
+import { writeFile } from 'node:fs/promises'
+import { availableParallelism, cpus, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 import { table } from '../src/contract/index.ts'
 import { type Bench, goalInWords, isMet, type Result, ratioOf, Skipped } from './bench.ts'
-import { edgeConformance } from './edge-conformance.ts'
-import { edgeHit } from './edge-hit.ts'
-import { edgeMiss } from './edge-miss.ts'
-import { edgePurge } from './edge-purge.ts'
-import { edgeRoutes } from './edge-routes.ts'
-import { idleStatic } from './idle-static.ts'
-import { listEnvironments } from './list-environments.ts'
-import { nextByHand } from './next-by-hand.ts'
-import { operationRead } from './operation-read.ts'
-import { samePackages } from './packages.ts'
-import { warmRebuild } from './rebuild.ts'
-import { rebuildShare } from './rebuild-share.ts'
-import { start } from './start.ts'
-import { upload } from './upload.ts'
-import { webhook } from './webhook.ts'
-
-type Row = Result & { bench: string }
-
-const BENCHES: readonly Bench[] = [
-  operationRead,
-  start,
-  listEnvironments,
-  upload,
-  webhook,
-  nextByHand,
-  idleStatic,
-  warmRebuild,
-  rebuildShare,
-  samePackages,
-  edgeHit,
-  edgeMiss,
-  edgeRoutes,
-  edgePurge,
-  ...edgeConformance,
-]
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { json: { type: 'boolean' }, strict: { type: 'boolean' } },
+  options: {
+    list: { type: 'boolean' },
+    json: { type: 'boolean' },
+    out: { type: 'string' },
+    quick: { type: 'boolean' },
+    strict: { type: 'boolean' },
+  },
 })
+// Read by every bench as it is loaded.
+if (values.quick) process.env.BENCH_QUICK = 'yes'
+const { BENCHES } = await import('./benches.ts')
+
+type Row = Result & { bench: string }
+type Unfinished = { bench: string; why: string }
+
 const unknown = positionals.find((name) => !BENCHES.some((bench) => bench.name === name))
-if (process.platform !== 'linux') process.stderr.write('The measurements need /proc, as Linux has it.\n')
-else if (unknown === undefined) process.exitCode = await runAll(BENCHES.filter(isWanted))
-else {
+if (unknown !== undefined) {
   process.stderr.write(`There is no bench '${unknown}'. There are: ${BENCHES.map(({ name }) => name).join(', ')}.\n`)
   process.exitCode = 2
-}
+} else if (values.list) {
+  for (const { name, what, noise } of BENCHES.filter(isWanted)) print(`${name}: ${what}\n  noise: ${noise}`)
+} else if (process.platform === 'linux') process.exitCode = await runAll(BENCHES.filter(isWanted))
+else process.stderr.write('The measurements need /proc, as Linux has it.\n')
 
 function isWanted({ name }: Bench): boolean {
   return positionals.length === 0 || positionals.includes(name)
 }
 
 async function runAll(benches: readonly Bench[]): Promise<number> {
+  const machine = machineNow()
   const rows: Row[] = []
-  const skipped: { bench: string; why: string }[] = []
-  for (const { name, what, run } of benches) {
-    process.stderr.write(`${name}: ${what} …\n`)
+  const skipped: Unfinished[] = []
+  const broken: Unfinished[] = []
+  for (const { name, what, noise, run } of benches) {
+    process.stderr.write(`${name}: ${what}\n  noise: ${noise}\n`)
     try {
       rows.push(...(await run()).map((result) => ({ bench: name, ...result })))
     } catch (error) {
-      if (!(error instanceof Skipped)) throw error
-      skipped.push({ bench: name, why: error.message })
+      const why = (error as Error).message
+      if (error instanceof Skipped) skipped.push({ bench: name, why })
+      else {
+        process.stderr.write(`${(error as Error).stack}\n`)
+        broken.push({ bench: name, why })
+      }
     }
   }
-  print(values.json ? JSON.stringify({ results: rows.map(toJson), skipped }) : toTable(rows))
-  if (!values.json) for (const { bench, why } of skipped) print(`${bench} was skipped: ${why}`)
-  return values.strict && rows.some((row) => isMet(row) === false) ? 1 : 0
+  const report = JSON.stringify({ machine, results: rows.map(toJson), skipped, broken }, null, 2)
+  if (values.out) await writeFile(values.out, `${report}\n`)
+  print(values.json ? report : toTable(rows))
+  if (!values.json) {
+    for (const { bench, why } of skipped) print(`${bench} was skipped: ${why}`)
+    for (const { bench, why } of broken) print(`${bench} BROKE: ${why}`)
+  }
+  return broken.length > 0 || (values.strict && rows.some((row) => isMet(row) === false)) ? 1 : 0
+}
+
+/** Whoever compares two tables wants to know what they were made on. */
+function machineNow() {
+  return {
+    time: new Date().toISOString(),
+    node: process.version,
+    architecture: process.arch,
+    processors: availableParallelism(),
+    model: cpus()[0]?.model ?? '',
+    load: loadavg()[0],
+    quick: values.quick === true,
+  }
 }
 
 function toJson(row: Row) {
@@ -84,7 +89,7 @@ function toTable(rows: readonly Row[]): string {
   return table(
     rows.map((row) => ({
       bench: row.bench,
-      what: row.what,
+      what: row.beside ? `${row.what}, beside ${row.beside}` : row.what,
       ours: `${rounded(row.ours)} ${row.unit}`,
       peer: row.peer === undefined ? '' : `${rounded(row.peer)} ${row.unit}`,
       ratio: ratioOf(row)?.toFixed(2) ?? '',

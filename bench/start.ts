@@ -18,6 +18,7 @@ type Idle = { service: Memory; edge: Memory; others: Memory[] }
 export const start: Bench = {
   name: 'start',
   what: 'npm start on a data folder that exists, beside npm start of a bare Fastify; then idle for a while',
+  noise: 'CPU time of the whole tree; five starts of each in turns, medians; memory as the kernel counts it',
   async run() {
     await using data = await temporaryFolder()
     await using bare = await bareProject()

@@ -17,6 +17,7 @@ const MEGABYTES = 500
 export const upload: Bench = {
   name: 'upload',
   what: `upload of ${MEGABYTES} MB, beside a bare server that streams to disk and hashes`,
+  noise: 'three uploads to each in turns, medians; both write to the same disk',
   async run() {
     await using folder = await temporaryFolder()
     const zip = await makeArchive(folder.path)

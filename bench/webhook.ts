@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url'
 import { zipOf } from '../test/support/zip.ts'
 import type { Bench } from './bench.ts'
 import { type Caller, createApp, createEnvironment, post, read } from './client.ts'
-import { inTurns } from './rounds.ts'
+import { inTurns, TURNS } from './rounds.ts'
 import { end, logIn, ready, startService, temporaryFolder } from './service.ts'
 
 /** As a CMS calls: without a body. */
@@ -21,6 +21,7 @@ const PATIENCE_MS = 60_000
 export const webhook: Bench = {
   name: 'webhook',
   what: 'calls of a webhook from 50 connections, each of which joins a build that waits, beside a bare Fastify route',
+  noise: TURNS,
   async run() {
     await using folder = await temporaryFolder()
     const script = join(folder.path, 'post.lua')

@@ -1,0 +1,35 @@
+/** Every measurement, in the order of the table. */
+import type { Bench } from './bench.ts'
+import { edgeConformance } from './edge-conformance.ts'
+import { edgeHits } from './edge-hit.ts'
+import { edgeMiss } from './edge-miss.ts'
+import { edgePurge } from './edge-purge.ts'
+import { edgeRoutes } from './edge-routes.ts'
+import { idleStatic } from './idle-static.ts'
+import { listEnvironments } from './list-environments.ts'
+import { nextByHand } from './next-by-hand.ts'
+import { operationRead } from './operation-read.ts'
+import { samePackages } from './packages.ts'
+import { warmRebuild } from './rebuild.ts'
+import { rebuildShare } from './rebuild-share.ts'
+import { start } from './start.ts'
+import { upload } from './upload.ts'
+import { webhook } from './webhook.ts'
+
+export const BENCHES: readonly Bench[] = [
+  operationRead,
+  start,
+  listEnvironments,
+  upload,
+  webhook,
+  nextByHand,
+  idleStatic,
+  warmRebuild,
+  rebuildShare,
+  samePackages,
+  ...edgeHits,
+  edgeMiss,
+  edgeRoutes,
+  edgePurge,
+  ...edgeConformance,
+]
