@@ -1,5 +1,6 @@
 /** Every measurement, in the order of the table. */
 import type { Bench } from './bench.ts'
+import { capacity } from './capacity.ts'
 import { edgeConformance } from './edge-conformance.ts'
 import { edgeHits } from './edge-hit.ts'
 import { edgeMiss } from './edge-miss.ts'
@@ -24,6 +25,7 @@ export const BENCHES: readonly Bench[] = [
   webhook,
   nextByHand,
   idleStatic,
+  capacity,
   warmRebuild,
   rebuildShare,
   samePackages,

@@ -22,9 +22,14 @@ import {
   UsageError,
 } from './contract/index.ts'
 import { helpOf, overview } from './help.ts'
-import { COMMANDS, examine } from './operator/index.ts'
+import { BackupRefused, COMMANDS, examine } from './operator/index.ts'
 
 export async function run(argv: string[]): Promise<number> {
+  // Whoever reads us has seen enough: `headland builds | head`.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error
+    process.exit(EXIT.done)
+  })
   try {
     return await dispatch(argv)
   } catch (error) {
@@ -101,11 +106,11 @@ const commands: readonly Entry[] = [
       async run(positionals, options) {
         const { config } = settled(options)
         // Opened by the first call, so that a command that finds its usage wrong touches nothing.
-        const { openGround } = await import('./main.ts')
+        const { openGround, dataFolder } = await import('./main.ts')
         let opened: ReturnType<typeof openGround> | undefined
         const ground = () => (opened ??= openGround(config.dataDir))
         try {
-          return await command.run({ positionals, options, ground, print })
+          return await command.run({ positionals, options, ground, folder: dataFolder(config), print })
         } finally {
           await (await opened)?.sql.close()
         }
@@ -208,7 +213,8 @@ function parse(command: Entry, args: string[]) {
 function exitCodeOf(error: unknown): number {
   if (error instanceof UsageError || error instanceof ConfigError) return EXIT.usage
   if (error instanceof CallFailed) return error.exitCode
-  return error instanceof Problem || error instanceof Interrupted ? EXIT.caller : EXIT.service
+  const isCallers = [Problem, Interrupted, BackupRefused].some((kind) => error instanceof kind)
+  return isCallers ? EXIT.caller : EXIT.service
 }
 
 function inWords(error: unknown): string {

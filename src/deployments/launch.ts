@@ -16,6 +16,7 @@ import type { LineLog, LineLogs, Sql } from '../storage/index.ts'
 import type { GetAppVariables } from './app-variables.ts'
 import type { Deployment, Deployments } from './deployments.ts'
 import type { Folders } from './folders.ts'
+import { readMadeOf } from './made-of.ts'
 
 const RUNTIME_LOG_BYTES = 8 * 1024 * 1024
 
@@ -110,10 +111,16 @@ export function createLauncher(parts: Parts) {
       if (made && environment?.liveDeployment !== made.id) await supervisor.retire(made.id)
     },
 
-    /** After a start of the service: every live deployment is brought back, whatever the others do. */
+    /** After a start of the service: every live server is brought back, whatever the others do. Files need nothing. */
     async restore() {
-      for (const { id, liveDeployment } of await environments.routable()) {
-        const deployment = liveDeployment ? await deployments.find(sql, liveDeployment) : undefined
+      const live = await environments.routable()
+      const made = await readMadeOf(
+        sql,
+        live.flatMap(({ liveDeployment }) => liveDeployment ?? []),
+      )
+      for (const { id, liveDeployment } of live) {
+        if (!liveDeployment || made.get(liveDeployment)?.kind !== 'server') continue
+        const deployment = await deployments.find(sql, liveDeployment)
         const environment = deployment && (await environments.byId(sql, id))
         if (!deployment || !environment) continue
         const build = await builds.require({ accountId: environment.accountId, environmentId: id }, deployment.buildId)

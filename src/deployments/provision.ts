@@ -4,10 +4,11 @@
  */
 import type { Accounts } from '../accounts/index.ts'
 import type { Apps, Domains, Environments } from '../apps/index.ts'
+import type { Clock } from '../base/index.ts'
 import type { Builds, Outputs, PackageStore } from '../builds/index.ts'
 import { Problem, type resources } from '../contract/index.ts'
 import { type Finish, type Handler, isCancelled, type Operation, type Operations } from '../operations/index.ts'
-import type { LineLogs, Sql, Transaction } from '../storage/index.ts'
+import { isHeld, type LineLogs, type Sql, type Transaction } from '../storage/index.ts'
 import { buildLogName } from './deploy.ts'
 import type { Deployments } from './deployments.ts'
 import { describeEnvironment, type SiteUrl } from './describe.ts'
@@ -18,6 +19,7 @@ import type { Switch } from './switch.ts'
 
 type Parts = {
   sql: Sql
+  clock: Clock
   accounts: Accounts
   apps: Apps
   environments: Environments
@@ -35,7 +37,7 @@ type Parts = {
 }
 
 export function createProvision(parts: Parts) {
-  const { sql, accounts, apps, environments, domains, operations, routing, siteUrl } = parts
+  const { sql, clock, accounts, apps, environments, domains, operations, routing, siteUrl } = parts
   const { builds, outputs, packages, deployments, switching, folders, logs } = parts
 
   /** The environment gets its host label, and the edge answers for it. */
@@ -75,11 +77,15 @@ export function createProvision(parts: Parts) {
     }
   }
 
-  /** Ends its process, and removes its files and logs. What other environments share stays. */
+  /**
+   * Ends its process, and removes its files and logs. What other environments share stays. So does everything while somebody
+   * copies the data folder: when the rows are gone, the next collection finds it.
+   */
   async function takeDown({ environmentId }: Operation) {
     const environment = await environments.byId(sql, environmentId)
     if (!environment) return
     if (environment.liveDeployment) await switching.retire(environmentId, environment.liveDeployment)
+    if (await isHeld(sql, clock.now())) return
     const path = { accountId: environment.accountId, environmentId }
     for (const { id } of await builds.all(path)) await logs.remove(buildLogName(id))
     await logs.remove(runtimeLogName(environmentId))

@@ -6,10 +6,11 @@
 import { join } from 'node:path'
 import type { Domains, Environments } from '../apps/index.ts'
 import type { Clock, Log } from '../base/index.ts'
-import type { Outputs, Plan } from '../builds/index.ts'
+import type { Outputs } from '../builds/index.ts'
 import type { Edge, RouteTable, Target } from '../edge/index.ts'
 import type { Supervisor } from '../runtime/index.ts'
-import { type Digest, list, type Sql, statement, type Transaction } from '../storage/index.ts'
+import { type Sql, statement, type Transaction } from '../storage/index.ts'
+import { type MadeOf, readMadeOf } from './made-of.ts'
 
 export const MANIFEST = 'manifest.json'
 
@@ -33,7 +34,7 @@ export function createRouting({ sql, clock, log, environments, domains, outputs,
   let publishedRevision = -1
   const stopping = new AbortController()
   /** A deployment never changes, so what kind of target it is is read once. */
-  const kinds = new Map<string, { output: Digest; kind: Plan['output']['kind'] }>()
+  const kinds = new Map<string, MadeOf>()
 
   async function publishOnce(): Promise<void> {
     // The revision is read before the rows: a change in between is published twice, never missed.
@@ -73,14 +74,7 @@ export function createRouting({ sql, clock, log, environments, domains, outputs,
     const wanted = new Set(live)
     for (const known of kinds.keys()) if (!wanted.has(known)) kinds.delete(known)
     const missing = live.filter((deployment) => !kinds.has(deployment))
-    for (let from = 0; from < missing.length; from += 500) {
-      const rows = await sql.query<{ id: string; plan: string; output_digest: Digest }>(statement`
-        SELECT d.id, b.plan, b.output_digest FROM deployments d JOIN builds b ON b.id = d.build_id
-        WHERE d.id IN (${list(missing.slice(from, from + 500))})`)
-      for (const { id, plan, output_digest } of rows) {
-        kinds.set(id, { output: output_digest, kind: (JSON.parse(plan) as Plan).output.kind })
-      }
-    }
+    for (const [deployment, made] of await readMadeOf(sql, missing)) kinds.set(deployment, made)
   }
 
   async function readRevision(): Promise<number> {

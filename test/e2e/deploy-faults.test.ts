@@ -5,9 +5,10 @@ import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { nodeServer, page, reasonOf, untilDone, upload } from '../support/deploy.ts'
 import { createEnvironment, siteAnswer } from '../support/environment.ts'
+import { rounds } from '../support/long.ts'
 import { startService } from '../support/service.ts'
 
-const ROUNDS = 50
+const ROUNDS = rounds({ short: 15, long: 50 })
 
 test(`kill -9 of the service at ${ROUNDS} random points of a deploy: every acknowledged upload ends`, {
   timeout: 1_200_000,

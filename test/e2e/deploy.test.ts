@@ -8,12 +8,13 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { deploy, nodeServer, page, reasonOf, untilDone, upload } from '../support/deploy.ts'
 import { createEnvironment, siteAnswer } from '../support/environment.ts'
 import { startVisitors } from '../support/load.ts'
+import { rounds } from '../support/long.ts'
 import { startService } from '../support/service.ts'
 
 const service = await startService({ after }, { settings: { HEADLAND_START_TIMEOUT: '5' } })
 const as = await service.login()
 
-const DEPLOYMENTS = 100
+const DEPLOYMENTS = rounds({ short: 40, long: 100 })
 
 test(`${DEPLOYMENTS} deployments in a row under constant load fail no request`, { timeout: 900_000 }, async () => {
   const { name, url } = await createEnvironment(service, as)

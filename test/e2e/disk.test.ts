@@ -8,6 +8,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { resources } from '../../src/contract/index.ts'
 import { deploy, type Files, formOf, nodeServer, page, reasonOf, untilDone, upload } from '../support/deploy.ts'
 import { createEnvironment, siteAnswer } from '../support/environment.ts'
+import { rounds } from '../support/long.ts'
 import { startService, type TestService } from '../support/service.ts'
 
 const ends: (() => unknown)[] = []
@@ -157,7 +158,7 @@ test('metrics tell what is kept and what is left', async () => {
   assert.match(text, /^headland_disk_free_bytes [1-9]\d*/m)
 })
 
-const ROUNDS = 8
+const ROUNDS = rounds({ short: 5, long: 20 })
 
 test(`kill -9 at ${ROUNDS} random points around a switch: what is promised is there, and the rest goes in the end`, {
   timeout: 240_000,

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { createApp, createEnvironment, siteAnswer } from '../support/environment.ts'
+import { rounds } from '../support/long.ts'
 import { startService, type TestService } from '../support/service.ts'
 
-const ROUNDS = 12
+const ROUNDS = rounds({ short: 8, long: 50 })
 const BODY = { displayName: 'Test', branch: 'uploadable', cmsEnvironment: 'cms' }
 
 test(`kill -9 at ${ROUNDS} random moments loses no acknowledged environment and leaves none stuck`, async (t) => {

@@ -5,6 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { resources } from '../../src/contract/index.ts'
 import { deploy, type Files, nodeServer, page, reasonOf, untilDone } from '../support/deploy.ts'
 import { createEnvironment, siteAnswer } from '../support/environment.ts'
+import { rounds } from '../support/long.ts'
 import { startService, type TestService } from '../support/service.ts'
 
 const service = await startService({ after }, { settings: { HEADLAND_KEEP_DEPLOYMENTS: '1' } })
@@ -147,7 +148,7 @@ test('what is live stays whole when the builds that left the same are given up',
   await assertUnchanged(await deploy(service, as, name, page('to come back to')), first.metadata.deployment)
 })
 
-const ROUNDS = 6
+const ROUNDS = rounds({ short: 4, long: 20 })
 
 test(`kill -9 at ${ROUNDS} random points of a Rebuild that changes nothing: it ends, and still changes nothing`, {
   timeout: 240_000,
