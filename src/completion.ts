@@ -1,9 +1,220 @@
-/** Completion of commands and options for shells, made from the table of commands, so that it cannot go stale. */
-import { type CommandForm, UsageError } from './contract/index.ts'
+/**
+ * Completion of commands and options for shells, made from the table of commands, so that it cannot go stale. The scripts
+ * stand for themselves: nothing is started while somebody types.
+ */
+import { type CommandForm, type OptionForm, UsageError } from './contract/index.ts'
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const
+type Shell = (typeof SHELLS)[number]
 
-export function completion(shell: string, _commands: readonly CommandForm[]): string {
-  if (!SHELLS.includes(shell as (typeof SHELLS)[number])) throw new UsageError(`SHELL is one of ${SHELLS.join(', ')}`)
-  throw new Error('not written yet')
+/** How each is put in place, for the help and the head of each script. */
+export const INSTALLING: Record<Shell, string> = {
+  bash: 'add to ~/.bashrc: source <(headland completion bash)',
+  zsh: 'add to ~/.zshrc, after compinit: source <(headland completion zsh)',
+  fish: 'headland completion fish > ~/.config/fish/completions/headland.fish',
+}
+
+export function completion(shell: string, commands: readonly CommandForm[]): string {
+  const write = Object.hasOwn(SCRIPTS, shell) ? SCRIPTS[shell as Shell] : undefined
+  if (!write) throw new UsageError(`SHELL is one of ${SHELLS.join(', ')}`)
+  return `# Completion of headland for ${shell}. To use it, ${INSTALLING[shell as Shell]}\n${write(commands)}`
+}
+
+const SCRIPTS: Record<Shell, (commands: readonly CommandForm[]) => string> = { bash, zsh, fish }
+
+/** What a word can be: one of a few, a file, a folder, or anything. */
+type Kind = readonly string[] | 'file' | 'folder' | 'anything'
+
+function kindOf(name: string): Kind {
+  if (name === 'SHELL') return SHELLS
+  if (name === 'FILE') return 'file'
+  return name === 'DIR' ? 'folder' : 'anything'
+}
+
+const kindOfValue = (name: string, { oneOf, value }: OptionForm): Kind => oneOf ?? kindOf(value ?? name.toUpperCase())
+const kindOfPositional = (name: string): Kind => kindOf(name.replaceAll(/[[\]…]/g, ''))
+
+type Flag = { flag: string; name: string; form: OptionForm }
+
+const HELP: OptionForm = { type: 'boolean', short: 'h', describe: 'Tell what it does.' }
+
+const flagsOf = ({ options }: CommandForm): Flag[] =>
+  Object.entries({ ...options, help: HELP }).map(([name, form]) => ({ flag: `--${name}`, name, form }))
+
+/** The first words of all commands, each with the second ones that may follow it. */
+function families(commands: readonly CommandForm[]) {
+  const found = new Map<string, { summary: string; seconds: { word: string; summary: string }[] }>()
+  for (const { name, summary } of commands) {
+    const [first = '', word] = name.split(' ')
+    const family = found.get(first) ?? { summary: '', seconds: [] }
+    if (word === undefined) family.summary = summary
+    else family.seconds.push({ word, summary })
+    found.set(first, family)
+  }
+  return [...found].map(([first, { summary, seconds }]) => ({
+    first,
+    seconds,
+    summary: summary || seconds.map(({ word }) => word).join(', '),
+  }))
+}
+
+/** A text as one word of a shell: in single quotes, where nothing has a meaning. */
+const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
+const words = (list: readonly string[]): string => quoted(list.join(' '))
+
+function bash(commands: readonly CommandForm[]): string {
+  const complete = (kind: Kind): string => {
+    if (kind === 'anything') return ':'
+    if (kind === 'file') return '_headland_paths -f'
+    return kind === 'folder' ? '_headland_paths -d' : `_headland_words ${words(kind)}`
+  }
+  const branches = commands.map((command) => {
+    const flags = flagsOf(command)
+    const values = flags.filter(({ form }) => form.type === 'string')
+    const positional = complete(kindOfPositional(command.positionals[0] ?? ''))
+    return [
+      `    ${quoted(command.name)})`,
+      '      case $before in',
+      ...values.map(({ flag, name, form }) => `        ${flag}) ${complete(kindOfValue(name, form))}; return ;;`),
+      '      esac',
+      `      case $now in -*) _headland_words ${words(flags.map(({ flag }) => flag))} ;; *) ${positional} ;; esac ;;`,
+    ].join('\n')
+  })
+  const seconds = families(commands)
+    .filter((family) => family.seconds.length > 0)
+    .map(({ first, seconds }) => `        ${first}) _headland_words ${words(seconds.map(({ word }) => word))} ;;`)
+  const two = commands.filter(({ name }) => name.includes(' ')).map(({ name }) => quoted(name))
+  return `_headland_words() {
+  local IFS=$' \\t\\n'
+  COMPREPLY=($(compgen -W "$1" -- "$now"))
+}
+_headland_paths() {
+  local IFS=$'\\n'
+  compopt -o filenames 2>/dev/null
+  COMPREPLY=($(compgen "$1" -- "$now"))
+}
+_headland() {
+  local now=\${COMP_WORDS[COMP_CWORD]} before=\${COMP_WORDS[COMP_CWORD - 1]} command=\${COMP_WORDS[1]}
+  COMPREPLY=()
+  # --option=value is three words here.
+  if [[ $now == = ]]; then now=; elif [[ $before == = ]]; then before=\${COMP_WORDS[COMP_CWORD - 2]}; fi
+  if ((COMP_CWORD == 1)); then
+    _headland_words ${words([...families(commands).map(({ first }) => first), '--help', '--version'])}
+    return
+  fi
+  if ((COMP_CWORD == 2)) && [[ $now != -* ]]; then
+      case $command in
+${seconds.join('\n')}
+      esac
+      ((\${#COMPREPLY[@]} > 0)) && return
+  fi
+  case "$command \${COMP_WORDS[2]}" in
+    ${two.join(' | ')}) ((COMP_CWORD > 2)) && command="$command \${COMP_WORDS[2]}" ;;
+  esac
+  case $command in
+${branches.join('\n')}
+  esac
+}
+complete -F _headland headland`
+}
+
+function zsh(commands: readonly CommandForm[]): string {
+  /** Colons divide, brackets enclose: both stand for themselves behind a back-slash. */
+  const escaped = (text: string): string => text.replaceAll(/[\\[\]:]/g, '\\$&')
+  const action = (kind: Kind): string => {
+    if (kind === 'anything') return ' '
+    if (kind === 'file') return '_files'
+    return kind === 'folder' ? '_files -/' : `(${kind.join(' ')})`
+  }
+  const described = (list: readonly { word: string; summary: string }[]): string =>
+    list.map(({ word, summary }) => quoted(`${word.replaceAll(':', '\\:')}:${summary}`)).join(' ')
+  const branches = commands.map((command) => {
+    const options = flagsOf(command).map(({ flag, name, form }) => {
+      const value = form.type === 'string' ? `:${escaped(form.value ?? name)}:${action(kindOfValue(name, form))}` : ''
+      return quoted(`${form.multiple ? '*' : ''}${flag}[${escaped(form.describe)}]${value}`)
+    })
+    const positionals = command.positionals.map((name) => {
+      const plain = name.replaceAll(/[[\]…]/g, '')
+      const spot = name.includes('…') ? '*:' : name.startsWith('[') ? '::' : ':'
+      return quoted(`${spot}${escaped(plain)}:${action(kindOfPositional(name))}`)
+    })
+    return `    ${quoted(command.name)}) _arguments -S ${[...options, ...positionals].join(' \\\n      ')} ;;`
+  })
+  const firsts = families(commands)
+  const seconds = firsts
+    .filter((family) => family.seconds.length > 0)
+    .map(({ first, seconds }) => `      ${first}) seconds=(${described(seconds)}) ;;`)
+  const two = commands.filter(({ name }) => name.includes(' ')).map(({ name }) => quoted(name))
+  return `_headland() {
+  local command=$words[2] used=1
+  local -a firsts seconds
+  firsts=(${described(firsts.map(({ first, summary }) => ({ word: first, summary })))})
+  if ((CURRENT == 2)); then
+    _describe 'command' firsts
+    return
+  fi
+  if ((CURRENT == 3)) && [[ $words[3] != -* ]]; then
+    case $command in
+${seconds.join('\n')}
+    esac
+    ((\${#seconds})) && _describe 'command' seconds && return
+  fi
+  case "$command $words[3]" in
+    ${two.join(' | ')}) ((CURRENT > 3)) && { command="$command $words[3]"; used=2; } ;;
+  esac
+  shift $used words
+  ((CURRENT -= used))
+  case $command in
+${branches.join('\n')}
+  esac
+}
+compdef _headland headland`
+}
+
+function fish(commands: readonly CommandForm[]): string {
+  /** In single quotes fish knows a back-slash before a quote or another one. */
+  const plain = (text: string): string => `'${text.replaceAll(/[\\']/g, '\\$&')}'`
+  const firsts = families(commands)
+  const at = (condition: string, more: string): string => `complete -c headland -n ${plain(condition)} ${more}`
+  const word = (text: string, summary: string): string => `-a ${plain(text)} -d ${plain(summary)}`
+  const given = (kind: Kind): string => {
+    if (kind === 'anything') return '-x'
+    if (kind === 'file') return '-r -F'
+    return kind === 'folder' ? "-x -a '(__fish_complete_directories)'" : `-x -a ${plain(kind.join(' '))}`
+  }
+  const ofCommand = commands.flatMap((command) => {
+    const condition = `__headland_is ${plain(command.name)}`
+    const kind = kindOfPositional(command.positionals[0] ?? '')
+    const flags = flagsOf(command).map(({ name, form }) => {
+      const short = form.short ? `-s ${form.short} ` : ''
+      const value = form.type === 'string' ? ` ${given(kindOfValue(name, form))}` : ''
+      return at(condition, `${short}-l ${name} -d ${plain(form.describe)}${value}`)
+    })
+    if (kind === 'anything') return flags
+    return [...flags, at(condition, kind === 'file' ? '-F' : given(kind).replace('-x ', ''))]
+  })
+  return [
+    'function __headland_is',
+    "    set -l typed (commandline -opc) '' ''",
+    '    set -l command $typed[2]',
+    `    contains -- "$typed[2] $typed[3]" ${commands
+      .filter(({ name }) => name.includes(' '))
+      .map(({ name }) => plain(name))
+      .join(' ')}`,
+    '    and set command "$typed[2] $typed[3]"',
+    '    test "$command" = $argv[1]',
+    'end',
+    'function __headland_follows',
+    '    set -l typed (commandline -opc)',
+    '    test (count $typed) -eq (count headland $argv); and test "$typed[2..]" = "$argv"',
+    'end',
+    'complete -c headland -f',
+    ...firsts.map(({ first, summary }) => at('__headland_follows', word(first, summary))),
+    at('__headland_follows', "-l help -d 'Tell what there is.'"),
+    at('__headland_follows', "-l version -d 'Tell which version it is.'"),
+    ...firsts.flatMap(({ first, seconds }) =>
+      seconds.map((second) => at(`__headland_follows ${first}`, word(second.word, second.summary))),
+    ),
+    ...ofCommand,
+  ].join('\n')
 }

@@ -25,7 +25,7 @@ export function overview(commands: readonly Listed[]): string {
 }
 
 export function helpOf(command: CommandForm, settings: Record<string, OptionForm>): string {
-  const { name, positionals, summary, options } = command
+  const { name, positionals, summary, options, notes = [] } = command
   const rows = { Options: rowsOf(options), Settings: rowsOf(settings) }
   const width = Math.max(
     20,
@@ -35,7 +35,8 @@ export function helpOf(command: CommandForm, settings: Record<string, OptionForm
   const sections = Object.entries(rows).flatMap(([heading, list]) =>
     list.length > 0 ? ['', `${heading}:`, ...list.map(([flag, text]) => `  ${flag.padEnd(width)}  ${text}`)] : [],
   )
-  return [`headland ${[name, ...positionals].join(' ')}`, '', `${summary}.`, ...sections].join('\n')
+  const more = notes.length > 0 ? ['', ...notes] : []
+  return [`headland ${[name, ...positionals].join(' ')}`, '', `${summary}.`, ...more, ...sections].join('\n')
 }
 
 function rowsOf(options: Record<string, OptionForm>): [flag: string, text: string][] {

@@ -5,7 +5,7 @@
 import { names, optionText, type resources, UsageError } from '../contract/index.ts'
 import type { ClientCall } from './command.ts'
 import { findProject, type Project } from './project-file.ts'
-import { createSavedLogins } from './saved-logins.ts'
+import { createSavedLogins, isExpired } from './saved-logins.ts'
 import { type Authorization, createService, type Service } from './service.ts'
 
 export type AtService = { service: Service; project: Project }
@@ -33,6 +33,7 @@ export async function atService({ options, environment, folder }: ClientCall): P
       return { userId: apiUser, password: apiPassword }
     }
     const saved = await logins.of(url)
+    if (saved && isExpired(saved)) throw new UsageError(`your log-in to ${url} has ended: 'headland login ${url}'`)
     if (saved) return saved
     const hint = apiUser !== undefined && given === undefined ? ', or set HEADLAND_URL beside HEADLAND_API_USER' : ''
     throw new UsageError(`you are not logged in to ${url}: 'headland login ${url}'${hint}`)
@@ -42,15 +43,19 @@ export async function atService({ options, environment, folder }: ClientCall): P
 export async function atAccount(call: ClientCall): Promise<AtAccount> {
   const at = await atService(call)
   const named = optionText(call.options, 'account') ?? at.project.account
-  if (named !== undefined) return { ...at, account: named }
-  const accounts = await at.service.list<{ name: string }>('/v1/accounts', 'accounts')
+  if (named !== undefined) return { ...at, account: wellFormed(named, names.accountName.pattern, 'account') }
+  const accounts = await accountsOf(at.service)
   return { ...at, account: onlyOf(accounts.map(lastPart), 'account', '--account') }
 }
+
+/** All that the caller belongs to, which is one page. */
+export const accountsOf = async (service: Service): Promise<{ name: string }[]> =>
+  (await service.call<{ accounts: { name: string }[] }>('/v1/accounts')).accounts
 
 export async function atApp(call: ClientCall): Promise<AtApp> {
   const at = await atAccount(call)
   const named = optionText(call.options, 'app') ?? at.project.app
-  if (named !== undefined) return { ...at, app: named }
+  if (named !== undefined) return { ...at, app: wellFormed(named, names.appName.pattern, 'app') }
   const apps = await at.service.list<resources.App>(`/v1/${names.accountResource(at.account)}/apps`, 'apps')
   return { ...at, app: onlyOf(apps.map(lastPart), 'app', '--app') }
 }
@@ -61,6 +66,12 @@ export async function atEnvironment(call: ClientCall): Promise<AtEnvironment> {
   const list = `/v1/${names.appResource(at)}/environments`
   const found = await findEnvironment(at.service, list, named)
   return { ...at, environment: found, path: `/v1/${found.name}` }
+}
+
+/** A name becomes part of a path, and must not lead out of where it stands there. */
+function wellFormed(name: string, pattern: unknown, what: string): string {
+  if (!new RegExp(String(pattern)).test(name)) throw new UsageError(`'${name}' cannot be the name of an ${what}`)
+  return name
 }
 
 const ID = new RegExp(String(names.environmentId.pattern))

@@ -21,6 +21,8 @@ export type CommandForm = {
   positionals: readonly string[]
   summary: string
   options: Record<string, OptionForm>
+  /** What else is worth knowing, a line each. */
+  notes?: readonly string[]
 }
 
 export type OptionValues = Record<string, string | boolean | (string | boolean)[] | undefined>

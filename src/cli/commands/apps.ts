@@ -1,0 +1,49 @@
+/** Apps: a name and a region, and the environments in it. */
+import { names, requiredOption, type resources, UsageError } from '../../contract/index.ts'
+import type { ClientCall } from '../command.ts'
+import { makeSure } from '../options.ts'
+import { printList, tell, when } from '../rows.ts'
+import { atAccount, lastPart } from '../where.ts'
+
+export async function listApps(call: ClientCall): Promise<undefined> {
+  const { service, account } = await atAccount(call)
+  const apps = await service.list<resources.App>(`/v1/${names.accountResource(account)}/apps`, 'apps')
+  printList(call, apps, {
+    row: (app) => ({
+      app: lastPart(app),
+      region: lastPart({ name: app.region }),
+      created: when(call.terminal, app.createTime),
+    }),
+    empty: "No apps yet. 'headland apps create NAME --region REGION' makes one, and 'headland deploy' does too.",
+  })
+}
+
+export async function createApp(call: ClientCall): Promise<undefined> {
+  const app = appIn(call)
+  const region = requiredOption(call.options, 'region')
+  const { service, account } = await atAccount(call)
+  const body = { region: `regions/${region}`, uploadable: {} }
+  await service.call(`/v1/${names.accountResource(account)}/apps`, { method: 'POST', query: { appId: app }, body })
+  // The answer to that is empty.
+  const made = await service.call<resources.App>(`/v1/${names.appResource({ account, app })}`)
+  tell(call, made, `Made the app ${app}. 'headland envs create NAME --app ${app} --cms INSTALL' gives it an address.`)
+}
+
+export async function deleteApp(call: ClientCall): Promise<undefined> {
+  const app = appIn(call)
+  const { service, account } = await atAccount(call)
+  const path = `/v1/${names.appResource({ account, app })}`
+  const environments = await service.list<resources.Environment>(`${path}/environments`, 'environments')
+  const withThem = environments.length > 0 ? ` and its ${environments.length} environment(s), with their sites` : ''
+  if (call.options.force || withThem === '')
+    await makeSure(call, `This deletes the app ${app}${withThem}, for good.`, app)
+  await service.call(path, { method: 'DELETE', query: { force: call.options.force === true ? true : undefined } })
+  tell(call, {}, `Deleted the app ${app}${withThem}.`)
+}
+
+const NAME = new RegExp(String(names.appName.pattern))
+
+function appIn({ positionals: [app = ''] }: ClientCall): string {
+  if (!NAME.test(app)) throw new UsageError(`'${app}' is not a name for an app: ${names.appName.description}`)
+  return app
+}

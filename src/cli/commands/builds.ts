@@ -1,0 +1,105 @@
+/** Builds: what became of each archive, why, and what to do about it. */
+import { setTimeout as pause } from 'node:timers/promises'
+import { EXIT, names, type resources, UsageError } from '../../contract/index.ts'
+import type { ClientCall } from '../command.ts'
+import { countInWords } from '../figures.ts'
+import { idIn, limitOf } from '../options.ts'
+import { factsOf, firstOf, oneLine, printList, sizeOf, tell, when } from '../rows.ts'
+import { type AtEnvironment, atEnvironment, lastPart } from '../where.ts'
+
+const EMPTY = "No builds yet. 'headland deploy' makes the first."
+/** A build that is cancelled has ended within 5 s; one that waits, at once. */
+const CANCEL_TRIES = 30
+
+export async function listBuilds(call: ClientCall): Promise<undefined> {
+  const limit = limitOf(call.options)
+  const { service, path } = await atEnvironment(call)
+  const { items, hasMore } = await firstOf<resources.Build>(service, `${path}/builds`, 'builds', limit)
+  const now = Date.now()
+  printList(call, items, {
+    row: (build) => ({
+      build: lastPart(build),
+      state: isOver(build) ? stateOf(build) : `${build.state}, ${build.phase}`,
+      trigger: build.trigger,
+      asked: when(call.terminal, build.createTime),
+      seconds: secondsOf(build, now),
+      reason: build.failure?.reason ?? '',
+    }),
+    empty: EMPTY,
+  })
+  if (hasMore && !call.options.json) call.terminal.say(`There are more: --limit ${limit * 5} shows them.`)
+}
+
+export async function showBuild(call: ClientCall): Promise<undefined> {
+  const given = call.positionals[0]
+  const id = given === undefined ? undefined : idOf(given)
+  const at = await atEnvironment(call)
+  const build = id === undefined ? await newest(at) : await read(at, id)
+  if (call.options.json) call.terminal.print(JSON.stringify(build))
+  else call.terminal.print(inWords(call, build))
+}
+
+/** 0 when it is cancelled; 1 when it was over before that. */
+export async function cancelBuild(call: ClientCall): Promise<number> {
+  const id = idOf(call.positionals[0] ?? '')
+  const at = await atEnvironment(call)
+  await at.service.call(`${at.path}/builds/${id}:cancel`, { method: 'POST' })
+  let build = await read(at, id)
+  for (let tries = 0; !isOver(build) && tries < CANCEL_TRIES; tries++) {
+    await pause(500)
+    build = await read(at, id)
+  }
+  const isCancelled = build.state === 'CANCELLED'
+  const over = isOver(build) ? `was over before: ${build.state}` : 'is about to end'
+  tell(call, build, isCancelled ? `Cancelled the build ${id}.` : `The build ${id} ${over}.`)
+  return isCancelled ? EXIT.done : EXIT.caller
+}
+
+const idOf = (text: string): string => idIn(text, names.buildId.pattern, 'build')
+
+const read = ({ service, path }: AtEnvironment, id: string): Promise<resources.Build> =>
+  service.call<resources.Build>(`${path}/builds/${id}`)
+
+async function newest({ service, path }: AtEnvironment): Promise<resources.Build> {
+  const { items } = await firstOf<resources.Build>(service, `${path}/builds`, 'builds', 1)
+  if (!items[0]) throw new UsageError(`there is no build to show. ${EMPTY}`)
+  return items[0]
+}
+
+const isOver = ({ state }: resources.Build): boolean => state !== 'QUEUED' && state !== 'RUNNING'
+
+const stateOf = ({ state, unchanged }: resources.Build): string => (unchanged ? `${state}, unchanged` : state)
+
+function secondsOf({ startTime, finishTime }: resources.Build, now: number): string {
+  if (startTime === undefined) return ''
+  const end = finishTime === undefined ? now : Date.parse(finishTime)
+  return String(Math.max(0, Math.round((end - Date.parse(startTime)) / 1000)))
+}
+
+function inWords({ terminal }: ClientCall, build: resources.Build): string {
+  const { failure, archive, plan, tools, caches, durations } = build
+  const facts = factsOf({
+    build: lastPart(build),
+    state: stateOf(build),
+    trigger: build.clean ? `${build.trigger}, clean` : build.trigger,
+    phase: isOver(build) ? undefined : build.phase,
+    asked: when(terminal, build.createTime),
+    finished: when(terminal, build.finishTime),
+    archive: `${countInWords(archive.files, 'file')}, ${sizeOf(archive.bytes)}`,
+    framework: typeof plan?.framework === 'string' ? plan.framework : undefined,
+    tools: tools && [`Node ${tools.node}`, ...(tools.packageManager ? [tools.packageManager] : [])].join(', '),
+    caches: caches.map(({ cache, state }) => `${cache} ${state.toLowerCase()}`).join(', '),
+    seconds: Object.entries(durations)
+      .map(([phase, seconds]) => `${phase.toLowerCase()} ${(seconds as number).toFixed(1)}`)
+      .join(', '),
+  })
+  if (!failure) return facts
+  const told = factsOf({
+    reason: `${failure.reason}, a fault of the ${failure.fault}${failure.retryable ? '; a retry may help' : ''}`,
+    do: failure.todo,
+    'see also': failure.page,
+    log: `headland logs --build ${lastPart(build)}${failure.logLine > 0 ? `, line ${failure.logLine}` : ''}`,
+    changed: failure.changes.join('; '),
+  })
+  return `${facts}\n\n${terminal.paint('red', oneLine(failure.message))}\n${told}`
+}

@@ -1,0 +1,58 @@
+/** Deployments: what was live, what is, and what shall be, back or forward, without a build. */
+import { names, type resources, UsageError } from '../../contract/index.ts'
+import type { ClientCall } from '../command.ts'
+import { finishInSight } from '../operation.ts'
+import { idIn, limitOf } from '../options.ts'
+import { firstOf, printList, tell, when } from '../rows.ts'
+import { type AtEnvironment, atEnvironment, lastPart } from '../where.ts'
+
+/** What is kept of an environment is far less, so what lies further back cannot be made live. */
+const SEEN_MOST = 1000
+
+export async function listDeployments(call: ClientCall): Promise<undefined> {
+  const limit = limitOf(call.options)
+  const at = await atEnvironment(call)
+  const { items, hasMore } = await newest(at, limit)
+  printList(call, items, {
+    row: (one) => ({
+      deployment: lastPart(one),
+      state: one.instance ? `${one.state}, ${one.instance.state}` : one.state,
+      build: lastPart({ name: one.build }),
+      activatable: one.activatable ? 'yes' : 'no',
+      live: when(call.terminal, one.liveTime),
+    }),
+    empty: "No deployments yet. 'headland deploy' makes the first.",
+  })
+  if (hasMore && !call.options.json) call.terminal.say(`There are more: --limit ${limit * 5} shows them.`)
+}
+
+export async function activateDeployment(call: ClientCall): Promise<undefined> {
+  const { terminal, options } = call
+  const given = call.positionals[0] ?? ''
+  const id = given === 'previous' ? undefined : idIn(given, names.deploymentId.pattern, 'deployment')
+  const at = await atEnvironment(call)
+  const chosen = id ?? lastPart(await previous(at))
+  const asked = await at.service.call<resources.Operation>(`${at.path}/deployments/${chosen}:activate`, {
+    method: 'POST',
+  })
+  const environment = await finishInSight({ ...at, terminal }, asked)
+  tell(call, environment, `The deployment ${chosen} is live at`)
+  if (!options.json) terminal.print(environment.url)
+}
+
+/**
+ * The newest of those that were live and are older than the one that is. So the command, given again, goes further back:
+ * to where it was before that would lead from one bad version to the other.
+ */
+async function previous(at: AtEnvironment): Promise<resources.Deployment> {
+  const live = at.environment.deployment
+  if (!live) throw new UsageError('nothing is live, so there is nothing before it')
+  const { items } = await newest(at, SEEN_MOST)
+  const older = items.slice(items.findIndex(({ name }) => name === live) + 1)
+  const found = older.find(({ activatable, liveTime }) => activatable && liveTime !== undefined)
+  if (!found) throw new UsageError(`no deployment before ${lastPart({ name: live })} can be made live any more`)
+  return found
+}
+
+const newest = ({ service, path }: AtEnvironment, limit: number) =>
+  firstOf<resources.Deployment>(service, `${path}/deployments`, 'deployments', limit)

@@ -1,0 +1,58 @@
+/** Domains: host names of one's own that lead to an environment. */
+import { domainToASCII } from 'node:url'
+import { type resources, UsageError } from '../../contract/index.ts'
+import type { ClientCall } from '../command.ts'
+import { oneLine, tell } from '../rows.ts'
+import { type AtEnvironment, atEnvironment } from '../where.ts'
+
+export async function listDomains(call: ClientCall): Promise<undefined> {
+  const { terminal, options } = call
+  const at = await atEnvironment(call)
+  const domains = await read(at)
+  if (options.json) terminal.print(JSON.stringify(domains))
+  else if (domains.length > 0) terminal.print(domains.join('\n'))
+  else
+    terminal.say(
+      `No domains yet: the site answers at ${at.environment.url} alone. 'headland domains add NAME' adds one.`,
+    )
+}
+
+export async function addDomains(call: ClientCall): Promise<undefined> {
+  const at = await atEnvironment(call)
+  const before = await read(at)
+  const fresh = call.positionals.filter((name, index, all) => !isIn(before, name) && !isIn(all.slice(0, index), name))
+  const after = fresh.length > 0 ? await replace(at, [...before, ...fresh]) : before
+  const added = after.filter((name) => !before.includes(name)).join(', ')
+  const words = added
+    ? `${named(at)} answers at ${added} too, once its DNS leads here.`
+    : `${named(at)} has it already.`
+  tell(call, after, words)
+}
+
+export async function removeDomains(call: ClientCall): Promise<undefined> {
+  const at = await atEnvironment(call)
+  const before = await read(at)
+  const unknown = call.positionals.find((name) => !isIn(before, name))
+  if (unknown !== undefined) {
+    throw new UsageError(`${named(at)} has no domain '${unknown}'; it has: ${before.join(', ') || 'none'}`)
+  }
+  const after = await replace(
+    at,
+    before.filter((name) => !isIn(call.positionals, name)),
+  )
+  tell(call, after, `${named(at)} does not answer at ${call.positionals.join(', ')} any more.`)
+}
+
+const read = async ({ service, path }: AtEnvironment): Promise<string[]> =>
+  (await service.call<resources.Domains>(`${path}/domains`)).domains
+
+/** The list as a whole, as the API has it: who changes it at the same moment is not seen. */
+const replace = async ({ service, path }: AtEnvironment, domains: string[]): Promise<string[]> =>
+  (await service.call<resources.Domains>(`${path}/domains:replace`, { method: 'POST', body: { domains } })).domains
+
+const named = ({ environment }: AtEnvironment): string => oneLine(environment.displayName)
+
+const isIn = (all: readonly string[], name: string): boolean => all.some((one) => plain(one) === plain(name))
+
+/** As the service keeps them: ASCII, lower case, without the dot of the root. What is no name stays as it is. */
+const plain = (name: string): string => domainToASCII(name.replace(/\.$/, '')) || name

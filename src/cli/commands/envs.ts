@@ -1,0 +1,99 @@
+/** Environments: places where one version of an app answers, each under its own host name. */
+import { names, optionText, requiredOption, type resources, UsageError } from '../../contract/index.ts'
+import type { ClientCall } from '../command.ts'
+import { finish, finishInSight } from '../operation.ts'
+import { makeSure } from '../options.ts'
+import { factsOf, oneLine, printList, tell, when } from '../rows.ts'
+import { atApp, atEnvironment, lastPart } from '../where.ts'
+import { readPairs } from './variable-pairs.ts'
+
+export async function listEnvironments(call: ClientCall): Promise<undefined> {
+  const at = await atApp(call)
+  const path = `/v1/${names.appResource(at)}/environments`
+  printList(call, await at.service.list<resources.Environment>(path, 'environments'), {
+    row: (one) => ({
+      environment: one.displayName,
+      id: lastPart(one),
+      state: stateOf(one),
+      url: one.url,
+      changed: when(call.terminal, one.updateTime),
+    }),
+    empty: `No environments in ${at.app} yet. 'headland envs create NAME --cms INSTALL' makes one, and 'headland deploy' does too.`,
+  })
+}
+
+export async function createEnvironment(call: ClientCall): Promise<undefined> {
+  const { options, terminal } = call
+  const rootDirectory = optionText(options, 'root')
+  const body = {
+    displayName: call.positionals[0],
+    branch: 'uploadable',
+    cmsEnvironment: requiredOption(options, 'cms'),
+    shellVariables: await readPairs(call, (options.variable ?? []) as string[]),
+    ...(rootDirectory === undefined ? {} : { rootDirectory }),
+  }
+  const at = await atApp(call)
+  const path = `/v1/${names.appResource(at)}/environments`
+  const asked = await at.service.call<resources.Operation>(path, { method: 'POST', body })
+  const made = await finishInSight({ ...at, terminal }, asked)
+  tell(call, made, `Made the environment ${oneLine(made.displayName)} (${lastPart(made)}). It answers at`)
+  if (!options.json) terminal.print(made.url)
+}
+
+export async function showEnvironment(call: ClientCall): Promise<undefined> {
+  const { environment } = await atNamed(call)
+  if (call.options.json) call.terminal.print(JSON.stringify(environment))
+  else call.terminal.print(factsOf(facts(call, environment)))
+}
+
+export async function changeEnvironment(call: ClientCall): Promise<undefined> {
+  const given = {
+    displayName: optionText(call.options, 'name'),
+    cmsEnvironment: optionText(call.options, 'cms'),
+    // Empty is a folder here: the top one.
+    rootDirectory: call.options.root as string | undefined,
+  }
+  const body = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
+  if (Object.keys(body).length === 0) throw new UsageError('nothing to change: give --name, --cms or --root')
+  const { service, path } = await atNamed(call)
+  const asked = await service.call<resources.Operation>(path, { method: 'PATCH', body })
+  const changed = await finishInSight({ ...call, service }, asked)
+  const later = given.rootDirectory === undefined ? '' : " The next build is of the other folder: 'headland rebuild'."
+  tell(call, changed, `Changed ${oneLine(changed.displayName)} (${lastPart(changed)}).${later}`)
+}
+
+export async function deleteEnvironment(call: ClientCall): Promise<undefined> {
+  const { service, path, environment } = await atNamed(call)
+  const named = `${oneLine(environment.displayName)} (${lastPart(environment)})`
+  const warning = `This deletes the environment ${named} with its site, builds, webhooks and domains, for good.`
+  await makeSure(call, warning, environment.displayName)
+  const asked = await service.call<resources.Operation>(path, { method: 'DELETE' })
+  const { response } = await finish(service, asked)
+  tell(call, response ?? {}, `Deleted the environment ${named}.`)
+}
+
+/** The environment that stands behind the command, or the one that every other command would take. */
+const atNamed = (call: ClientCall) => {
+  const [env] = call.positionals
+  if (env === '') throw new UsageError('the name of the environment is empty')
+  return atEnvironment(env === undefined ? call : { ...call, options: { ...call.options, env } })
+}
+
+const stateOf = ({ state, reconciling }: resources.Environment): string =>
+  reconciling && state !== 'DELETING' ? `${state}, changing` : state
+
+const facts = ({ terminal }: ClientCall, one: resources.Environment) => ({
+  environment: one.displayName,
+  id: lastPart(one),
+  name: one.name,
+  state: stateOf(one),
+  url: one.url,
+  domains: one.domains.join(', '),
+  cms: one.cmsEnvironment,
+  root: one.rootDirectory,
+  variables: one.shellVariables.map(({ key }) => key).join(', '),
+  deployment: one.deployment && lastPart({ name: one.deployment }),
+  build: one.build && lastPart({ name: one.build }),
+  created: when(terminal, one.createTime),
+  changed: when(terminal, one.updateTime),
+})

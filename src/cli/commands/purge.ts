@@ -1,0 +1,20 @@
+/** What is stored at the edge is not served any more: all of it, or what has one of the paths or tags. */
+import { type resources, UsageError } from '../../contract/index.ts'
+
+import type { ClientCall } from '../command.ts'
+import { oneLine, tell } from '../rows.ts'
+import { atEnvironment } from '../where.ts'
+
+export async function purge(call: ClientCall): Promise<undefined> {
+  const paths = call.positionals
+  const tags = (call.options.tag ?? []) as string[]
+  // An empty one, as a variable of a script may be, must not turn into "everything".
+  const wrong = paths.find((path) => !path.startsWith('/'))
+  if (wrong !== undefined) throw new UsageError(`'${wrong}' is not a path: it begins with a slash, as /news`)
+  if (tags.includes('')) throw new UsageError('--tag is empty')
+  const { service, path, environment } = await atEnvironment(call)
+  const body = { ...(paths.length > 0 ? { paths } : {}), ...(tags.length > 0 ? { tags } : {}) }
+  const done = await service.call<resources.Operation>(`${path}:clearCache`, { method: 'POST', body })
+  const what = [...paths, ...tags.map((tag) => `the tag ${oneLine(tag)}`)].join(', ')
+  tell(call, done, `Purged ${what || 'everything that was stored'} of ${oneLine(environment.displayName)}.`)
+}

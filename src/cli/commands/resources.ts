@@ -1,0 +1,233 @@
+/** The commands about what an account has: their forms. What they do is loaded when they are typed. */
+import { names } from '../../contract/index.ts'
+import { ACCOUNT_OPTIONS, APP_OPTIONS, type ClientCommand, ENVIRONMENT_OPTIONS } from '../command.ts'
+import { LIMIT_OPTION, YES_OPTION } from '../options.ts'
+
+const REGION_OPTION = {
+  region: { type: 'string', oneOf: Object.keys(names.REGIONS), describe: 'Where its environments are hosted.' },
+} as const
+
+export const RESOURCE_COMMANDS: readonly ClientCommand[] = [
+  {
+    name: 'apps',
+    positionals: [],
+    summary: 'List the apps of an account',
+    options: ACCOUNT_OPTIONS,
+    run: async (call) => (await import('./apps.ts')).listApps(call),
+  },
+  {
+    name: 'apps create',
+    positionals: ['NAME'],
+    summary: 'Make an app',
+    options: { ...REGION_OPTION, ...ACCOUNT_OPTIONS },
+    run: async (call) => (await import('./apps.ts')).createApp(call),
+  },
+  {
+    name: 'apps delete',
+    positionals: ['NAME'],
+    summary: 'Delete an app',
+    options: {
+      ...YES_OPTION,
+      force: { type: 'boolean', describe: 'Delete its environments with it.' },
+      ...ACCOUNT_OPTIONS,
+    },
+    run: async (call) => (await import('./apps.ts')).deleteApp(call),
+  },
+  {
+    name: 'envs',
+    positionals: [],
+    summary: 'List the environments of an app',
+    options: APP_OPTIONS,
+    run: async (call) => (await import('./envs.ts')).listEnvironments(call),
+  },
+  {
+    name: 'envs create',
+    positionals: ['NAME'],
+    summary: 'Make an environment, and print its address',
+    options: {
+      cms: { type: 'string', value: 'INSTALL', describe: 'The content-management install that it connects to.' },
+      root: {
+        type: 'string',
+        value: 'FOLDER',
+        describe: 'Folder of the archive that holds the app; the top unless given.',
+      },
+      variable: {
+        type: 'string',
+        multiple: true,
+        value: 'KEY=VALUE',
+        describe: 'A variable of the app; KEY alone reads the value from stdin. May be repeated.',
+      },
+      ...APP_OPTIONS,
+    },
+    run: async (call) => (await import('./envs.ts')).createEnvironment(call),
+  },
+  {
+    name: 'envs show',
+    positionals: ['[ENV]'],
+    summary: 'Show an environment, by name or id',
+    options: APP_OPTIONS,
+    run: async (call) => (await import('./envs.ts')).showEnvironment(call),
+  },
+  {
+    name: 'envs change',
+    positionals: ['[ENV]'],
+    summary: 'Change what an environment is called, its install, or its folder',
+    options: {
+      name: { type: 'string', describe: 'What it shall be called.' },
+      cms: { type: 'string', value: 'INSTALL', describe: 'The content-management install that it connects to.' },
+      root: {
+        type: 'string',
+        value: 'FOLDER',
+        describe: 'Folder of the archive that holds the app; empty for the top.',
+      },
+      ...APP_OPTIONS,
+    },
+    run: async (call) => (await import('./envs.ts')).changeEnvironment(call),
+  },
+  {
+    name: 'envs delete',
+    positionals: ['ENV'],
+    summary: 'Delete an environment, by name or id, with everything in it',
+    options: { ...YES_OPTION, ...APP_OPTIONS },
+    run: async (call) => (await import('./envs.ts')).deleteEnvironment(call),
+  },
+  {
+    name: 'builds',
+    positionals: [],
+    summary: 'List the builds of an environment',
+    options: { ...LIMIT_OPTION, ...ENVIRONMENT_OPTIONS },
+    run: async (call) => (await import('./builds.ts')).listBuilds(call),
+  },
+  {
+    name: 'builds show',
+    positionals: ['[ID]'],
+    summary: 'Show a build, the newest unless one is named, and what to do where it failed',
+    options: ENVIRONMENT_OPTIONS,
+    run: async (call) => (await import('./builds.ts')).showBuild(call),
+  },
+  {
+    name: 'builds cancel',
+    positionals: ['ID'],
+    summary: 'End a build that waits or runs',
+    options: ENVIRONMENT_OPTIONS,
+    run: async (call) => (await import('./builds.ts')).cancelBuild(call),
+  },
+  {
+    name: 'deployments',
+    positionals: [],
+    summary: 'List the deployments of an environment',
+    options: { ...LIMIT_OPTION, ...ENVIRONMENT_OPTIONS },
+    run: async (call) => (await import('./deployments.ts')).listDeployments(call),
+  },
+  {
+    name: 'deployments activate',
+    positionals: ['ID'],
+    summary: "Make a deployment live, back or forward; 'previous' is the one before the live one",
+    options: ENVIRONMENT_OPTIONS,
+    run: async (call) => (await import('./deployments.ts')).activateDeployment(call),
+  },
+  {
+    name: 'purge',
+    positionals: ['[PATH…]'],
+    summary: 'Purge what the edge has stored: of these paths and tags, or everything',
+    options: {
+      tag: {
+        type: 'string',
+        multiple: true,
+        describe: 'What carries this tag in Cache-Tag. May be repeated.',
+      },
+      ...ENVIRONMENT_OPTIONS,
+    },
+    run: async (call) => (await import('./purge.ts')).purge(call),
+  },
+  {
+    name: 'webhooks show',
+    positionals: [],
+    summary: 'Show when the webhooks of an environment were called, and by whom',
+    options: ENVIRONMENT_OPTIONS,
+    run: async (call) => (await import('./webhooks.ts')).showWebhooks(call),
+  },
+  {
+    name: 'webhooks create',
+    positionals: [],
+    summary: 'Make the webhooks of an environment, and print their URLs this once',
+    options: ENVIRONMENT_OPTIONS,
+    run: async (call) => (await import('./webhooks.ts')).createWebhooks(call),
+  },
+  {
+    name: 'webhooks regenerate',
+    positionals: [],
+    summary: 'Make new URLs for the webhooks of an environment; the old ones stop at once',
+    options: { ...YES_OPTION, ...ENVIRONMENT_OPTIONS },
+    run: async (call) => (await import('./webhooks.ts')).regenerateWebhooks(call),
+  },
+  {
+    name: 'webhooks delete',
+    positionals: [],
+    summary: 'Delete the webhooks of an environment; their URLs stop at once',
+    options: { ...YES_OPTION, ...ENVIRONMENT_OPTIONS },
+    run: async (call) => (await import('./webhooks.ts')).deleteWebhooks(call),
+  },
+  {
+    name: 'webhooks quiet',
+    positionals: ['SECONDS'],
+    summary: 'Begin builds when no webhook was called for so long; 0 is at once',
+    options: {
+      most: { type: 'string', value: 'SECONDS', describe: 'So long after the first call, however many come.' },
+      ...ENVIRONMENT_OPTIONS,
+    },
+    run: async (call) => (await import('./webhooks.ts')).quietWebhooks(call),
+  },
+  {
+    name: 'domains',
+    positionals: [],
+    summary: 'List the custom host names of an environment',
+    options: ENVIRONMENT_OPTIONS,
+    run: async (call) => (await import('./domains.ts')).listDomains(call),
+  },
+  {
+    name: 'domains add',
+    positionals: ['NAME…'],
+    summary: 'Let an environment answer at further host names',
+    options: ENVIRONMENT_OPTIONS,
+    run: async (call) => (await import('./domains.ts')).addDomains(call),
+  },
+  {
+    name: 'domains remove',
+    positionals: ['NAME…'],
+    summary: 'Let an environment not answer at these host names any more',
+    options: ENVIRONMENT_OPTIONS,
+    run: async (call) => (await import('./domains.ts')).removeDomains(call),
+  },
+  {
+    name: 'variables',
+    positionals: [],
+    summary: 'List the variables of an environment',
+    options: { show: { type: 'boolean', describe: 'Print their values too.' }, ...ENVIRONMENT_OPTIONS },
+    run: async (call) => (await import('./variables.ts')).listVariables(call),
+  },
+  {
+    name: 'variables set',
+    positionals: ['[KEY=VALUE…]'],
+    summary: 'Set variables of an app, and restart it with them; KEY alone reads the value from stdin',
+    options: {
+      file: { type: 'string', describe: 'A dotenv file with variables.' },
+      ...ENVIRONMENT_OPTIONS,
+    },
+    run: async (call) => (await import('./variables.ts')).setVariables(call),
+  },
+  {
+    name: 'variables unset',
+    positionals: ['KEY…'],
+    summary: 'Take variables away from an app, and restart it',
+    options: ENVIRONMENT_OPTIONS,
+    run: async (call) => (await import('./variables.ts')).unsetVariables(call),
+  },
+  {
+    name: 'trace',
+    positionals: ['URL'],
+    summary: 'Tell why visitors see what they see at an address, or at a path of an environment',
+    options: ENVIRONMENT_OPTIONS,
+    run: async (call) => (await import('./trace.ts')).trace(call),
+  },
+]

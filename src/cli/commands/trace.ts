@@ -1,0 +1,92 @@
+/** "Why do I see this version?": the answer in a sentence, and what it rests on. */
+import { names, optionText, type resources, table, UsageError } from '../../contract/index.ts'
+import type { ClientCall } from '../command.ts'
+import { factsOf, oneLine, sizeOf, when } from '../rows.ts'
+import type { Service } from '../service.ts'
+import { accountsOf, atEnvironment, atService, lastPart } from '../where.ts'
+
+export async function trace(call: ClientCall): Promise<undefined> {
+  const { service, path } = await environmentAt(call)
+  const found = await service.call<resources.Trace>(`${path}:trace`, { query: { url: call.positionals[0] } })
+  call.terminal.print(call.options.json ? JSON.stringify(found) : inWords(call, found))
+}
+
+/** A path is at the environment that every other command would take; a whole address tells itself whose it is. */
+async function environmentAt(call: ClientCall): Promise<{ service: Service; path: string }> {
+  const [address = ''] = call.positionals
+  if (address.startsWith('/') || call.options.env !== undefined) return atEnvironment(call)
+  const url = URL.parse(address)
+  if (!url || !/^https?:$/.test(url.protocol)) {
+    throw new UsageError(`'${address}' is neither a path, as /news, nor an address that begins with https://`)
+  }
+  const { service } = await atService(call)
+  const host = url.hostname.replace(/\.$/, '')
+  for await (const environment of environmentsOf(call, service)) {
+    if (hostsOf(environment).includes(host)) return { service, path: `/v1/${environment.name}` }
+  }
+  throw new UsageError(`no environment that you can see answers at ${host}`)
+}
+
+/** All that the caller can see, unless an account or an app narrows it. */
+async function* environmentsOf({ options }: ClientCall, service: Service): AsyncGenerator<resources.Environment> {
+  const [account, app] = [optionText(options, 'account'), optionText(options, 'app')]
+  const accounts = account ? [names.accountResource(account)] : (await accountsOf(service)).map(({ name }) => name)
+  for (const owner of accounts) {
+    const all = await service.list<resources.App>(`/v1/${owner}/apps`, 'apps')
+    for (const one of all.filter((found) => app === undefined || names.fold(lastPart(found)) === names.fold(app))) {
+      yield* await service.list<resources.Environment>(`/v1/${one.name}/environments`, 'environments')
+    }
+  }
+}
+
+const hostsOf = ({ url, domains }: resources.Environment): string[] => [
+  ...(url ? [new URL(url).hostname] : []),
+  ...domains,
+]
+
+function inWords(call: ClientCall, found: resources.Trace): string {
+  const { terminal } = call
+  const { url, verdict, deployment, build, stored, origin, timeline } = found
+  const about = factsOf({
+    url,
+    live: deployment && `deployment ${lastPart({ name: deployment })}`,
+    build: build && lastPart({ name: build }),
+    origin: origin.detail,
+    stored: stored.length === 0 ? 'nothing' : undefined,
+  })
+  const events = timeline.map(({ time, what, detail }) => ({
+    time: when(terminal, time),
+    what,
+    detail: oneLine(detail),
+  }))
+  return [
+    terminal.paint('bold', oneLine(verdict)),
+    about,
+    ...stored.map((one, index) => `stored ${index + 1} of ${stored.length}\n${indented(copyOf(call, one))}`),
+    table(events),
+  ].join('\n\n')
+}
+
+const COMPARED: Record<resources.Comparison, string> = {
+  SAME: 'the same as the app answers now',
+  DIFFERENT: 'not what the app answers now',
+  UNKNOWN: 'cannot be held against what the app answers now',
+}
+
+function copyOf({ terminal }: ClientCall, one: resources.Trace['stored'][number]): string {
+  const variant = Object.entries(one.variant).map(([header, value]) => `${header}: ${value as string}`)
+  return factsOf({
+    answer: `${one.status}, ${sizeOf(one.bytes)}, in ${one.place === 'memory' ? 'memory' : 'the log on the disk'}`,
+    stored: when(terminal, one.storeTime),
+    validated: one.validateTime === one.storeTime ? undefined : when(terminal, one.validateTime),
+    age: `${one.ageSeconds} s of ${one.lifetimeSeconds} s${one.fresh ? '' : ', stale'} (${one.lifetimeFrom})`,
+    compared: COMPARED[one.comparison],
+    used: one.hits === 1 ? 'once' : `${one.hits} times`,
+    'made by': `deployment ${lastPart({ name: one.deployment })}`,
+    tags: one.tags.join(', '),
+    'chosen by': variant.join(', '),
+    etag: one.etag,
+  })
+}
+
+const indented = (text: string): string => text.replaceAll(/^/gm, '  ')

@@ -1,0 +1,60 @@
+/** Variables that an app gets when it is built and when it runs. */
+import { optionText, type resources, UsageError } from '../../contract/index.ts'
+import type { ClientCall } from '../command.ts'
+import { finishInSight } from '../operation.ts'
+import { printList, tell } from '../rows.ts'
+import { type AtEnvironment, atEnvironment } from '../where.ts'
+import { checkKey, readPairs, readPairsIn } from './variable-pairs.ts'
+
+export async function listVariables(call: ClientCall): Promise<undefined> {
+  const { service, path } = await atEnvironment(call)
+  const query = call.options.show ? { view: 'FULL' } : {}
+  const { shellVariables } = await service.call<resources.Environment>(path, { query })
+  printList(call, shellVariables, {
+    row: ({ key, value }) => (value === undefined ? { variable: key } : { variable: key, value }),
+    empty: "No variables yet. 'headland variables set KEY=VALUE' sets one.",
+  })
+}
+
+export async function setVariables(call: ClientCall): Promise<undefined> {
+  const file = optionText(call.options, 'file')
+  if (file === undefined && call.positionals.length === 0) throw new UsageError('give KEY=VALUE, KEY or --file FILE')
+  const given = [
+    ...(file === undefined ? [] : await readPairsIn(call.folder, file)),
+    ...(await readPairs(call, call.positionals)),
+  ]
+  const at = await atEnvironment(call)
+  // A variable that is sent without a value keeps the one it has.
+  const kept = at.environment.shellVariables.map(({ key }): resources.ChangedVariable => ({ key }))
+  const all = new Map([...kept, ...given].map((one) => [one.key, one]))
+  const keys = [...new Set(given.map(({ key }) => key))]
+  await change(call, at, [...all.values()], `Set ${keys.join(', ')}.`)
+}
+
+export async function unsetVariables(call: ClientCall): Promise<undefined> {
+  const gone = new Set(call.positionals.map(checkKey))
+  const at = await atEnvironment(call)
+  const before = at.environment.shellVariables.map(({ key }) => key)
+  const unknown = [...gone].find((key) => !before.includes(key))
+  if (unknown !== undefined)
+    throw new UsageError(`there is no variable ${unknown}; there are: ${before.join(', ') || 'none'}`)
+  const kept = before.filter((key) => !gone.has(key)).map((key) => ({ key }))
+  await change(call, at, kept, `Unset ${[...gone].join(', ')}.`)
+}
+
+async function change(call: ClientCall, at: AtEnvironment, all: resources.ChangedVariable[], words: string) {
+  const body = { shellVariables: all }
+  const asked = await at.service.call<resources.Operation>(at.path, { method: 'PATCH', body })
+  const environment = await finishInSight({ ...call, ...at }, asked)
+  tell(call, environment.shellVariables, `${words} ${await effectOf(at, environment)}`)
+}
+
+/** When it is seen. What was written into pages while they were built is not changed by a restart. */
+async function effectOf({ service }: AtEnvironment, { build }: resources.Environment): Promise<string> {
+  if (!build) return 'The first build takes it up.'
+  const { plan } = await service.call<resources.Build>(`/v1/${build}`)
+  const isStatic = (plan?.output as { kind?: unknown } | undefined)?.kind === 'static'
+  if (isStatic) return "The site is files, so it changes with the next build: 'headland rebuild'."
+  const compiledIn = 'What the framework wrote into pages while it built, such as NEXT_PUBLIC_…, needs'
+  return `The app runs with it now. ${compiledIn} 'headland rebuild'.`
+}

@@ -1,0 +1,95 @@
+/** Webhooks: three URLs that a CMS calls when something was published. They hold tokens, and are shown once. */
+import { type OptionValues, optionText, type resources, table } from '../../contract/index.ts'
+import type { ClientCall } from '../command.ts'
+import { makeSure, numberIn } from '../options.ts'
+import { factsOf, firstOf, oneLine, tell, when } from '../rows.ts'
+import { type AtEnvironment, atEnvironment } from '../where.ts'
+
+const TRIGGERS_SHOWN = 10
+
+const MEANINGS: Record<resources.WebhookAction, string> = {
+  rebuild: 'builds the last archive again, with the content of now',
+  cleanRebuild: 'the same, without anything that earlier builds left',
+  purgeCache: 'purges what the edge has stored; nothing is built',
+}
+
+export async function showWebhooks(call: ClientCall): Promise<undefined> {
+  const { terminal } = call
+  const { service, path } = await atEnvironment(call)
+  const set = await service.call<resources.WebhookSet>(`${path}/webhooks`)
+  const { items } = await firstOf<resources.RecordedTrigger>(service, `${path}/triggers`, 'triggers', TRIGGERS_SHOWN)
+  if (call.options.json) return void terminal.print(JSON.stringify({ ...set, triggers: items }))
+  const uses = set.webhooks.map(({ action, lastUseTime }): [string, string] => [
+    action,
+    lastUseTime ? `last called ${when(terminal, lastUseTime)}` : 'not called yet',
+  ])
+  terminal.print(
+    factsOf({
+      ...Object.fromEntries(uses),
+      quiet: settlingOf(set),
+      'urls made': when(terminal, set.regenerateTime),
+    }),
+  )
+  if (items.length > 0) terminal.print(`\n${table(items.map((one) => rowOf(call, one)))}`)
+}
+
+export async function createWebhooks(call: ClientCall): Promise<undefined> {
+  const at = await atEnvironment(call)
+  issued(call, await at.service.call<resources.IssuedWebhookSet>(`${at.path}/webhooks`, { method: 'POST' }))
+}
+
+export async function regenerateWebhooks(call: ClientCall): Promise<undefined> {
+  const at = await atEnvironment(call)
+  await makeSureOf(call, at, 'The URLs that are in use stop at once: whoever calls them must be given the new ones.')
+  issued(call, await at.service.call<resources.IssuedWebhookSet>(`${at.path}/webhooks:regenerate`, { method: 'POST' }))
+}
+
+export async function deleteWebhooks(call: ClientCall): Promise<undefined> {
+  const at = await atEnvironment(call)
+  await makeSureOf(call, at, 'The URLs stop at once, and cannot be had back.')
+  await at.service.call(`${at.path}/webhooks`, { method: 'DELETE' })
+  tell(call, {}, `Deleted the webhooks of ${oneLine(at.environment.displayName)}.`)
+}
+
+/** How long builds let a burst of calls settle. */
+export async function quietWebhooks(call: ClientCall): Promise<undefined> {
+  const quietSeconds = numberIn(call.positionals[0] ?? '', 'SECONDS', 0)
+  const most = secondsIn(call.options, 'most')
+  const { service, path } = await atEnvironment(call)
+  const body = { quietSeconds, ...(most === undefined ? {} : { quietSecondsMost: most }) }
+  const set = await service.call<resources.WebhookSet>(`${path}/webhooks`, { method: 'PATCH', body })
+  tell(call, set, `From now on, builds begin ${settlingOf(set)}.`)
+}
+
+function secondsIn(options: OptionValues, name: string): number | undefined {
+  const text = optionText(options, name)
+  return text === undefined ? undefined : numberIn(text, `--${name}`, 0)
+}
+
+function issued({ terminal, options }: ClientCall, set: resources.IssuedWebhookSet) {
+  if (options.json) return terminal.print(JSON.stringify(set))
+  terminal.say('These URLs hold tokens and are shown this once. To be called by POST:')
+  terminal.print(
+    set.webhooks
+      .map(({ action, url }) => `\n${action}: ${MEANINGS[action]}\n${url}`)
+      .join('\n')
+      .trimStart(),
+  )
+}
+
+const makeSureOf = (call: ClientCall, { environment }: AtEnvironment, warning: string) =>
+  makeSure(call, warning, environment.displayName)
+
+const settlingOf = ({ quietSeconds, quietSecondsMost }: resources.WebhookSet): string =>
+  quietSeconds === 0
+    ? 'at once, when a call comes'
+    : `when no call came for ${quietSeconds} s, at the latest ${quietSecondsMost} s after the first`
+
+const rowOf = ({ terminal }: ClientCall, one: resources.RecordedTrigger) => ({
+  called: when(terminal, one.createTime),
+  action: one.action,
+  source: one.source,
+  answer: one.reason ? `${one.answer} ${one.reason}` : String(one.answer),
+  from: one.address,
+  by: oneLine(one.userAgent),
+})

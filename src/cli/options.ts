@@ -1,0 +1,34 @@
+/** What several commands take, and how it is read: numbers, ids, and that somebody is sure. */
+import { type OptionValues, optionText, UsageError } from '../contract/index.ts'
+import type { ClientCall } from './command.ts'
+import { harmless, Interrupted } from './terminal.ts'
+
+export const LIMIT_OPTION = {
+  limit: { type: 'string', value: 'NUMBER', describe: 'How many, the newest first; 20 unless given.' },
+} as const
+
+export const YES_OPTION = { yes: { type: 'boolean', short: 'y', describe: 'Do not ask.' } } as const
+
+export const limitOf = (options: OptionValues): number => numberIn(optionText(options, 'limit') ?? '20', '--limit', 1)
+
+export function numberIn(text: string, name: string, least: number): number {
+  const number = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN
+  if (!(number >= least)) throw new UsageError(`${name} must be a whole number, ${least} or more: not '${text}'`)
+  return number
+}
+
+/** The id of something, also where its whole name was given, as `--json` prints it. */
+export function idIn(text: string, pattern: unknown, what: string): string {
+  const id = text.slice(text.lastIndexOf('/') + 1)
+  if (!new RegExp(String(pattern)).test(id)) throw new UsageError(`'${text}' is not the id of a ${what}`)
+  return id
+}
+
+/** What cannot be undone is asked about, by a word that is not typed by habit; where nobody is, it must have been said. */
+export async function makeSure(call: ClientCall, warning: string, word: string) {
+  if (call.options.yes) return
+  if (!call.terminal.isInteractive) throw new UsageError(`${warning} Say --yes if that is meant`)
+  call.terminal.say(warning)
+  const typed = await call.terminal.ask(`Type ${harmless(word)} to go on: `)
+  if (typed !== word) throw new Interrupted()
+}

@@ -1,0 +1,72 @@
+/**
+ * What a command found, printed: as columns for people, or as the API told it with `--json`. A list of the API is printed
+ * as an array, whatever number of pages it had.
+ */
+import { table } from '../contract/index.ts'
+import type { ClientCall } from './command.ts'
+import type { Service } from './service.ts'
+import { harmless, type Terminal } from './terminal.ts'
+
+export type Row = Record<string, string>
+
+/** The rows under their headings; where there are none, people are told what to do next. */
+export function printList<T>(
+  { terminal, options }: Pick<ClientCall, 'terminal' | 'options'>,
+  items: readonly T[],
+  { row, empty }: { row: (item: T) => Row; empty: string },
+) {
+  if (options.json) return terminal.print(JSON.stringify(items))
+  if (items.length === 0) return terminal.say(empty)
+  terminal.print(table(items.map((item) => cells(row(item)))))
+}
+
+/** What the API answered where that was asked for, and else words for people. */
+export function tell({ terminal, options }: Pick<ClientCall, 'terminal' | 'options'>, answer: unknown, words: string) {
+  if (options.json) terminal.print(JSON.stringify(answer))
+  else terminal.say(words)
+}
+
+/** One thing, a fact to a line; what is not known is left out. */
+export function factsOf(facts: Record<string, string | undefined>): string {
+  const known = Object.entries(facts).flatMap(([name, fact]) => (fact ? [[name, fact] as const] : []))
+  const width = Math.max(0, ...known.map(([name]) => name.length))
+  return known.map(([name, fact]) => `${name.padEnd(width)}  ${harmless(fact).trim()}`).join('\n')
+}
+
+/** One line, whatever others wrote into it. */
+export const oneLine = (text: string): string => harmless(text).replaceAll(/\s+/g, ' ').trim()
+
+const cells = (row: Row): Row => Object.fromEntries(Object.entries(row).map(([name, text]) => [name, oneLine(text)]))
+
+/** For people how long ago it was, and for programs the time itself. */
+export function when(terminal: Pick<Terminal, 'isShown'>, time: string | undefined, now = Date.now()): string {
+  if (!time || !terminal.isShown) return time ?? ''
+  const seconds = Math.round((now - Date.parse(time)) / 1000)
+  // The clocks of two machines are never quite the same.
+  if (seconds < 5) return 'just now'
+  if (seconds < 90) return `${seconds} s ago`
+  if (seconds < 90 * 60) return `${Math.round(seconds / 60)} min ago`
+  if (seconds < 36 * 3600) return `${Math.round(seconds / 3600)} h ago`
+  if (seconds < 60 * 86_400) return `${Math.round(seconds / 86_400)} days ago`
+  return time.slice(0, 10)
+}
+
+/** `4.2 MB`. */
+export function sizeOf(bytes: number): string {
+  const unit = bytes < 1000 ? 0 : bytes < 999_500 ? 1 : bytes < 999_500_000 ? 2 : 3
+  const size = bytes / 1000 ** unit
+  return `${unit === 0 || size >= 99.95 ? Math.round(size) : size.toFixed(1)} ${['bytes', 'kB', 'MB', 'GB'][unit]}`
+}
+
+/** The first ones of a list that may be long, and whether there are more. */
+export async function firstOf<T>(service: Service, path: string, field: string, limit: number) {
+  const items: T[] = []
+  let pageToken: string | undefined
+  do {
+    const query = { pageSize: Math.min(limit - items.length, 200), pageToken }
+    const page = await service.call<Record<string, unknown>>(path, { query })
+    items.push(...((page[field] ?? []) as T[]))
+    pageToken = (page.nextPageToken as string) || undefined
+  } while (pageToken && items.length < limit)
+  return { items, hasMore: pageToken !== undefined }
+}

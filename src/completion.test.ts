@@ -1,0 +1,147 @@
+/** What shells complete, asked of the shells themselves. zsh and fish are asked where they are installed. */
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdir, readdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { promisify } from 'node:util'
+import { temporaryFolder } from '../test/support/folder.ts'
+import { completion, SHELLS } from './completion.ts'
+import { type CommandForm, UsageError } from './contract/index.ts'
+
+const run = promisify(execFile)
+
+const TRICKY = "It's a [trap]: `touch ran` $(touch ran) \"\\' %s"
+
+const command = (form: Partial<CommandForm> & { name: string }): CommandForm => ({
+  positionals: [],
+  summary: 'Do something',
+  options: {},
+  ...form,
+})
+
+const COMMANDS: readonly CommandForm[] = [
+  command({
+    name: 'apps create',
+    positionals: ['NAME'],
+    summary: 'Make an app',
+    options: {
+      region: { type: 'string', oneOf: ['UK', 'US-C'], describe: 'Where it is' },
+      file: { type: 'string', describe: TRICKY },
+      yes: { type: 'boolean', short: 'y', describe: TRICKY },
+    },
+  }),
+  command({ name: 'apps', summary: TRICKY, options: { json: { type: 'boolean', describe: 'Print JSON.' } } }),
+  command({ name: 'deploy', positionals: ['[DIR]'] }),
+  command({ name: 'deployments', positionals: ['[PATH…]'] }),
+  command({ name: 'completion', positionals: ['SHELL'] }),
+]
+
+/** What is typed, and all that may stand at the end of it. */
+const CASES: [typed: string, expected: string[]][] = [
+  ['headland dep', ['deploy', 'deployments']],
+  ['headland apps ', ['create']],
+  ['headland apps --', ['--help', '--json']],
+  ['headland apps create x --', ['--file', '--help', '--region', '--yes']],
+  ['headland apps create --region U', ['UK', 'US-C']],
+  ['headland apps create x --file a', ['a file', 'a folder/']],
+  ['headland deploy a', ['a folder/']],
+  ['headland deployments a', []],
+  ['headland completion ', ['bash', 'fish', 'zsh']],
+  ['headland nonsense ', []],
+]
+
+const EXPECTED = CASES.map(([, expected]) => expected)
+
+/** The lines that were told for each case, in alphabetical order. */
+const answersIn = (told: string): string[][] =>
+  told
+    .split('=====\n')
+    .slice(0, CASES.length)
+    .map((lines) => lines.split('\n').slice(0, -1).sort())
+
+const folder = await temporaryFolder({ after })
+await mkdir(join(folder, 'a folder'))
+await writeFile(join(folder, 'a file'), '')
+const scripts = await temporaryFolder({ after })
+for (const shell of SHELLS) await writeFile(join(scripts, shell), completion(shell, COMMANDS))
+
+const ask = async (shell: string, script: string, ...args: string[]): Promise<string> =>
+  (
+    await run(shell, args.length > 0 ? args : ['-c', script], {
+      cwd: folder,
+      timeout: 30_000,
+      env: { ...process.env, HOME: folder },
+    })
+  ).stdout
+
+const isThere = (shell: string): Promise<boolean> =>
+  run(shell, ['-c', 'exit 0']).then(
+    () => true,
+    () => false,
+  )
+
+test('bash completes commands, options, values and files, and runs nothing that it reads', async () => {
+  const asked = CASES.map(([typed]) => {
+    const words = typed.split(' ').map((word) => `'${word}'`)
+    return `COMP_WORDS=(${words.join(' ')}); COMP_CWORD=${words.length - 1}; _headland
+      for reply in "\${COMPREPLY[@]}"; do [[ -d $reply ]] && reply+=/; echo "$reply"; done; echo =====`
+  })
+  const told = await ask('bash', `source ${join(scripts, 'bash')}\n${asked.join('\n')}`)
+  assert.deepEqual(answersIn(told), EXPECTED)
+  assert.deepEqual((await readdir(folder)).sort(), ['a file', 'a folder'])
+})
+
+test('bash completes the value behind an equals sign, which it takes for a word', async () => {
+  const asked = `COMP_WORDS=(headland apps create --region = U); COMP_CWORD=5; _headland; echo "\${COMPREPLY[@]}"`
+  assert.equal(await ask('bash', `source ${join(scripts, 'bash')}\n${asked}`), 'UK US-C\n')
+})
+
+test('fish completes the same, with descriptions', async (t) => {
+  if (!(await isThere('fish'))) return t.skip('fish is not installed')
+  const asked = CASES.map(([typed]) => `complete -C'${typed}'; echo =====`)
+  const told = await ask('fish', `source ${join(scripts, 'fish')}\n${asked.join('\n')}`)
+  const answers = answersIn(told)
+  const words = answers.map((lines) => lines.map((line) => (line.split('\t')[0] ?? '').replaceAll('\\', '')).sort())
+  assert.deepEqual(words, EXPECTED)
+  assert.ok(answers[1]?.includes('create\tMake an app'))
+  assert.ok(answers[3]?.includes(`--yes\t${TRICKY}`))
+  assert.deepEqual((await readdir(folder)).filter((name) => !name.startsWith('.')).sort(), ['a file', 'a folder'])
+})
+
+/** Types into a zsh of its own and waits until a text is seen. */
+const TYPED_IN_ZSH = `
+zmodload zsh/zpty
+zpty shell zsh -f -i
+zpty -w shell "autoload -Uz compinit; compinit -D -u; source $1; setopt nolistbeep; LISTMAX=1000; echo REA''DY"
+zpty -r shell out '*READY*'
+for typed expected in "\${@:2}"; do
+  zpty -w -n shell "$typed"$'\\t\\t'
+  zpty -r shell out "*$expected*" || exit 1
+  zpty -w -n shell $'\\C-u'
+done
+zpty -d shell
+echo all`
+
+test('zsh completes the same, with descriptions', async (t) => {
+  if (!(await isThere('zsh'))) return t.skip('zsh is not installed')
+  const asked = [
+    ['headland depl', 'deploy *-- Do something'],
+    ['headland apps cr', 'apps create'],
+    ['headland apps create x --r', '--region'],
+    ['headland apps create x --', "yes *-- It's a \\[trap\\]: `touch ran`"],
+    ['headland apps create x --region ', 'UK *US-C'],
+    ['headland completion f', 'fish'],
+  ].flat()
+  assert.equal(await ask('zsh', '', '-f', '-c', TYPED_IN_ZSH, 'zsh', join(scripts, 'zsh'), ...asked), 'all\n')
+  assert.deepEqual((await readdir(folder)).filter((name) => !name.startsWith('.')).sort(), ['a file', 'a folder'])
+})
+
+test('another shell is a usage error that names those there are', () => {
+  for (const shell of ['tcsh', '', 'toString']) {
+    assert.throws(
+      () => completion(shell, COMMANDS),
+      (error) => error instanceof UsageError && /bash, zsh, fish/.test(error.message),
+    )
+  }
+})
