@@ -9,6 +9,7 @@
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { getCompileCacheDir } from 'node:module'
+import { extname } from 'node:path'
 import type { Clock, Log } from '../base/index.ts'
 import type { CacheSettings, Inspection, Purge } from './cache/index.ts'
 import type { FromEdge, ToEdge } from './channel.ts'
@@ -50,6 +51,8 @@ type Parts = {
   trustedProxies?: readonly string[]
 }
 
+/** Beside this file: TypeScript in a checkout, compiled in a package. */
+const PROGRAM = new URL(`./process${extname(import.meta.url)}`, import.meta.url)
 const PAUSE_MS = { first: 100, most: 5000 }
 /** An edge that served this long was well: its next death starts the pauses anew. */
 const WELL_AFTER_MS = 30_000
@@ -76,7 +79,7 @@ export async function startEdge(parts: Parts): Promise<Edge> {
   /** Starts a process; resolves once it listens. */
   async function launch(onPort: number): Promise<{ port: number; exited: Promise<void> }> {
     const cacheFolder = getCompileCacheDir()
-    const born = fork(new URL('./process.ts', import.meta.url), [], {
+    const born = fork(PROGRAM, [], {
       // Nothing of our environment but the place of compiled code: without it the process would load a compiler first.
       env: cacheFolder === undefined ? {} : { NODE_COMPILE_CACHE: cacheFolder },
       execArgv: [],

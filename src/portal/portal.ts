@@ -6,7 +6,7 @@
  */
 import { spawn } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Log } from '../base/index.ts'
 import { type PortalFiles, readPortalFiles } from './files.ts'
@@ -24,8 +24,10 @@ export type Portal = {
   stop(): void
 }
 
-/** The portal of this package. */
+/** The portal of this package, as far from `dist/portal` as from `src/portal`. */
 const FOLDER = fileURLToPath(new URL('../../portal', import.meta.url))
+/** Beside this file: TypeScript in a checkout, compiled in a package. */
+const MAKE = fileURLToPath(new URL(`./make${extname(import.meta.url)}`, import.meta.url))
 const BUILD_MS = 180_000
 const FAULT_LENGTH = 2000
 
@@ -82,7 +84,7 @@ function onlyBuild(folder: string): string | undefined {
 function make(folder: string, digest: string, signal: AbortSignal): Promise<string | undefined> {
   return new Promise((resolve) => {
     let said = ''
-    const child = spawn(process.execPath, [fileURLToPath(new URL('./make.ts', import.meta.url)), folder, digest], {
+    const child = spawn(process.execPath, [MAKE, folder, digest], {
       // Whatever the service was started with: this is what visitors of the portal get.
       env: { NODE_ENV: 'production' },
       stdio: ['ignore', 'ignore', 'pipe'],

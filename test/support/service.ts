@@ -51,12 +51,18 @@ export type TestService = {
   kill(): Promise<void>
 }
 
-type Start = { dataDir?: string; settings?: Record<string, string> }
+type Start = {
+  dataDir?: string
+  settings?: Record<string, string>
+  /** The command, where it is not that of this checkout on the Node of this test. */
+  command?: readonly [file: string, ...args: string[]]
+}
 
 export async function startService(t: Scope, given: Start = {}): Promise<TestService> {
   const dataDir = given.dataDir ?? (await temporaryFolder(t))
   const env = { PATH: process.env.PATH, HEADLAND_DATA_DIR: dataDir, ...given.settings }
-  const child = spawn(process.execPath, [HEADLAND, 'serve'], {
+  const [file, ...first] = given.command ?? [process.execPath, HEADLAND]
+  const child = spawn(file, [...first, 'serve'], {
     env: { HEADLAND_LISTEN: '127.0.0.1:0', HEADLAND_EDGE_LISTEN: '127.0.0.1:0', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -93,7 +99,7 @@ export async function startService(t: Scope, given: Start = {}): Promise<TestSer
   }
 
   async function operator(...args: string[]): Promise<string> {
-    const { stdout } = await promisify(execFile)(process.execPath, [HEADLAND, ...args], { env })
+    const { stdout } = await promisify(execFile)(file, [...first, ...args], { env })
     return stdout.trim()
   }
 

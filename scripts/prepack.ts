@@ -1,0 +1,35 @@
+/**
+ * What `npm pack` needs and a checkout does not have: `dist/`, the sources as JavaScript, since Node does not strip types
+ * below a `node_modules`; and the portal, built, as the one build in its folder.
+ */
+import { execFileSync } from 'node:child_process'
+import { readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { createLog } from '../src/base/index.ts'
+import { openPortal } from '../src/portal/index.ts'
+import { builtIn, digestOfSources } from '../src/portal/sources.ts'
+
+const TOP = fileURLToPath(new URL('..', import.meta.url))
+
+compile()
+await buildPortal()
+
+/** From nothing, so that no file stays whose source is gone. */
+function compile() {
+  rmSync(join(TOP, 'dist'), { recursive: true, force: true })
+  execFileSync('tsc', ['--project', join(TOP, 'tsconfig.build.json')], { stdio: 'inherit' })
+}
+
+async function buildPortal() {
+  const portal = openPortal({ log: createLog('warn') })
+  await portal.settled
+  // The log says why.
+  if (portal.now().state !== 'ready') process.exit(1)
+  const folder = join(TOP, 'portal')
+  const dist = builtIn(folder)
+  const wanted = digestOfSources(folder)
+  for (const name of readdirSync(dist)) {
+    if (name !== wanted) rmSync(join(dist, name), { recursive: true, force: true })
+  }
+}
