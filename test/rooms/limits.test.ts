@@ -69,13 +69,13 @@ const HOG = `const held = []; for (let i = 0; i < 30; i++) held.push(Buffer.allo
 const MANY = 'i=0; while [ $i -lt 300 ]; do sleep 60 & i=$((i+1)); done; wait'
 
 /** Everything by our name, in all hierarchies. */
-async function groupsLeft(): Promise<string[]> {
+async function groupsLeft(name = NAME): Promise<string[]> {
   const { stdout } = await promisify(execFile)('find', [
     '/sys/fs/cgroup',
     '-type',
     'd',
     '-name',
-    `headland-${NAME}`,
+    `headland-${name}`,
   ]).catch((error) => error)
   return stdout.split('\n').filter(Boolean)
 }
@@ -286,11 +286,11 @@ test('making, entering and removing a cage takes some milliseconds', { skip: nee
 })
 
 /** A service that makes a cage, starts something in it, and is killed. */
-async function deadService(command: string[]): Promise<number> {
+async function deadService(command: string[], name = NAME): Promise<number> {
   const script = `
     const { openLimiter } = await import(${JSON.stringify(new URL('../../src/engines/limits.ts', import.meta.url).href)})
     const { spawn } = await import('node:child_process')
-    const limiter = await openLimiter({ name: ${JSON.stringify(NAME)} })
+    const limiter = await openLimiter({ name: ${JSON.stringify(name)} })
     const [file, ...args] = limiter.cage('left', ${JSON.stringify(ROOMY)}).around(${JSON.stringify(command)})
     const child = spawn(file, args, { env: { PATH: '/usr/bin:/bin' }, detached: true, stdio: 'ignore' })
     setTimeout(() => { console.log(child.pid); setTimeout(() => {}, 60e3) }, 200)`
@@ -316,6 +316,21 @@ test('a sweep lets processes be, unless it is to end them', { skip: needsCgroups
   assert.equal(await best.sweep({ endProcesses: true }), 1)
   assert.equal(isAlive(pid), false)
   assert.deepEqual(await groupsLeft(), [])
+})
+
+test('a sweep removes what another service left that died, and ends nothing of it', {
+  skip: needsCgroups,
+}, async () => {
+  const [gone, staying] = [`${NAME}gone`, `${NAME}staying`]
+  await deadService(['true'], gone)
+  const pid = await deadService(['sleep', '60'], staying)
+  await best.sweep({ endProcesses: true })
+  assert.deepEqual(await groupsLeft(gone), [])
+  assert.ok(isAlive(pid))
+  assert.notDeepEqual(await groupsLeft(staying), [])
+  process.kill(pid, 'SIGKILL')
+  await (await openLimiter({ name: staying })).sweep({ endProcesses: true })
+  assert.deepEqual(await groupsLeft(staying), [])
 })
 
 test('a sweep touches no cage that is in use', { skip: needsCgroups }, async () => {

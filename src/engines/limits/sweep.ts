@@ -19,7 +19,12 @@ const PATIENCE_MS = 2000
 /** Says how many cages are gone. Looked for everywhere: the dead service may have been in another group than this one. */
 export async function sweepCages({ mounts, name, active, endProcesses, files }: Sweep): Promise<number> {
   const [found, kept] = [new Set<string>(), new Set<string>()]
-  for (const folder of [...mounts].flatMap((mount) => findFolders(mount, folderName(name), files))) {
+  const own = folderName(name)
+  for (const folder of [...mounts].flatMap((mount) => findFolders(mount, files))) {
+    if (!folder.endsWith(`/${own}`)) {
+      removeDead(folder, files)
+      continue
+    }
     for (const cage of files.list(folder)) {
       const maker = makerOf(cage)
       if (maker === 'alive' || active.has(cage)) continue
@@ -42,11 +47,20 @@ async function removeGroup(files: Files, folder: string, patienceMs: number): Pr
   }
 }
 
-function findFolders(folder: string, name: string, files: Files, depth = 0): string[] {
+/** Of another service, whose data folder may be gone for good. Nothing is ended: what still lives keeps its cage. */
+function removeDead(folder: string, files: Files) {
+  const dead = files.list(folder).filter((cage) => makerOf(cage) === 'dead')
+  for (const cage of dead) files.remove(`${folder}/${cage}`)
+  // One without cages may be about to get its first.
+  if (dead.length > 0) files.remove(folder)
+}
+
+/** Those of all services: cages hold no further ones. */
+function findFolders(folder: string, files: Files, depth = 0): string[] {
   if (depth > DEEPEST) return []
   return files
     .list(folder)
     .flatMap((entry) =>
-      entry === name ? [`${folder}/${entry}`] : findFolders(`${folder}/${entry}`, name, files, depth + 1),
+      entry.startsWith(folderName('')) ? [`${folder}/${entry}`] : findFolders(`${folder}/${entry}`, files, depth + 1),
     )
 }
