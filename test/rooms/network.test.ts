@@ -317,6 +317,22 @@ test('a service that was killed leaves its jobs without a network, and the next 
   assert.deepEqual(await tracesOf(id), [])
 })
 
+test('a service that counts processes for itself takes no network of another for a dead one', { skip }, async (t) => {
+  const networks = await open(t)
+  const folder = await temporaryFolder(t)
+  const node = ['--no-warnings', '--input-type=module', '-e', SERVICE, folder, JSON.stringify(settings)]
+  const apart = ['--pid', '--fork', '--kill-child', '--mount-proc', process.execPath, ...node]
+  const service = spawn('unshare', apart, { stdio: ['ignore', 'pipe', 'inherit'] })
+  t.after(() => service.kill('SIGKILL'))
+  await once(service.stdout, 'data', { signal: AbortSignal.timeout(30_000) })
+  assert.equal(await hasTable(await idIn(networks)), true)
+  assert.equal(await networks.obstacle(), undefined)
+  service.kill('SIGKILL')
+  await once(service, 'close')
+  const next = await open(t, { folder })
+  assert.ok(next.swept > 0, 'its own, by the folder')
+})
+
 const readNamespace = async (pid: number | undefined | 'self'): Promise<string> => readlink(`/proc/${pid}/ns/net`)
 
 test('a second service on the same data folder is told so, and disturbs nothing', { skip }, async (t) => {

@@ -3,7 +3,7 @@
  * its anchor before it loads its table and weighs it after, and the anchor says whose it is. So a table without a living
  * anchor is a dead one's, whosoever it was.
  */
-import { readFileSync } from 'node:fs'
+import { readFileSync, readlinkSync } from 'node:fs'
 import { TakenError } from './commands.ts'
 import { deleteLink, labelOf, linksLike } from './links.ts'
 import { interfacesOf } from './names.ts'
@@ -30,14 +30,20 @@ export async function sweep(ownId: string): Promise<number> {
 }
 
 /** For the anchor: this process and no other that will ever have its number. */
-export const labelOfService = (): string => `service:${process.pid}:${startTimeOf(process.pid)}`
+export const labelOfService = (): string => `service:${numbering()}:${process.pid}:${startTimeOf(process.pid)}`
 
-/** Another service that is just starting has not written its label yet, and gets the benefit of the doubt. */
+/**
+ * Another service that is just starting has not written its label yet, and one in another process namespace cannot be
+ * judged from here. Both get the benefit of the doubt.
+ */
 async function isHeld(anchor: string, inDoubt: boolean): Promise<boolean> {
   if (!linksLike(anchor).includes(anchor)) return false
-  const [, pid, startTime] = /^service:(\d+):(\d+)$/.exec(await labelOf(anchor)) ?? []
-  return pid === undefined ? inDoubt : startTimeOf(Number(pid)) === startTime
+  const [, numbers, pid, startTime] = /^service:(\d+):(\d+):(\d+)$/.exec(await labelOf(anchor)) ?? []
+  return numbers === numbering() ? startTimeOf(Number(pid)) === startTime : inDoubt
 }
+
+/** The namespace in which this process has its number. */
+const numbering = (): string => /\d+/.exec(readlinkSync('/proc/self/ns/pid'))?.[0] ?? ''
 
 /** Nothing for a process that is gone, or dead and not buried. */
 function startTimeOf(pid: number): string | undefined {
