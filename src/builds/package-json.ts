@@ -30,7 +30,7 @@ export function parsePackageJson(text: string, path: string): PackageJson {
   return {
     main: textIn(value.main),
     scripts: stringsIn(value.scripts),
-    dependencies: Object.assign({}, ...KINDS.toReversed().map((kind) => stringsIn(value[kind]))),
+    dependencies: Object.assign(Object.create(null), ...KINDS.toReversed().map((kind) => stringsIn(value[kind]))),
     workspaces: workspacesIn(value.workspaces),
     packageManager: packageManagerIn(value),
     node: textIn(objectIn(value.engines).node),
@@ -99,7 +99,11 @@ const textIn = (value: unknown): string | undefined =>
 const objectIn = (value: unknown): Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {}
 
-const stringsIn = (value: unknown): Record<string, string> =>
-  Object.fromEntries(
-    Object.entries(objectIn(value)).filter((entry): entry is [string, string] => textIn(entry[1]) !== undefined),
-  )
+/** Without a prototype: a word of a script such as `constructor` must not be taken for the name of one. */
+function stringsIn(value: unknown): Record<string, string> {
+  const found: Record<string, string> = Object.create(null)
+  for (const [name, text] of Object.entries(objectIn(value))) {
+    if (typeof text === 'string' && text.trim() !== '') found[name] = text
+  }
+  return found
+}

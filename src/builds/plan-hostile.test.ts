@@ -57,6 +57,14 @@ test('workspaces and packageManager of the wrong type are as good as none', asyn
   }
 })
 
+test('names of every object are not mistaken for scripts', async () => {
+  for (const word of ['constructor', 'valueOf', 'toString', '__proto__', 'hasOwnProperty'])
+    for (const dependency of DEPENDENCIES)
+      await quickly(word, () =>
+        planOf(appWith([dependency], { build: `${word} npm run ${word}`, start: `npm run ${word}` })),
+      )
+})
+
 test('names of every object are not mistaken for packages', async () => {
   const odd = '{"scripts":{"__proto__":"x","constructor":"y"},"dependencies":{"__proto__":{"next":"1"}}}'
   assert.equal((await planOf({ 'package.json': odd, 'index.html': '' })).framework, 'static')

@@ -58,6 +58,8 @@ test('who asked and how is said by the edge, whatever the client says', async (t
       'x-forwarded-host': 'evil.example',
       'x-forwarded-port': '666',
       x_forwarded_for: '6.6.6.6',
+      content_length: '666',
+      transfer_encoding: 'evil',
       forwarded: 'for=6.6.6.6',
       'x-real-ip': '6.6.6.6',
       proxy: 'http://evil.example',

@@ -60,6 +60,7 @@ export function toUpstream(
     const name = rawHeaders[at] ?? ''
     const plain = toPlain(name)
     if (isFromProxy(plain) || NOT_FROM_CLIENTS.has(plain) || named?.has(plain) || unwanted?.has(plain)) continue
+    if (plain === 'content-length' && name.includes('_')) continue
     sent.push(name, rawHeaders[at + 1] ?? '')
   }
   if (visitor.address !== undefined) sent.push('x-forwarded-for', visitor.address)
@@ -78,6 +79,19 @@ const BODILESS = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS', 'TRACE'])
 
 export const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0'
+
+/**
+ * Whether a Connection header names a header that is meant for the app, so that the app never sees it. What the app
+ * answers is then no answer to what the client seems to have asked.
+ */
+export function hidesHeaders({ headers }: Pick<IncomingMessage, 'headers'>): boolean {
+  const named = namedBy(headers.connection)
+  if (!named) return false
+  for (const name of named) if (headers[name] !== undefined && !OF_CONNECTION.has(name)) return true
+  return false
+}
+
+const OF_CONNECTION = new Set([...HOP_BY_HOP, 'http2-settings'])
 
 /** HTTP/1.0 knows no interim responses (RFC 9110, section 10.1.1). */
 export const expectsContinue = ({ headers, httpVersion }: IncomingMessage): boolean =>

@@ -74,6 +74,8 @@ export function createEdgeServer({
   const upgrades = createUpgrades({ limits, inFlight, pools, forwarded })
   const held = createHeld({ limits, wake })
   const counts = createCounts()
+  /** Connections whose end is announced. What comes behind in the same packet is not taken (RFC 9112, section 9.6). */
+  const ending = new WeakSet<Socket>()
   let routes = NO_ROUTES
   let isStopping = false
 
@@ -85,6 +87,8 @@ export function createEdgeServer({
     maxHeaderSize: limits.requestHeaderBytes,
     // Most requests have no body, and need no stream for it.
     optimizeEmptyRequests: true,
+    // `strict` refuses a request without one. node:http would answer by itself, and then read on.
+    requireHostHeader: false,
     ServerResponse: CountedResponse,
     shouldUpgradeCallback: (request) => mayUpgrade(findTarget(readAddress(request)?.host)) && isUpgradable(request),
   })
@@ -99,12 +103,14 @@ export function createEdgeServer({
 
   function receive(request: IncomingMessage, response: CountedResponse) {
     response.on('error', noop)
+    if (ending.has(request.socket)) return
     response.on('timeout', (socket: Socket) => {
       if (isStalled(request, response)) socket.destroy()
     })
     // After a request for an upgrade that it may not make, node:http loses what came in the same packet.
     if (isStopping || request.headers.upgrade !== undefined) response.shouldKeepAlive = false
     const fault = faultOf(request, limits)
+    if (fault !== undefined || !response.shouldKeepAlive) ending.add(request.socket)
     if (fault !== undefined) return refuseRequest(response, fault)
     const address = readAddress(request)
     if (!address) return sendPage(response, PAGES.badRequest)
@@ -137,6 +143,7 @@ export function createEdgeServer({
   function receiveUpgrade(request: IncomingMessage, stream: NodeJS.WritableStream, head: Buffer) {
     const socket = stream as Socket
     socket.on('error', noop)
+    if (ending.has(socket)) return
     socket.setTimeout(0)
     const fault = faultOf(request, limits)
     if (fault !== undefined) return refuseOn(socket, fault)

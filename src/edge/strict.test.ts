@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { test } from 'node:test'
-import { edgeBefore, HOST, readRaw, startRawUpstream, startUpstream } from '../../test/support/edge.ts'
+import { ask, edgeBefore, HOST, readRaw, startRawUpstream, startUpstream } from '../../test/support/edge.ts'
 
 const host = `Host: ${HOST}`
 
@@ -112,6 +112,9 @@ test('requests that two programs may read in two ways are refused, and the conne
   })
   const edge = await edgeBefore(t, upstream)
   for (const [name, [status, sent]] of Object.entries(REFUSED)) {
+    // A connection to the app that stands ready, so that whatever goes on gets there before anybody can call it back.
+    await ask(edge.port, { path: '/before' })
+    assert.deepEqual(reached.splice(0), ['GET /before'], name)
     // What follows must not become a request either.
     const text = await tell(edge.port, `${sent}${bytes('GET /after HTTP/1.1')}`)
     const answers = text.match(/^HTTP\/1\.1 .*$/gm)?.map((line) => Number(line.slice(9, 12))) ?? []
@@ -144,6 +147,29 @@ test('what is unusual and can be read in one way only reaches the app', async (t
     assert.match(text, /^HTTP\/1\.1 200 OK\r\n/, name)
   }
   assert.equal(reached.length, Object.keys(TAKEN).length)
+})
+
+test('once the end of a connection was announced, nothing more is taken from it', async (t) => {
+  const reached: string[] = []
+  const upstream = await startUpstream(t, (asked, response) => {
+    reached.push(`${asked.method} ${asked.url}`)
+    response.end('ok')
+  })
+  const edge = await edgeBefore(t, upstream)
+  const after = bytes('GET /after HTTP/1.1')
+  const afterwards = [after, bytes('GET /after HTTP/1.1', [host, 'Connection: Upgrade', 'Upgrade: websocket'])]
+  for (const [first, status] of [
+    [post(['Content-Length: 4', 'Host: other'], 'body'), 400],
+    [bytes('POST /a#b HTTP/1.1', [host, 'Content-Length: 4'], 'body'), 400],
+    [post(['Content-Length: 4', 'Upgrade: h2c'], 'body'), 200],
+  ] as const) {
+    for (const second of afterwards) {
+      await ask(edge.port, { path: '/before' })
+      const text = await tell(edge.port, `${first}${second}`)
+      assert.match(text, new RegExp(`^HTTP/1\\.1 ${status} (?:(?!HTTP/1)[^])*$`), first)
+      assert.deepEqual(reached.splice(0).slice(1), status === 200 ? ['POST /'] : [], first + second)
+    }
+  }
 })
 
 test('what comes after a refused upgrade in the same packet is never taken for a request', async (t) => {

@@ -39,6 +39,7 @@ export async function startLaneServer(t: Scope, options: Options): Promise<LaneS
     requestTimeout: 0,
     maxHeaderSize: limits.requestHeaderBytes,
     optimizeEmptyRequests: true,
+    requireHostHeader: false,
     shouldUpgradeCallback: ({ url }) => url === '/socket',
   })
   http.timeout = limits.stalledClientMs

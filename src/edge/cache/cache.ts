@@ -3,7 +3,7 @@
  * is sent and refreshed behind the reader's back; anything else is fetched, once for all who wait for it.
  */
 import type { Forwarded } from '../forwarded.ts'
-import { toUpstream } from '../headers.ts'
+import { hidesHeaders, toUpstream } from '../headers.ts'
 import type { Limits } from '../limits.ts'
 import { PAGES, sendPage } from '../pages.ts'
 import type { ServerTarget } from '../routes.ts'
@@ -292,5 +292,7 @@ const asksForPart = ({ request: { headers } }: Visit): boolean =>
 function whyBypassed({ visit: { request, path } }: Pick<Question, 'visit'>): string | undefined {
   if (request.headers.cookie !== undefined && isPreview(request.headers.cookie)) return 'preview'
   if (path === '*') return 'asterisk'
+  // It would be stored as the answer to headers that the app was not told.
+  if (hidesHeaders(request)) return 'connection'
   return undefined
 }

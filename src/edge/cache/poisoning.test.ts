@@ -109,6 +109,32 @@ test('a payload for a router never answers a page, at the same time or later', a
   }
 })
 
+for (const [name, vary] of [
+  ['rsc', undefined],
+  ['next-url', undefined],
+  ['Accept-Language', 'accept-language'],
+  ['cookie', 'Cookie'],
+] as const) {
+  test(`what an app answers without ${name}, because a Connection header took it away, is no answer to it`, async (t) => {
+    const edge = await cachedApp(t, ({ headers }, response) =>
+      send(response, { ...MINUTE, ...(vary && { vary }) }, `heard ${headers[name.toLowerCase()] ?? 'nothing'}`),
+    )
+    const attacked = await edge.get('/', { [name]: 'word', connection: `close, ${name}` })
+    assert.equal(attacked.text, 'heard nothing')
+    assert.equal(statusOf(attacked), 'fwd=bypass; detail=connection')
+    assert.equal((await edge.get('/', { [name]: 'word' })).text, 'heard word')
+    assert.equal((await edge.get('/', { [name]: 'word', connection: `keep-alive, ${name}` })).text, 'heard nothing')
+    assert.equal((await edge.get('/', { [name]: 'word' })).text, 'heard word')
+  })
+}
+
+test('a Connection header that is about the connection alone does not keep a page from being stored', async (t) => {
+  const edge = await cachedApp(t, gullible)
+  for (const connection of ['close', 'TE, close', 'keep-alive, X-Absent'])
+    await edge.get('/', { connection, te: 'trailers' })
+  assert.equal(edge.asked.length, 1)
+})
+
 test('a host is the same in any case, and the app is told it in one', async (t) => {
   const edge = await cachedApp(t, gullible)
   const shouted = await ask(edge.port, { host: HOST.toUpperCase() })

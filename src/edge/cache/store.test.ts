@@ -269,6 +269,18 @@ test('responses that differ by a header stand side by side, and are bounded', ()
   )
 })
 
+test('what was chosen by other headers does not come back when those are named again', () => {
+  const store = createTestStore()
+  const shelf = store.shelfOf('e1')
+  const put = (vary: string[], headers: Record<string, string>) =>
+    store.put(shelf, object('/', { vary, variant: variantOf(vary, headers) }))
+  put(['accept-language'], { 'accept-language': 'de' })
+  put(['accept', 'accept-language'], {})
+  put(['accept-language'], { 'accept-language': 'en' })
+  assert.equal(isFound(store, shelf, '/', { 'accept-language': 'en' }), true)
+  assert.equal(isFound(store, shelf, '/', { 'accept-language': 'de' }), false)
+})
+
 test('whoever sends long headers pays for them', () => {
   const long = 'x'.repeat(30_000)
   const plain = weightOf(object('/'))

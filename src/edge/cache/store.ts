@@ -283,7 +283,7 @@ export function createStore({ now, isOnDisk = () => false, ...sizes }: Parts) {
   function putVariant(shelf: Shelf, before: Slot, stored: StoredResponse) {
     let slot = before
     if (!isVaried(slot)) {
-      slot = { vary: stored.vary, variants: new Map([[slot.variant, slot]]) }
+      slot = { vary: slot.vary, variants: new Map([[slot.variant, slot]]) }
       shelf.slots.set(stored.key, slot)
     }
     // What the newest response names counts for all: those that were chosen by other headers are not found by it.

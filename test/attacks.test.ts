@@ -1,0 +1,111 @@
+/** The page of attacks cannot go stale: each row names a test that is there, and nothing that must be on it is missing. */
+import assert from 'node:assert/strict'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+
+const TOP = join(import.meta.dirname, '..')
+
+/** What attackers are known to try. Whoever takes a row off the page must take it from here as well. */
+const ATTACKS = [
+  'Shell characters in a name or a variable key',
+  'Shell characters where they are allowed: titles, folders, files, values',
+  'Names of apps that differ in case only',
+  "Another account's resource by its id, on every route",
+  'Zip slip: names with `..`, absolute ones, drive letters, back-slashes, NUL',
+  'Links in an archive that lead out of it, or through which something is written',
+  'Bombs',
+  'Headers that lie about sizes, names or places',
+  '100,000 empty entries',
+  'Names in an archive that differ in case or Unicode form only',
+  'Guesses at webhooks',
+  'Timing of guesses at webhooks',
+  'Replays of webhooks after they were regenerated or deleted',
+  "The log, or the stream, of somebody else's build",
+  'Values of variables in logs, errors, metrics, process lists, files',
+  'Tokens of webhooks in logs, errors, metrics, process lists, files',
+  'Passwords in logs and errors',
+  'Calls from a build to the service, this machine, a neighbour, the metadata of a cloud',
+  "Calls from an app to the service or to another app's port",
+  'Loopback and metadata in other spellings: numbers, mapped addresses, IPv6',
+  'Calls to loopback services, link-local and private addresses',
+  'Spoofed forwarding headers',
+  'Request smuggling: two lengths, bad chunks, bare LF, and eighty more',
+  'A request behind one that was refused, in the same packet',
+  'Cache poisoning by headers that are not part of the key',
+  'Cache poisoning by headers of frameworks',
+  'Cache poisoning by a `Connection` header that takes others away',
+  'Host tricks',
+  "A page stored under somebody's name, or with a cookie",
+  'Script in log lines',
+  'Script in names',
+  'A build that forks without end',
+  'A build that fills the disk',
+  'A build that fills memory',
+  'A build that ignores SIGTERM',
+  'A build that leaves children behind',
+  'Slow clients: a head that never ends',
+  'Slow uploads',
+  'First-boot secrets that are a default',
+]
+
+type Row = { attack: string; happens: string; file: string; name: string; cases: string[] }
+
+/** A row is `| attack | what happens | \`file\`: \`test\`, as \`case\` |`. */
+function rowsIn(markdown: string): Row[] {
+  const lines = markdown.split('\n')
+  const start = lines.findIndex((line) => line.startsWith('|---')) + 1
+  return lines.slice(start, lines.indexOf('', start)).map((line) => {
+    const [, attack = '', happens = '', tests = ''] = /^\| (.+?) \| (.+?) \| (.+) \|$/.exec(line) ?? []
+    const [file = '', name = '', ...cases] = [...tests.matchAll(/`([^`]+)`/g)].map(([, text = '']) => text)
+    return { attack, happens, file, name, cases }
+  })
+}
+
+/** The names of tests as they stand in a file, whichever quotes are around them. */
+const namesIn = (source: string): string[] =>
+  [...source.matchAll(/\btest\(\s*(?:'((?:[^'\\]|\\.)+)'|"((?:[^"\\]|\\.)+)"|`((?:[^`\\]|\\.)+)`)/g)].map(
+    ([, single, double, template]) => (single ?? double ?? template ?? '').replaceAll(/\\(.)/g, '$1'),
+  )
+
+const rows = rowsIn(await readFile(join(TOP, 'docs/operate/attacks.md'), 'utf8'))
+
+test('every attack has a row, and no attack has two', () => {
+  const named = rows.map(({ attack }) => attack)
+  assert.deepEqual(
+    ATTACKS.filter((attack) => !named.includes(attack)),
+    [],
+  )
+  assert.equal(new Set(named).size, named.length)
+  for (const { attack, happens } of rows) assert.ok(attack !== '' && happens !== '', 'a row has three cells')
+})
+
+test('every row names a test that is there', async () => {
+  for (const { attack, file, name, cases } of rows) {
+    const source = await readFile(join(TOP, file), 'utf8')
+    assert.ok(namesIn(source).includes(name), `${attack}: ${file} has no test named ${name}`)
+    for (const each of cases) assert.ok(source.includes(`'${each}'`), `${attack}: ${file} has nothing named ${each}`)
+    assert.equal(cases.length > 0 && !name.includes('${'), false, `${attack}: a test without a list has no entries`)
+  }
+})
+
+test('a test that is not there, or is not a test, is not found', () => {
+  const lines = [
+    "test('one', () => {})",
+    `  test(\`two of \${n}\`, async (t) => {})`,
+    'test("it\'s", {}, f)',
+    "note('three')",
+  ]
+  assert.deepEqual(namesIn(lines.join('\n')), ['one', `two of \${n}`, "it's"])
+})
+
+test('no page of the portal makes markup of text', async () => {
+  const folder = join(TOP, 'portal/src')
+  const files = (await readdir(folder, { recursive: true })).filter((name) => /\.(?:tsx?|html)$/.test(name))
+  assert.ok(files.length > 20)
+  for (const name of files) {
+    const found =
+      /dangerouslySetInnerHTML|(?:inner|outer)HTML|insertAdjacentHTML|document\.write|srcdoc|javascript:|\beval\(|new Function\(/i
+    assert.doesNotMatch(await readFile(join(folder, name), 'utf8'), found, name)
+  }
+})
