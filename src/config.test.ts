@@ -72,3 +72,8 @@ for (const [key, text] of [
 test('an IPv6 address stands in brackets', () => {
   assert.deepEqual(loadConfig({ ...bare, flags: { listen: '[::1]:80' } }).config.listen, { host: '::1', port: 80 })
 })
+
+test('a time that no timer can wait for is an error', () => {
+  assert.equal(loadConfig({ ...bare, flags: { 'build-timeout': '2147483' } }).config.buildTimeout, 2_147_483)
+  assert.throws(() => loadConfig({ ...bare, flags: { 'build-timeout': '2147484' } }), /buildTimeout .*24 days/)
+})

@@ -84,14 +84,14 @@ export const SETTINGS: { [K in keyof Config]: Setting<Config[K]> } = {
     parseRanges,
   ),
   concurrency: setting(String(Math.max(1, Math.floor(availableParallelism() / 2))), 'Builds at a time.', count),
-  installTimeout: setting('600', 'Seconds that installing dependencies may take.', count),
-  buildTimeout: setting('1200', 'Seconds that a build script may take.', count),
-  startTimeout: setting('60', 'Seconds within which an app must answer after its start.', count),
-  idleTimeout: setting('900', 'Seconds without a visitor after which an app sleeps.', count),
+  installTimeout: setting('600', 'Seconds that installing dependencies may take.', seconds),
+  buildTimeout: setting('1200', 'Seconds that a build script may take.', seconds),
+  startTimeout: setting('60', 'Seconds within which an app must answer after its start.', seconds),
+  idleTimeout: setting('900', 'Seconds without a visitor after which an app sleeps.', seconds),
   archiveBytes: setting('536870912', 'Bytes of an uploaded archive at most.', count),
   archiveEntries: setting('50000', 'Entries of an archive at most.', count),
   unpackedBytes: setting('2147483648', 'Bytes of an unpacked archive at most.', count),
-  uploadStall: setting('30', 'Seconds that an upload may stand still.', count),
+  uploadStall: setting('30', 'Seconds that an upload may stand still.', seconds),
   webhookCalls: setting(
     '1200',
     'Calls of its webhooks that an environment takes in a minute: so many that build, and that purge.',
@@ -272,6 +272,15 @@ function parseRanges(text: string): string[] {
 function count(text: string): number {
   if (!/^[1-9]\d{0,12}$/.test(text)) throw new Error('it must be a whole number above 0')
   return Number(text)
+}
+
+/** A timer of Node that is set for longer than 2³¹ ms goes off at once. */
+const SECONDS_MOST = Math.floor((2 ** 31 - 1) / 1000)
+
+function seconds(text: string): number {
+  const given = count(text)
+  if (given > SECONDS_MOST) throw new Error(`it must be at most ${SECONDS_MOST} seconds, which is 24 days`)
+  return given
 }
 
 function countOrNone(text: string): number {

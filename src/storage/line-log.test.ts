@@ -67,6 +67,10 @@ test('a line without an end does not grow in memory, and is cut once', async (t)
   assert.equal(lines[1], 'next')
 })
 
+test('a secret that something invisible stands in is still found', async (t) => {
+  assert.deepEqual(await written(t, 'hun\u0000ter2 hunter\u202e2\n'), ['[secret] [secret]'])
+})
+
 test('a secret that begins before the cut of an endless line is hidden, however it arrives', async (t) => {
   const [line = ''] = await written(t, 'x'.repeat(8188), 'hun', 'ter2', 'y'.repeat(10_000), '\n')
   assert.doesNotMatch(line, /hun/)

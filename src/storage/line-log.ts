@@ -208,18 +208,22 @@ export type LineLogs = ReturnType<typeof createLineLogs>
 
 const startOfLine = () => ({ text: '', phase: '', isCut: false, decoder: new StringDecoder('utf8') })
 
-/** Secrets first, then everything that would move a terminal's cursor or hide text from a reader. */
+/**
+ * Secrets first, then everything that would move a terminal's cursor or hide text from a reader; and secrets once more, as
+ * what was taken away may have stood in the middle of one.
+ */
 function createCleaner(secrets: readonly string[]): (text: string) => string {
   const hidden = [...new Set(secrets.flatMap((secret) => [secret, ...secret.split('\n')]))]
     .filter((secret) => secret.trim().length >= SECRET_LENGTH_LEAST)
     .toSorted((a, b) => b.length - a.length)
+  const strike = (text: string) => hidden.reduce((struck, secret) => struck.replaceAll(secret, '[secret]'), text)
   return (text) => {
-    let cleaned = stripVTControlCharacters(text)
-    for (const secret of hidden) cleaned = cleaned.replaceAll(secret, '[secret]')
+    let cleaned = strike(stripVTControlCharacters(text))
     // A carriage return draws over the line: what was drawn last is what a person would have seen.
     cleaned = cleaned.replace(/\r+$/, '')
     cleaned = cleaned.slice(cleaned.lastIndexOf('\r') + 1)
     cleaned = cleaned.replaceAll(/[\p{Cc}\p{Cs}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, (c) => (c === '\t' ? c : ''))
+    cleaned = strike(cleaned)
     return cleaned.length > LINE_CHARACTERS_MOST ? `${cleaned.slice(0, LINE_CHARACTERS_MOST)}… (cut)` : cleaned
   }
 }

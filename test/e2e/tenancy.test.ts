@@ -296,16 +296,18 @@ const swaps = (
   as: Login,
   home: Furniture,
   foreign: Furniture,
-  parameters: (keyof Furniture)[],
+  parameters: readonly (keyof Furniture)[],
 ): Mixture[] =>
   parameters.map((parameter) => ({ what: `${what} ${parameter}`, as, home, parameter, value: foreign[parameter] }))
 
+const OF_AN_ENVIRONMENT = ['environment', 'operation', 'build', 'deployment'] as const
+
 const MIXTURES: Mixture[] = [
-  ...swaps("another account's", owner, ours, theirs, ['environment', 'operation', 'credential', 'user']),
+  ...swaps("another account's", owner, ours, theirs, [...OF_AN_ENVIRONMENT, 'credential', 'user']),
   ...swaps("another account's", owner, ours, theirsAlone, ['app']),
-  ...swaps('our', stranger, theirs, ours, ['environment', 'operation', 'credential', 'user']),
+  ...swaps('our', stranger, theirs, ours, [...OF_AN_ENVIRONMENT, 'credential', 'user']),
   ...swaps('our', stranger, theirs, besideOurs, ['app']),
-  ...swaps("another app's", owner, ours, besideOurs, ['environment', 'operation']),
+  ...swaps("another app's", owner, ours, besideOurs, OF_AN_ENVIRONMENT),
 ]
 
 for (const route of ofAccounts) {
