@@ -1,7 +1,7 @@
 /** The command line: which command, with which settings, ending in which exit code. */
 import { parseArgs } from 'node:util'
 import { CallFailed, CLIENT_COMMANDS, createTerminal, Interrupted } from './cli/index.ts'
-import { completion, SHELLS } from './completion.ts'
+import { completion, INSTALLING, SHELLS } from './completion.ts'
 import {
   ConfigError,
   clientEnvironment,
@@ -35,13 +35,16 @@ export async function run(argv: string[]): Promise<number> {
   } catch (error) {
     const code = exitCodeOf(error)
     process.stderr.write(`${argv.includes('--json') ? JSON.stringify(asJson(error)) : inWords(error)}\n`)
-    if (code === EXIT.usage) process.stderr.write("Try 'headland --help'.\n")
+    if (code === EXIT.usage && !argv.includes('--json')) process.stderr.write("Try 'headland --help'.\n")
     return code
   }
 }
 
 async function dispatch(argv: string[]): Promise<number> {
-  const wanted = commands.find(({ name }) => name === argv.slice(0, name.split(' ').length).join(' '))
+  // `apps create` rather than `apps`, to which the rest would be a positional.
+  const [wanted] = commands
+    .filter(({ name }) => name === argv.slice(0, name.split(' ').length).join(' '))
+    .toSorted((a, b) => b.name.length - a.name.length)
   if (!wanted) return answerWithout(argv)
   const { values, positionals } = parse(wanted, argv.slice(wanted.name.split(' ').length))
   if (values.help) {
@@ -167,8 +170,10 @@ const commands: readonly Entry[] = [
     positionals: ['SHELL'],
     summary: `Print what completes these commands in a shell: ${SHELLS.join(', ')}`,
     options: {},
+    notes: SHELLS.map((shell) => `${shell}: ${INSTALLING[shell]}`),
     async run([shell = '']) {
-      print(completion(shell, commands))
+      const complete = commands.map((one) => ({ ...one, options: { ...settingsOf(one), ...one.options } }))
+      print(completion(shell, complete))
       return EXIT.done
     },
   },
@@ -204,7 +209,14 @@ function settingsOf({ who }: Entry): Record<string, OptionForm> {
 function parse(command: Entry, args: string[]) {
   try {
     const options = { ...settingsOf(command), ...command.options, help: { type: 'boolean', short: 'h' } as const }
-    return parseArgs({ args, allowPositionals: true, options })
+    const parsed = parseArgs({ args, allowPositionals: true, options })
+    for (const [name, { oneOf }] of Object.entries<OptionForm>(command.options)) {
+      const value = parsed.values[name as keyof typeof parsed.values] as unknown
+      if (oneOf && typeof value === 'string' && !oneOf.includes(value)) {
+        throw new UsageError(`--${name} is one of ${oneOf.join(', ')}`)
+      }
+    }
+    return parsed
   } catch (error) {
     throw new UsageError((error as Error).message)
   }

@@ -58,12 +58,13 @@ import { createOperations, startWorker } from './operations/index.ts'
 import { openPortal } from './portal/index.ts'
 import { createSupervisor } from './runtime/index.ts'
 import { openDiskBlobs } from './storage/blobs-disk.ts'
-import { createBallast, createLineLogs, MIGRATIONS, migrate, openVault, statement } from './storage/index.ts'
+import { createBallast, createLineLogs, MIGRATIONS, migrate, newestId, openVault, statement } from './storage/index.ts'
 import { openSqlite } from './storage/sqlite.ts'
 import { createTraffic } from './traffic/index.ts'
 import { createLedger } from './triggers/index.ts'
 import { createUpkeep } from './upkeep/index.ts'
 import { createValues } from './values/index.ts'
+import { version } from './version.ts'
 import { createWebhookRates, createWebhookSets, createWebhooks } from './webhooks/index.ts'
 
 /** Together less than the 30 seconds within which a stop is promised. */
@@ -283,11 +284,19 @@ export const filesIn = (dataDir: string) => ({
   cache: join(dataDir, 'cache'),
 })
 
+/** What operators' commands need of a data folder that they do not open, or that is not there yet. */
+export const dataFolder = ({ dataDir, masterKey }: Config) => ({
+  dataDir,
+  database: filesIn(dataDir).database,
+  masterKey: { file: filesIn(dataDir).masterKey, given: masterKey?.reveal() },
+  openSql: openSqlite,
+  version,
+})
+
 /** The lower floors on a data folder: what the service stands on, and all that operators' commands need. */
 export async function openGround(dataDir: string, onDeath?: (error: Error) => void) {
   await mkdir(dataDir, { recursive: true, mode: 0o700 })
   const clock = systemClock
-  const newId = createIds(clock)
   const { database, ballast } = filesIn(dataDir)
   // For the service alone; SQLite gives the files beside it the same mode.
   await (await open(database, 'a', 0o600)).close()
@@ -295,7 +304,7 @@ export async function openGround(dataDir: string, onDeath?: (error: Error) => vo
   const onFull = () => createBallast(ballast).throwOut()
   const sql = await openSqlite(database, { onDeath, onFull, onChange: changes.tell })
   await migrate(sql, MIGRATIONS, clock.now())
-  const parts = { sql, clock, newId }
+  const parts = { sql, clock, newId: createIds(clock, await newestId(sql)) }
   const accounts = createAccounts(parts)
   return {
     ...parts,

@@ -3,7 +3,17 @@
  * also what a real WordPress takes.
  */
 import { execFileSync } from 'node:child_process'
-import { accessSync, constants, existsSync, lstatSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  accessSync,
+  constants,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { createLog } from '../src/base/index.ts'
 import { openPortal } from '../src/portal/index.ts'
@@ -13,6 +23,7 @@ const isRoot = process.getuid?.() === 0
 const NEEDED = [
   { command: 'curl', debianPackage: 'curl' },
   { command: 'zip', debianPackage: 'zip' },
+  { command: 'openssl', debianPackage: 'openssl' },
   { command: 'bwrap', debianPackage: 'bubblewrap' },
   { command: 'chromium', debianPackage: 'chromium' },
   // Only root can use them, and the tests of networks are skipped for others.
@@ -65,6 +76,8 @@ if (missing.length > 0) {
   }
 }
 
+if (isRoot && isOnPath('apt-get')) unpackProxies()
+
 // Built once here, and not by the first few services that the tests start at the same time.
 const portal = openPortal({ log: createLog('warn') })
 await portal.settled
@@ -79,6 +92,23 @@ function withoutServices(install: () => void) {
     install()
   } finally {
     if (isOurs) rmSync(policy)
+  }
+}
+
+/** Those of the guides. Unpacked where the tests find them and not installed: a machine that has them would start them. */
+function unpackProxies() {
+  const folder = join(import.meta.dirname, '..', 'node_modules', '.cache', 'proxies')
+  const places = { nginx: 'usr/sbin/nginx', caddy: 'usr/bin/caddy' }
+  const wanted = Object.entries(places)
+    .filter(([name, place]) => !isOnPath(name) && !existsSync(join(folder, place)))
+    .map(([name]) => name)
+  if (wanted.length === 0) return
+  mkdirSync(folder, { recursive: true })
+  execFileSync('apt-get', ['update'], { stdio: 'inherit' })
+  execFileSync('apt-get', ['download', ...wanted], { cwd: folder, stdio: 'inherit' })
+  for (const file of readdirSync(folder).filter((name) => name.endsWith('.deb'))) {
+    execFileSync('dpkg-deb', ['--extract', file, '.'], { cwd: folder })
+    rmSync(join(folder, file))
   }
 }
 

@@ -28,7 +28,10 @@ export function createAttempts({ sql, clock }: { sql: Sql; clock: Clock }) {
     const [row] = await tx.query<{ paid_until: number }>(
       statement`SELECT paid_until FROM log_in_attempts WHERE subject = ${subject}`,
     )
-    const paidUntil = Math.max(now, row?.paid_until ?? 0) + intervalMs
+    const known = row?.paid_until ?? 0
+    // Nobody can owe more than the burst: then the clock was set back, and nobody could log in until it has caught up.
+    const owed = known - now > burst * intervalMs ? 0 : known
+    const paidUntil = Math.max(now, owed) + intervalMs
     const waitMs = paidUntil - now - burst * intervalMs
     if (waitMs > 0) {
       throw new Problem(reason, undefined, { retryAfterSeconds: Math.ceil(waitMs / 1000) })

@@ -23,7 +23,7 @@ export type Archives = {
    */
   unpack(digest: Digest, folder: string, options?: UnpackOptions): Promise<Unpacked>
   /** Removes those that nobody needs, and says how many. One that was just received stays: it may not be known yet. */
-  collect(needed: () => Promise<ReadonlySet<string>>): Promise<number>
+  collect(needed: () => Promise<Pick<ReadonlySet<string>, 'has'>>): Promise<number>
 }
 
 /** What is in an archive, for as long as it is open. */

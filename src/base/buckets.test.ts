@@ -39,6 +39,17 @@ test('a cost that is more than all at once is never paid', async () => {
   assert.ok(take('a', 4, RATE) > 0)
 })
 
+test('a clock that is set back makes nobody wait until it has caught up', async () => {
+  const clock = handClock()
+  const { take } = createBuckets(clock)
+  for (let times = 0; times < 3; times++) take('a', 1, RATE)
+  await clock.advance(-3_600_000)
+  assert.deepEqual(
+    [1, 2, 3, 4].map(() => take('a', 1, RATE)),
+    [0, 0, 0, 500],
+  )
+})
+
 test('keys are counted apart', () => {
   const { take } = createBuckets(handClock())
   assert.deepEqual(

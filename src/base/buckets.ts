@@ -15,8 +15,12 @@ export function createBuckets(clock: Pick<Clock, 'now'>) {
     /** 0 when it was paid, or else how many milliseconds it takes until it can be. */
     take(key: string, cost: number, { atOnce, perSecond }: Rate): number {
       const now = clock.now()
-      const until = Math.max(now, paidUntil.get(key) ?? 0) + (cost * 1000) / perSecond
-      const waitMs = until - now - (atOnce * 1000) / perSecond
+      const mostMs = (atOnce * 1000) / perSecond
+      const known = paidUntil.get(key) ?? 0
+      // Nobody can owe more than all at once: then the clock was set back, and to wait until it has caught up takes hours.
+      const owed = known - now > mostMs ? 0 : known
+      const until = Math.max(now, owed) + (cost * 1000) / perSecond
+      const waitMs = until - now - mostMs
       if (waitMs > 0) return waitMs
       if (!paidUntil.has(key) && paidUntil.size >= BUCKETS_MOST) makeRoom(now)
       paidUntil.set(key, until)

@@ -18,3 +18,16 @@ test('ids made in the same millisecond, or while the clock goes back, still rise
   assert.deepEqual(ids, ids.toSorted())
   assert.equal(new Set(ids).size, ids.length)
 })
+
+test('ids of a process that starts with its clock behind sort after those that there are', () => {
+  const before = createIds({ now: () => Date.UTC(2026, 0, 2) })()
+  const newId = createIds({ now: () => Date.UTC(2026, 0, 1) }, before)
+  const ids = [before, ...Array.from({ length: 10_000 }, () => newId())]
+  assert.deepEqual(ids, ids.toSorted())
+})
+
+test('an id that lies behind the clock changes nothing', () => {
+  const before = createIds({ now: () => Date.UTC(2026, 0, 1) })()
+  const id = createIds({ now: () => Date.UTC(2026, 0, 2) }, before)()
+  assert.equal(Number.parseInt(id.slice(0, 13).replace('-', ''), 16), Date.UTC(2026, 0, 2))
+})

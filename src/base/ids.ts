@@ -1,7 +1,8 @@
 /**
  * UUID version 7 (RFC 9562, 5.7): ids sort by the time they were made, so they are also the order of every list and the
  * key that a page token resumes from. Within one process they strictly rise (RFC 9562, 6.2, method 1: a counter in
- * rand_a), because two things made in the same millisecond still have an order that people see.
+ * rand_a), because two things made in the same millisecond still have an order that people see. Across processes they rise
+ * too where the last one is given: a machine may start with its clock behind, and the newest upload must stay the newest.
  */
 import { randomBytes } from 'node:crypto'
 import type { Clock } from './clock.ts'
@@ -10,9 +11,10 @@ export type NewId = () => string
 
 const BYTES_PER_ID = 10
 
-export function createIds(clock: Pick<Clock, 'now'>): NewId {
-  let lastMs = 0
-  let counter = 0
+/** `after`: an id that was made before, here or elsewhere; all that come sort after it. */
+export function createIds(clock: Pick<Clock, 'now'>, after?: string): NewId {
+  let lastMs = after === undefined ? 0 : Number.parseInt(after.slice(0, 8) + after.slice(9, 13), 16)
+  let counter = after === undefined ? 0 : Number.parseInt(after.slice(15, 18), 16)
   // Random bytes are drawn for many ids at once: a request has an id too, and drawing costs more than all the rest.
   let pool = Buffer.alloc(0)
   let used = 0

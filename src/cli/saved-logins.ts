@@ -65,3 +65,7 @@ function parse(text: string): Saved | undefined {
     return undefined
   }
 }
+
+/** Whether a session has ended by itself. */
+export const isExpired = (login: Authorization): boolean =>
+  'cookie' in login && login.expireTime !== undefined && Date.parse(login.expireTime) < Date.now()

@@ -1,7 +1,8 @@
 /** Calls the public API of one Headland. What goes wrong is thrown as a `CallFailed`, with the exit code that it means. */
 import { EXIT, PROBLEMS, type Reason } from '../contract/index.ts'
 
-export type Authorization = { userId: string; password: string } | { cookie: string }
+/** An API credential, or the session of a user with the time at which it ends. */
+export type Authorization = { userId: string; password: string } | { cookie: string; expireTime?: string }
 
 type Query = Readonly<Record<string, string | number | boolean | undefined>>
 
@@ -91,7 +92,8 @@ export function createService(url: string, authorization: Authorization | undefi
       const all: T[] = []
       let pageToken: string | undefined
       do {
-        const page = await call<Record<string, unknown>>(path, { query: { pageSize: 200, ...query, pageToken } })
+        // No size is asked for: not every list is one of pages, and none takes a parameter that it does not know.
+        const page = await call<Record<string, unknown>>(path, { query: { ...query, pageToken } })
         all.push(...((page[field] ?? []) as T[]))
         pageToken = (page.nextPageToken as string) || undefined
       } while (pageToken)

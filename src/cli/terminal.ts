@@ -5,12 +5,15 @@
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import { styleText } from 'node:util'
+import { EXIT } from '../contract/index.ts'
 
 export type Colour = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'
 
 export type Terminal = {
   /** Whether somebody is there who sees colours and can answer questions. */
   isInteractive: boolean
+  /** Whether what is printed is read by a person, and not by the next program of a pipe. */
+  isShown: boolean
   columns(): number
   /** A line of data. */
   print(text: string): void
@@ -26,8 +29,12 @@ type Streams = { input: NodeJS.ReadStream; output: NodeJS.WriteStream; words: No
 
 /** `isPlain`: whatever the streams are, nobody is there. */
 export function createTerminal({ input, output, words }: Streams, { isPlain }: { isPlain: boolean }): Terminal {
+  // Whoever read has read enough, as `head` does: there is nobody left to tell anything.
+  for (const stream of [output, words]) stream.on('error', () => process.exit(EXIT.caller))
   const isInteractive = !isPlain && input.isTTY === true && words.isTTY === true
-  const hasColour = !isPlain && words.isTTY === true && words.hasColors()
+  const isShown = !isPlain && output.isTTY === true
+  const hasColour = isShown && words.isTTY === true && words.hasColors()
+  const columns = () => words.columns || 80
   let shown: string | undefined
 
   const clear = () => {
@@ -44,30 +51,39 @@ export function createTerminal({ input, output, words }: Streams, { isPlain }: {
 
   return {
     isInteractive,
-    columns: () => words.columns || 80,
+    isShown,
+    columns,
     print: (text) => line(output, text),
     say: (text) => line(words, text),
     paint: (colour, text) => (hasColour ? styleText(colour, text, { validateStream: false }) : text),
     status(text) {
-      if (!isInteractive) return
+      if (!isInteractive || text === shown) return
       clear()
-      shown = text
+      // A line that wraps could not be taken away again.
+      shown = text === undefined || text.length < columns() ? text : `${text.slice(0, columns() - 2)}…`
       draw()
     },
     async ask(question, hidden) {
       if (!isInteractive) throw new Error(`Nobody is here to answer: ${question}`)
+      clear()
+      shown = undefined
       // What is typed is echoed by readline itself, and so is not where it has nowhere to write.
       const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
       const lines = createInterface({ input, output: hidden ? nowhere : words, terminal: true })
       const isGone = Promise.withResolvers<never>()
       // Ctrl-C and Ctrl-D end the question, and with it the command.
-      lines.once('SIGINT', () => isGone.reject(new Interrupted()))
-      lines.once('close', () => isGone.reject(new Interrupted()))
+      const onGone = () => {
+        if (!hidden) words.write('\n')
+        isGone.reject(new Interrupted())
+      }
+      lines.once('SIGINT', onGone)
+      lines.once('close', onGone)
       try {
         if (hidden) words.write(question)
         return (await Promise.race([lines.question(hidden ? '' : question), isGone.promise])).trim()
       } finally {
         isGone.promise.catch(() => undefined)
+        lines.off('SIGINT', onGone).off('close', onGone)
         lines.close()
         if (hidden) words.write('\n')
       }
@@ -92,5 +108,6 @@ export function harmless(text: string, keepsColours = false): string {
   const kept = text.replaceAll(sequences, (found, colour) => (keepsColours && colour !== undefined ? found : ''))
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
   const controls = keepsColours ? /[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f-\x9f]/g : /[\x00-\x08\x0b-\x1f\x7f-\x9f]/g
-  return kept.replaceAll(controls, '')
+  // And without what turns a line round (Unicode, UAX #9).
+  return kept.replaceAll(controls, '').replaceAll(/[\u202a-\u202e\u2066-\u2069]/g, '')
 }

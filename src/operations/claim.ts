@@ -1,6 +1,9 @@
 /**
  * Leases on operations, in SQL, so that any number of processes can work on one database. Clocks of different machines
  * may differ by less than the lease: a lease is renewed at a third of its time.
+ *
+ * A clock may also be set, and a machine may sleep. Then the leases of what runs here seem to have run out, or to last for
+ * hours: whoever looks for work renews its own first, and nobody believes a lease that ends later than any can.
  */
 import type { Clock } from '../base/index.ts'
 import { list, type Sql, statement } from '../storage/index.ts'
@@ -8,6 +11,8 @@ import { columns, type Lane, type Operation, type OperationRow, toOperation } fr
 import { isDead } from './owner.ts'
 
 export const LEASE_MS = 30_000
+/** How far ahead a lease can end: by the clock of another machine, too. */
+const FURTHEST_MS = 2 * LEASE_MS
 
 /** `cancelled`: ours, but the handler should end. `lost`: it ran out, and somebody else took it or ended it. */
 export type LeaseState = 'held' | 'cancelled' | 'lost'
@@ -20,31 +25,39 @@ export function createClaims({ sql, clock, owner }: { sql: Sql; clock: Clock; ow
      * An operation of these lanes that nobody works on, now ours: of the account that has the fewest at work, and of
      * those the oldest. Operations of one environment are taken in the order they were asked for, one at a time; one that
      * lets calls settle is not in anybody's way. The condition on the lease stands twice: a database that lets two claims
-     * run side by side looks at the outer one again before it writes.
+     * run side by side looks at the outer one again before it writes. What is running here stays ours.
      */
-    async next(lanes: readonly Lane[]): Promise<Claim | undefined> {
+    async next(lanes: readonly Lane[], running: readonly string[] = []): Promise<Claim | undefined> {
       const now = clock.now()
-      const [row] = await sql.transaction((tx) =>
-        tx.query<OperationRow & { attempts: number; cancel_time: number | null; lane: Lane }>(statement`
+      const furthest = now + FURTHEST_MS
+      const [row] = await sql.transaction(async (tx) => {
+        if (running.length > 0) {
+          await tx.query(statement`
+            UPDATE operations SET lease_until = ${now + LEASE_MS}
+            WHERE id IN (${list(running)}) AND lease_owner = ${owner} AND done_time IS NULL
+            AND lease_until NOT BETWEEN ${now} AND ${furthest}`)
+        }
+        return tx.query<OperationRow & { attempts: number; cancel_time: number | null; lane: Lane }>(statement`
           UPDATE operations SET lease_owner = ${owner}, lease_until = ${now + LEASE_MS}, attempts = attempts + 1
           WHERE id = (
             SELECT o.id FROM operations o
-            WHERE o.done_time IS NULL AND o.lane IN (${list(lanes)}) AND (o.lease_until IS NULL OR o.lease_until < ${now})
+            WHERE o.done_time IS NULL AND o.lane IN (${list(lanes)})
+            AND (o.lease_until IS NULL OR o.lease_until NOT BETWEEN ${now} AND ${furthest})
             AND (o.not_before IS NULL OR o.not_before <= ${now} OR o.cancel_time IS NOT NULL)
             AND NOT EXISTS (
               SELECT 1 FROM operations other
               WHERE other.done_time IS NULL AND other.lane <> 'none'
               AND other.environment_id = o.environment_id AND other.id <> o.id
-              AND (other.lease_until >= ${now} OR other.id < o.id AND (
+              AND (other.lease_until BETWEEN ${now} AND ${furthest} OR other.id < o.id AND (
                 other.not_before IS NULL OR other.not_before <= ${now} OR other.cancel_time IS NOT NULL)))
             ORDER BY (
               SELECT COUNT(*) FROM operations mine
               WHERE mine.done_time IS NULL AND mine.account_id = o.account_id AND mine.lane = o.lane
-              AND mine.lease_until >= ${now}), o.id
+              AND mine.lease_until BETWEEN ${now} AND ${furthest}), o.id
             LIMIT 1)
-          AND done_time IS NULL AND (lease_until IS NULL OR lease_until < ${now})
-          RETURNING ${columns}, attempts, cancel_time, lane`),
-      )
+          AND done_time IS NULL AND (lease_until IS NULL OR lease_until NOT BETWEEN ${now} AND ${furthest})
+          RETURNING ${columns}, attempts, cancel_time, lane`)
+      })
       return (
         row && {
           operation: toOperation(row),
@@ -60,7 +73,8 @@ export function createClaims({ sql, clock, owner }: { sql: Sql; clock: Clock; ow
       const now = clock.now()
       const [row] = await sql.query(statement`
         SELECT id FROM operations
-        WHERE done_time IS NULL AND lane IN (${list(lanes)}) AND (lease_until IS NULL OR lease_until < ${now})
+        WHERE done_time IS NULL AND lane IN (${list(lanes)})
+        AND (lease_until IS NULL OR lease_until NOT BETWEEN ${now} AND ${now + FURTHEST_MS})
         AND (not_before IS NULL OR not_before <= ${now} OR cancel_time IS NOT NULL)
         LIMIT 1`)
       return row !== undefined

@@ -170,6 +170,59 @@ test('a worker that slept through its lease records no second end, and nothing o
   )
 })
 
+for (const [how, ms] of [
+  ['forward, or the machine slept', 6 * 60 * 60_000],
+  ['back', -6 * 60 * 60_000],
+] as const) {
+  test(`a running operation is not begun a second time when the clock is set ${how}`, {
+    timeout: 20_000,
+  }, async (t) => {
+    const { ask, work, until, untilDone, clock, newId } = await setUp(t)
+    const environmentId = newId()
+    const opened = gate()
+    const begun: string[] = []
+    // Timers do not notice that a clock is set.
+    let shiftMs = 0
+    const shifted = { ...clock, now: () => clock.now() + shiftMs }
+    work(
+      async ({ id }) => {
+        begun.push(id)
+        if (id === first.id) await opened.promise
+        return async () => ({ response: {} })
+      },
+      { clock: shifted },
+    )
+    const first = await ask(environmentId)
+    await until(first, () => begun.length === 1)
+    shiftMs = ms
+    const [behind, elsewhere] = [await ask(environmentId), await ask()]
+    await untilDone(elsewhere)
+    assert.deepEqual(begun, [first.id, elsewhere.id])
+    opened.resolve()
+    await untilDone(behind)
+    assert.deepEqual(begun, [first.id, elsewhere.id, behind.id])
+  })
+}
+
+test('an operation whose end could not be written is found again after the clock was set back', {
+  timeout: 20_000,
+}, async (t) => {
+  const { ask, work, untilDone, clock } = await setUp(t)
+  let attempts = 0
+  work(async () => async () => {
+    attempts += 1
+    if (attempts === 1) throw new Error('the disk is full')
+    return { response: {} }
+  })
+  const operation = await ask()
+  while (attempts === 0) await new Promise((resolve) => setImmediate(resolve))
+  await clock.advance(-6 * 60 * 60_000)
+  // Whoever asks for something wakes the worker.
+  await untilDone(await ask())
+  await untilDone(operation)
+  assert.equal(attempts, 3)
+})
+
 test('a cancel reaches the running handler, which says how it ends', { timeout: 20_000 }, async (t) => {
   const { ask, work, untilDone, operations, path, clock } = await setUp(t)
   const started = gate()

@@ -77,7 +77,7 @@ export function startWorker({ sql, clock, log, operations, handlers, concurrency
     const lanes = isLeaving ? [] : LANES.filter((lane) => runningIn(lane) < concurrency[lane])
     if (lanes.length === 0) return false
     try {
-      const claim = (await claims.isAnyWaiting(lanes)) ? await claims.next(lanes) : undefined
+      const claim = (await claims.isAnyWaiting(lanes)) ? await claims.next(lanes, [...running.keys()]) : undefined
       if (!claim) return false
       const { id } = claim.operation
       const done = run(claim).finally(() => {
@@ -134,14 +134,15 @@ export function startWorker({ sql, clock, log, operations, handlers, concurrency
 
   /** Keeps the lease until the work is finished, and passes a cancel on. */
   async function keepLease(id: string, work: AbortController, finished: AbortSignal) {
-    let renewTime = clock.now() + LEASE_MS / 3
+    let renewTime = clock.now()
     while (!finished.aborted) {
       await clock.sleep(POLL_MS, finished)
       if (finished.aborted) return
       try {
-        const isDue = clock.now() >= renewTime
+        // Also when the clock was set back: a lease that seems to last for hours is nobody's.
+        const isDue = clock.now() >= renewTime + LEASE_MS / 3 || clock.now() < renewTime
         const lease = isDue ? await claims.renew(id) : await claims.look(id)
-        if (isDue) renewTime = clock.now() + LEASE_MS / 3
+        if (isDue) renewTime = clock.now()
         if (lease === 'cancelled') work.abort(new Problem('OPERATION_CANCELLED'))
         if (lease === 'lost') return work.abort(new Problem('INTERNAL', 'The lease on the operation was lost.'))
       } catch (error) {

@@ -1,16 +1,39 @@
 /** A command of the operator: it works on the data folder, whether or not the service runs. */
 import type { Accounts, Credentials, Users } from '../accounts/index.ts'
 import type { CmsInstalls } from '../apps/index.ts'
+import type { KeySources, OpenSql } from '../backups/index.ts'
+import type { Clock, NewId } from '../base/index.ts'
 import type { CommandForm, OptionValues } from '../contract/index.ts'
+import type { Sql } from '../storage/index.ts'
 
 /** The parts of the house that commands use, opened on the data folder. */
-export type Ground = { accounts: Accounts; users: Users; credentials: Credentials; cmsInstalls: CmsInstalls }
+export type Ground = {
+  sql: Sql
+  clock: Clock
+  newId: NewId
+  accounts: Accounts
+  users: Users
+  credentials: Credentials
+  cmsInstalls: CmsInstalls
+}
+
+/** The data folder before anything in it is opened. */
+export type DataFolder = {
+  dataDir: string
+  /** The file of the database. */
+  database: string
+  masterKey: KeySources
+  openSql: OpenSql
+  /** Of this Headland. */
+  version: string
+}
 
 export type CommandCall = {
   positionals: string[]
   options: OptionValues
   /** Opened when first asked for, closed when the command is over. */
   ground(): Promise<Ground>
+  folder: DataFolder
   print(text: string): void
 }
 

@@ -1,7 +1,8 @@
 /**
  * Removes everything on the disk that nobody refers to any more. Names are looked at before rows, and whoever makes
  * something writes the row first: so what comes meanwhile is never taken for left over. What must be out of sight before it
- * is half gone is moved away first. However it ends, the next collection goes on.
+ * is half gone is moved away first. However it ends, the next collection goes on. What somebody is copying stays for now: that
+ * is asked when it is certain that nobody refers to it.
  */
 import type { Environments } from '../apps/index.ts'
 import type { Archives } from '../archives/index.ts'
@@ -10,7 +11,7 @@ import type { Builds, Holdings, Outputs, PackageStore, Toolchains } from '../bui
 import { buildLogName, type Deployment, type Deployments, type Folders, runtimeLogName } from '../deployments/index.ts'
 import type { Operations } from '../operations/index.ts'
 import type { Supervisor } from '../runtime/index.ts'
-import type { LineLogs, Reader } from '../storage/index.ts'
+import { isHeld, type LineLogs, type Reader } from '../storage/index.ts'
 import type { Figures } from './figures.ts'
 
 type Parts = {
@@ -38,6 +39,8 @@ const LEAVING_MS = 5 * 60_000
 const isInUse = ({ state, retireTime }: Deployment, now: number): boolean =>
   state === 'LIVE' || (retireTime !== null && now - retireTime < LEAVING_MS)
 
+const EVERYTHING = { has: () => true }
+
 /** How many of each were removed. */
 export type Removed = Record<string, number>
 
@@ -46,15 +49,19 @@ export function createCollect(parts: Parts) {
   const { archives, builds, holdings, outputs, packages, toolchains, folders, logs } = parts
 
   const steps: Record<string, () => Promise<number>> = {
-    archives: () => archives.collect(async () => new Set((await holdings.archives()).map(({ key }) => key))),
-    outputs: () => outputs.collect(holdings.isOutputHeld),
+    archives: () =>
+      archives.collect(async () => {
+        const needed = new Set((await holdings.archives()).map(({ key }) => key))
+        return (await isCopied()) ? EVERYTHING : needed
+      }),
+    outputs: () => outputs.collect(async (digest) => (await holdings.isOutputHeld(digest)) || isCopied()),
     packages: () => packages.collect(),
     work: () => folders.sweepWork(builds.isOver),
 
     async environments() {
       const there = await folders.ids()
       const known = await environmentIds()
-      const gone = there.filter((id) => !known.has(id))
+      const gone = (await isCopied()) ? [] : there.filter((id) => !known.has(id))
       for (const id of gone) await folders.remove(id)
       await figures.forgetAllBut(known)
       return gone.length
@@ -79,7 +86,7 @@ export function createCollect(parts: Parts) {
         known.add(runtimeLogName(id))
         for (const build of await holdings.withLogs(id)) known.add(buildLogName(build))
       }
-      const leftOver = there.filter((name) => !known.has(name))
+      const leftOver = (await isCopied()) ? [] : there.filter((name) => !known.has(name))
       for (const name of leftOver) await logs.remove(name)
       return leftOver.length
     },
@@ -89,6 +96,8 @@ export function createCollect(parts: Parts) {
       return (await toolchains.collect(await builds.toolsInUse())).length
     },
   }
+
+  const isCopied = () => isHeld(sql, clock.now())
 
   async function environmentIds(): Promise<Set<string>> {
     return new Set((await environments.all()).map(({ id }) => id))

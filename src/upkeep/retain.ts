@@ -4,15 +4,17 @@
  * process dies in between, a collection finds files that nobody refers to.
  */
 import type { Environments } from '../apps/index.ts'
+import type { Clock } from '../base/index.ts'
 import type { Holder, Holdings, Outputs, PackageStore } from '../builds/index.ts'
 import type { Deployments } from '../deployments/index.ts'
 import type { Operations } from '../operations/index.ts'
 import type { Supervisor } from '../runtime/index.ts'
-import type { Digest, Reader, Sql } from '../storage/index.ts'
+import { type Digest, isHeld, type Reader, type Sql } from '../storage/index.ts'
 import { type Decision, decide } from './decide.ts'
 
 type Parts = {
   sql: Sql
+  clock: Clock
   environments: Pick<Environments, 'byId'>
   operations: Pick<Operations, 'unfinishedOf'>
   deployments: Pick<Deployments, 'kept' | 'discard'>
@@ -24,7 +26,18 @@ type Parts = {
 }
 
 export function createRetain(parts: Parts) {
-  const { sql, environments, operations, deployments, holdings, outputs, packages, supervisor, keepDeployments } = parts
+  const {
+    sql,
+    clock,
+    environments,
+    operations,
+    deployments,
+    holdings,
+    outputs,
+    packages,
+    supervisor,
+    keepDeployments,
+  } = parts
 
   async function look(reader: Reader, environmentId: string): Promise<{ decision: Decision; holders: Holder[] }> {
     const environment = await environments.byId(reader, environmentId)
@@ -50,6 +63,11 @@ export function createRetain(parts: Parts) {
     return { decision, holders }
   }
 
+  /** By a build, or by somebody who copies what builds held a moment ago. */
+  async function isNeeded(digest: Digest): Promise<boolean> {
+    return (await holdings.isOutputHeld(digest)) || isHeld(sql, clock.now())
+  }
+
   /** What was let go. */
   return async function retain(environmentId: string): Promise<Decision> {
     // Most of the time there is nothing to do, and nobody has to wait for it.
@@ -65,7 +83,7 @@ export function createRetain(parts: Parts) {
       await holdings.letGo(tx, seen.decision)
       return seen
     })
-    for (const digest of digestsOf(decision.outputs, holders)) await outputs.remove(digest, holdings.isOutputHeld)
+    for (const digest of digestsOf(decision.outputs, holders)) await outputs.remove(digest, isNeeded)
     if (decision.packages.length > 0) await packages.collect()
     return decision
   }

@@ -1,5 +1,6 @@
 import type { Command } from '../command.ts'
 import { accountsCreate, accountsList } from './accounts.ts'
+import { backup, restoreBackup } from './backup.ts'
 import { cmsSet } from './cms.ts'
 import { credentialsCreate } from './credentials.ts'
 import { usersCreate, usersResetPassword } from './users.ts'
@@ -11,4 +12,6 @@ export const COMMANDS: readonly Command[] = [
   usersResetPassword,
   credentialsCreate,
   cmsSet,
+  backup,
+  restoreBackup,
 ]

@@ -10,6 +10,7 @@ import { purges } from './0007-purges.ts'
 import { unchanged } from './0008-unchanged.ts'
 import { webhooks } from './0009-webhooks.ts'
 import { portal } from './0010-portal.ts'
+import { holds } from './0011-holds.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
   groundFloor,
@@ -22,4 +23,5 @@ export const MIGRATIONS: readonly Migration[] = [
   unchanged,
   webhooks,
   portal,
+  holds,
 ]

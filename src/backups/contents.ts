@@ -1,0 +1,43 @@
+/** What belongs into a backup, by the rows of one moment, and what of it must be there. */
+import { createHoldings } from '../builds/index.ts'
+import { type Sql, statement } from '../storage/index.ts'
+
+export type Part = {
+  path: string
+  /** Nobody is about to make it or to remove it: where it is missing, it was lost. */
+  isDue: boolean
+}
+
+export type Contents = {
+  archives: Part[]
+  outputs: Part[]
+  packages: Part[]
+  /** What apps keep in the key-value store. */
+  values: string[]
+}
+
+export async function contentsOf(sql: Sql): Promise<Contents> {
+  const holdings = createHoldings({ sql })
+  const ids = (rows: { id: string }[]) => rows.map(({ id }) => id)
+  // An operation that goes on may have written down what it will leave, or removed what will be gone. When it is taken up again
+  // it finds out.
+  const unsettled = new Set(
+    ids(await sql.query(statement`SELECT DISTINCT environment_id AS id FROM operations WHERE done_time IS NULL`)),
+  )
+  function parts(held: readonly { environmentId: string; key: string }[], pathOf: (key: string) => string): Part[] {
+    const found = new Map<string, Part>()
+    for (const { environmentId, key } of held) {
+      const path = pathOf(key)
+      found.set(path, { path, isDue: !unsettled.has(environmentId) || found.get(path)?.isDue === true })
+    }
+    return [...found.values()]
+  }
+  const hex = (digest: string) => digest.slice('sha256:'.length)
+
+  return {
+    archives: parts(await holdings.archives(), (key) => `blobs/${hex(key).slice(0, 2)}/${hex(key)}`),
+    outputs: parts(await holdings.outputs(), (key) => `outputs/${hex(key)}`),
+    packages: parts(await holdings.packages(), (key) => `packages/${key}`),
+    values: ids(await sql.query(statement`SELECT id FROM environments`)).map((id) => `environments/${id}/values`),
+  }
+}

@@ -1,0 +1,36 @@
+/** The database as one file: copied while others write to it, and examined. The one place that knows it is SQLite. */
+import { type Sql, statement } from '../storage/index.ts'
+
+export type OpenSql = (file: string) => Promise<Sql>
+
+export class DatabaseDamaged extends Error {}
+
+export type Facts = { schema: number; keyId: string | null }
+
+/**
+ * The rows of one moment. Readers of a write-ahead log hold up nobody who writes, and what is copied row by row leaves behind
+ * what was deleted.
+ */
+export async function copyDatabase(sql: Sql, to: string) {
+  await sql.query(statement`VACUUM INTO ${to}`)
+}
+
+/** Throws unless it is whole. */
+export async function examineDatabase(sql: Sql): Promise<Facts> {
+  const faults = await sql.query<{ integrity_check: string }>(statement`PRAGMA integrity_check(3)`)
+  const said = faults.map(({ integrity_check }) => integrity_check).join('; ')
+  if (said !== 'ok') throw new DatabaseDamaged(`The database is damaged: ${said}`)
+  const [strays] = await sql.query(statement`PRAGMA foreign_key_check`)
+  if (strays) throw new DatabaseDamaged('The database refers to rows that are not there.')
+  const [row] = await sql.query<{ schema: number | null }>(statement`SELECT MAX(id) AS schema FROM schema_migrations`)
+  const [key] = await sql.query<{ value: string }>(statement`SELECT value FROM instance WHERE name = 'master_key_id'`)
+  return { schema: row?.schema ?? 0, keyId: key?.value ?? null }
+}
+
+/** Nobody works on a copy: what was unfinished is taken up at once, and does not wait for leases of another machine. */
+export async function releaseAll(sql: Sql) {
+  await sql.transaction(async (tx) => {
+    await tx.query(statement`DELETE FROM holds`)
+    await tx.query(statement`UPDATE operations SET lease_owner = NULL, lease_until = NULL WHERE done_time IS NULL`)
+  })
+}

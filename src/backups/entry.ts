@@ -1,0 +1,56 @@
+/** What a backup holds: entries, each with a line in the list at its end, and the words for what is wrong with one. */
+
+export type Entry = {
+  /** Below the data folder, with `/` between names. */
+  path: string
+  /** A whiteout is how an overlay says that what lies in a layer below is not there any more. */
+  kind: 'file' | 'folder' | 'symlink' | 'hardlink' | 'whiteout'
+  /** Of reading, writing and running: nothing in a data folder has need of more. */
+  mode: number
+  uid: number
+  gid: number
+  /** Seconds since 1970, of the last change. */
+  time: number
+  /** Bytes that follow: those of a file, and nothing else has any. */
+  size: number
+  /** Where a link leads: to another path of the backup, or, for a symlink, wherever the app liked. */
+  to?: string
+  /** The overlay's mark on a folder that hides what lies below it, as one of its two kinds of attributes. */
+  opaque?: Opaque
+}
+
+export type Opaque = 'trusted' | 'user'
+
+/** The first entry says what this is, and the last one lists all the others. */
+export const HEAD = 'headland-backup.json'
+export const LIST = 'list.jsonl'
+
+export const FORMAT = 1
+
+export type Head = {
+  format: number
+  /** The Headland that made it. */
+  headland: string
+  /** The shape of the database, as the number of its last migration. */
+  schema: number
+  /** Names the master key that secrets are sealed with; null where there are none. */
+  keyId: string | null
+  /** Whether the key itself is inside. */
+  hasKey: boolean
+  createTime: string
+}
+
+/** One line of the list. Who reads the backup writes the same line from what was read. */
+export const lineOf = ({ path, kind, mode, uid, gid, time, size, to, opaque }: Entry, sha256: string | undefined) =>
+  `${JSON.stringify({ path, kind, mode: mode.toString(8), uid, gid, time, size, sha256, to, opaque })}\n`
+
+/** The caller can do something about it: another file, the right key, an empty folder. */
+export class BackupRefused extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'BackupRefused'
+  }
+}
+
+export const broken = (how: string, options?: ErrorOptions): BackupRefused =>
+  new BackupRefused(`The backup is broken: ${how}. Nothing was restored from it.`, options)

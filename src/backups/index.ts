@@ -1,0 +1,7 @@
+export type { OpenSql } from './database.ts'
+export { BackupRefused } from './entry.ts'
+export { type FoundKey, findKey, type KeySources } from './keys.ts'
+export { draftOf, type Packed, type PackParts, pack } from './pack.ts'
+export { checkBackup, restore } from './restore.ts'
+export type { Verified } from './verify.ts'
+export { refuseExisting, writeBackup } from './write-file.ts'

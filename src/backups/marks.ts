@@ -1,0 +1,63 @@
+/**
+ * The overlay's marks, which Node can neither read nor make: the attribute of a folder that hides what lies below it, and the
+ * device that hides a file. GNU tar does both, and is part of every Debian.
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { BackupRefused, type Entry, type Opaque } from './entry.ts'
+import { bytesOf, nextHeader } from './tar-read.ts'
+import { END, headerOf, opaqueKey } from './tar-write.ts'
+
+const ATTRIBUTES = [
+  '--xattrs',
+  ...(['trusted', 'user'] as const).map((kind) => `--xattrs-include=${kind}.overlay.opaque`),
+]
+
+/** Which of these folders of `top` are marked. Paths are relative to it. */
+export async function opaqueAmong(top: string, folders: readonly string[]): Promise<Map<string, Opaque>> {
+  const marked = new Map<string, Opaque>()
+  if (folders.length === 0) return marked
+  const list = ['--no-recursion', '--null', '--verbatim-files-from', '--files-from=-']
+  const options = ['--create', '--format=pax', '--file=-', ...ATTRIBUTES, `--directory=${top}`, ...list]
+  const names = folders.map((folder) => `./${folder}\0`)
+  await runTar(options, Readable.from([names.join('')]), async (stdout) => {
+    const bytes = bytesOf(stdout)
+    // The number of folders is known, so the end need not be.
+    for (const folder of folders) {
+      const { records } = (await nextHeader(bytes)) ?? {}
+      const kind = (['trusted', 'user'] as const).find((one) => records?.get(opaqueKey(one)) === 'y')
+      if (kind) marked.set(folder, kind)
+    }
+    for await (const _ of stdout);
+  })
+  return marked
+}
+
+/** Puts whiteouts and marks into a folder. The marked folders exist already. */
+export async function putMarks(folder: string, entries: readonly Entry[]) {
+  if (entries.length === 0) return
+  const owners = process.getuid?.() === 0 ? ['--same-owner'] : ['--no-same-owner']
+  const options = ['--extract', '--file=-', ...ATTRIBUTES, '--numeric-owner', '--same-permissions', ...owners]
+  const source = Readable.from([...entries.map(headerOf), END])
+  await runTar([...options, '--keep-directory-symlink', `--directory=${folder}`], source, async (stdout) => {
+    for await (const _ of stdout);
+  })
+}
+
+async function runTar(args: string[], input: Readable, read: (stdout: Readable) => Promise<void>) {
+  const child = spawn('tar', args, { env: { PATH: '/usr/bin:/bin', LC_ALL: 'C.UTF-8' }, stdio: 'pipe' })
+  let said = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    said = (said + text).slice(-2000)
+  })
+  const ended = once(child, 'close').catch((error) => {
+    throw new BackupRefused('Layers of outputs cannot be kept without GNU tar. Install the package tar.', {
+      cause: error,
+    })
+  })
+  // Why the pipe broke, its exit code tells.
+  const [[code]] = await Promise.all([ended, read(child.stdout), pipeline(input, child.stdin).catch(() => undefined)])
+  if (code !== 0) throw new Error(`tar ended with ${code}: ${said.trim()}`)
+}

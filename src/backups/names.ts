@@ -1,0 +1,52 @@
+/**
+ * Which names a backup may hold, and what may lie under each. Pure. Links and whiteouts are the apps' own, inside of an output or
+ * of packages: there a link leads wherever the app liked, and nobody follows it when it is restored.
+ */
+import { broken, type Entry, HEAD, LIST } from './entry.ts'
+
+type Kind = Entry['kind']
+type Place = { form: RegExp; kinds: readonly Kind[] }
+
+const OUTPUT = 'outputs/[0-9a-f]{64}'
+const ID = '[A-Za-z0-9_-]+'
+
+const PLACES: readonly Place[] = [
+  {
+    form: new RegExp(`^(${[HEAD, LIST, 'headland.db', 'master.key'].map(RegExp.escape).join('|')})$`),
+    kinds: ['file'],
+  },
+  { form: /^(blobs|outputs|packages|logs|logs\/builds|logs\/runtime|environments)$/, kinds: ['folder'] },
+  { form: /^blobs\/[0-9a-f]{2}$/, kinds: ['folder'] },
+  { form: /^blobs\/[0-9a-f]{2}\/[0-9a-f]{64}$/, kinds: ['file'] },
+  { form: /^logs\/(builds|runtime)\/[A-Za-z0-9_-]+(\.older)?\.log$/, kinds: ['file'] },
+  { form: new RegExp(`^environments/${ID}(/values)?$`), kinds: ['folder'] },
+  { form: new RegExp(`^environments/${ID}/values/[0-9a-f]{64}$`), kinds: ['file'] },
+  // The parts of an output are folders: the edge and the sandbox would follow a link in their place.
+  { form: new RegExp(`^(${OUTPUT}(/(files|source|edge))?|packages/${ID})$`), kinds: ['folder'] },
+  {
+    form: new RegExp(`^(${OUTPUT}/(files|source|edge)|packages/${ID})/.`, 's'),
+    kinds: ['file', 'folder', 'symlink', 'hardlink', 'whiteout'],
+  },
+]
+
+const PATH_BYTES_MOST = 4096
+
+/** Throws unless it may be there. */
+export function checkName({ path, kind, to }: Pick<Entry, 'path' | 'kind' | 'to'>) {
+  const named = JSON.stringify(path.slice(0, 200))
+  if (path.includes('\0') || Buffer.byteLength(path) > PATH_BYTES_MOST) throw broken(`${named} is no path`)
+  // A leading slash leaves an empty name.
+  if (path.split('/').some((name) => name === '' || name === '.' || name === '..'))
+    throw broken(`${named} leads elsewhere`)
+  if (!PLACES.some(({ form, kinds }) => form.test(path) && kinds.includes(kind)))
+    throw broken(`${named} (${kind}) has no place in a data folder`)
+  if (to !== undefined && (to === '' || to.includes('\0'))) throw broken(`the link ${named} leads nowhere`)
+  if (kind === 'hardlink' && topOf(to ?? '') !== topOf(path)) throw broken(`${named} is a link to what is not its own`)
+}
+
+/** The output or the packages that a path belongs to. */
+const topOf = (path: string): string => path.split('/').slice(0, 2).join('/')
+
+/** Whether a file that lies there belongs into a backup; drafts and what is on its way out do not. */
+export const isNameOf = (kind: Kind, path: string): boolean =>
+  PLACES.some(({ form, kinds }) => form.test(path) && kinds.includes(kind))

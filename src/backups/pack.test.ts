@@ -1,0 +1,273 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import {
+  chmod,
+  chown,
+  link,
+  lstat,
+  mkdir,
+  readdir,
+  readFile,
+  readlink,
+  rm,
+  symlink,
+  utimes,
+  writeFile,
+} from 'node:fs/promises'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { temporaryFolder } from '../../test/support/folder.ts'
+import { type House, house } from '../../test/support/upkeep.ts'
+import { createHolds, HOLD_MS, isHeld, openVault, statement } from '../storage/index.ts'
+import { openSqlite } from '../storage/sqlite.ts'
+import { createUpkeep } from '../upkeep/index.ts'
+import { draftOf, pack } from './pack.ts'
+import { restore } from './restore.ts'
+import { writeBackup } from './write-file.ts'
+
+const isRoot = process.getuid?.() === 0
+
+const partsOf = (rooms: House) => ({ ...rooms, openSql: openSqlite, version: '1.2.3' })
+
+async function* from(pieces: readonly Buffer[]) {
+  yield* pieces
+}
+
+async function drain(bytes: AsyncIterable<Buffer>): Promise<Buffer[]> {
+  return Array.fromAsync(bytes)
+}
+
+async function restored(t: TestContext, pieces: readonly Buffer[]) {
+  const dataDir = join(await temporaryFolder(t), 'data')
+  const keys = { file: join(dataDir, 'master.key'), given: undefined }
+  return { dataDir, ...(await restore({ dataDir, keys, openSql: openSqlite }, from(pieces))) }
+}
+
+/** All that removes files by itself. */
+async function tend(rooms: House, environmentId: string) {
+  const ballast = { bytes: 0, load: async () => undefined, throwOut: () => false }
+  const { rounds } = createUpkeep({ ...rooms, keepDeployments: 0, accountBytes: 0, diskReserve: 0, ballast })
+  rounds.switched(environmentId)
+  rounds.start()
+  await rounds.settled()
+  await rounds.stop(10_000)
+}
+
+const hex = (digest: string) => digest.slice('sha256:'.length)
+const blob = (digest: string) => `blobs/${hex(digest).slice(0, 2)}/${hex(digest)}`
+
+test('what a backup reads stays until it is over, whatever is deleted and collected meanwhile', async (t) => {
+  const rooms = await house(t)
+  const [shop, blog] = [await rooms.environment(), await rooms.environment()]
+  const given = { archive: 'first', output: 'shown first', packages: 'installed' }
+  const old = await rooms.deploy(shop, given)
+  const gone = await rooms.deploy(blog, { archive: 'other', output: 'of the blog', packages: 'more' })
+  await rooms.write(join(rooms.folders.values(blog.id), 'a'.repeat(64)), 'value')
+  // One that was just received stays in any case.
+  for (const { archive } of [old, gone]) await utimes(join(rooms.dataDir, blob(archive)), 1, 1)
+  // Larger than one piece, so that the backup stands still with most of it unread.
+  await rooms.write(
+    join(rooms.dataDir, 'outputs', hex(old.output), 'files', 'large'),
+    randomBytes(2 ** 21).toString('hex'),
+  )
+
+  const { bytes, packed } = pack(partsOf(rooms))
+  const reading = bytes[Symbol.asyncIterator]()
+  const pieces = [(await reading.next()).value as Buffer]
+
+  await rooms.sql.transaction(async (tx) => {
+    await rooms.deployments.removeAll(tx, blog.id)
+    await rooms.builds.removeAll(tx, blog.id)
+    await rooms.environments.remove(tx, blog.id)
+  })
+  await rooms.deploy(shop, { archive: 'second', output: 'shown second', packages: 'others' })
+  await rooms.clock.advance(60_000)
+  await tend(rooms, shop.id)
+  for (let next = await reading.next(); !next.done; next = await reading.next()) pieces.push(next.value)
+
+  assert.deepEqual(packed.missing, [])
+  const { dataDir, missing } = await restored(t, pieces)
+  assert.deepEqual(missing, [])
+  for (const { archive, output } of [old, gone]) {
+    assert.ok(await lstat(join(dataDir, blob(archive))))
+    assert.ok(await lstat(join(dataDir, 'outputs', hex(output), 'files/file')))
+  }
+  assert.equal((await readdir(join(dataDir, 'packages'))).length, 2)
+  assert.equal((await readdir(join(dataDir, 'logs/builds'))).length, 2 + 1)
+  assert.equal(await readFile(join(dataDir, 'environments', blog.id, 'values', 'a'.repeat(64)), 'utf8'), 'value')
+
+  // And when it is over, nothing is held, and what was let go meanwhile goes.
+  assert.equal(await isHeld(rooms.sql, rooms.clock.now()), false)
+  assert.equal(await rooms.outputs.has(gone.output), true)
+  await tend(rooms, shop.id)
+  assert.equal(await rooms.outputs.has(gone.output), false)
+  assert.equal(await rooms.outputs.has(old.output), false)
+  assert.equal(await rooms.blobs.has(gone.archive), false)
+})
+
+test('links, rights, owners and the marks of layers survive', async (t) => {
+  const rooms = await house(t)
+  const { output } = await rooms.deploy(await rooms.environment(), { output: 'text', packages: 'p' })
+  const top = join(rooms.dataDir, 'outputs', hex(output))
+  const at = (path: string) => join(top, path)
+  await mkdir(at('source/inner'), { recursive: true })
+  await writeFile(at('files/run.sh'), 'echo', { mode: 0o755 })
+  await writeFile(at('files/empty'), '')
+  await link(at('files/run.sh'), at('files/same'))
+  await symlink('/wherever/it likes', at('files/link'))
+  await mkdir(at('files/closed'))
+  await writeFile(at('files/closed/in'), 'x')
+  await chmod(at('files/closed'), 0o555)
+  await mkdir(at('files/hiding'))
+  if (isRoot) {
+    await chown(at('files/run.sh'), 200_001, 200_001)
+    execFileSync('mknod', [at('files/gone'), 'c', '0', '0'])
+    markOpaque(top, 'files/hiding')
+  }
+  const { dataDir } = await restored(t, await drain(pack(partsOf(rooms)).bytes))
+  const now = (path: string) => join(dataDir, 'outputs', hex(output), path)
+  const [script, same] = [await lstat(now('files/run.sh')), await lstat(now('files/same'))]
+  assert.equal(script.mode & 0o7777, 0o755)
+  assert.equal(script.ino, same.ino)
+  assert.equal(script.mtimeMs, Math.floor((await lstat(at('files/run.sh'))).mtimeMs / 1000) * 1000)
+  assert.equal(await readlink(now('files/link')), '/wherever/it likes')
+  assert.equal((await lstat(now('files/closed'))).mode & 0o7777, 0o555)
+  assert.equal((await lstat(now('files/empty'))).size, 0)
+  assert.equal((await lstat(join(dataDir, 'headland.db'))).mode & 0o777, 0o600)
+  assert.equal((await lstat(dataDir)).mode & 0o777, 0o700)
+  if (!isRoot) return
+  assert.deepEqual([script.uid, script.gid], [200_001, 200_001])
+  const hidden = await lstat(now('files/gone'))
+  assert.ok(hidden.isCharacterDevice() && hidden.rdev === 0)
+  assert.match(attributesOf(join(dataDir, 'outputs', hex(output)), 'files/hiding'), /trusted\.overlay\.opaque=y/)
+})
+
+const ATTRIBUTES = ['--xattrs', '--xattrs-include=trusted.overlay.opaque']
+
+/** By the one program of every Debian that can. */
+function attributesOf(top: string, path: string): string {
+  return execFileSync('tar', ['-c', '--format=pax', ...ATTRIBUTES, '-C', top, path]).toString('latin1')
+}
+
+function markOpaque(top: string, path: string) {
+  const record = 'SCHILY.xattr.trusted.overlay.opaque=y'
+  const options = ['--format=pax', `--pax-option=${record.replace('=', ':=')}`]
+  const tar = execFileSync('tar', ['-c', ...options, '-C', top, path])
+  execFileSync('tar', ['-x', ...ATTRIBUTES, '-C', top], { input: tar })
+  assert.match(attributesOf(top, path), /trusted\.overlay\.opaque=y/)
+}
+
+test('a backup that was not held all the time is none', async (t) => {
+  const rooms = await house(t)
+  await rooms.deploy(await rooms.environment())
+  const { bytes } = pack(partsOf(rooms))
+  const reading = bytes[Symbol.asyncIterator]()
+  await reading.next()
+  // As when the machine sleeps: nobody renews.
+  await rooms.sql.transaction((tx) => tx.query(statement`UPDATE holds SET until = ${rooms.clock.now()}`))
+  await assert.rejects(
+    (async () => {
+      while (!(await reading.next()).done);
+    })(),
+    /not held all the time/,
+  )
+  assert.deepEqual(
+    (await readdir(rooms.dataDir)).filter((name) => name.startsWith('backup-')),
+    [],
+  )
+})
+
+test('what a backup left that was killed, the next one removes', async (t) => {
+  const rooms = await house(t)
+  await rooms.deploy(await rooms.environment())
+  const elsewhere = await temporaryFolder(t)
+  const draft = draftOf(join(elsewhere, 'x.tar'), 'r'.repeat(43))
+  const foreign = join(elsewhere, 'not-ours.tar')
+  await writeFile(draft, 'half')
+  await writeFile(foreign, 'something else')
+  const holds = createHolds(rooms)
+  const { id } = await holds.take(draft)
+  await holds.take(foreign)
+  await mkdir(join(rooms.dataDir, `backup-${id}`))
+  await drain(pack(partsOf(rooms)).bytes)
+  assert.deepEqual((await readdir(elsewhere)).length, 2, 'one that may still be at work is left alone')
+  await rooms.clock.advance(HOLD_MS)
+  await drain(pack(partsOf(rooms)).bytes)
+  assert.deepEqual(await readdir(elsewhere), ['not-ours.tar'])
+  assert.deepEqual(
+    (await readdir(rooms.dataDir)).filter((name) => name.startsWith('backup-')),
+    [],
+  )
+})
+
+test('a backup that is interrupted leaves no file, and holds nothing', async (t) => {
+  const rooms = await house(t)
+  await rooms.deploy(await rooms.environment())
+  const folder = await temporaryFolder(t)
+  const [file, stopping] = [join(folder, 'x.tar'), new AbortController()]
+  const draft = draftOf(file, 'r')
+  const onProgress = () => stopping.abort(new Error('enough'))
+  const { bytes } = pack(partsOf(rooms), { signal: stopping.signal, onProgress, draft })
+  await assert.rejects(writeBackup(bytes, file, { draft, isForced: false }), /enough/)
+  assert.deepEqual(await readdir(folder), [])
+  assert.equal(await isHeld(rooms.sql, rooms.clock.now()), false)
+})
+
+test('an output that was lost before is told, and the rest is kept; one that is being made is not missed', async (t) => {
+  const rooms = await house(t)
+  const [shop, blog] = [await rooms.environment(), await rooms.environment()]
+  const lost = await rooms.deploy(shop)
+  const kept = await rooms.deploy(shop)
+  const making = await rooms.build(blog, { output: 'soon', isOver: false })
+  for (const output of [lost.output, making.output])
+    await rm(join(rooms.dataDir, 'outputs', hex(output)), { recursive: true })
+  const { bytes, packed } = pack(partsOf(rooms))
+  const { dataDir, missing } = await restored(t, await drain(bytes))
+  assert.deepEqual(packed.missing, [`outputs/${hex(lost.output)}`])
+  assert.deepEqual(missing, packed.missing)
+  assert.deepEqual(await readdir(join(dataDir, 'outputs')), [hex(kept.output)])
+})
+
+test('an archive with a byte that has changed on the disk is told', async (t) => {
+  const rooms = await house(t)
+  const { archive } = await rooms.deploy(await rooms.environment(), { archive: 'as it was' })
+  await writeFile(join(rooms.dataDir, blob(archive)), 'as it is!')
+  const { bytes, packed } = pack(partsOf(rooms))
+  await drain(bytes)
+  assert.deepEqual(packed.damaged, [blob(archive)])
+})
+
+test('caches, work folders, drafts and what runs are not in it', async (t) => {
+  const rooms = await house(t)
+  const shop = await rooms.environment()
+  const { output } = await rooms.deploy(shop)
+  const own = (path: string) => join(rooms.dataDir, path)
+  for (const path of ['cache/x', 'toolchain/x', 'ballast', 'routes.json', 'blobs/aside/x', 'outputs/x.new/x'])
+    await rooms.write(own(path), 'x')
+  for (const path of ['cache/x', 'run/x/own', 'work/x/y', 'values/x.new'])
+    await rooms.write(own(`environments/${shop.id}/${path}`), 'x')
+  const { dataDir } = await restored(t, await drain(pack(partsOf(rooms)).bytes))
+  assert.deepEqual((await readdir(dataDir)).sort(), ['blobs', 'environments', 'headland.db', 'logs', 'outputs'])
+  assert.deepEqual(await readdir(join(dataDir, 'environments', shop.id)), ['values'])
+  assert.deepEqual(await readdir(join(dataDir, 'environments', shop.id, 'values')), [])
+  assert.deepEqual(await readdir(join(dataDir, 'outputs')), [hex(output)])
+})
+
+test('a key that is not that of the database does not go with it', async (t) => {
+  const rooms = await house(t)
+  const file = join(await temporaryFolder(t), 'master.key')
+  const { keyId } = await openVault(rooms.sql, { file, given: undefined })
+  const text = (await readFile(file, 'utf8')).trim()
+  await assert.rejects(
+    drain(pack(partsOf(rooms), { key: { text, keyId: 'another', from: 'file' } }).bytes),
+    /sealed with master key/,
+  )
+  const { dataDir, head } = await restored(
+    t,
+    await drain(pack(partsOf(rooms), { key: { text, keyId, from: 'file' } }).bytes),
+  )
+  assert.equal(head.hasKey, true)
+  assert.equal(await readFile(join(dataDir, 'master.key'), 'utf8'), `${text}\n`)
+  assert.equal((await lstat(join(dataDir, 'master.key'))).mode & 0o777, 0o600)
+})

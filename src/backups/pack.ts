@@ -1,0 +1,257 @@
+/**
+ * The story of a backup, as the bytes of a tar: hold what is on the disk, copy the database, then read everything that its rows
+ * refer to, and list it at the end. The service goes on meanwhile; a backup without its end is not one.
+ */
+import { createHash } from 'node:crypto'
+import { closeSync, openSync, writeFileSync } from 'node:fs'
+import { mkdir, rm, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type Clock, type NewId, removeTree } from '../base/index.ts'
+import { createHolds, type Hold, type Sql } from '../storage/index.ts'
+import { type Contents, contentsOf, type Part } from './contents.ts'
+import { copyDatabase, examineDatabase, type Facts, type OpenSql, releaseAll } from './database.ts'
+import { type Entry, FORMAT, HEAD, type Head, LIST, lineOf } from './entry.ts'
+import { checkKey, type FoundKey } from './keys.ts'
+import { opaqueAmong } from './marks.ts'
+import { createDisk, type Disk, type Found, openFile } from './read-disk.ts'
+import { END, headerOf, padding } from './tar-write.ts'
+
+export type PackParts = {
+  sql: Sql
+  clock: Clock
+  newId: NewId
+  dataDir: string
+  openSql: OpenSql
+  /** Of this Headland. */
+  version: string
+}
+
+export type PackOptions = {
+  /** The master key, where it is to go with the rest. */
+  key?: FoundKey | undefined
+  /** The file that is written, for the next one to remove if this one dies. */
+  draft?: string | undefined
+  signal?: AbortSignal
+  onProgress?(progress: { files: number; bytes: number }): void
+}
+
+/** Known when all bytes were taken. */
+export type Packed = {
+  files: number
+  /** Of the files, before they are packed. */
+  bytes: number
+  keyId: string | null
+  /** Paths that rows refer to, and that were lost before. */
+  missing: string[]
+  /** Archives that are not what their names say. */
+  damaged: string[]
+  /** Names that are not UTF-8, and sockets and the like. */
+  leftOut: string[]
+}
+
+const RENEW_MS = 30_000
+/** Small files go on together: a piece for each would cost more than reading it. */
+const PIECE_BYTES = 256 * 1024
+
+export function pack(parts: PackParts, options: PackOptions = {}): { bytes: AsyncIterable<Buffer>; packed: Packed } {
+  const packed: Packed = { files: 0, bytes: 0, keyId: null, missing: [], damaged: [], leftOut: [] }
+  return { bytes: packInto(packed, parts, options), packed }
+}
+
+async function* packInto(packed: Packed, parts: PackParts, options: PackOptions): AsyncGenerator<Buffer> {
+  const { clock, dataDir, version } = parts
+  const holds = createHolds(parts)
+  for (const { id, draft } of await holds.abandoned()) {
+    await removeTree(scratchOf(dataDir, id))
+    if (draft !== null && isDraft(draft)) await rm(draft, { force: true })
+    await holds.forget(id)
+  }
+  const hold = await holds.take(options.draft ?? null)
+  const stopHolding = keepHolding(hold, clock)
+  const scratch = scratchOf(dataDir, hold.id)
+  try {
+    await mkdir(scratch, { mode: 0o700 })
+    const database = join(scratch, 'headland.db')
+    const { facts, contents } = await copyAndRead(parts, database)
+    packed.keyId = facts.keyId
+    if (options.key) checkKey(options.key, { ...facts, hasKey: true })
+    const head: Head = {
+      format: FORMAT,
+      headland: version,
+      schema: facts.schema,
+      keyId: facts.keyId,
+      hasKey: options.key !== undefined,
+      createTime: new Date(clock.now()).toISOString(),
+    }
+    // The operator who makes a backup may be another user than the service.
+    const owner = await stat(dataDir)
+    const disk = createDisk(dataDir)
+    packed.leftOut = disk.leftOut
+    const list = join(scratch, LIST)
+    yield* joined(
+      entries(packed, list, options, async function* () {
+        yield inMemory(HEAD, `${JSON.stringify(head, undefined, 2)}\n`, clock)
+        yield ownedAs(owner, openFile(database, 'headland.db'))
+        if (options.key !== undefined) yield ownedAs(owner, inMemory('master.key', `${options.key.text}\n`, clock))
+        yield* foundOf(disk, contents, packed)
+      }),
+    )
+    // Nothing that was read may have gone while it was read.
+    await hold.renew()
+    const listed = openFile(list, LIST)
+    yield headerOf(listed.entry)
+    yield* listed.bytes?.() ?? []
+    yield Buffer.concat([padding(listed.entry.size), END])
+  } finally {
+    await stopHolding()
+    await removeTree(scratch)
+    await hold.release()
+  }
+}
+
+const scratchOf = (dataDir: string, holdId: string): string => join(dataDir, `backup-${holdId}`)
+
+/** How names end of what is being written. The path comes from a row: nothing else is ever removed. */
+export const draftOf = (file: string, random: string): string => `${file}.partial-${random}`
+const isDraft = (path: string): boolean => /\.partial-[\w-]{43}$/.test(path)
+
+async function copyAndRead({ sql, openSql }: PackParts, file: string): Promise<{ facts: Facts; contents: Contents }> {
+  // SQLite would make it for everybody to read.
+  await writeFile(file, '', { flag: 'wx', mode: 0o600 })
+  await copyDatabase(sql, file)
+  const copy = await openSql(file)
+  try {
+    await releaseAll(copy)
+    return { facts: await examineDatabase(copy), contents: await contentsOf(copy) }
+  } finally {
+    await copy.close()
+  }
+}
+
+/** Until it is stopped. A renewal that fails is not the end: the last one tells whether it was held all the time. */
+function keepHolding(hold: Hold, clock: Clock) {
+  const stopping = new AbortController()
+  const { signal } = stopping
+  const looping = (async () => {
+    while (!signal.aborted) {
+      await clock.sleep(RENEW_MS, signal)
+      if (!signal.aborted) await hold.renew().catch(() => undefined)
+    }
+  })()
+  return async function stop() {
+    stopping.abort()
+    await looping
+  }
+}
+
+/** In the order in which they can be restored: a folder before what is in it. */
+async function* foundOf(disk: Disk, contents: Contents, packed: Packed): AsyncGenerator<Found> {
+  const made = new Set<string>()
+  /** The folders above, each once. */
+  function* above(path: string): Generator<Found> {
+    const names = path.split('/')
+    for (let count = 1; count < names.length; count++) {
+      const folder = names.slice(0, count).join('/')
+      const found = made.has(folder) ? undefined : disk.find(folder)
+      made.add(folder)
+      if (found) yield found
+    }
+  }
+  function* top({ path, isDue }: Part, kind: Entry['kind']): Generator<Found, boolean> {
+    const found = disk.find(path)
+    if (found?.entry.kind !== kind) {
+      if (isDue) packed.missing.push(path)
+      return false
+    }
+    yield* above(path)
+    yield found
+    return true
+  }
+
+  for (const part of contents.archives) yield* top(part, 'file')
+  for (const part of [...contents.outputs, ...contents.packages]) {
+    if (yield* top(part, 'folder')) yield* disk.tree(part.path, await marksIn(disk, part.path))
+  }
+  yield* disk.shelf('logs')
+  for (const path of contents.values) {
+    if (!disk.find(path)) continue
+    yield* above(path)
+    yield* disk.shelf(path)
+  }
+}
+
+/** Only what was built in layers has any: an output over its source, and packages. */
+async function marksIn(disk: Disk, path: string) {
+  if (path.startsWith('outputs/') && !disk.find(`${path}/source`)) return undefined
+  return opaqueAmong(disk.dataDir, disk.foldersIn(path))
+}
+
+/** Headers and bytes of what is found, and the list of it in a file. */
+async function* entries(
+  packed: Packed,
+  list: string,
+  { signal, onProgress }: PackOptions,
+  found: () => AsyncGenerator<Found>,
+): AsyncGenerator<Buffer> {
+  const lines = openSync(list, 'wx', 0o600)
+  let text = ''
+  try {
+    for await (const { entry, bytes } of found()) {
+      signal?.throwIfAborted()
+      yield headerOf(entry)
+      const hash = bytes && createHash('sha256')
+      for (const piece of bytes?.() ?? []) {
+        hash?.update(piece)
+        yield piece
+      }
+      yield padding(entry.size)
+      const sha256 = hash?.digest('hex')
+      if (entry.path.startsWith('blobs/') && sha256 && !entry.path.endsWith(sha256)) packed.damaged.push(entry.path)
+      text += lineOf(entry, sha256)
+      if (text.length > PIECE_BYTES) text = written(lines, text)
+      packed.files += 1
+      packed.bytes += entry.size
+      onProgress?.(packed)
+    }
+    written(lines, text)
+  } finally {
+    closeSync(lines)
+  }
+}
+
+/** To the end, or it throws. What is left of it: nothing. */
+function written(file: number, text: string): '' {
+  writeFileSync(file, text)
+  return ''
+}
+
+/** In larger pieces. Each is copied, or handed on as it is where it is large itself. */
+async function* joined(pieces: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
+  let held: Buffer[] = []
+  let bytes = 0
+  for await (const piece of pieces) {
+    held.push(piece)
+    bytes += piece.byteLength
+    if (bytes < PIECE_BYTES) continue
+    yield Buffer.concat(held)
+    held = []
+    bytes = 0
+  }
+  if (bytes > 0) yield Buffer.concat(held)
+}
+
+const ownedAs = ({ uid, gid }: { uid: number; gid: number }, { entry, ...more }: Found): Found => ({
+  entry: { ...entry, uid, gid, mode: 0o600 },
+  ...more,
+})
+
+function inMemory(path: string, text: string, clock: Clock): Found {
+  const bytes = Buffer.from(text)
+  const time = Math.floor(clock.now() / 1000)
+  return {
+    entry: { path, kind: 'file', mode: 0o600, uid: 0, gid: 0, time, size: bytes.byteLength },
+    *bytes() {
+      yield bytes
+    },
+  }
+}

@@ -1,0 +1,105 @@
+/**
+ * The files of a project that are sent, in an order that is the same on every machine. What the service would refuse is
+ * refused here, before anything is sent, in words about the file on this machine.
+ */
+import { lstat, readdir, realpath } from 'node:fs/promises'
+import { dirname, join, relative, sep } from 'node:path'
+import { Problem } from '../../contract/index.ts'
+import { PROJECT_FILE } from '../project-file.ts'
+import { harmless } from '../terminal.ts'
+import { type Rules, readRules } from './rules.ts'
+
+export type SourceFile = {
+  /** Relative to the project, with slashes. */
+  path: string
+  /** Where it is on this machine. */
+  from: string
+  bytes: number
+  isExecutable: boolean
+  /** Of a link: what it says in the archive. */
+  target?: string
+}
+
+export type Source = {
+  files: SourceFile[]
+  /** What can not be sent, and is not missed: a socket, a link to nowhere. */
+  skipped: { path: string; why: string }[]
+  hasRules: boolean
+}
+
+/** Never sent, and no rule takes them in: what a build makes itself, the history, and what file managers leave behind. */
+const NEVER = new Set(['node_modules', '.git', '.DS_Store', 'Thumbs.db'])
+
+export async function filesOf(folder: string): Promise<Source> {
+  const project = await realpath(folder)
+  const source: Source = { files: [], skipped: [], hasRules: false }
+
+  async function walk(at: string, around: Rules) {
+    const rules = await around.within(at)
+    source.hasRules ||= rules.areGiven
+    const entries = await readdir(join(project, at), { withFileTypes: true }).catch((error) => {
+      throw unreadable(at, error)
+    })
+    const found = entries.flatMap((entry) => {
+      const path = at === '' ? entry.name : `${at}/${entry.name}`
+      // Where a project is deployed to is no part of it: the same source is the same archive in every environment.
+      if (NEVER.has(entry.name) || path === PROJECT_FILE) return []
+      return rules.leavesOut(path, entry.isDirectory() ? 'folder' : 'file') ? [] : [{ path, entry }]
+    })
+    const files = found.filter(({ entry }) => !entry.isDirectory())
+    source.files.push(...(await Promise.all(files.map(({ path }) => look(path)))).flatMap((file) => file ?? []))
+    for (const { path, entry } of found) if (entry.isDirectory()) await walk(path, rules)
+  }
+
+  async function look(path: string): Promise<SourceFile | undefined> {
+    checkName(path)
+    const from = join(project, path)
+    const found = await lstat(from).catch((error) => {
+      throw unreadable(path, error)
+    })
+    if (found.isSymbolicLink()) return linkAt(path, from)
+    if (found.isFile()) return { path, from, bytes: found.size, isExecutable: (found.mode & 0o111) !== 0 }
+    source.skipped.push({ path, why: 'not a file' })
+    return undefined
+  }
+
+  /**
+   * A link stays a link where it leads to something of the project, and says the shortest way there: the service takes no
+   * link to a link, and no absolute one.
+   */
+  async function linkAt(path: string, from: string): Promise<SourceFile | undefined> {
+    const end = await realpath(from).catch(() => undefined)
+    if (end === undefined) {
+      source.skipped.push({ path, why: 'a link to nowhere' })
+      return undefined
+    }
+    const inside = relative(project, end)
+    if (inside === '..' || inside.startsWith(`..${sep}`)) {
+      throw refused(path, `a link that leads out of the project, to ${end}. Put a copy in its place, or leave it out`)
+    }
+    const target = relative(dirname(from), end).split(sep).join('/') || '.'
+    return { path, from, bytes: Buffer.byteLength(target), isExecutable: false, target }
+  }
+
+  await walk('', await readRules(project))
+  // By code units: no locale has a say in it.
+  source.files.sort((a, b) => (a.path < b.path ? -1 : 1))
+  if (source.files.length === 0) {
+    const why = source.hasRules ? ': the rules of .gitignore and .headlandignore leave everything out' : ''
+    throw new Problem('ARCHIVE_EMPTY', `There is nothing to send in ${folder}${why}.`)
+  }
+  return source
+}
+
+function checkName(path: string) {
+  const name = path.slice(path.lastIndexOf('/') + 1)
+  if (name.includes('\uFFFD')) throw refused(path, 'a name that is not UTF-8')
+  if (/[\p{Cc}\\]/u.test(name)) throw refused(path, 'a control character or a back-slash in the name')
+  if (/^[a-z]:/i.test(path)) throw refused(path, 'a name that looks like a drive letter')
+}
+
+const refused = (path: string, why: string): Problem =>
+  new Problem('ARCHIVE_ENTRY_UNSAFE', `${harmless(path)}: ${why}. A line in .headlandignore leaves it out.`)
+
+const unreadable = (path: string, error: Error): Problem =>
+  new Problem('ARCHIVE_ENTRY_UNSAFE', `${harmless(path) || 'The folder'} cannot be read: ${error.message}`)

@@ -1,0 +1,102 @@
+/**
+ * What of a project is left out. Rules come from `.gitignore` files, as git reads them, and from `.headlandignore` files,
+ * which have the same syntax and the last word. All of them are one list, in which the last rule that fits decides: those
+ * of a folder stand after those of the folders around it, and hold below it alone (gitignore(5), "pattern format").
+ */
+import { readFile, stat } from 'node:fs/promises'
+import { basename, dirname, join, relative, sep } from 'node:path'
+import ignore from 'ignore'
+
+const GIT_FILE = '.gitignore'
+const OWN_FILE = '.headlandignore'
+
+/** Every framework reads these, and none wants them to leave the machine. A rule with `!` takes them in nevertheless. */
+const LOCAL_SETTINGS = ['.env.local', '.env.*.local']
+
+export type Rules = {
+  /** `path` is relative to the project, with slashes. What is in a folder that is left out must not be asked for. */
+  leavesOut(path: string, kind: 'file' | 'folder'): boolean
+  /** The same with what the files in this folder add. */
+  within(folder: string): Promise<Rules>
+  /** Whether any file with rules was found so far. */
+  areGiven: boolean
+}
+
+type Lists = { git: readonly string[]; own: readonly string[] }
+
+export async function readRules(project: string): Promise<Rules> {
+  const { top, git } = await rulesAround(project)
+  const prefix = top === project ? '' : `${relative(top, project).split(sep).join('/')}/`
+
+  function rulesOf(lists: Lists): Rules {
+    const matcher = ignore({ ignoreCase: false }).add([...LOCAL_SETTINGS, ...lists.git, ...lists.own])
+    const rules: Rules = {
+      areGiven: lists.git.length + lists.own.length > 0,
+      leavesOut: (path, kind) => matcher.ignores(`${prefix}${path}${kind === 'folder' ? '/' : ''}`),
+      async within(folder) {
+        const base = `${prefix}${folder === '' ? '' : `${folder}/`}`
+        const more = {
+          git: await patternsIn(join(project, folder, GIT_FILE), base),
+          own: await patternsIn(join(project, folder, OWN_FILE), base),
+        }
+        if (more.git.length + more.own.length === 0) return rules
+        return rulesOf({ git: [...lists.git, ...more.git], own: [...lists.own, ...more.own] })
+      },
+    }
+    return rules
+  }
+  return rulesOf({ git, own: [] })
+}
+
+/**
+ * A project may be a folder of a repository, whose rules hold in it too. One that the repository leaves out, such as the
+ * output of a build, was named on purpose: then they do not.
+ */
+async function rulesAround(project: string): Promise<{ top: string; git: string[] }> {
+  const none = { top: project, git: [] }
+  const top = await repositoryAround(project)
+  if (top === undefined || top === project) return none
+  const git: string[] = []
+  const steps = relative(top, project).split(sep)
+  for (const depth of steps.keys()) {
+    const at = steps.slice(0, depth)
+    git.push(...(await patternsIn(join(top, ...at, GIT_FILE), at.map((step) => `${step}/`).join(''))))
+  }
+  return ignore({ ignoreCase: false })
+    .add(git)
+    .ignores(`${steps.join('/')}/`)
+    ? none
+    : { top, git }
+}
+
+async function repositoryAround(folder: string): Promise<string | undefined> {
+  for (let at = folder; ; at = dirname(at)) {
+    if (await stat(join(at, '.git')).then(Boolean, () => false)) return at
+    if (dirname(at) === at) return undefined
+  }
+}
+
+async function patternsIn(file: string, base: string): Promise<string[]> {
+  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    // A folder of that name has no rules, to git either.
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR' || error.code === 'EISDIR') return ''
+    throw new Error(`${basename(file)} cannot be read: ${error.message}`)
+  })
+  return text
+    .replace(/^\uFEFF/, '')
+    .split(/\r?\n/)
+    .filter((line) => line.trim() !== '' && !line.startsWith('#'))
+    .map((line) => rebase(line, base))
+}
+
+/** The pattern as it would stand in the topmost file. */
+function rebase(line: string, base: string): string {
+  if (base === '') return line
+  // Spaces at the end count only where a back-slash stands before them.
+  const pattern = line.replace(/(?<!\\) +$/, '')
+  const [negation, body] = pattern.startsWith('!') ? ['!', pattern.slice(1)] : ['', pattern]
+  const place = base.replaceAll(/[\\*?[]/g, '\\$&')
+  // With a slash anywhere but at its end it is about one place; without, about any depth.
+  const isAnchored = /\/(?!$)/.test(body)
+  return `${negation}/${place}${isAnchored ? body.replace(/^\//, '') : `**/${body}`}`
+}

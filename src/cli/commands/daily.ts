@@ -1,0 +1,82 @@
+/** The commands of every day: their forms. What they do is loaded when they are typed. */
+import { names } from '../../contract/index.ts'
+import { type ClientCommand, ENVIRONMENT_OPTIONS, SERVICE_OPTIONS } from '../command.ts'
+import { YES_OPTION } from '../options.ts'
+
+const FOLLOW_OPTIONS = {
+  detach: { type: 'boolean', describe: 'Do not wait for the build.' },
+  'cancel-on-interrupt': {
+    type: 'boolean',
+    describe: 'Cancel the build when the command is ended by a signal and nobody can be asked.',
+  },
+} as const
+
+export const DAILY_COMMANDS: readonly ClientCommand[] = [
+  {
+    name: 'login',
+    positionals: ['[URL]'],
+    summary: 'Log in to a service, as a user or with an API credential',
+    options: {
+      user: { type: 'string', describe: 'An e-mail address, or the user id of an API credential.' },
+      'password-stdin': { type: 'boolean', describe: 'Read the password from stdin.' },
+      json: SERVICE_OPTIONS.json,
+    },
+    run: async (call) => (await import('./login.ts')).login(call),
+  },
+  {
+    name: 'logout',
+    positionals: ['[URL]'],
+    summary: 'Log out of a service, and forget the log-in',
+    options: { json: SERVICE_OPTIONS.json },
+    run: async (call) => (await import('./login.ts')).logout(call),
+  },
+  {
+    name: 'deploy',
+    positionals: ['[DIR]'],
+    summary: 'Send the files of a folder, follow the build, and print the address of the site',
+    options: {
+      region: { type: 'string', oneOf: Object.keys(names.REGIONS), describe: 'Of a new app.' },
+      cms: { type: 'string', value: 'INSTALL', describe: 'Of a new environment: the CMS install that it connects to.' },
+      root: {
+        type: 'string',
+        value: 'FOLDER',
+        describe: 'Of a new environment: the folder of the archive with the app.',
+      },
+      yes: { ...YES_OPTION.yes, describe: 'Do not ask: take what is suggested, and make what is missing.' },
+      'dry-run': { type: 'boolean', describe: 'Print what the service would do with it; nothing is built.' },
+      'list-files': { type: 'boolean', describe: 'Print which files would be sent; nothing is.' },
+      ...FOLLOW_OPTIONS,
+      ...ENVIRONMENT_OPTIONS,
+      app: { type: 'string', describe: 'The app; else that of .headland.json.' },
+    },
+    run: async (call) => (await import('./deploy.ts')).deploy(call),
+  },
+  {
+    name: 'rebuild',
+    positionals: [],
+    summary: 'Build the last archive again, and follow the build',
+    options: {
+      clean: { type: 'boolean', describe: 'Without anything kept from earlier builds.' },
+      ...FOLLOW_OPTIONS,
+      ...ENVIRONMENT_OPTIONS,
+    },
+    run: async (call) => (await import('./rebuild.ts')).rebuild(call),
+  },
+  {
+    name: 'logs',
+    positionals: [],
+    summary: 'Print the log of the running app, or of a build',
+    options: {
+      follow: { type: 'boolean', short: 'f', describe: 'Go on as it is written.' },
+      build: { type: 'string', value: 'ID', describe: "The log of this build; 'latest' is the newest." },
+      lines: {
+        type: 'string',
+        short: 'n',
+        value: 'NUMBER',
+        describe: 'The last so many; 100 of an app, all of a build.',
+      },
+      ...ENVIRONMENT_OPTIONS,
+    },
+    run: async (call) => (await import('./logs.ts')).logs(call),
+  },
+]

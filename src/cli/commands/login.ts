@@ -1,0 +1,121 @@
+/**
+ * Logs in, and remembers it. A user of the portal gets a session, which ends by itself; an API credential is kept as it
+ * is. Nothing is remembered that the service did not take.
+ */
+import { names, optionText, type resources, type schema, UsageError } from '../../contract/index.ts'
+import type { ClientCall } from '../command.ts'
+import { findProject } from '../project-file.ts'
+import { askText } from '../questions.ts'
+import { createSavedLogins, isExpired } from '../saved-logins.ts'
+import { type Authorization, CallFailed, createService } from '../service.ts'
+import { harmless } from '../terminal.ts'
+import { lastPart, serviceUrl } from '../where.ts'
+
+type Session = schema.Static<typeof resources.session>
+type Account = { name: string; role: resources.Role }
+
+const CREDENTIAL = new RegExp(String(names.credentialId.pattern))
+
+export async function login(call: ClientCall): Promise<undefined> {
+  const { terminal, options, environment } = call
+  const logins = createSavedLogins(environment.configFolder)
+  const url = serviceUrl(await whichService(call))
+  warnOfPlainText(call, url)
+  const user = optionText(options, 'user') ?? (await askUser(call))
+  if (!user.includes('@') && !CREDENTIAL.test(user)) {
+    throw new UsageError(`'${user}' is neither an e-mail address nor the user id of an API credential`)
+  }
+  const password = options['password-stdin'] ? await firstLineOfStdin() : await askPassword(call)
+
+  const authorization: Authorization = user.includes('@')
+    ? await openSession(url, user, password)
+    : { userId: user, password }
+  const accounts = await createService(url, authorization).list<Account>('/v1/accounts', 'accounts')
+  await logins.save(url, authorization)
+
+  const expireTime = 'cookie' in authorization ? authorization.expireTime : undefined
+  if (options.json) {
+    terminal.print(JSON.stringify({ url, user, accounts, ...(expireTime ? { expireTime } : {}) }))
+    return
+  }
+  const roles = accounts.map((account) => `${lastPart(account)} (${account.role})`).join(', ') || 'no account yet'
+  terminal.say(`${terminal.paint('green', 'Logged in')} to ${url} as ${harmless(user)}: ${roles}.`)
+  if (expireTime) terminal.say(`It holds until ${expireTime}; for longer, use an API credential.`)
+  terminal.say(`Kept in ${logins.file}, for your eyes only.`)
+}
+
+export async function logout(call: ClientCall): Promise<undefined> {
+  const { terminal, options, environment, positionals } = call
+  const logins = createSavedLogins(environment.configFolder)
+  const given =
+    positionals[0] ?? environment.url ?? (await findProject(call.folder))?.project.url ?? (await logins.last())
+  const url = given === undefined ? undefined : serviceUrl(given)
+  const saved = url === undefined ? undefined : await logins.of(url)
+  if (url === undefined || !saved) throw new UsageError(`you are not logged in${url ? ` to ${url}` : ''}`)
+  // First here: whatever the service says, it is forgotten.
+  await logins.forget(url)
+  const isEnded = 'cookie' in saved && !isExpired(saved) && (await endSession(url, saved))
+  if (options.json) terminal.print(JSON.stringify({ url }))
+  else if ('cookie' in saved && !isEnded)
+    terminal.say(`Logged out of ${url} here; the session there is over or was not reached.`)
+  else terminal.say(`Logged out of ${url}.`)
+}
+
+async function whichService({ terminal, positionals, environment, folder }: ClientCall): Promise<string> {
+  const given = positionals[0] ?? environment.url
+  if (given !== undefined) return given
+  const known = (await findProject(folder))?.project.url ?? (await createSavedLogins(environment.configFolder).last())
+  if (terminal.isInteractive) return askText(terminal, 'Address of the service', known)
+  throw new UsageError('which service? headland login URL, as in https://headland.example.com')
+}
+
+function askUser({ terminal }: ClientCall): Promise<string> {
+  if (terminal.isInteractive) return askText(terminal, 'E-mail address, or user id of an API credential')
+  throw new UsageError('--user is required where nobody can be asked')
+}
+
+async function askPassword({ terminal }: ClientCall): Promise<string> {
+  if (!terminal.isInteractive) throw new UsageError('--password-stdin is required where nobody can be asked')
+  const password = await terminal.ask('Password: ', { isHidden: true })
+  if (password === '') throw new UsageError('the password is empty')
+  return password
+}
+
+async function firstLineOfStdin(): Promise<string> {
+  let text = ''
+  for await (const piece of process.stdin.setEncoding('utf8')) {
+    text += piece
+    if (text.includes('\n') || text.length > 10_000) break
+  }
+  const [line = ''] = text.split(/\r?\n/)
+  if (line === '') throw new UsageError('stdin has no password')
+  return line
+}
+
+/** The pair that the service sets as a cookie is what it wants to see again. */
+async function openSession(url: string, email: string, password: string): Promise<Authorization> {
+  const response = await createService(url, undefined).ask('/v1/session', { method: 'POST', body: { email, password } })
+  const [cookie] = (response.headers.getSetCookie()[0] ?? '').split(';')
+  const { expireTime } = (await response.json()) as Session
+  if (!cookie?.includes('=')) throw new CallFailed(0, 'NO_ANSWER', `${url} does not answer as a Headland does.`)
+  return { cookie, expireTime }
+}
+
+async function endSession(url: string, saved: Authorization): Promise<boolean> {
+  try {
+    await createService(url, saved).call('/v1/session', { method: 'DELETE', signal: AbortSignal.timeout(10_000) })
+    return true
+  } catch (error) {
+    if (error instanceof CallFailed || (error as Error).name === 'TimeoutError') return false
+    throw error
+  }
+}
+
+function warnOfPlainText({ terminal }: ClientCall, url: string) {
+  const { protocol, hostname } = new URL(url)
+  const isHere = /^(localhost|.+\.localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)
+  if (protocol === 'https:' || isHere) return
+  terminal.say(
+    `${terminal.paint('yellow', 'warning')}  ${url} is not encrypted: whoever is on the way can read the password.`,
+  )
+}

@@ -1,0 +1,27 @@
+/** Builds the last archive again. */
+import { EXIT, type resources } from '../../contract/index.ts'
+import type { ClientCall } from '../command.ts'
+import { followBuild } from '../follow-build.ts'
+import { listenForInterrupts } from '../interrupts.ts'
+import { reportFor } from '../reports.ts'
+import { atEnvironment } from '../where.ts'
+
+export async function rebuild(call: ClientCall): Promise<number> {
+  const { terminal, options } = call
+  const { service, path } = await atEnvironment(call)
+  const body = { clean: options.clean === true }
+  const operation = await service.call<resources.Operation>(`${path}:rebuild`, { method: 'POST', body })
+  const report = reportFor(call)
+  report.accepted(operation)
+  if (options.detach) {
+    report.detached(operation)
+    return EXIT.done
+  }
+  const interrupts = listenForInterrupts()
+  try {
+    const cancelsWhenLeft = options['cancel-on-interrupt'] === true
+    return await followBuild({ service, operation, report, terminal, interrupts, cancelsWhenLeft })
+  } finally {
+    interrupts.close()
+  }
+}

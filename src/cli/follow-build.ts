@@ -1,0 +1,138 @@
+/**
+ * Follows a build to its end. The log is told as it is written; whether it is over, and how, is what the operation says.
+ * Whoever leaves before that leaves the build at work, unless they say otherwise.
+ */
+import { setTimeout as pause } from 'node:timers/promises'
+import { EXIT, names, type resources } from '../contract/index.ts'
+import type { Interrupts } from './interrupts.ts'
+import { followLog, type LogLine, readLog } from './log-lines.ts'
+import { finish } from './operation.ts'
+import { confirm } from './questions.ts'
+import type { Failed, Report } from './report.ts'
+import { CallFailed, type Service } from './service.ts'
+import type { Terminal } from './terminal.ts'
+
+type Followed = {
+  service: Service
+  operation: resources.Operation
+  report: Report
+  terminal: Terminal
+  interrupts: Interrupts
+  /** Where nobody can be asked, whether the build ends with the command. */
+  cancelsWhenLeft: boolean
+}
+
+/** For lines that are still on their way when the operation is over. */
+const TAIL_MS = 10_000
+const CANCEL_MS = 5000
+
+/** The exit code. */
+export async function followBuild(followed: Followed): Promise<number> {
+  const { service, operation, report, terminal, interrupts } = followed
+  const { build } = operation.metadata
+  const over = new AbortController()
+  const signal = AbortSignal.any([interrupts.signal, over.signal])
+  let answered: Promise<void> = Promise.resolve()
+  let isAsking = false
+
+  function onPress() {
+    isAsking = true
+    answered = askWhetherToCancel().finally(() => {
+      isAsking = false
+    })
+  }
+
+  async function askWhetherToCancel() {
+    terminal.status(undefined)
+    const isCancelled = await confirm(terminal, 'Cancel the build?', false).catch(() => false)
+    if (!isCancelled) return interrupts.leave()
+    terminal.say('Cancelling the build.')
+    await cancel(service, build).catch((error) => report.note(`It was not cancelled: ${error.message}`))
+  }
+
+  async function tellLines() {
+    for await (const line of followLog(service, `/v1/${build}/log`, { signal, onConnection: report.connection })) {
+      // Nobody can answer a question that scrolls away.
+      await answered
+      report.line(line)
+    }
+  }
+
+  if (terminal.isInteractive) interrupts.onceInstead(onPress)
+  const isOfBuild = !build.endsWith(`/${names.NO_BUILD}`)
+  const lines = (isOfBuild ? tellLines() : Promise.resolve()).catch((error) => {
+    // A log that cannot be read is no reason to end: the operation tells how the build ended.
+    if (!signal.aborted) report.note(`The log cannot be read: ${error.message}`)
+  })
+  const tail = async () => {
+    await Promise.race([lines, pause(TAIL_MS, undefined, { signal }).catch(() => undefined)])
+    await answered
+  }
+  try {
+    const standing = (now: resources.Operation) => (isAsking ? undefined : report.state(now))
+    const done = await finish(service, operation, standing, signal)
+    await tail()
+    return await tellEnd(service, build, report, done)
+  } catch (error) {
+    if (interrupts.signal.aborted) return await leave(followed)
+    await tail()
+    const ended = await service.call<resources.Build>(`/v1/${build}`).catch(() => undefined)
+    if (ended?.failure) return await tellFailure(service, ended, ended.failure, report)
+    if (ended?.state !== 'CANCELLED' || !(error instanceof CallFailed)) throw error
+    report.cancelled(ended, error.reason, error.message)
+    return EXIT.caller
+  } finally {
+    interrupts.onceInstead(undefined)
+    terminal.status(undefined)
+    over.abort()
+    await lines
+  }
+}
+
+async function leave({ service, operation, report, terminal, cancelsWhenLeft }: Followed): Promise<number> {
+  if (cancelsWhenLeft && !terminal.isInteractive) {
+    await cancel(service, operation.metadata.build)
+    report.note('The build is cancelled.')
+  } else report.left(operation)
+  return EXIT.caller
+}
+
+const cancel = (service: Service, build: string) =>
+  service.call(`/v1/${build}:cancel`, { method: 'POST', signal: AbortSignal.timeout(CANCEL_MS) })
+
+async function tellEnd(service: Service, build: string, report: Report, operation: resources.Operation) {
+  const { url } = operation.response as resources.Environment
+  const { deployment } = operation.metadata
+  report.succeeded({ url, deployment, build: await service.call<resources.Build>(`/v1/${build}`) })
+  return EXIT.done
+}
+
+/** Lines before and after the one that shows the failure. */
+const AROUND = 3
+
+/** Tells of a build that did not go well; the exit code says whose fault it is. */
+export async function tellFailure(
+  service: Service,
+  build: resources.Build,
+  failure: Failed['failure'],
+  report: Report,
+): Promise<number> {
+  const environment = build.name.slice(0, build.name.indexOf('/builds/'))
+  const { deployment } = await service.call<resources.Environment>(`/v1/${environment}`)
+  report.failed({
+    build,
+    failure,
+    lines: failure.logLine > 0 ? await linesAround(service, build.name, failure.logLine) : [],
+    isLive: deployment !== '',
+  })
+  return failure.fault === 'service' ? EXIT.service : EXIT.caller
+}
+
+async function linesAround(service: Service, build: string, number: number): Promise<LogLine[]> {
+  const lines: LogLine[] = []
+  for await (const line of readLog(service, `/v1/${build}/log`, Math.max(0, number - 1 - AROUND))) {
+    if (line.number > number + AROUND) break
+    lines.push(line)
+  }
+  return lines
+}

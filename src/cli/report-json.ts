@@ -1,0 +1,54 @@
+/** A deploy as JSON: one object for each event, on a line of its own. Names are those of the API. */
+import type { Failed, Report, Success } from './report.ts'
+import { totalSeconds } from './report.ts'
+import type { Terminal } from './terminal.ts'
+
+/** How often the progress of an upload is told. */
+const PROGRESS_MS = 1000
+
+export function createJsonReport(terminal: Pick<Terminal, 'print'>): Report {
+  const tell = (event: string, facts: object) => terminal.print(JSON.stringify({ event, ...facts }))
+  let phase = ''
+  let toldMs = 0
+  let stood = JSON.stringify({})
+
+  return {
+    note: (message) => tell('note', { message }),
+    created: (what, name) => tell('created', { [what]: name }),
+    archive: ({ files, bytes, digest }) => tell('archive', { files, bytes, digest }),
+    uploading(sentBytes, totalBytes) {
+      if (performance.now() - toldMs < PROGRESS_MS) return
+      toldMs = performance.now()
+      tell('uploading', { sentBytes, totalBytes })
+    },
+    accepted: ({ name, metadata: { build, trigger } }) =>
+      tell(trigger === 'UPLOAD' ? 'uploaded' : 'accepted', { operation: name, build, trigger }),
+    state({ metadata: { phase: now, queuePosition, settlesUntil } }) {
+      const standing = JSON.stringify({ queuePosition, settlesUntil })
+      if (now !== 'QUEUED' || standing === stood) return
+      stood = standing
+      tell('waiting', { queuePosition, settlesUntil })
+    },
+    line({ number, time, phase: of, stream, text }) {
+      const at = new Date(time).toISOString()
+      if (of !== phase) tell('phase', { phase: of, time: at })
+      phase = of
+      tell('line', { number, time: at, phase: of, stream, text })
+    },
+    connection: (isThere) => tell('connection', { isThere }),
+    succeeded: ({ url, build, deployment }: Success) =>
+      tell('done', {
+        url,
+        build: build.name,
+        deployment,
+        unchanged: build.unchanged,
+        durations: build.durations,
+        seconds: totalSeconds(build),
+      }),
+    failed: ({ build, failure, lines }: Failed) =>
+      tell('failed', { build: build.name, state: build.state, ...failure, lines, seconds: totalSeconds(build) }),
+    cancelled: ({ name, state }, reason, message) => tell('cancelled', { build: name, state, reason, message }),
+    detached: () => undefined,
+    left: ({ name, metadata }) => tell('left', { operation: name, build: metadata.build }),
+  }
+}

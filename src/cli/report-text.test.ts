@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { resources } from '../contract/index.ts'
+import { countInWords, secondsInWords } from './figures.ts'
+import type { LogLine } from './log-lines.ts'
+import { uploadInWords } from './progress.ts'
+import { createTextReport } from './report-text.ts'
+import { appNameFrom } from './target.ts'
+import type { Terminal } from './terminal.ts'
+
+function recorder() {
+  const said: string[] = []
+  const printed: string[] = []
+  const terminal: Terminal = {
+    isInteractive: false,
+    isShown: false,
+    columns: () => 80,
+    print: (text) => void printed.push(text),
+    say: (text) => void said.push(text),
+    paint: (_, text) => text,
+    status: () => undefined,
+    ask: () => Promise.reject(new Error('nobody is asked')),
+  }
+  return { said, printed, report: createTextReport(terminal) }
+}
+
+const line = (number: number, phase: string, time: number, text: string): LogLine => ({
+  number,
+  phase,
+  time,
+  text,
+  stream: 'stdout',
+})
+
+test('a phase is a heading once, with the time at which it began, and lines cannot move the cursor', () => {
+  const { said, report } = recorder()
+  report.line(line(1, 'UNPACKING', 1000, 'a'))
+  report.line(line(2, 'BUILDING', 5200, 'b\x1b[2Jc\r'))
+  report.line(line(3, 'BUILDING', 9000, 'd'))
+  assert.deepEqual(said, ['Unpacking', '  a', 'Building  +4.2 s', '  bc', '  d'])
+})
+
+test('a place in the queue is told when it is another one', () => {
+  const { said, report } = recorder()
+  const at = (queuePosition?: number) =>
+    report.state({ metadata: { phase: 'QUEUED', queuePosition } } as unknown as resources.Operation)
+  for (const position of [undefined, 3, 3, 2, 1]) at(position)
+  assert.deepEqual(said, [
+    'Waiting: 2 builds before this one',
+    'Waiting: 1 build before this one',
+    'Waiting: it is the next',
+  ])
+})
+
+const BUILD = {
+  createTime: '2026-01-01T00:00:00Z',
+  finishTime: '2026-01-01T00:01:05Z',
+  durations: { BUILDING: 61.2, SWITCHING: 0.04 },
+} as unknown as resources.Build
+
+test('the address of the site is all that a pipe gets', () => {
+  const { said, printed, report } = recorder()
+  report.succeeded({ url: 'http://shop.localhost', build: BUILD, deployment: 'd' })
+  assert.deepEqual(printed, ['http://shop.localhost'])
+  assert.match(said.join('\n'), /^\nLive\. 1 min 5 s in all: building 1 min 1 s, switching 0\.0 s\.$/)
+})
+
+test('a failure tells the reason, the line with its neighbours, what changed, and what to do', () => {
+  const { said, report } = recorder()
+  const failure = {
+    reason: 'TYPE_ERROR',
+    fault: 'app' as const,
+    retryable: false,
+    message: 'The TypeScript compiler found an error.',
+    logLine: 2,
+    todo: 'Mend it.',
+    page: 'docs/troubleshooting/type-error.md',
+    changes: ['package.json: changed'],
+  }
+  const lines = [line(1, 'BUILDING', 0, 'before'), line(2, 'BUILDING', 0, 'error TS1'), line(3, 'BUILDING', 0, 'after')]
+  report.failed({ build: BUILD, failure, lines, isLive: true })
+  assert.deepEqual(said.slice(1), [
+    'Failed: TYPE_ERROR',
+    'The TypeScript compiler found an error.',
+    '',
+    '  1  before',
+    '> 2  error TS1',
+    '  3  after',
+    '',
+    'Since the last build that went well:',
+    '  package.json: changed',
+    '',
+    'What to do:',
+    '  Mend it.',
+    '  More: docs/troubleshooting/type-error.md',
+    '',
+    'Visitors get what they got before.',
+  ])
+})
+
+test('the line of an upload fits the terminal, and says how long it will take', () => {
+  const wide = uploadInWords(25_000_000, 100_000_000, 5, 100)
+  assert.equal(wide, `Uploading  ${'█'.repeat(8)}${'░'.repeat(22)}  25.0 MB of 100 MB  5.0 MB/s  15 s left`)
+  assert.equal(uploadInWords(25_000_000, 100_000_000, 5, 40), 'Uploading  25.0 MB of 100 MB  5.0 MB/s  15 s left')
+  assert.equal(uploadInWords(10, 10, 0, 80), 'Uploaded 10 bytes; it is checked …')
+})
+
+test('figures are as people read them', () => {
+  const times = [0, 0.44, 9.94, 9.96, 59.4, 59.6, 125, 3600].map(secondsInWords)
+  assert.deepEqual(times, ['0.0 s', '0.4 s', '9.9 s', '10 s', '59 s', '1 min', '2 min 5 s', '60 min'])
+  assert.deepEqual([countInWords(1, 'file'), countInWords(1204, 'file')], ['1 file', '1,204 files'])
+})
+
+test('the name of a package or of a folder becomes the name of an app', () => {
+  assert.equal(appNameFrom('@acme/web shop'), 'web-shop')
+  assert.equal(appNameFrom(undefined, '.hidden folder.'), 'hidden-folder')
+  assert.equal(appNameFrom('', '日本'), 'app')
+  assert.equal(appNameFrom('x'.repeat(60)).length, 40)
+})

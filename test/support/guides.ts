@@ -1,0 +1,107 @@
+/**
+ * The pages that people read, and how their commands are run: every block ```sh of a page, one after the other, in one
+ * shell. What cannot be run on any machine stands in a block of another language.
+ */
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { delimiter, dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+
+export const TOP = fileURLToPath(new URL('../..', import.meta.url))
+
+const MOST_MS = 120_000
+
+/** Relative to the top: the README, the guides, and the pages for operators. */
+export async function guidePages(): Promise<string[]> {
+  const folders = ['docs/guides', 'docs/operate']
+  const found = await Promise.all(
+    folders.map(async (folder) => (await readdir(join(TOP, folder))).map((name) => `${folder}/${name}`)),
+  )
+  return ['README.md', ...found.flat().filter((path) => path.endsWith('.md'))].sort()
+}
+
+export const readPage = (page: string): Promise<string> => readFile(join(TOP, page), 'utf8')
+
+export type Block = { language: string; text: string; line: number }
+
+/** Those of a list item are indented. */
+export function blocksOf(page: string): Block[] {
+  return [...page.matchAll(/^( *)```([\w-]*)\n(.*?)^\1```$/gms)].map(
+    ([, indent = '', language = '', text = ''], index, all) => ({
+      language,
+      text: text.replaceAll(new RegExp(`^${indent}`, 'gm'), ''),
+      line: page.slice(0, all[index]?.index).split('\n').length,
+    }),
+  )
+}
+
+export const commandsOf = (page: string): string[] =>
+  blocksOf(page)
+    .filter(({ language }) => language === 'sh')
+    .map(({ text }) => text)
+
+export type Shell = {
+  /** Where the commands are typed. */
+  folder: string
+  environment: Record<string, string>
+}
+
+/** What a person has who follows a guide: `headland` on the path, and a home of their own. */
+export async function shellIn(folder: string, home: string, environment: Record<string, string>): Promise<Shell> {
+  const bin = join(home, 'bin')
+  await mkdir(bin, { recursive: true })
+  const headland = `#!/bin/sh\nexec ${process.execPath} ${join(TOP, 'bin/headland')} "$@"\n`
+  await writeFile(join(bin, 'headland'), headland, { mode: 0o755 })
+  const path = [bin, dirname(process.execPath), process.env.PATH ?? ''].join(delimiter)
+  return { folder, environment: { PATH: path, HOME: home, LANG: 'C.UTF-8', ...environment } }
+}
+
+const BETWEEN = '----- next block -----'
+
+const scriptOf = (blocks: readonly string[]): string => `set -euo pipefail\n${blocks.join(`\necho '${BETWEEN}'\n`)}`
+
+/** What each block printed. Fails with everything that was printed if one of them fails. The first that reads gets `input`. */
+export async function runBlocks(blocks: readonly string[], shell: Shell, input = ''): Promise<string[]> {
+  const { folder, environment } = shell
+  const options = { cwd: folder, env: environment, timeout: MOST_MS, maxBuffer: 64 * 1024 * 1024 }
+  const running = promisify(execFile)('bash', ['-c', scriptOf(blocks)], options)
+  running.child.stdin?.end(input)
+  const { stdout } = await running.catch((error) => {
+    throw new Error(`${error.message}\n${error.stdout}`)
+  })
+  return stdout.split(`${BETWEEN}\n`).map((text) => text.trim())
+}
+
+export type Typed = [question: RegExp, answer: string]
+
+/**
+ * The same in front of a person: in a terminal of its own, where questions are answered as they are asked, by the first
+ * answer that fits.
+ */
+export async function typeBlocks(blocks: readonly string[], shell: Shell, typed: readonly Typed[]): Promise<string> {
+  const file = join(shell.environment.HOME ?? shell.folder, 'typed.sh')
+  await writeFile(file, scriptOf(blocks))
+  const child = spawn('script', ['-qfec', `bash ${file}`, '/dev/null'], {
+    cwd: shell.folder,
+    env: { ...shell.environment, TERM: 'xterm', SHELL: '/bin/sh' },
+    stdio: ['pipe', 'pipe', 'pipe'],
+    signal: AbortSignal.timeout(MOST_MS),
+  })
+  let [all, answered] = ['', 0]
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    all = (all + text).replaceAll(CURSOR, '')
+    const [, answer] = typed.find(([question]) => question.test(all.slice(answered))) ?? []
+    if (answer === undefined) return
+    answered = all.length
+    child.stdin.write(`${answer}\r`)
+  })
+  const [code] = await once(child, 'exit')
+  if (code !== 0) throw new Error(`ended with ${code}:\n${all}`)
+  return all
+}
+
+/** What moves a cursor or paints. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const CURSOR = /\x1b\[[0-?]*[ -/]*[@-~]/g
