@@ -29,7 +29,7 @@ import {
   createPackageStore,
   DEFAULT_OUTPUT_LIMITS,
 } from './builds/index.ts'
-import { type Config, formatListen } from './config.ts'
+import { type Config, formatListen, type Listen } from './config.ts'
 import { Problem } from './contract/index.ts'
 import {
   createAppVariables,
@@ -97,7 +97,9 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
     const traffic = createTraffic({ sql, clock, log, boundsMs: LATENCY_BOUNDS_MS })
     // After the edge, which tells its last counts when it stops.
     parts.defer(() => traffic.stop())
-    const edge = await startEdge({ clock, log, ...config.edgeListen, tableFile, cache, trustedProxies })
+    const edge = await startEdge({ clock, log, ...config.edgeListen, tableFile, cache, trustedProxies }).catch(
+      cannotListen('edgeListen', config.edgeListen),
+    )
     parts.defer(() => edge.stop(GRACE_MS.edge))
     edge.onTraffic(traffic.hear)
     traffic.start()
@@ -249,7 +251,7 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
       await Promise.race([api.close().finally(() => patience.abort()), clock.sleep(GRACE_MS.api, patience.signal)])
       api.server.closeAllConnections()
     })
-    apiUrl = await api.listen(config.listen)
+    apiUrl = await api.listen(config.listen).catch(cannotListen('listen', config.listen))
 
     await welcome(ground, config.publicUrl ?? apiUrl, config.domain)
     return {
@@ -319,6 +321,13 @@ export async function openGround(dataDir: string, onDeath?: (error: Error) => vo
     cmsInstalls: createCmsInstalls(parts),
     operations: createOperations(parts),
   }
+}
+
+/** The two addresses are the first thing that a newcomer may have to change. */
+const cannotListen = (setting: string, listen: Listen) => (error: Error) => {
+  if (!error.message.includes('EADDRINUSE')) throw error
+  const where = formatListen(listen)
+  throw new Error(`another program listens on ${where}: stop it, or choose another port with the setting ${setting}`)
 }
 
 /** An environment's host is its label under the domain; scheme and port are those that people use to reach the edge. */

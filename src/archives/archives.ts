@@ -3,11 +3,14 @@ import type { Readable } from 'node:stream'
 import type { Blobs, Digest } from '../storage/index.ts'
 import { withArchive } from './check.ts'
 import { readContent, readHead } from './content.ts'
+import { expectBody } from './form.ts'
 import type { ArchiveLimits } from './limits.ts'
 import { type Archive, receiveInto } from './receive.ts'
 import { type Unpacked, type UnpackOptions, unpackTo } from './unpack.ts'
 
 export type Archives = {
+  /** Refuses a body that is larger than any archive may be, by what its sender says, before a byte of it is read. */
+  expect(bodyBytes: number): void
   /**
    * Takes the one file of a multipart/form-data body; on stable storage when it resolves. A refusal is a Problem, leaves
    * nothing behind and leaves the rest of the body unread and paused: the caller answers, then drains it or hangs up.
@@ -45,6 +48,7 @@ const KNOWN_AFTER_MS = 5 * 60_000
 
 export function createArchives({ blobs, limits }: { blobs: Blobs; limits: ArchiveLimits }): Archives {
   return {
+    expect: (bodyBytes) => expectBody(bodyBytes, limits),
     receive: (body, contentType, signal) => receiveInto({ blobs, limits }, body, contentType, signal),
 
     async checksums(digest) {

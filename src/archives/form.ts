@@ -26,6 +26,13 @@ export type Form = {
   close(): void
 }
 
+/** By what its sender says, before a byte of it is read. */
+export function expectBody(bytes: number, limits: ArchiveLimits) {
+  if (bytes > mostOf(limits)) throw tooLarge('archiveBytes', limits)
+}
+
+const mostOf = ({ archiveBytes }: ArchiveLimits): number => archiveBytes + AROUND_FILE_BYTES_MOST
+
 export function openForm(
   body: Readable,
   contentType: string | undefined,
@@ -59,7 +66,7 @@ export function openForm(
 
   function onData(chunk: Buffer) {
     bodyBytes += chunk.length
-    if (bodyBytes > limits.archiveBytes + AROUND_FILE_BYTES_MOST) return fail(tooLarge('archiveBytes', limits))
+    if (bodyBytes > mostOf(limits)) return fail(tooLarge('archiveBytes', limits))
     patience.heard(chunk.length)
     if (isSettled || parser.write(chunk) || isSettled) return
     body.pause()

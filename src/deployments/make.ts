@@ -117,6 +117,7 @@ export function createMake(parts: Parts) {
     try {
       return await attempt(ready, build.isClean, uses)
     } catch (error) {
+      if (story.signal.aborted) throw error
       const isWarm = uses.some(({ state }) => state === 'HIT')
       if (!isWarm || !(error instanceof Problem) || CACHES_ARE_BLAMELESS.has(error.reason)) throw error
       story.say(error.message)

@@ -106,4 +106,8 @@ function tellTrouble(error: unknown) {
   tell({ kind: 'trouble', message })
 }
 
-const describe = (error: unknown): string => (error instanceof Error ? (error.stack ?? error.message) : String(error))
+/** What the kernel refuses needs no trace of our own code. */
+const describe = (error: unknown): string => {
+  if (!(error instanceof Error)) return String(error)
+  return (error as NodeJS.ErrnoException).syscall === 'listen' ? error.message : (error.stack ?? error.message)
+}

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
 import type { resources } from '../../src/contract/index.ts'
 import { deploy, type Files, untilDone } from '../support/deploy.ts'
 import { createEnvironment, siteAnswer } from '../support/environment.ts'
@@ -149,6 +150,21 @@ test('a build that fails with warm caches is tried once more without, and says s
     healed.log,
     /the cache is broken[\s\S]*tried once more with nothing of them[\s\S]*\$ npm ci[\s\S]*The output is the same/,
   )
+})
+
+test('a build with warm caches that is cancelled is not tried again', async () => {
+  const { name } = await createEnvironment(service, as)
+  const hangsWhenWarm = app(`if (count > 1) { console.log('it hangs'); setInterval(() => {}, 1000) }`)
+  assert.equal((await deploy(service, as, name, hangsWhenWarm)).error, undefined)
+  const { json } = await service.call(`/v1/${name}:rebuild`, { method: 'POST', as, body: {} })
+  const { build } = json.metadata
+  for (let tries = 0; !(await service.call(`/v1/${build}/log`, { as })).text.includes('it hangs'); tries++) {
+    assert.ok(tries < 600, 'the build does not come to the point')
+    await wait(50)
+  }
+  await service.call(`/v1/${build}:cancel`, { method: 'POST', as })
+  const { log } = await look(await untilDone(service, as, json.name))
+  assert.doesNotMatch(log, /tried once more/)
 })
 
 test('a build that fails without caches is not tried again', async () => {

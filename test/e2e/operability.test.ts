@@ -34,6 +34,22 @@ test('the first start prints an owner and a password once; they log in; the seco
   assert.doesNotMatch(second.log(), /Password/)
 })
 
+test('a port that another program has is told with the setting that chooses another one', async (t) => {
+  const first = await startService(t)
+  for (const [setting, variable, address] of [
+    ['listen', 'HEADLAND_LISTEN', first.api],
+    ['edgeListen', 'HEADLAND_EDGE_LISTEN', first.edge],
+  ] as const) {
+    const { host } = new URL(address)
+    const free = { HEADLAND_LISTEN: '127.0.0.1:0', HEADLAND_EDGE_LISTEN: '127.0.0.1:0' }
+    const settings = { HEADLAND_DATA_DIR: await temporaryFolder(t), ...free, [variable]: host }
+    const { code, stderr } = await headland(['serve'], settings)
+    assert.equal(code, 3)
+    assert.match(stderr, new RegExp(`^headland: another program listens on ${host}: .*${setting}$`, 'm'))
+    assert.doesNotMatch(stderr, /^ +at /m)
+  }
+})
+
 test('the data folder and the master key are for the service alone', async (t) => {
   const dataDir = join(await temporaryFolder(t), 'data')
   await startService(t, { dataDir })

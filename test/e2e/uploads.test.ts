@@ -14,6 +14,7 @@ import { crc32 } from 'node:zlib'
 import type { resources } from '../../src/contract/index.ts'
 import { deploy, nodeServer, page, untilDone, upload } from '../support/deploy.ts'
 import { createEnvironment, siteAnswer } from '../support/environment.ts'
+import { openRaw } from '../support/raw.ts'
 import { type Login, startService, type TestService } from '../support/service.ts'
 import { entryOf, writeZip, zipOf } from '../support/zip.ts'
 
@@ -204,6 +205,24 @@ test('an upload without a body is refused and leaves nothing', async () => {
   const answer = await strict.call(pathOf(wary), { method: 'POST', as: strictly })
   assert.deepEqual([answer.status, answer.reason], [415, 'CONTENT_TYPE_UNSUPPORTED'])
   await leftNothing()
+})
+
+test('an upload that says that it will be too large is refused before it is sent', async () => {
+  const connection = openRaw(strict.api)
+  const basic = btoa(`${strictly.userId}:${strictly.password}`)
+  connection.send(
+    [
+      `POST ${pathOf(wary)} HTTP/1.1`,
+      'Host: localhost',
+      `Authorization: Basic ${basic}`,
+      'Content-Type: multipart/form-data; boundary=b',
+      'Content-Length: 536870912',
+      '\r\n',
+    ].join('\r\n'),
+  )
+  const { status, body } = await connection.answer()
+  connection.end()
+  assert.deepEqual([status, JSON.parse(body).error.details[0].reason], [413, 'ARCHIVE_TOO_LARGE'])
 })
 
 test('an upload to an environment that is not there is refused before it is read', async () => {

@@ -59,6 +59,7 @@ export const uploadRoutes = ({ archives, environments, requests, room, checkIsol
       const { rootDirectory } = await environments.require(account.id, params.app, params.environment)
       await checkIsolation()
       const length = Number(request.headers['content-length'] ?? 0)
+      archives.expect(length)
       const promised = await room.forUpload(account, params.environment, length)
       const archive = await archives
         .receive(request.body as Readable, request.headers['content-type'])
