@@ -18,11 +18,12 @@ import {
   type OptionForm,
   type OptionValues,
   Problem,
+  Refused,
   table,
   UsageError,
 } from './contract/index.ts'
 import { helpOf, overview } from './help.ts'
-import { BackupRefused, COMMANDS, examine } from './operator/index.ts'
+import { COMMANDS, examine } from './operator/index.ts'
 
 export async function run(argv: string[]): Promise<number> {
   // Whoever reads us has seen enough: `headland builds | head`.
@@ -225,7 +226,7 @@ function parse(command: Entry, args: string[]) {
 function exitCodeOf(error: unknown): number {
   if (error instanceof UsageError || error instanceof ConfigError) return EXIT.usage
   if (error instanceof CallFailed) return error.exitCode
-  const isCallers = [Problem, Interrupted, BackupRefused].some((kind) => error instanceof kind)
+  const isCallers = [Problem, Interrupted, Refused].some((kind) => error instanceof kind)
   return isCallers ? EXIT.caller : EXIT.service
 }
 

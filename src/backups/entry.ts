@@ -1,4 +1,5 @@
 /** What a backup holds: entries, each with a line in the list at its end, and the words for what is wrong with one. */
+import { Refused } from '../contract/index.ts'
 
 export type Entry = {
   /** Below the data folder, with `/` between names. */
@@ -45,7 +46,7 @@ export const lineOf = ({ path, kind, mode, uid, gid, time, size, to, opaque }: E
   `${JSON.stringify({ path, kind, mode: mode.toString(8), uid, gid, time, size, sha256, to, opaque })}\n`
 
 /** The caller can do something about it: another file, the right key, an empty folder. */
-export class BackupRefused extends Error {
+export class BackupRefused extends Refused {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options)
     this.name = 'BackupRefused'

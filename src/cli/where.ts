@@ -97,6 +97,7 @@ export const lastPart = ({ name }: { name: string }): string => name.slice(name.
 
 function onlyOf(all: readonly string[], what: string, flag: string): string {
   if (all.length === 1 && all[0] !== undefined) return all[0]
+  if (all.length === 0 && what === 'app') throw new UsageError("there is no app yet: 'headland deploy' makes one")
   if (all.length === 0) throw new UsageError(`there is no ${what} that you could use yet`)
   throw new UsageError(`which ${what}? ${flag}, one of ${all.join(', ')}`)
 }

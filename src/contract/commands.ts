@@ -32,6 +32,9 @@ export const JSON_OPTION = { json: { type: 'boolean', describe: 'Print JSON.' } 
 /** The command was typed in a way that it does not understand; nothing was done. */
 export class UsageError extends Error {}
 
+/** What was asked for cannot be done as things are, and whoever asked can see to that; nothing was done. */
+export class Refused extends Error {}
+
 /** The text of an option, or undefined where it was not given. */
 export function optionText(options: OptionValues, name: string): string | undefined {
   const value = options[name]

@@ -6,13 +6,21 @@
  * hours: whoever looks for work renews its own first, and nobody believes a lease that ends later than any can.
  */
 import type { Clock } from '../base/index.ts'
-import { list, type Sql, statement } from '../storage/index.ts'
+import { LIMITS } from '../contract/index.ts'
+import { list, type Sql, type Statement, statement } from '../storage/index.ts'
 import { columns, type Lane, type Operation, type OperationRow, toOperation } from './operations.ts'
 import { isDead } from './owner.ts'
 
 export const LEASE_MS = 30_000
 /** How far ahead a lease can end: by the clock of another machine, too. */
 const FURTHEST_MS = 2 * LEASE_MS
+
+/** Nobody lets calls settle for longer: what seems to wait longer was put down before the clock was set back. */
+const SETTLING_MOST_MS = LIMITS.quietSecondsMost * 1000
+
+/** Whether it may begin: it lets no calls settle, or not any more, or is to be ended. */
+const isDue = (operation: Statement, now: number) => statement`(${operation}.not_before IS NULL
+  OR ${operation}.not_before NOT BETWEEN ${now + 1} AND ${now + SETTLING_MOST_MS} OR ${operation}.cancel_time IS NOT NULL)`
 
 /** `cancelled`: ours, but the handler should end. `lost`: it ran out, and somebody else took it or ended it. */
 export type LeaseState = 'held' | 'cancelled' | 'lost'
@@ -43,13 +51,13 @@ export function createClaims({ sql, clock, owner }: { sql: Sql; clock: Clock; ow
             SELECT o.id FROM operations o
             WHERE o.done_time IS NULL AND o.lane IN (${list(lanes)})
             AND (o.lease_until IS NULL OR o.lease_until NOT BETWEEN ${now} AND ${furthest})
-            AND (o.not_before IS NULL OR o.not_before <= ${now} OR o.cancel_time IS NOT NULL)
+            AND ${isDue(statement`o`, now)}
             AND NOT EXISTS (
               SELECT 1 FROM operations other
               WHERE other.done_time IS NULL AND other.lane <> 'none'
               AND other.environment_id = o.environment_id AND other.id <> o.id
-              AND (other.lease_until BETWEEN ${now} AND ${furthest} OR other.id < o.id AND (
-                other.not_before IS NULL OR other.not_before <= ${now} OR other.cancel_time IS NOT NULL)))
+              AND (other.lease_until BETWEEN ${now} AND ${furthest} OR other.id < o.id AND
+                ${isDue(statement`other`, now)}))
             ORDER BY (
               SELECT COUNT(*) FROM operations mine
               WHERE mine.done_time IS NULL AND mine.account_id = o.account_id AND mine.lane = o.lane
@@ -75,7 +83,7 @@ export function createClaims({ sql, clock, owner }: { sql: Sql; clock: Clock; ow
         SELECT id FROM operations
         WHERE done_time IS NULL AND lane IN (${list(lanes)})
         AND (lease_until IS NULL OR lease_until NOT BETWEEN ${now} AND ${now + FURTHEST_MS})
-        AND (not_before IS NULL OR not_before <= ${now} OR cancel_time IS NOT NULL)
+        AND ${isDue(statement`operations`, now)}
         LIMIT 1`)
       return row !== undefined
     },

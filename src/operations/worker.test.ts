@@ -380,6 +380,16 @@ test('an operation that lets calls settle is not begun before its time, and hold
   assert.deepEqual(ran, [later.id, settling.id])
 })
 
+test('an operation that let calls settle when the clock was set back is not waited for until it has caught up', {
+  timeout: 20_000,
+}, async (t) => {
+  const { work, untilDone, newId, sql, operations, path, clock } = await setUp(t)
+  const notBefore = clock.now() + 6 * 3_600_000
+  const settling = await sql.transaction((tx) => operations.request(tx, path(newId()), 'CREATE', { notBefore }))
+  work(async () => async () => ({ response: {} }))
+  assert.deepEqual((await untilDone(settling)).response, {})
+})
+
 test('an operation that lets calls settle ends at once when it is cancelled', { timeout: 20_000 }, async (t) => {
   const { work, untilDone, newId, sql, operations, path, clock } = await setUp(t)
   const environment = path(newId())

@@ -1,0 +1,181 @@
+/** Backups: the data folder as one file, while the service runs, and back. */
+import { once } from 'node:events'
+import { createReadStream, createWriteStream, existsSync, fstatSync } from 'node:fs'
+import { Socket } from 'node:net'
+import { dirname, relative, resolve } from 'node:path'
+import { isatty } from 'node:tty'
+import {
+  BackupRefused,
+  checkBackup,
+  draftOf,
+  findKey,
+  type Packed,
+  pack,
+  refuseExisting,
+  restore,
+  type Verified,
+  writeBackup,
+} from '../backups/index.ts'
+import { randomToken } from '../base/index.ts'
+import { EXIT, optionText, UsageError } from '../contract/index.ts'
+import type { CommandCall, DataFolder } from './command.ts'
+
+const STREAM = '-'
+
+export async function backUp(call: CommandCall): Promise<number> {
+  const { positionals, options, ground, folder } = call
+  const [file = ''] = positionals
+  const isStream = file === STREAM
+  const path = resolve(file)
+  if (isStream && isatty(1)) throw new UsageError('a backup is not for a terminal: send it to a file or a program')
+  if (!existsSync(folder.database)) throw new BackupRefused(`There is no database in ${folder.dataDir}.`)
+  if (!isStream && isInside(path, folder.dataDir))
+    throw new BackupRefused(`${file} lies in the data folder. Choose a place that is not lost together with it.`)
+  if (!isStream && options.force !== true) await refuseExisting(path)
+  const key = options['with-key'] === true ? await requireKey(folder) : undefined
+
+  const began = performance.now()
+  const { sql, clock, newId } = await ground()
+  const draft = isStream ? undefined : draftOf(path, randomToken())
+  using work = underWay()
+  const { bytes, packed } = pack({ sql, clock, newId, ...folder }, { ...work, key, draft })
+  const written = draft
+    ? await writeBackup(bytes, path, { draft, isForced: options.force === true })
+    : await stream(bytes, work.signal)
+  work.end()
+  tellFaults(packed, folder.dataDir)
+  if (packed.keyId !== null && !key) tellKey(packed.keyId, folder)
+  const seconds = secondsSince(began)
+  if (written) {
+    const { missing, damaged, leftOut } = packed
+    const told = {
+      file: path,
+      ...written,
+      files: packed.files,
+      seconds,
+      keyId: packed.keyId,
+      missing,
+      damaged,
+      leftOut,
+    }
+    tell(call, told, `${path}: ${amount({ ...packed, bytes: written.bytes })} in ${seconds} s\n${written.digest}`)
+  }
+  return EXIT.done
+}
+
+export async function restoreBackup(call: CommandCall): Promise<number> {
+  const { positionals, options, folder } = call
+  const [file = ''] = positionals
+  const began = performance.now()
+  const source = file === STREAM ? process.stdin : createReadStream(file, { highWaterMark: 1024 * 1024 })
+  const keys = { ...folder.masterKey, named: optionText(options, 'key-file') }
+  using work = underWay()
+  const isCheck = options.check === true
+  const { head, files, bytes, missing } = await (isCheck
+    ? checkBackup({ ...folder, keys }, source, work)
+    : restore({ ...folder, keys }, source, work)
+  ).catch(unreadable(file))
+  work.end()
+  tellMissing({ missing }, 'when the backup was made')
+  const seconds = secondsSince(began)
+  const made = `made ${head.createTime} by Headland ${head.headland}`
+  const what = isCheck ? 'is whole' : `is restored to ${folder.dataDir}`
+  const told = { file, files, bytes, seconds, ...head, missing, ...(isCheck ? {} : { dataDir: folder.dataDir }) }
+  tell(call, told, `The backup (${made}; ${amount({ files, bytes })}) ${what}, in ${seconds} s.`)
+  return EXIT.done
+}
+
+/**
+ * To standard output. Not by `pipeline`, which does not wait until the source has cleaned up after itself, and not by
+ * `process.stdout`, which cannot be given up while somebody at the other end of a pipe does not read.
+ */
+async function stream(bytes: AsyncIterable<Buffer>, signal: AbortSignal): Promise<undefined> {
+  const kind = fstatSync(1)
+  const isPipe = kind.isFIFO() || kind.isSocket()
+  const to = isPipe ? new Socket({ fd: 1, readable: false }) : createWriteStream('', { fd: 1, autoClose: false })
+  const failing = new AbortController()
+  to.once('error', (error: Error) => failing.abort(error))
+  const either = AbortSignal.any([signal, failing.signal])
+  try {
+    for await (const piece of bytes) if (!to.write(piece)) await once(to, 'drain', { signal: either })
+    await once(to.end(), 'finish', { signal: either })
+  } catch (error) {
+    to.destroy()
+    either.throwIfAborted()
+    throw error
+  }
+}
+
+const isInside = (path: string, folder: string): boolean => !relative(folder, dirname(path)).startsWith('..')
+
+const secondsSince = (began: number): number => Math.round((performance.now() - began) / 100) / 10
+
+async function requireKey({ masterKey }: DataFolder) {
+  const key = await findKey(masterKey)
+  if (!key) throw new BackupRefused(`There is no master key in ${masterKey.file}, and none is given as a setting.`)
+  return key
+}
+
+const unreadable =
+  (file: string) =>
+  (error: NodeJS.ErrnoException): never => {
+    const isFile = error.syscall === 'open' && error.path === file
+    throw isFile ? new BackupRefused(`${file} cannot be read: ${error.message}`, { cause: error }) : error
+  }
+
+/** Progress on a terminal, and an end that leaves nothing behind when somebody interrupts. */
+function underWay() {
+  const stopping = new AbortController()
+  const interrupt = () => stopping.abort(new BackupRefused('It was interrupted. Nothing was left behind.'))
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+  for (const signal of signals) process.once(signal, interrupt)
+  const { stderr } = process
+  let told = 0
+
+  function end() {
+    if (told > 0) stderr.write('\r\x1b[K')
+    told = 0
+    for (const signal of signals) process.off(signal, interrupt)
+  }
+  return {
+    signal: stopping.signal,
+    onProgress(progress: { files: number; bytes: number }) {
+      if (!stderr.isTTY || performance.now() - told < 200) return
+      told = performance.now()
+      stderr.write(`\r\x1b[K${amount(progress)}`)
+    },
+    end,
+    [Symbol.dispose]: end,
+  }
+}
+
+const amount = ({ files, bytes }: { files: number; bytes: number }): string =>
+  `${files.toLocaleString('en')} files, ${(bytes / 1e6).toLocaleString('en', { maximumFractionDigits: 1 })} MB`
+
+function tell({ options, print }: CommandCall, data: Record<string, unknown>, words: string) {
+  print(options.json === true ? JSON.stringify(data) : words)
+}
+
+function warn(text: string) {
+  process.stderr.write(`headland: ${text}\n`)
+}
+
+function tellFaults({ missing, damaged, leftOut }: Packed, dataDir: string) {
+  tellMissing({ missing }, `in ${dataDir}`)
+  if (damaged.length > 0) warn(`archives that are not what they were: ${some(damaged)}. Upload them again.`)
+  if (leftOut.length > 0) warn(`left out, as their names are not UTF-8 or they are no files: ${some(leftOut)}`)
+}
+
+function tellMissing({ missing }: Pick<Verified, 'missing'>, where: string) {
+  if (missing.length > 0) warn(`already missing ${where}: ${some(missing)}. Rebuild the environments that use them.`)
+}
+
+const some = (paths: readonly string[]): string =>
+  [...paths.slice(0, 5), ...(paths.length > 5 ? [`${paths.length - 5} more`] : [])].join(', ')
+
+function tellKey(keyId: string, { masterKey }: DataFolder) {
+  const place = masterKey.given === undefined ? masterKey.file : 'the setting masterKey'
+  warn(
+    `the master key ${keyId} is not in the backup, and without it no restore is possible. Keep a copy of ${place} elsewhere.`,
+  )
+}

@@ -1,0 +1,234 @@
+/** The checks can fail: each is fed with what must not be, and says so; a good end is a good end. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { check, type Found, type FoundEnvironment } from './check.ts'
+import { type Call, createJournal, type Marks, type Visit } from './journal.ts'
+
+const APP = 'accounts/ours/apps/shop'
+const ENVIRONMENT = `${APP}/environments/e1`
+const LABEL = 'e1-1'
+const MARKS: Marks = { account: 'ours', label: LABEL, version: 1, kind: 'server', environment: 'e1', build: 'b1' }
+
+/** A short life: an app, an environment, an upload that went live, a rebuild by a webhook. All of it was acknowledged. */
+function life() {
+  const journal = createJournal()
+  const { records } = journal
+  let time = 0
+
+  function called(kind: Call['kind'], more: Partial<Call> = {}): Call {
+    const caller = `caller-${records.calls.length}`
+    const operation = `${ENVIRONMENT}/operations/o${records.calls.length}`
+    const call: Call = {
+      ...{ kind, account: 'ours', about: ENVIRONMENT, caller, begun: ++time, ended: ++time },
+      ...{ outcome: 'acknowledged', status: 200, reason: '', operation },
+      ...more,
+    }
+    records.calls.push(call)
+    if (call.outcome === 'acknowledged' && call.operation) {
+      records.ended.set(call.operation, { operation: call.operation, at: ++time, error: undefined })
+      found.operations.set(call.operation, { isDone: true, error: undefined })
+    }
+    return call
+  }
+  function visited(marks: Partial<Marks> = {}, more: Partial<Visit> = {}) {
+    const visit = { environment: ENVIRONMENT, path: '/', begun: ++time, ended: ++time, status: 200, cacheStatus: 'hit' }
+    records.visits.push({ ...visit, marks: { ...MARKS, ...marks }, ...more })
+  }
+  const environment: FoundEnvironment = {
+    ...{ name: ENVIRONMENT, build: 'b1', variables: { MARK: 'blue' }, ledger: [] },
+    page: { status: 200, marks: MARKS },
+  }
+  const found: Found = { apps: [APP], environments: [environment], operations: new Map() }
+  const upload = (version: number) => called('upload', { upload: { version, kind: 'server', label: `e1-${version}` } })
+
+  called('createApp', { about: APP, operation: '' })
+  called('createEnvironment')
+  upload(1)
+  const rebuild = called('rebuild')
+  environment.ledger.push({ userAgent: rebuild.caller, operation: rebuild.operation })
+  called('variables', { value: 'blue' })
+  visited()
+
+  const violations = () => check(records, found).map(({ what }) => what)
+  function assertViolation(expected: RegExp) {
+    const told = violations()
+    assert.ok(told.length > 0 && told.every((what) => expected.test(what)), `expected ${expected}, was told: ${told}`)
+  }
+  return { records, found, environment, rebuild, called, upload, visited, violations, assertViolation, now: () => time }
+}
+
+test('a life in which everything was kept has no violation', () => {
+  assert.deepEqual(life().violations(), [])
+})
+
+test('an acknowledged app that is not there is a violation', () => {
+  const { found, assertViolation } = life()
+  found.apps = []
+  assertViolation(/acknowledged app is lost/)
+})
+
+test('an acknowledged environment that is not there is a violation', () => {
+  const { found, assertViolation } = life()
+  found.environments = []
+  assertViolation(/acknowledged environment is lost/)
+})
+
+test('an environment that was deleted and is there is a violation', () => {
+  const { called, assertViolation } = life()
+  called('deleteEnvironment')
+  assertViolation(/although its deletion is done/)
+})
+
+test('an acknowledged operation that nobody knows is a violation', () => {
+  const { found, rebuild, assertViolation } = life()
+  found.operations.delete(rebuild.operation)
+  assertViolation(/acknowledged operation is lost/)
+})
+
+test('an operation that is not done is a violation', () => {
+  const { found, rebuild, assertViolation } = life()
+  found.operations.set(rebuild.operation, { isDone: false, error: undefined })
+  assertViolation(/operation is stuck/)
+})
+
+test('an operation of which nobody was told and that is not done is a violation', () => {
+  const { found, assertViolation } = life()
+  found.operations.set(`${ENVIRONMENT}/operations/unknown`, { isDone: false, error: undefined })
+  assertViolation(/operation is stuck/)
+})
+
+test('an operation that failed while nothing was wrong is a violation', () => {
+  const { found, rebuild, assertViolation } = life()
+  found.operations.set(rebuild.operation, { isDone: true, error: 'INTERNAL' })
+  assertViolation(/failed without a cause/)
+})
+
+test('a build that failed while builds were killed is none', () => {
+  const { records, found, rebuild, violations } = life()
+  found.operations.set(rebuild.operation, { isDone: true, error: 'BUILD_KILLED' })
+  records.faults.push({ kind: 'killBuild', spoils: 'builds', detail: '', begun: rebuild.begun, ended: rebuild.ended })
+  assert.deepEqual(violations(), [])
+})
+
+test('a build that failed while only the service was killed is a violation', () => {
+  const { records, found, rebuild, assertViolation } = life()
+  found.operations.set(rebuild.operation, { isDone: true, error: 'INTERNAL' })
+  records.faults.push({
+    kind: 'killControl',
+    spoils: 'nothing',
+    detail: '',
+    begun: rebuild.begun,
+    ended: rebuild.ended,
+  })
+  assertViolation(/failed without a cause/)
+})
+
+test('an acknowledged webhook call that is not in the ledger is a violation', () => {
+  const { environment, assertViolation } = life()
+  environment.ledger = []
+  assertViolation(/not in the ledger/)
+})
+
+test('a webhook call that is in the ledger twice is a violation', () => {
+  const { environment, assertViolation } = life()
+  environment.ledger.push(...environment.ledger)
+  assertViolation(/more than once/)
+})
+
+test('a call without an answer may be in the ledger or not', () => {
+  const { called, violations } = life()
+  called('rebuild', { outcome: 'lost', operation: '' })
+  assert.deepEqual(violations(), [])
+})
+
+test('a call that is refused although nobody called too often is a violation', () => {
+  const { called, assertViolation } = life()
+  called('rebuild', { outcome: 'refused', status: 429, reason: 'TOO_MANY_TRIGGERS', operation: '' })
+  assertViolation(/refused without a cause/)
+})
+
+test('a variable that is not what was acknowledged last is a violation', () => {
+  const { environment, assertViolation } = life()
+  environment.variables = { MARK: 'red' }
+  assertViolation(/a variable is red/)
+})
+
+test('a variable may be what a call without an answer set it to', () => {
+  const { environment, called, violations } = life()
+  called('variables', { value: 'green', outcome: 'lost', operation: '' })
+  environment.variables = { MARK: 'green' }
+  assert.deepEqual(violations(), [])
+})
+
+test('a site that shows another build than the live one is a violation', () => {
+  const { environment, assertViolation } = life()
+  environment.build = 'b2'
+  assertViolation(/shows the build b1, and b2 is live/)
+})
+
+test('a site that shows an older version than one that went live is a violation', () => {
+  const { upload, assertViolation } = life()
+  upload(2)
+  assertViolation(/version 1, which is older than 2/)
+})
+
+test('a rebuild of another archive than the last one is a violation', () => {
+  const { environment, called, assertViolation } = life()
+  called('upload', { upload: { version: 2, kind: 'server', label: 'e1-2' }, operation: '' })
+  environment.rebuilt = MARKS
+  assertViolation(/a rebuild made version 1/)
+})
+
+test('a page of another account is a violation', () => {
+  const { visited, assertViolation } = life()
+  visited({ account: 'theirs' })
+  assertViolation(/page of another account/)
+})
+
+test('a page of another environment is a violation', () => {
+  const { visited, assertViolation } = life()
+  visited({ label: 'e2-1' })
+  assertViolation(/page of another environment/)
+})
+
+test('an old version that comes after a new one went live is a violation', () => {
+  const { environment, upload, visited, assertViolation } = life()
+  upload(2)
+  environment.page = { status: 200, marks: { ...MARKS, version: 2, label: 'e1-2' } }
+  visited()
+  assertViolation(/version 1 came after version 2/)
+})
+
+test('an old version may come again once somebody asked for it', () => {
+  const { upload, called, visited, violations } = life()
+  upload(2)
+  called('activate', { activated: 1 })
+  visited()
+  assert.deepEqual(violations(), [])
+})
+
+test('a page that was purged is a violation', () => {
+  const { called, visited, environment, now, assertViolation } = life()
+  const rendered = now()
+  const { caller, operation } = called('purge', { purge: {} })
+  environment.ledger.push({ userAgent: caller, operation })
+  visited({ rendered })
+  assertViolation(/purged page came/)
+})
+
+test('a page that was not meant by a purge may come', () => {
+  const { called, visited, environment, now, violations } = life()
+  const rendered = now()
+  const { caller, operation } = called('purge', { purge: { paths: ['/a'], tags: ['page-slow'] } })
+  environment.ledger.push({ userAgent: caller, operation })
+  visited({ rendered })
+  assert.deepEqual(violations(), [])
+})
+
+test('a page that comes after its environment was deleted is a violation', () => {
+  const { called, visited, found, assertViolation } = life()
+  called('deleteEnvironment')
+  found.environments = []
+  visited()
+  assertViolation(/after the environment was deleted/)
+})

@@ -1,0 +1,225 @@
+/**
+ * What must hold after everything: pure, from the journal and from what was found when all was quiet. Each check says what is
+ * wrong with which environment; an empty list is a good end.
+ */
+import { checkVisits, floorOf } from './check-visits.ts'
+import { type Call, deletionsOf, idOf, type Marks, type Records, type Spoils, type Violation } from './journal.ts'
+
+export type FoundOperation = { isDone: boolean; error: string | undefined }
+
+export type FoundEnvironment = {
+  name: string
+  /** The id of the live build, or empty. */
+  build: string
+  variables: Record<string, string>
+  ledger: { userAgent: string; operation: string }[]
+  page: { status: number; marks: Marks | undefined }
+  /** After one more rebuild, where that went well. */
+  rebuilt?: Marks | undefined
+}
+
+/** What the service says when it is quiet. */
+export type Found = {
+  apps: string[]
+  environments: FoundEnvironment[]
+  /** By name; of one that is not known, nothing. */
+  operations: Map<string, FoundOperation>
+}
+
+export function check(records: Records, found: Found): Violation[] {
+  return [
+    ...checkApps(records, found),
+    ...checkEnvironments(records, found),
+    ...checkRefusals(records),
+    ...checkOperations(records, found),
+    ...checkLedger(records, found),
+    ...checkVariables(records, found),
+    ...checkSites(records, found),
+    ...checkVisits(records),
+  ]
+}
+
+const isTaken = ({ outcome }: Call): boolean => outcome === 'acknowledged'
+const mayBeDone = ({ outcome }: Call): boolean => outcome !== 'refused'
+
+function checkApps({ calls }: Records, { apps }: Found): Violation[] {
+  const there = new Set(apps)
+  const deletions = Map.groupBy(
+    calls.filter((call) => call.kind === 'deleteApp' && mayBeDone(call)),
+    ({ about }) => about,
+  )
+  return calls
+    .filter((call) => call.kind === 'createApp' && isTaken(call))
+    .flatMap(({ about }) => {
+      const ends = deletions.get(about) ?? []
+      if (there.has(about)) {
+        return ends.some(isTaken) ? [{ what: 'an app is there whose deletion was acknowledged', about }] : []
+      }
+      return ends.length > 0 ? [] : [{ what: 'an acknowledged app is lost', about }]
+    })
+}
+
+/** What may be answered to somebody who calls at this pace, and sometimes too late. Most callers never try again. */
+const REFUSALS: ReadonlySet<string> = new Set([
+  'NOTHING_UPLOADED',
+  'WEBHOOKS_EXIST',
+  'DEPLOYMENT_NOT_ACTIVATABLE',
+  'DEPLOYMENT_NOT_FOUND',
+  'ENVIRONMENT_NOT_FOUND',
+  'ENVIRONMENT_DELETING',
+  'APP_NOT_FOUND',
+  'APP_EXISTS',
+  'OPERATION_NOT_FOUND',
+  'WEBHOOK_REFUSED',
+  'WEBHOOKS_NOT_FOUND',
+])
+
+function checkRefusals({ calls }: Records): Violation[] {
+  const refused = calls.filter(({ outcome, status }) => outcome === 'refused' && status > 0)
+  return refused
+    .filter(({ reason }) => !REFUSALS.has(reason))
+    .map(({ kind, status, reason, caller, about, begun }) => ({
+      what: `a call was refused without a cause: ${kind} by ${caller}: ${status} ${reason}`,
+      about,
+      at: begun,
+    }))
+}
+
+function checkEnvironments({ calls, ended }: Records, { environments }: Found): Violation[] {
+  const there = new Set(environments.map(({ name }) => name))
+  return calls
+    .filter((call) => call.kind === 'createEnvironment' && isTaken(call))
+    .flatMap(({ about }) => {
+      const ends = deletionsOf(calls, about)
+      const isDeleted = ends.some((call) => isTaken(call) && (call.kind === 'deleteApp' || isWell(ended, call)))
+      if (there.has(about)) {
+        return isDeleted ? [{ what: 'an environment is there although its deletion is done', about }] : []
+      }
+      return ends.length > 0 ? [] : [{ what: 'an acknowledged environment is lost', about }]
+    })
+}
+
+const isWell = (ended: Records['ended'], { operation }: Call): boolean => {
+  const end = ended.get(operation)
+  return end !== undefined && end.error === undefined
+}
+
+function checkOperations(records: Records, { operations }: Found): Violation[] {
+  const stuck = [...operations].flatMap(([name, { isDone }]) =>
+    isDone ? [] : [{ what: `an operation is stuck: ${idOf(name)}`, about: name.split('/operations/')[0] ?? '' }],
+  )
+  const wrong = records.calls
+    .filter((call) => isTaken(call) && call.operation !== '')
+    .flatMap((call) => {
+      const about = call.about
+      const found = operations.get(call.operation)
+      const isAway = deletionsOf(records.calls, about).length > 0
+      const named = `${call.kind} ${idOf(call.operation)}`
+      if (!found) return isAway ? [] : [{ what: `an acknowledged operation is lost: ${named}`, about }]
+      if (!found.isDone || found.error === undefined || isAway || isExcused(records, call, found.error)) return []
+      return [{ what: `an operation failed without a cause: ${named}: ${found.error}`, about }]
+    })
+  return [...stuck, ...wrong]
+}
+
+/** How often the service may be killed under one operation before it gives it up; see ATTEMPTS_MOST of the worker. */
+const KILLS_OF_ONE_OPERATION = 5
+
+/** Whether something explains the error: a newer upload, a cancel, an archive that is broken, or a fault that spoils such work. */
+function isExcused({ calls, ended, faults }: Records, call: Call, error: string): boolean {
+  const until = ended.get(call.operation)?.at ?? Number.POSITIVE_INFINITY
+  const during = faults.filter((fault) => fault.begun < until && fault.ended > call.begun)
+  // A rebuild that joined an upload which waited goes with it.
+  if (error === 'SUPERSEDED') return call.kind === 'upload' || call.kind === 'rebuild' || call.kind === 'cleanRebuild'
+  if (error === 'OPERATION_CANCELLED') {
+    return calls.some((other) => other.kind === 'cancel' && other.about === call.about && mayBeDone(other))
+  }
+  if (error === 'OPERATION_ABANDONED') {
+    return during.filter(({ kind }) => kind === 'killControl').length >= KILLS_OF_ONE_OPERATION
+  }
+  // What a rebuild builds is the last archive: any that may have been it by then.
+  const archives = new Set(
+    calls
+      .filter(({ upload, about, begun }) => upload && about === call.about && begun < until)
+      .flatMap(({ upload }) => upload?.kind ?? []),
+  )
+  const kinds = call.upload ? new Set([call.upload.kind]) : archives
+  if (error === 'BUILD_SCRIPT_FAILED' && kinds.has('broken')) return true
+  const isSpoilt: Record<Spoils, boolean> = {
+    everything: true,
+    nothing: false,
+    builds: call.kind !== 'activate' && call.kind !== 'variables',
+    starts: true,
+    cms: kinds.has('fromCms'),
+    packages: kinds.has('withPackage'),
+  }
+  return during.some(({ spoils }) => isSpoilt[spoils])
+}
+
+function checkLedger({ calls }: Records, { environments }: Found): Violation[] {
+  return environments.flatMap(({ name: about, ledger }) => {
+    const entries = Map.groupBy(ledger, ({ userAgent }) => userAgent)
+    const asked = calls.filter((call) => call.about === about && LEDGERED.has(call.kind))
+    // The ledger names what satisfied the call: an upload that came while the build waited, in the end.
+    const uploads = new Set(
+      calls.filter((call) => call.about === about && call.upload).map(({ operation }) => operation),
+    )
+    return asked.flatMap((call) => {
+      const [entry, another] = entries.get(call.caller) ?? []
+      const named = `${call.kind} by ${call.caller}`
+      if (another) return [{ what: `a call is in the ledger more than once: ${named}`, about }]
+      if (!isTaken(call)) return []
+      if (!entry) return [{ what: `an acknowledged call is not in the ledger: ${named}`, about }]
+      if (entry.operation === call.operation || uploads.has(entry.operation)) return []
+      return [{ what: `the ledger has another operation than was answered: ${named}`, about }]
+    })
+  })
+}
+
+const LEDGERED: ReadonlySet<Call['kind']> = new Set(['rebuild', 'cleanRebuild', 'purge'])
+
+function checkVariables({ calls }: Records, { environments }: Found): Violation[] {
+  return environments.flatMap(({ name: about, variables }) => {
+    const changes = calls.filter((call) => call.about === about && call.value !== undefined && mayBeDone(call))
+    const lastTaken = changes.findLastIndex(isTaken)
+    // One without an answer may have come after it, or before what was acknowledged later.
+    const possible = changes.slice(Math.max(0, lastTaken))
+    const unsure = changes.filter(({ outcome }) => outcome === 'unsure')
+    const values = [...possible, ...unsure].map(({ value }) => value)
+    if (lastTaken < 0 || values.includes(variables.MARK)) return []
+    return [{ what: `a variable is ${variables.MARK}, and was acknowledged as ${changes[lastTaken]?.value}`, about }]
+  })
+}
+
+function checkSites(records: Records, { environments }: Found): Violation[] {
+  return environments.flatMap((environment) => {
+    const { name: about, page, build, rebuilt } = environment
+    const wrong: string[] = []
+    const { marks, status } = page
+    if (build !== '' && (status !== 200 || !marks)) wrong.push(`it is live, and its site answers ${status}`)
+    if (build === '' && status === 200) wrong.push('nothing is live, and its site answers 200')
+    if (marks?.build !== undefined && marks.build !== build) {
+      wrong.push(`its site shows the build ${marks.build}, and ${build} is live`)
+    }
+    const floor = floorOf(records, about, Number.POSITIVE_INFINITY)
+    const shown = marks?.version ?? 0
+    if (build !== '' && status === 200 && shown < floor) {
+      wrong.push(`its site shows version ${shown}, which is older than ${floor}, which went live`)
+    }
+    if (build === '' && floor > 0) wrong.push(`version ${floor} went live, and nothing is live`)
+    if (rebuilt && !lastVersions(records.calls, about).includes(rebuilt.version)) {
+      wrong.push(
+        `a rebuild made version ${rebuilt.version}; the last upload was one of ${lastVersions(records.calls, about)}`,
+      )
+    }
+    return wrong.map((what) => ({ what, about }))
+  })
+}
+
+/** The last upload that was acknowledged, and those after it of which nobody knows. */
+function lastVersions(calls: readonly Call[], environment: string): number[] {
+  const uploads = calls.filter((call) => call.about === environment && call.upload && mayBeDone(call))
+  const lastTaken = uploads.findLastIndex(isTaken)
+  const unsure = uploads.filter(({ outcome }) => outcome === 'unsure')
+  return [...uploads.slice(Math.max(0, lastTaken)), ...unsure].flatMap(({ upload }) => upload?.version ?? [])
+}

@@ -1,0 +1,124 @@
+/** When all is quiet: waits until everything is done, and asks the service what there is. */
+import { setTimeout as wait } from 'node:timers/promises'
+import type { resources } from '../src/contract/index.ts'
+import { look, unfinishedOf, visit } from './callers.ts'
+import type { Found, FoundEnvironment } from './check.ts'
+import type { House } from './house.ts'
+import { idOf, type Journal } from './journal.ts'
+
+/** A lease that was left behind runs out after 30 seconds; a build that hangs is ended after 30 more. */
+const PATIENCE_MS = 150_000
+const LOOK_MS = 250
+
+export type Inspected = Found & {
+  /** Deployments that are live, by environment. */
+  live: Map<string, { deployment: string; isServer: boolean }>
+}
+
+export async function inspect(house: House, journal: Journal, accounts: readonly string[]): Promise<Inspected> {
+  await untilAllDone(house, journal, accounts)
+  const parts = await Promise.all(accounts.map((account) => inspectAccount(house, journal, account)))
+  return {
+    apps: parts.flatMap(({ apps }) => apps),
+    environments: parts.flatMap(({ environments }) => environments),
+    operations: new Map(parts.flatMap(({ operations }) => [...operations])),
+    live: new Map(parts.flatMap(({ live }) => [...live])),
+  }
+}
+
+/** Gives up after a while: what is not done then is told as stuck. */
+async function untilAllDone(house: House, journal: Journal, accounts: readonly string[]) {
+  const until = performance.now() + PATIENCE_MS
+  while (performance.now() < until) {
+    let count = 0
+    for (const account of accounts) {
+      for (const operation of unfinishedOf(journal, account)) await look(house, journal, account, operation)
+      const environments = (
+        await Promise.all((await appsOf(house, account)).map((app) => environmentsOf(house, account, app)))
+      ).flat()
+      count += unfinishedOf(journal, account).length + environments.filter(({ reconciling }) => reconciling).length
+    }
+    if (count === 0) return
+    await wait(LOOK_MS)
+  }
+}
+
+async function inspectAccount(house: House, journal: Journal, account: string) {
+  const operations: Found['operations'] = new Map()
+  for (const { operation, account: of, outcome } of journal.records.calls) {
+    if (of !== account || outcome !== 'acknowledged' || operation === '' || operations.has(operation)) continue
+    const { found } = await look(house, journal, account, operation)
+    if (found) operations.set(operation, found)
+  }
+  const apps = await appsOf(house, account)
+  const environments: FoundEnvironment[] = []
+  const live: Inspected['live'] = new Map()
+  for (const app of apps) {
+    for (const environment of await environmentsOf(house, account, app)) {
+      const found = await inspectEnvironment(house, journal, account, environment)
+      environments.push(found.environment)
+      for (const [name, operation] of found.operations) operations.set(name, operation)
+      live.set(environment.name, found.live)
+    }
+  }
+  return { apps, environments, operations, live }
+}
+
+async function inspectEnvironment(house: House, journal: Journal, account: string, given: resources.Environment) {
+  const { name, url } = given
+  const page = await visit(house, journal, { environment: name, url, path: '/' })
+  const ledger = await all<resources.RecordedTrigger>(house, account, `/v1/${name}/triggers`, 'triggers')
+  const listed = await all<resources.Operation>(house, account, `/v1/${name}/operations`, 'operations')
+  const operations: Found['operations'] = new Map(
+    listed.map(({ name: operation, done, error }) => [
+      operation,
+      { isDone: done, error: error ? String(error.details[0]?.reason) : undefined },
+    ]),
+  )
+  const environment: FoundEnvironment = {
+    name,
+    build: given.build === '' ? '' : idOf(given.build),
+    variables: Object.fromEntries(given.shellVariables.map(({ key, value }) => [key, String(value)])),
+    ledger: ledger.map(({ userAgent, operation }) => ({ userAgent, operation })),
+    page,
+    rebuilt: await rebuild(house, journal, account, given),
+  }
+  const { json } = await house.call(account, `/v1/${name}`)
+  const after = await visit(house, journal, { environment: name, url, path: '/' })
+  return {
+    environment,
+    operations,
+    live: { deployment: idOf(json.deployment), isServer: after.marks?.kind === 'server' },
+  }
+}
+
+/** Builds the last archive once more: what it makes must be the last version. Nothing where that archive is broken. */
+async function rebuild(house: House, journal: Journal, account: string, { name, url }: resources.Environment) {
+  const asked = await house.call(account, `/v1/${name}:rebuild`, { method: 'POST', body: {}, caller: 'last' })
+  if (asked.status !== 200) return undefined
+  for (let tries = 0; tries < 4; tries++) {
+    const { json } = await house.call(account, `/v1/${asked.json.name}:wait?timeout=30s`, { method: 'POST' })
+    if (!json?.done) continue
+    if (json.error) return undefined
+    return (await visit(house, journal, { environment: name, url, path: '/' })).marks
+  }
+  throw new Error(`the last rebuild of ${name} is stuck`)
+}
+
+const appsOf = async (house: House, account: string): Promise<string[]> =>
+  (await all<resources.App>(house, account, `/v1/accounts/${account}/apps`, 'apps')).map(({ name }) => name)
+
+const environmentsOf = (house: House, account: string, app: string) =>
+  all<resources.Environment>(house, account, `/v1/${app}/environments`, 'environments', '&view=FULL')
+
+async function all<T>(house: House, account: string, path: string, field: string, more = ''): Promise<T[]> {
+  const items: T[] = []
+  for (let pageToken = ''; ; ) {
+    const { status, json, text } = await house.call(account, `${path}?pageSize=200&pageToken=${pageToken}${more}`)
+    if (status === 404) return items
+    if (status !== 200) throw new Error(`${path} answered ${status}: ${text}`)
+    items.push(...json[field])
+    pageToken = json.nextPageToken
+    if (!pageToken) return items
+  }
+}

@@ -1,0 +1,175 @@
+/**
+ * What the actors asked for and what they were told, in memory: the checks hold the service to it. A call stands here before
+ * it is sent; as long as no answer came it counts as lost, which means that it may have been done or not.
+ */
+import type { ArchiveKind } from './plan.ts'
+
+/** Milliseconds that only rise, and are the same in every process of this machine: apps write them into their pages. */
+export const now = (): number => Number(process.hrtime.bigint()) / 1e6
+
+export type CallKind =
+  | 'createApp'
+  | 'deleteApp'
+  | 'createEnvironment'
+  | 'deleteEnvironment'
+  | 'upload'
+  | 'rebuild'
+  | 'cleanRebuild'
+  | 'purge'
+  | 'variables'
+  | 'activate'
+  | 'cancel'
+  | 'webhooks'
+
+export type Upload = { version: number; kind: ArchiveKind; label: string }
+
+export type Purge = { paths?: string[]; tags?: string[] }
+
+export type Call = {
+  kind: CallKind
+  account: string
+  /** The environment's name; of an app, the app's. */
+  about: string
+  begun: number
+  ended: number
+  /** `unsure`: no answer came, and the service may still do it, now or later. `lost`: no answer, and it is settled. */
+  outcome: 'acknowledged' | 'refused' | 'lost' | 'unsure'
+  status: number
+  reason: string
+  operation: string
+  /** Its User-Agent, which the ledger keeps. */
+  caller: string
+  upload?: Upload
+  purge?: Purge
+  /** What the variable was set to. */
+  value?: string
+  /** The version that was made live again. */
+  activated?: number
+}
+
+export type Ended = { operation: string; at: number; error: string | undefined }
+
+/** What a page says of itself. */
+export type Marks = {
+  account: string
+  label: string
+  version: number
+  kind: ArchiveKind
+  environment?: string
+  build?: string
+  variable?: string
+  path?: string
+  /** When the app made the page. */
+  rendered?: number
+}
+
+export type Visit = {
+  environment: string
+  path: string
+  begun: number
+  ended: number
+  status: number
+  marks: Marks | undefined
+  /** The edge's own words: hit, miss and why. */
+  cacheStatus: string
+}
+
+/** What a fault may spoil without blame. */
+export type Spoils = 'builds' | 'starts' | 'cms' | 'packages' | 'everything' | 'nothing'
+
+export type Fault = { kind: string; begun: number; ended: number; spoils: Spoils; detail: string }
+
+export type Records = {
+  calls: Call[]
+  ended: Map<string, Ended>
+  visits: Visit[]
+  faults: Fault[]
+}
+
+export function createJournal() {
+  const records: Records = { calls: [], ended: new Map(), visits: [], faults: [] }
+  return {
+    records,
+
+    /** Writes a call down before it is sent. What is returned is completed by `settle`. */
+    begin(call: Pick<Call, 'kind' | 'account' | 'about' | 'caller'> & Partial<Call>): Call {
+      const written: Call = {
+        begun: now(),
+        ended: Number.POSITIVE_INFINITY,
+        outcome: 'unsure',
+        status: 0,
+        reason: '',
+        operation: '',
+        ...call,
+      }
+      records.calls.push(written)
+      return written
+    },
+
+    settle(call: Call, outcome: Pick<Call, 'outcome' | 'status' | 'reason' | 'operation'>) {
+      Object.assign(call, outcome, { ended: outcome.outcome === 'unsure' ? Number.POSITIVE_INFINITY : now() })
+    },
+
+    /** That an operation was seen to be done. */
+    end(operation: string, error: string | undefined) {
+      if (!records.ended.has(operation)) records.ended.set(operation, { operation, at: now(), error })
+    },
+
+    visit: (visit: Visit) => void records.visits.push(visit),
+
+    fault(kind: string, spoils: Spoils, detail: string): Fault {
+      const fault = { kind, spoils, detail, begun: now(), ended: Number.POSITIVE_INFINITY }
+      records.faults.push(fault)
+      return fault
+    },
+  }
+}
+
+export type Journal = ReturnType<typeof createJournal>
+
+/** `at`: when it was seen, where that is known. */
+export type Violation = { what: string; about: string; at?: number }
+
+/** Calls that delete the environment, or the app around it, as far as anybody knows. */
+export const deletionsOf = (calls: readonly Call[], environment: string): Call[] =>
+  calls.filter(
+    ({ kind, about, outcome }) =>
+      outcome !== 'refused' &&
+      ((kind === 'deleteEnvironment' && about === environment) ||
+        (kind === 'deleteApp' && environment.startsWith(`${about}/`))),
+  )
+
+const SHOWN = 60
+
+/** The last lines about an environment before it was seen, and the faults among them, for whoever looks for the cause. */
+export function linesAbout(
+  { calls, ended, faults, visits }: Records,
+  { about: environment, at: seen }: Violation,
+): string[] {
+  const start = Math.min(...calls.map(({ begun }) => begun), ...faults.map(({ begun }) => begun))
+  const at = (ms: number) => `${((ms - start) / 1000).toFixed(3).padStart(9)} s`
+  const lines: [number, string][] = []
+  const told = new Set<string>()
+  for (const call of calls.filter(({ about }) => about === environment || environment.startsWith(`${about}/`))) {
+    const { kind, outcome, status, reason, operation, caller, upload, purge, value, activated } = call
+    const data = JSON.stringify({ ...upload, ...purge, value, activated })
+    lines.push([call.begun, `${kind} ${data} by ${caller}`])
+    if (call.ended < Number.POSITIVE_INFINITY) {
+      lines.push([call.ended, `${kind} by ${caller}: ${outcome} ${status} ${reason} ${idOf(operation)}`])
+    }
+    const end = ended.get(operation)
+    if (end && !told.has(operation)) lines.push([end.at, `done: ${kind} ${idOf(operation)} ${end.error ?? 'well'}`])
+    told.add(operation)
+  }
+  for (const { kind, begun, detail } of faults) lines.push([begun, `FAULT ${kind} ${detail}`])
+  const odd = visits.filter((visit) => visit.environment === environment && visit.status !== 200)
+  for (const { begun, path, status } of odd.slice(-10)) lines.push([begun, `visit ${path}: ${status}`])
+  if (seen !== undefined) lines.push([seen, 'SEEN NOW'])
+  return lines
+    .filter(([ms]) => seen === undefined || ms <= seen + 1000)
+    .sort(([a], [b]) => a - b)
+    .slice(-SHOWN)
+    .map(([ms, text]) => `${at(ms)}  ${text}`)
+}
+
+export const idOf = (name: string): string => name.split('/').at(-1) ?? ''

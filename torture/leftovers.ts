@@ -1,0 +1,114 @@
+/** What is left on the machine that belongs to nobody: while the service is quiet, and after it has stopped. */
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as wait } from 'node:timers/promises'
+import { idOf as networkIdOf } from '../src/engines/network/names.ts'
+import { cagesOf, linksOf } from '../test/support/hostile.ts'
+import { tracesOf } from '../test/support/network.ts'
+import type { TestService } from '../test/support/service.ts'
+import { groupOf } from './faults.ts'
+import type { House } from './house.ts'
+import type { Inspected } from './inspect.ts'
+import { idOf } from './journal.ts'
+import { allOf } from './processes.ts'
+
+/** Requests of a retired app have half a minute to end. */
+const PATIENCE_MS = 45_000
+
+/** Looks until nothing is left, or patience is over. */
+async function untilNothing(look: () => Promise<string[]> | string[]): Promise<string[]> {
+  const until = performance.now() + PATIENCE_MS
+  for (;;) {
+    const left = await look()
+    if (left.length === 0 || performance.now() > until) return left
+    await wait(500)
+  }
+}
+
+export const leftWhenQuiet = (house: House, { live }: Inspected): Promise<string[]> =>
+  untilNothing(() => {
+    const { dataDir } = house
+    const of = { dataDir } as TestService
+    const cages = cagesIn(of)
+    const apps = cages.filter((cage) => cage.endsWith('_app'))
+    const servers = [...live.values()].filter(({ isServer }) => isServer).length
+    const environments = new Map([...live].map(([name, { deployment }]) => [idOf(name), deployment]))
+    const folder = (...path: string[]) => join(dataDir, ...path)
+    return [
+      ...cages.filter((cage) => !cage.endsWith('_app')).map((cage) => `cgroup ${cage}`),
+      ...(apps.length > servers ? [`${apps.length} groups of apps, with ${servers} servers live: ${apps}`] : []),
+      ...(linksOf(of).length > apps.length ? [`${linksOf(of).length} links for ${apps.length} apps`] : []),
+      ...mountsIn(dataDir).map((mount) => `mount ${mount}`),
+      // What a process that was killed was just receiving is swept an hour later.
+      ...namesIn(folder('blobs', 'aside'))
+        .filter((name) => statSync(folder('blobs', 'aside', name)).mtimeMs > house.startedAt())
+        .map((name) => `draft of an upload ${name}`),
+      ...namesIn(folder('environments')).flatMap((id) =>
+        environments.has(id)
+          ? [
+              ...namesIn(folder('environments', id, 'work')).map((name) => `work folder ${id} ${name}`),
+              ...namesIn(folder('environments', id, 'run'))
+                .filter((name) => name !== environments.get(id))
+                .map((name) => `folder of a retired app ${id} ${name}`),
+            ]
+          : [`folder of an environment that is gone ${id}`],
+      ),
+    ]
+  })
+
+export const leftWhenStopped = ({ dataDir, api, edge }: House): Promise<string[]> =>
+  untilNothing(async () => {
+    const of = { dataDir } as TestService
+    const ports = await Promise.all([api, edge].map(async (url) => ((await isFree(url)) ? [] : [`port of ${url}`])))
+    return [
+      ...cagesIn(of).map((cage) => `cgroup ${cage}`),
+      ...linksOf(of).map((link) => `link ${link}`),
+      ...(await tracesOf(networkIdOf(realpathSync(dataDir)))).map((trace) => `network ${trace}`),
+      ...mountsIn(dataDir).map((mount) => `mount ${mount}`),
+      ...allOf(dataDir, groupOf(dataDir)).map((found) => `process ${found}`),
+      ...ports.flat(),
+    ]
+  })
+
+/** The database, page by page, and every archive against its digest. */
+export function brokenFiles(dataDir: string): string[] {
+  const database = new DatabaseSync(join(dataDir, 'headland.db'))
+  const found = database
+    .prepare('PRAGMA integrity_check')
+    .all()
+    .map((row) => String(row.integrity_check))
+  database.close()
+  const blobs = readdirSync(join(dataDir, 'blobs'), { recursive: true, withFileTypes: true }).filter(
+    (entry) => entry.isFile() && /^[0-9a-f]{64}$/.test(entry.name),
+  )
+  return [
+    ...found.filter((text) => text !== 'ok').map((text) => `database: ${text}`),
+    ...blobs
+      .filter(({ parentPath, name }) => digestOf(join(parentPath, name)) !== name)
+      .map(({ name }) => `archive ${name} has other content`),
+  ]
+}
+
+const digestOf = (file: string): string => createHash('sha256').update(readFileSync(file)).digest('hex')
+
+/** A group of a job is named after the process that made it; the kernel's own files stand beside it. */
+const cagesIn = (of: TestService): string[] => cagesOf(of).filter((name) => /^\d+_\d+_\d+_/.test(name))
+
+const mountsIn = (dataDir: string): string[] =>
+  readFileSync('/proc/self/mountinfo', 'utf8')
+    .split('\n')
+    .filter((line) => line.includes(`${dataDir}/`))
+
+const namesIn = (folder: string): string[] => (statSync(folder, { throwIfNoEntry: false }) ? readdirSync(folder) : [])
+
+function isFree(url: string): Promise<boolean> {
+  const { hostname, port } = new URL(url)
+  const server = createServer()
+  return new Promise((resolve) => {
+    server.once('error', () => resolve(false))
+    server.listen(Number(port), hostname, () => server.close(() => resolve(true)))
+  })
+}

@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { planEditor, planFaults, planOwner, planRude, planVisitor } from './plan.ts'
+
+const all = (seed: number) =>
+  [
+    planOwner(seed, 0),
+    planOwner(seed, 1),
+    planEditor(seed, 0),
+    planVisitor(seed, 0, 3),
+    planRude(seed, 3),
+    planFaults(seed),
+  ].map((next) => Array.from({ length: 200 }, () => next()))
+
+test('the same seed gives the same decisions, for every actor', () => {
+  assert.deepEqual(all(7), all(7))
+})
+
+test('another seed gives others, and so does another actor', () => {
+  assert.notDeepEqual(all(7), all(8))
+  const [one, another] = all(7)
+  assert.notDeepEqual(one, another)
+})
+
+test('every kind of fault comes', () => {
+  const next = planFaults(1)
+  assert.equal(new Set(Array.from({ length: 1000 }, () => next().kind)).size, 15)
+})

@@ -1,0 +1,145 @@
+/**
+ * What every actor will do, in which order and with which data: drawn from the seed alone, never from what came of it. An
+ * act is for a slot, not for an environment: one whose slot is empty is preceded by filling it.
+ */
+import { createRandom, type Random } from './random.ts'
+
+export const SLOTS = 3
+
+export const PATHS = ['/', '/a', '/slow'] as const
+export type Path = (typeof PATHS)[number]
+/** Sites without a server have the first one only. */
+const VISITED: Record<Path, number> = { '/': 5, '/a': 2, '/slow': 1 }
+
+/** What an archive holds; see archives.ts. */
+export const ARCHIVES = { plain: 6, built: 10, server: 20, fromCms: 6, withPackage: 3, broken: 3 } as const
+export type ArchiveKind = keyof typeof ARCHIVES
+
+const OWNER = {
+  upload: 40,
+  rebuild: 8,
+  cleanRebuild: 3,
+  purge: 8,
+  purgePath: 8,
+  purgeTag: 8,
+  variables: 7,
+  activate: 8,
+  cancel: 6,
+  regenerate: 1,
+  deleteEnvironment: 1,
+  deleteApp: 0.5,
+} as const
+export type OwnerKind = keyof typeof OWNER
+
+const EDITOR = { rebuild: 10, cleanRebuild: 3, purgeCache: 10 } as const
+
+const RUDE = {
+  halfUpload: 4,
+  slowUpload: 2,
+  cutReply: 4,
+  garbageToApi: 3,
+  garbageToEdge: 3,
+  slowHeaders: 2,
+  cutVisit: 4,
+} as const
+export type RudeKind = keyof typeof RUDE
+
+const FAULTS = {
+  killControl: 8,
+  killEdge: 8,
+  killBuild: 5,
+  killApp: 6,
+  stopControl: 4,
+  stopEdge: 4,
+  stopApp: 3,
+  fillDisk: 5,
+  clockForward: 5,
+  clockBack: 5,
+  cmsHangs: 2,
+  cmsFails: 2,
+  cmsRefuses: 2,
+  registryHangs: 2,
+  registryFails: 2,
+} as const
+export type FaultKind = keyof typeof FAULTS
+
+export type Paced = { pauseMs: number }
+export type OwnerAct = Paced & {
+  kind: OwnerKind
+  slot: number
+  archive: ArchiveKind
+  path: Path
+  /** Which of those that there are, where it is about one of several. */
+  which: number
+}
+export type EditorAct = Paced & { kind: keyof typeof EDITOR; slot: number; calls: number }
+export type VisitAct = Paced & { account: number; slot: number; path: Path }
+export type RudeAct = Paced & { kind: RudeKind; account: number; slot: number; part: number }
+export type FaultAct = Paced & {
+  kind: FaultKind
+  forMs: number
+  hours: number
+  which: number
+  /** What dies while the fault lasts. */
+  meanwhile: 'nothing' | 'killControl' | 'killEdge'
+}
+
+/** An owner of several environments, who never waits for an operation to be done. */
+export function planOwner(seed: number, account: number): () => OwnerAct {
+  const random = createRandom(seed, `owner ${account}`)
+  return () => ({
+    kind: random.weighted(OWNER),
+    slot: random.below(SLOTS),
+    archive: random.weighted(ARCHIVES),
+    path: random.pick(PATHS),
+    which: random.below(1000),
+    pauseMs: pause(random, 700),
+  })
+}
+
+/** A CMS that calls webhooks, now and then several at once. */
+export function planEditor(seed: number, account: number): () => EditorAct {
+  const random = createRandom(seed, `editor ${account}`)
+  return () => ({
+    kind: random.weighted(EDITOR),
+    slot: random.below(SLOTS),
+    calls: random.next() < 0.2 ? random.between(3, 12) : 1,
+    pauseMs: pause(random, 1500),
+  })
+}
+
+export function planVisitor(seed: number, number: number, accounts: number): () => VisitAct {
+  const random = createRandom(seed, `visitor ${number}`)
+  return () => ({
+    account: random.below(accounts),
+    slot: random.below(SLOTS),
+    path: random.weighted(VISITED),
+    pauseMs: pause(random, 30),
+  })
+}
+
+export function planRude(seed: number, accounts: number): () => RudeAct {
+  const random = createRandom(seed, 'rude')
+  return () => ({
+    kind: random.weighted(RUDE),
+    account: random.below(accounts),
+    slot: random.below(SLOTS),
+    part: random.next(),
+    pauseMs: pause(random, 1500),
+  })
+}
+
+export function planFaults(seed: number): () => FaultAct {
+  const random = createRandom(seed, 'faults')
+  return () => ({
+    kind: random.weighted(FAULTS),
+    forMs: random.between(100, 4000),
+    hours: random.between(1, 8),
+    which: random.below(1000),
+    meanwhile: random.weighted({ nothing: 8, killControl: 1, killEdge: 1 }),
+    pauseMs: pause(random, 5000),
+  })
+}
+
+/** Often short, seldom long. */
+const pause = (random: Random, mostMs: number): number => Math.round(mostMs * random.next() ** 2)

@@ -1,0 +1,68 @@
+/**
+ * Tortures the service for a while, and says whether it kept its promises. Exit code 1 when it did not.
+ *
+ *   node torture/run.ts [--seconds 120] [--seed 7] [--accounts 3]
+ */
+import { parseArgs } from 'node:util'
+import { noSmallDisk } from '../test/support/small-disk.ts'
+import { type Outcome, torture } from './torture.ts'
+
+const { values } = parseArgs({
+  options: {
+    seconds: { type: 'string', default: '120' },
+    seed: { type: 'string', default: String(Date.now() % 100_000) },
+    accounts: { type: 'string', default: '3' },
+  },
+})
+const [seconds, seed, accounts] = [Number(values.seconds), Number(values.seed), Number(values.accounts)]
+const command = `npm run torture -- --seconds ${seconds} --seed ${seed} --accounts ${accounts}`
+const SHOWN = 5
+
+if (![seconds, seed, accounts].every((number) => Number.isInteger(number) && number >= 0) || accounts === 0) {
+  say('--seconds, --seed and --accounts are whole numbers.')
+  process.exitCode = 2
+} else if (noSmallDisk !== undefined) {
+  say(`The torture needs a disk that it can fill, and programs that are kept apart: ${noSmallDisk}.`)
+  process.exitCode = 2
+} else process.exitCode = await run()
+
+async function run(): Promise<number> {
+  say(`seed ${seed}`)
+  const ends: (() => unknown)[] = []
+  try {
+    const outcome = await torture({ after: (end) => void ends.unshift(end) }, { seconds, seed, accounts })
+    tell(outcome)
+    say(`seed ${seed}`)
+    return outcome.violations.length === 0 ? 0 : 1
+  } finally {
+    for (const end of ends) await end()
+  }
+}
+
+function tell({ violations, actions, faults, restarts, calls, refusals, visits, kept }: Outcome) {
+  for (const [about, found] of Map.groupBy(violations, (violation) => violation.about)) {
+    say('')
+    for (const { what } of found.slice(0, SHOWN)) say(`VIOLATION  ${what}`)
+    if (found.length > SHOWN) say(`… and ${found.length - SHOWN} more of it`)
+    say(`  about ${about}; what was asked for and done there last:`)
+    for (const line of found[0]?.lines ?? []) say(`  ${line}`)
+  }
+  say(`\nactions     ${inWords(actions)}`)
+  say(`faults      ${inWords(faults)}`)
+  say(`restarts    ${restarts}`)
+  say(`calls       ${inWords(calls)}`)
+  say(`refusals    ${inWords(refusals)}`)
+  say(`visits      ${inWords(visits)}`)
+  say(`violations  ${violations.length}`)
+  if (kept) say(`\nThe data is in ${kept.dataDir} (a mount), the log of the service in ${kept.log}.\nAgain: ${command}`)
+}
+
+function inWords(counts: Record<string, number>): string {
+  return Object.entries(counts)
+    .map(([kind, count]) => `${kind} ${count}`)
+    .join(', ')
+}
+
+function say(text: string) {
+  process.stdout.write(`${text}\n`)
+}
