@@ -32,6 +32,7 @@ export type Config = {
   webhookCalls: number
   webhookGuesses: number
   keepDeployments: number
+  keepHistory: number
   accountBytes: number
   diskReserve: number
   cacheMemory: number
@@ -101,6 +102,11 @@ export const SETTINGS: { [K in keyof Config]: Setting<Config[K]> } = {
   keepDeployments: setting(
     '5',
     'Deployments of an environment that can be made live again, beside the live one.',
+    count,
+  ),
+  keepHistory: setting(
+    '500',
+    'Builds, deployments and operations of an environment that stay in its lists; older ones are forgotten.',
     count,
   ),
   accountBytes: setting('21474836480', 'Bytes that an account may hold on the disk; 0 for no limit.', countOrNone),

@@ -24,6 +24,7 @@ const NEEDED = [
   { command: 'curl', debianPackage: 'curl' },
   { command: 'zip', debianPackage: 'zip' },
   { command: 'openssl', debianPackage: 'openssl' },
+  { command: 'wrk', debianPackage: 'wrk' },
   { command: 'bwrap', debianPackage: 'bubblewrap' },
   { command: 'chromium', debianPackage: 'chromium' },
   // Only root can use them, and the tests of networks are skipped for others.

@@ -47,7 +47,14 @@ async function restored(t: TestContext, pieces: readonly Buffer[]) {
 /** All that removes files by itself. */
 async function tend(rooms: House, environmentId: string) {
   const ballast = { bytes: 0, load: async () => undefined, throwOut: () => false }
-  const { rounds } = createUpkeep({ ...rooms, keepDeployments: 0, accountBytes: 0, diskReserve: 0, ballast })
+  const { rounds } = createUpkeep({
+    ...rooms,
+    keepDeployments: 0,
+    keepHistory: 500,
+    accountBytes: 0,
+    diskReserve: 0,
+    ballast,
+  })
   rounds.switched(environmentId)
   rounds.start()
   await rounds.settled()

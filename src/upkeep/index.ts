@@ -1,6 +1,7 @@
 import { statfs } from 'node:fs/promises'
 import { createCollect } from './collect.ts'
 import { createFigures } from './figures.ts'
+import { createForget } from './history.ts'
 import { createRetain } from './retain.ts'
 import { createRoom } from './room.ts'
 import { createRounds } from './round.ts'
@@ -12,11 +13,12 @@ export type { Usage } from './usage.ts'
 type Given = Omit<
   Parameters<typeof createCollect>[0] &
     Parameters<typeof createFigures>[0] &
+    Parameters<typeof createForget>[0] &
     Parameters<typeof createRetain>[0] &
     Parameters<typeof createRoom>[0] &
     Parameters<typeof createRounds>[0] &
     Parameters<typeof createUsage>[0] & { dataDir: string },
-  'collect' | 'figures' | 'retain' | 'usage' | 'onShortage' | 'freeBytes'
+  'collect' | 'figures' | 'forget' | 'retain' | 'usage' | 'onShortage' | 'freeBytes'
 >
 
 /** The whole room, for what lies in a data folder. */
@@ -30,7 +32,7 @@ export function createUpkeep(given: Given) {
   const usage = createUsage({ ...given, figures })
   const retain = createRetain(given)
   const collect = createCollect({ ...given, figures })
-  const rounds = createRounds({ ...given, figures, retain, collect, freeBytes })
+  const rounds = createRounds({ ...given, figures, retain, forget: createForget(given), collect, freeBytes })
   const room = createRoom({ ...given, usage, freeBytes, onShortage: () => rounds.hurry() })
   return { usage, room, rounds, freeBytes }
 }

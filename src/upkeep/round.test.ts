@@ -4,6 +4,7 @@ import { type TestContext, test } from 'node:test'
 import { house } from '../../test/support/upkeep.ts'
 import { createBallast, statement } from '../storage/index.ts'
 import { createFigures } from './figures.ts'
+import { createForget } from './history.ts'
 import { createRetain } from './retain.ts'
 import { BALLAST_MS, createRounds, ROUND_MS, SOONEST_MS } from './round.ts'
 
@@ -17,9 +18,10 @@ async function setUp(t: TestContext) {
   }
   const figures = createFigures(rooms)
   const retain = createRetain({ ...rooms, keepDeployments: 1 })
+  const forget = createForget({ ...rooms, keepHistory: 3 })
   const ballast = createBallast(join(rooms.dataDir, 'ballast'))
   const disk = { free: 0 }
-  const rounds = createRounds({ ...rooms, figures, retain, collect, ballast, freeBytes: async () => disk.free })
+  const rounds = createRounds({ ...rooms, figures, retain, forget, collect, ballast, freeBytes: async () => disk.free })
   t.after(() => rounds.stop(1000))
   /** Until the round that is due was made. */
   async function count(expected: number) {

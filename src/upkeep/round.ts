@@ -9,6 +9,7 @@ import type { Holdings, Outputs } from '../builds/index.ts'
 import type { Ballast } from '../storage/index.ts'
 import type { Collect } from './collect.ts'
 import type { Ages, Figures } from './figures.ts'
+import type { Forget } from './history.ts'
 import type { Retain } from './retain.ts'
 
 type Parts = {
@@ -20,6 +21,7 @@ type Parts = {
   holdings: Pick<Holdings, 'unmeasuredOutputs' | 'measuredOutput'>
   outputs: Pick<Outputs, 'bytesOf'>
   retain: Retain
+  forget: Forget
   collect: Collect
   figures: Pick<Figures, 'measure'>
 }
@@ -36,7 +38,7 @@ const AFTER_SWITCH: Ages = { CACHES: 0, LOGS: 0, RUNS: 0 }
 const IN_PASSING: Ages = { CACHES: 24 * 60 * 60_000, LOGS: ROUND_MS / 2, RUNS: ROUND_MS / 2 }
 
 export function createRounds(parts: Parts) {
-  const { clock, log, environments, holdings, outputs, retain, collect, figures, ballast } = parts
+  const { clock, log, environments, holdings, outputs, retain, forget, collect, figures, ballast } = parts
   const stopping = new AbortController()
   const { signal } = stopping
   let work: Promise<void> = Promise.resolve()
@@ -60,6 +62,8 @@ export function createRounds(parts: Parts) {
   async function tend(environmentId: string, ages: Ages) {
     const { discard } = await retain(environmentId)
     if (discard.length > 0) log.info({ environment: environmentId, discard }, 'deployments were discarded')
+    const forgotten = await forget(environmentId)
+    if (forgotten > 0) log.info({ environment: environmentId, rows: forgotten }, 'old history was forgotten')
     await figures.measure(environmentId, ages)
   }
 

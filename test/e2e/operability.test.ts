@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { createEnvironment } from '../support/environment.ts'
@@ -32,6 +34,23 @@ test('the first start prints an owner and a password once; they log in; the seco
 
   const second = await startService(t, { dataDir: first.dataDir })
   assert.doesNotMatch(second.log(), /Password/)
+})
+
+test('npm start runs the service until it is told to stop', async (t) => {
+  const top = fileURLToPath(new URL('../..', import.meta.url))
+  const free = { HEADLAND_LISTEN: '127.0.0.1:0', HEADLAND_EDGE_LISTEN: '127.0.0.1:0' }
+  const env = { PATH: process.env.PATH, HOME: process.env.HOME, HEADLAND_DATA_DIR: await temporaryFolder(t), ...free }
+  // A group of its own, as a terminal has: Ctrl-C goes to all of it.
+  const npm = spawn('npm', ['start'], { cwd: top, env, detached: true, stdio: ['ignore', 'pipe', 'ignore'] })
+  const exited = once(npm, 'exit')
+  t.after(() => npm.exitCode ?? process.kill(-(npm.pid as number), 'SIGKILL'))
+  for await (const line of createInterface({ input: npm.stdout })) {
+    if (!line.startsWith('{')) continue
+    assert.equal((await fetch(`${JSON.parse(line).api}/readyz`)).status, 200)
+    break
+  }
+  process.kill(-(npm.pid as number), 'SIGINT')
+  assert.deepEqual(await exited, [0, null])
 })
 
 test('a port that another program has is told with the setting that chooses another one', async (t) => {
