@@ -33,6 +33,8 @@ export async function soak(t: Scope, minutes: number): Promise<Soaked> {
     settings: {
       HEADLAND_CACHE_MEMORY: String(8 * MEBIBYTE),
       HEADLAND_CACHE_DISK: String(8 * MEBIBYTE),
+      // Full before the warm-up is over.
+      HEADLAND_KEEP_HISTORY: '20',
       NODE_OPTIONS: `--import=${HEAP_PROBE}`,
       SOAK_FOLDER: heaps,
     },
