@@ -12,10 +12,11 @@ import { openTestDisk } from '../support/disk.ts'
 import { bodyOf, random } from '../support/disk-model.ts'
 import { until } from '../support/edge.ts'
 import { temporaryFolder } from '../support/folder.ts'
+import { rounds } from '../support/long.ts'
 import { noSmallDisk, smallDisk } from '../support/small-disk.ts'
 
 const MIB = 1024 * 1024
-const ROUNDS = 200
+const ROUNDS = rounds({ short: 100, long: 200 })
 /** So many processes die on the same folder, one after the other. */
 const LIVES = 10
 const WRITER = fileURLToPath(new URL('../support/disk-writer.ts', import.meta.url))
@@ -36,8 +37,8 @@ test('whenever a process is killed, the next one finds what it did in its order,
     await livesOn(t, await temporaryFolder(t), { ...bounds, compiled }, next, seen)
   }
   t.diagnostic(JSON.stringify(seen))
-  assert.ok(seen.puts > 1000 && seen.notes > 500 && seen.purged > 500, 'something was found')
-  assert.ok(seen.torn > 5 && seen.dropped > 100, 'something was torn off, and something dropped')
+  assert.ok(seen.puts > 5 * ROUNDS && seen.notes > 2 * ROUNDS && seen.purged > 2 * ROUNDS, 'something was found')
+  assert.ok(seen.torn > ROUNDS / 40 && seen.dropped > ROUNDS / 2, 'something was torn off, and something dropped')
 })
 
 type Seen = { puts: number; notes: number; purged: number; torn: number; dropped: number }
