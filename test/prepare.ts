@@ -27,11 +27,14 @@ const NEEDED = [
   { command: 'wrk', debianPackage: 'wrk' },
   { command: 'bwrap', debianPackage: 'bubblewrap' },
   { command: 'chromium', debianPackage: 'chromium' },
-  // Only root can use them, and the tests of networks are skipped for others.
+  // Their tests are skipped for others: only root can use the first two, and nobody needs the shells for anything else.
   ...(isRoot
     ? [
         { command: 'ip', debianPackage: 'iproute2' },
         { command: 'nft', debianPackage: 'nftables' },
+        // Asked what they complete.
+        { command: 'zsh', debianPackage: 'zsh' },
+        { command: 'fish', debianPackage: 'fish' },
       ]
     : []),
 ]
