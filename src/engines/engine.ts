@@ -49,8 +49,8 @@ export type Process = {
   pid: number
   /** Resolves when the program and everything it started are gone, and all output was handed over. */
   exited: Promise<Exit>
-  /** Ports that a process of the tree listens on. */
-  listeningPorts(): number[]
+  /** Ports that a process of the tree listens on; the first few, where there are many. */
+  listeningPorts(): Promise<number[]>
   /** SIGTERM to every process of the tree; SIGKILL to what is left after the grace. Resolves when all are gone. */
   stop(graceMs: number): Promise<Exit>
 }

@@ -1,36 +1,72 @@
-/** Which TCP ports some processes listen on: their open sockets, looked up in the kernel's table. */
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+/**
+ * Which TCP ports some processes listen on: their open sockets, looked up in the kernel's table. It is told to the owner of
+ * an app, who chooses how many sockets and files there are to look at: so it is read piece by piece, and only so far.
+ */
+import { createReadStream } from 'node:fs'
+import { opendir, readlink } from 'node:fs/promises'
+import { createInterface } from 'node:readline'
 
 const LISTEN = '0A'
+/** Far more than a web server has while it starts. */
+const MAX_TABLE_BYTES = 1024 ** 2
+const MAX_DESCRIPTORS = 4096
+const MAX_PORTS = 8
 
-export function listeningPorts(pids: readonly number[]): number[] {
+/** The lowest few of them, among the first sockets and files that the processes opened. */
+export async function listeningPorts(pids: readonly number[]): Promise<number[]> {
   const portOf = new Map<string, number>()
-  for (const table of tablesOf(pids)) {
-    for (const line of (attempt(() => readFileSync(table, 'utf8')) ?? '').split('\n').slice(1)) {
-      const fields = line.trim().split(/\s+/)
-      const [, local = '', , state, , , , , , inode = ''] = fields
+  for (const table of await tablesOf(pids)) await readTable(table, portOf)
+  const ports = new Set<number>()
+  let left = MAX_DESCRIPTORS
+  for (const pid of pids) {
+    for await (const inode of socketsOf(pid, left)) {
+      left -= 1
+      const port = inode === undefined ? undefined : portOf.get(inode)
+      if (port !== undefined) ports.add(port)
+    }
+    if (left <= 0) break
+  }
+  return [...ports].toSorted((a, b) => a - b).slice(0, MAX_PORTS)
+}
+
+async function readTable(table: string, portOf: Map<string, number>) {
+  const input = createReadStream(table, { end: MAX_TABLE_BYTES - 1 })
+  await attempt(async () => {
+    for await (const line of createInterface({ input })) {
+      const [, local = '', , state, , , , , , inode = ''] = line.trim().split(/\s+/)
       if (state === LISTEN) portOf.set(inode, Number.parseInt(local.split(':').at(-1) ?? '', 16))
     }
+  })
+}
+
+/** The inode of each descriptor that is a socket, and nothing for each other one. */
+async function* socketsOf(pid: number, most: number): AsyncGenerator<string | undefined> {
+  const folder = `/proc/${pid}/fd`
+  const descriptors = await attempt(() => opendir(folder))
+  if (!descriptors) return
+  try {
+    for (let count = 0; count < most; count += 1) {
+      const entry = await attempt(() => descriptors.read())
+      if (!entry) return
+      const target = await attempt(() => readlink(`${folder}/${entry.name}`))
+      yield /^socket:\[(\d+)\]$/.exec(target ?? '')?.[1]
+    }
+  } finally {
+    await descriptors.close()
   }
-  const ports = pids.flatMap((pid) =>
-    (attempt(() => readdirSync(`/proc/${pid}/fd`)) ?? []).flatMap((fd) => {
-      const inode = /^socket:\[(\d+)\]$/.exec(attempt(() => readlinkSync(`/proc/${pid}/fd/${fd}`)) ?? '')?.[1]
-      return inode === undefined ? [] : (portOf.get(inode) ?? [])
-    }),
-  )
-  return [...new Set(ports)].toSorted((a, b) => a - b)
 }
 
 /** One pair for each network that a process of them is in. */
-function tablesOf(pids: readonly number[]): string[] {
-  const byNetwork = new Map(pids.map((pid) => [attempt(() => readlinkSync(`/proc/${pid}/ns/net`)) ?? '', pid]))
+async function tablesOf(pids: readonly number[]): Promise<string[]> {
+  const byNetwork = new Map<string, number>()
+  for (const pid of pids) byNetwork.set((await attempt(() => readlink(`/proc/${pid}/ns/net`))) ?? '', pid)
   return [...byNetwork.values()].flatMap((pid) => [`/proc/${pid}/net/tcp`, `/proc/${pid}/net/tcp6`])
 }
 
 /** Processes and descriptors come and go while one looks. */
-function attempt<T>(read: () => T): T | undefined {
+async function attempt<T>(read: () => Promise<T>): Promise<T | undefined> {
   try {
-    return read()
+    return await read()
   } catch (error) {
     if (['ENOENT', 'ESRCH', 'EACCES', 'EINVAL'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined
     throw error

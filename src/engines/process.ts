@@ -33,7 +33,7 @@ export function startProcess({ file, args, cwd, isSession, filter }: Spawn, job:
   const gone = whenGone(child)
   const { pid } = child
   // It was never started, and `exited` says why. There is nothing to signal: an id that is none means every process.
-  if (pid === undefined) return { pid: 0, exited: gone, listeningPorts: () => [], stop: () => gone }
+  if (pid === undefined) return { pid: 0, exited: gone, listeningPorts: async () => [], stop: () => gone }
   handOver(child, 3, JSON.stringify({ argv: job.argv, environment: job.environment, user: job.user }))
   if (filter) handOver(child, 4, filter)
 
@@ -50,7 +50,7 @@ export function startProcess({ file, args, cwd, isSession, filter }: Spawn, job:
   return {
     pid,
     exited,
-    listeningPorts: () => (isOver ? [] : listeningPorts([pid, ...tree()])),
+    listeningPorts: async () => (isOver ? [] : listeningPorts([pid, ...tree()])),
     async stop(graceMs) {
       if (!isOver && graceMs > 0) {
         // A shell or a package manager that dies at once would take its server with it, in the middle of a request. So

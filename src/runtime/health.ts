@@ -34,7 +34,7 @@ export async function untilItAnswers({ process, host, port, hostHeader, deadline
   if (hasExited) throw await crashed(process)
   const seconds = Math.round(deadlineMs / 1000)
   if (isListening) throw new Problem('START_TIMEOUT', `The app listens but did not answer within ${seconds} s.`)
-  throw notBound(process, port, seconds)
+  throw await notBound(process, port, seconds)
 }
 
 const REACHED = { memory: 'OUT_OF_MEMORY', processes: 'TOO_MANY_PROCESSES', disk: 'DISK_LIMIT' } as const
@@ -49,8 +49,8 @@ async function crashed(process: Process): Promise<Problem> {
   })
 }
 
-function notBound(process: Process, port: number, seconds: number): Problem {
-  const elsewhere = process.listeningPorts()
+async function notBound(process: Process, port: number, seconds: number): Promise<Problem> {
+  const elsewhere = await process.listeningPorts()
   const found = elsewhere.includes(port)
     ? ' It listens there on 127.0.0.1 alone: let it listen on HOST.'
     : elsewhere.length > 0
