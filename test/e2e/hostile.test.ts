@@ -49,7 +49,6 @@ const service = await startService(
       HEADLAND_PROCESSES: '100',
       HEADLAND_BUILD_DISK: String(300 * MEBIBYTE),
       HEADLAND_APP_DISK: String(100 * MEBIBYTE),
-      HEADLAND_BUILD_TIMEOUT: '10',
       SECRET_OF_THE_SERVICE: SECRET,
     },
   },
@@ -249,10 +248,14 @@ test('what a build leaves running in the background ends with it', { skip }, asy
   await assertNothingLeft(service, environment)
 })
 
-test('a build that does not listen to signals is ended at its deadline', { skip }, async () => {
+test('a build that does not listen to signals is ended at its deadline', { skip }, async (t) => {
   watch.enter('deadline of a build')
+  // A service of its own: no other build here has to be quick.
+  const strict = await startService(t, { settings: { HEADLAND_BUILD_TIMEOUT: '3' } })
   const stay = `for (const name of ['SIGTERM', 'SIGHUP', 'SIGINT']) process.on(name, () => {}); setInterval(() => {}, 1000)`
-  await assertBuildFails(buildOf(stay), /^BUILD_TIMEOUT$/)
+  const { build, log, environment } = await hostileDeploy(strict, await strict.login(), buildOf(stay))
+  assert.equal(build.failure?.reason, 'BUILD_TIMEOUT', log)
+  await assertNothingLeft(strict, environment)
 })
 
 test('a build that ends every process it can reaches its own alone, not even the app of its environment', {

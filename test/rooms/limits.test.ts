@@ -4,6 +4,7 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { readdir, readFile, stat } from 'node:fs/promises'
+import { getPriority } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -113,7 +114,7 @@ for (const [title, limiter, skip] of [
   })
 
   test(`${title}: a job within its limits is let be, and its figures are told`, { skip }, async () => {
-    const script = `const held = Buffer.alloc(50e6, 1); const end = Date.now() + 700; while (Date.now() < end); held.at(0)`
+    const script = `const held = Buffer.alloc(50e6, 1); while (process.cpuUsage().user < 500e3); held.at(0)`
     const ending = await run(limiter, [process.execPath, '-e', script])
     assert.deepEqual([ending.excess, ending.code, ending.kills], [[], 0, []])
     const { peakMemoryBytes, cpuSeconds } = ending
@@ -253,7 +254,7 @@ test('the weight for the processor is written', { skip: best.kind !== 'cgroup1' 
 
 test('without cgroups, a small weight is a low priority', async () => {
   const { output } = await run(watchdog, ['nice'], { limits: { cpuWeight: 50 } })
-  assert.equal(output, '3\n')
+  assert.equal(Number(output), Math.min(getPriority() + 3, 19))
 })
 
 test('one who left parent and session behind does not outlive the cage', { skip: needsCgroups }, async () => {
