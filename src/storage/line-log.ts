@@ -8,6 +8,7 @@ import { type FileHandle, open, readdir, readFile, rm, stat } from 'node:fs/prom
 import { join } from 'node:path'
 import { StringDecoder } from 'node:string_decoder'
 import { stripVTControlCharacters } from 'node:util'
+import { doing } from '../watchdog/index.ts'
 import { createLineWriter, type LineWriter, type LogLine, type LogStream } from './line-writer.ts'
 
 export type { LogLine, LogStream }
@@ -57,6 +58,7 @@ export function createLineLogs(folder: string) {
       throw error
     })
     writer.users += 1
+    const crumb = `log ${name}`
     const clean = createCleaner(secrets)
     const partial = { stdout: startOfLine(), stderr: startOfLine() }
     const longestSecret = Math.max(0, ...secrets.map(({ length }) => length))
@@ -73,6 +75,7 @@ export function createLineLogs(folder: string) {
     return {
       say: (phase, text) => add('service', phase, text),
       write(stream, phase, chunk) {
+        doing(crumb)
         const state = partial[stream]
         const pieces = (state.text + state.decoder.write(chunk)).split('\n')
         state.text = pieces.pop() ?? ''
