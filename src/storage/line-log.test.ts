@@ -204,6 +204,28 @@ test('two writers of one log share its numbers, each with its own secrets', asyn
   )
 })
 
+test('a log whose program has ended takes what the service says, and the next program, all with the same secrets', async (t) => {
+  const { logs, log } = await setUp(t, { whenFull: 'rotate' })
+  await log.prepare()
+  log.write('stdout', '', Buffer.from('one hunter2\n'))
+  log.rest()
+  log.say('', 'two hunter2')
+  await log.write('stdout', '', Buffer.from('three hunter2\n'))
+  await log.prepare()
+  await log.prepare()
+  log.rest()
+  assert.equal(log.write('stdout', '', Buffer.from('four hunter2\nfive')), undefined)
+  log.rest()
+  await log.close()
+  assert.deepEqual(textsOf(await logs.read('build', 0)), [
+    'one [secret]',
+    'two [secret]',
+    'three [secret]',
+    'four [secret]',
+    'five',
+  ])
+})
+
 test('the line that proves a failure is the first that speaks of an error since the step began', async (t) => {
   const { log } = await setUp(t)
   log.write('stderr', '', Buffer.from('error of an earlier step\n'))

@@ -122,7 +122,11 @@ export function createLineWriter(parts: Parts) {
       leftOut = 0
       if (whenFull === 'stop' && bytes + waiting.length > bytesMost) {
         isFull = true
-        return push('service', phase, `The log is full (${bytesMost} bytes): of what follows, only the last lines are kept.`)
+        return push(
+          'service',
+          phase,
+          `The log is full (${bytesMost} bytes): of what follows, only the last lines are kept.`,
+        )
       }
       push(stream, phase, line)
     },

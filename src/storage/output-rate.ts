@@ -78,8 +78,9 @@ function createAllowance(clock: Pick<Clock, 'now'>, { atOnce, perSecond }: Rate)
     /** How many milliseconds it takes until it is paid. */
     spend(bytes: number): number {
       const now = clock.now()
-      // No more than all at once: a clock that was set back would have everybody wait until it has caught up.
-      const owedMs = Math.min(Math.max(0, paidUntil - now), mostMs)
+      const knownMs = Math.max(0, paidUntil - now)
+      // Nobody can owe that much: the clock was set back, and to wait until it has caught up takes hours.
+      const owedMs = knownMs > 2 * mostMs ? 0 : knownMs
       paidUntil = now + owedMs + (bytes * 1000) / perSecond
       return Math.max(0, paidUntil - now - mostMs)
     },

@@ -92,13 +92,12 @@ function past(text: string, from: number, least: number, most: number): number {
 /** A string that nothing ends is shown: only what announced it is taken. Each end is looked for once. */
 function createStringEnds(text: string): (from: number) => number {
   let known = -1
-  let length = 0
   return (from) => {
     if (known < from) {
       known = from
-      while (known < text.length && !(length = endLength(text, known))) known++
+      while (known < text.length && endLength(text, known) === 0) known++
     }
-    return known < text.length ? known + length : from
+    return known < text.length ? known + endLength(text, known) : from
   }
 }
 
