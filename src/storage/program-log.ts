@@ -154,11 +154,14 @@ export async function createProgramLog(parts: Parts): Promise<LineLog> {
     rest() {
       programs -= 1
       isResting = programs === 0
-      if (isResting) cleaner = undefined
+      if (!isResting) return
+      whenReady(endLines)
+      cleaner = undefined
     },
     async close() {
       rate.close()
-      await whenReady(endLines)
+      // A log that rests has nothing to clean, unless somebody still speaks.
+      if (cleaner || postponed.length > 0) await whenReady(endLines)
       await parts.onClose()
     },
   }
