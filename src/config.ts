@@ -47,6 +47,7 @@ export type Config = {
   allowedNetworks: string[]
   weakIsolation: boolean
   bubblewrap: string
+  stallWarning: number
   logLevel: LogLevel
 }
 
@@ -135,6 +136,11 @@ export const SETTINGS: { [K in keyof Config]: Setting<Config[K]> } = {
     parseBoolean,
   ),
   bubblewrap: setting('/usr/bin/bwrap', 'Path of bubblewrap.', (text) => resolve(text)),
+  stallWarning: setting(
+    '250',
+    'Milliseconds that the service or its edge may stand still before the log says so, and what it was doing.',
+    count,
+  ),
   logLevel: setting('info', `One of ${LOG_LEVELS.join(', ')}.`, parseLogLevel),
 }
 

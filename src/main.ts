@@ -65,6 +65,7 @@ import { createLedger } from './triggers/index.ts'
 import { createUpkeep } from './upkeep/index.ts'
 import { createValues } from './values/index.ts'
 import { version } from './version.ts'
+import { type Stall, watchStalls } from './watchdog/index.ts'
 import { createWebhookRates, createWebhookSets, createWebhooks } from './webhooks/index.ts'
 
 /** Together less than the 30 seconds within which a stop is promised. */
@@ -189,6 +190,12 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
       diskUsage: usage.total,
       diskFree: upkeep.freeBytes,
     })
+    const onStall = (where: 'control' | 'edge') => (stall: Stall) => {
+      metrics.observeStall(where, stall.ms)
+      if (stall.ms >= config.stallWarning) log.warn({ process: where, ...stall }, 'the event loop stood still')
+    }
+    edge.onStall(onStall('edge'))
+    parts.defer(watchStalls(onStall('control')))
     async function checkIsolation() {
       const { weaknesses } = machine.isolation
       if (weaknesses.length === 0 || config.weakIsolation || (await rooms.accounts.list()).length < 2) return

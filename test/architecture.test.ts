@@ -49,6 +49,21 @@ test('the client knows the contract and nothing else of the house', () => {
   assert.deepEqual([...new Set(taken)], ['src/contract/index.ts'])
 })
 
+test('the edge process takes its own room and the watchdog, which takes nothing', () => {
+  const takenBy = (room: string, outOf: (path: string) => boolean) =>
+    house
+      .filter(({ path }) => path.startsWith(`src/${room}/`) && !path.endsWith('.test.ts') && outOf(path))
+      .flatMap(({ path, text }) => importsOf(text).map((specifier) => join(path, '..', specifier)))
+      .filter((target) => target.startsWith('src/') && !target.startsWith(`src/${room}/`))
+  // The control process's side of the channel: the edge process does not load it.
+  const isOfEdgeProcess = (path: string) => path !== 'src/edge/watch.ts'
+  assert.deepEqual([...new Set(takenBy('edge', isOfEdgeProcess))], ['src/watchdog/index.ts'])
+  assert.deepEqual(
+    takenBy('watchdog', () => true),
+    [],
+  )
+})
+
 test('only config.ts reads process.env', () => {
   assert.deepEqual(environmentReaders(house), [])
   assert.match(house.find(({ path }) => path === 'src/config.ts')?.text ?? '', /process\.env/)

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { handClock } from '../../test/support/clock.ts'
 import { createChanges } from '../base/index.ts'
-import { LIMITS } from '../contract/index.ts'
-import { createStreamCount, eventsOf } from './event-stream.ts'
+import { eventsOf } from './event-stream.ts'
 
 function open() {
   const clock = handClock()
@@ -98,14 +97,4 @@ test('a stream that is over ends at once, and follows nobody any more', async ()
   over.abort()
   assert.equal((await waiting).done, true)
   assert.equal(followers(), 0)
-})
-
-test('each caller has so many streams and no more; one that is closed makes room', () => {
-  const streams = createStreamCount()
-  const leaves = Array.from({ length: LIMITS.eventStreams }, () => streams.enter('user 1'))
-  assert.throws(() => streams.enter('user 1'), { reason: 'TOO_MANY_STREAMS' })
-  streams.enter('user 2')
-  leaves[0]?.()
-  streams.enter('user 1')
-  assert.throws(() => streams.enter('user 1'), { reason: 'TOO_MANY_STREAMS' })
 })

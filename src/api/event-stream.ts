@@ -4,7 +4,7 @@
  * he is told to read everything again.
  */
 import { type Clock, type OnChange, toRfc3339 } from '../base/index.ts'
-import { LIMITS, Problem, type resources } from '../contract/index.ts'
+import type { resources } from '../contract/index.ts'
 
 /** The least time between two tellings. */
 const FOLD_MS = 200
@@ -65,28 +65,4 @@ export async function* eventsOf({ clock, follow, prefix, signal }: Parts): Async
 const toEvent = (name: string): string => {
   const change: resources.Change = { name }
   return `event: change\ndata: ${JSON.stringify(change)}\n\n`
-}
-
-/** How many streams each caller has open. */
-export function createStreamCount() {
-  const open = new Map<string, number>()
-
-  return {
-    /** Counts one more, until the returned function is called. */
-    enter(caller: string): () => void {
-      const count = open.get(caller) ?? 0
-      if (count >= LIMITS.eventStreams) {
-        throw new Problem('TOO_MANY_STREAMS', undefined, {
-          metadata: { limit: String(LIMITS.eventStreams) },
-          retryAfterSeconds: 30,
-        })
-      }
-      open.set(caller, count + 1)
-      return () => {
-        const left = (open.get(caller) ?? 1) - 1
-        if (left > 0) open.set(caller, left)
-        else open.delete(caller)
-      }
-    },
-  }
 }

@@ -12,6 +12,7 @@ import { errorBody, LIMITS, PROBLEMS, Problem } from '../contract/index.ts'
 import type { Purges } from '../deployments/index.ts'
 import type { Sql } from '../storage/index.ts'
 import type { Values } from '../values/index.ts'
+import { doing } from '../watchdog/index.ts'
 import { sendClientError, toProblem } from './errors.ts'
 import {
   type Answer,
@@ -72,6 +73,7 @@ export function createInAppServer({ sql, clock, log, environments, tokens, purge
       throw new Problem('METHOD_NOT_ALLOWED', undefined, { metadata: { allow: wanted.methods.join(', ') } })
     }
     const environment = await admit(request, wanted)
+    doing(`${wanted.use} of environment ${environment.id}`)
     const call = { environment, request, onRelease }
     return wanted.use === 'apps-api' ? calls.purge(call) : calls.value(call, wanted.key)
   }

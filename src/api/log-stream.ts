@@ -6,6 +6,7 @@ import { Readable } from 'node:stream'
 import { schema } from '../contract/index.ts'
 import type { LineLogs, LogLine } from '../storage/index.ts'
 import type { Auth } from './auth.ts'
+import type { OpenStreams } from './open-streams.ts'
 import type { Call } from './route.ts'
 import { untilOver } from './stream.ts'
 
@@ -18,16 +19,25 @@ export const logQuery = schema.object({
   ),
 })
 
-type Source = { logs: LineLogs; name: string; isOver(): Promise<boolean>; auth: Auth; stopping: AbortSignal }
+type Source = {
+  logs: LineLogs
+  name: string
+  isOver(): Promise<boolean>
+  auth: Auth
+  streams: OpenStreams
+  stopping: AbortSignal
+}
 
 /** A comment now and then keeps proxies from closing a quiet connection, and finds out when nobody listens any more. */
 const KEEP_ALIVE_MS = 15_000
 
 export async function sendLog(
   call: Call<schema.Static<typeof logQuery>, unknown>,
-  { logs, name, isOver, auth, stopping }: Source,
+  { logs, name, isOver, auth, streams, stopping }: Source,
 ) {
   const { query, request, reply } = call
+  // Also for text: whoever reads slowly holds a file open.
+  streams.enter(call, 'logs')
   const lastEventId = Number(request.headers['last-event-id'] ?? 0)
   const after = Number.isSafeInteger(lastEventId) && lastEventId > 0 ? lastEventId : (query.offset ?? 0)
   if (!String(request.headers.accept).includes('text/event-stream')) {

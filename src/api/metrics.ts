@@ -65,6 +65,25 @@ export function createMetrics(gauges: Gauges) {
     },
   })
 
+  const stalls = new Histogram({
+    name: 'headland_stall_seconds',
+    help: 'How long an event loop stood still, of 50 ms and more; all that the process has to do waits meanwhile.',
+    labelNames: ['process'],
+    buckets: [0.1, 0.25, 0.5, 1, 2, 5, 10, 30],
+    registers,
+  })
+  const longestStall = new Gauge({
+    name: 'headland_stall_longest_seconds',
+    help: 'The longest stall of an event loop since the service was started.',
+    labelNames: ['process'],
+    registers,
+  })
+  const longest = { control: 0, edge: 0 }
+  for (const process of ['control', 'edge']) {
+    stalls.zero({ process })
+    longestStall.set({ process }, 0)
+  }
+
   /** Routes and statuses are few: looking the labels up for each request would cost more than counting. */
   const known = new Map<string, ReturnType<typeof requests.labels>>()
 
@@ -77,6 +96,11 @@ export function createMetrics(gauges: Gauges) {
         known.set(key, series)
       }
       series.observe(ms / 1000)
+    },
+    observeStall(process: 'control' | 'edge', ms: number) {
+      stalls.observe({ process }, ms / 1000)
+      longest[process] = Math.max(longest[process], ms)
+      longestStall.set({ process }, longest[process] / 1000)
     },
     contentType: registry.contentType,
     text: () => registry.metrics(),

@@ -11,6 +11,7 @@ import {
 import type { Log, NewId } from '../base/index.ts'
 import { fieldInvalid, LIMITS, names, Problem, resources, schema } from '../contract/index.ts'
 import type { Portal } from '../portal/index.ts'
+import { doing } from '../watchdog/index.ts'
 import { type Auth, membershipIn, type Principal } from './auth.ts'
 import { sendClientError, sendProblem } from './errors.ts'
 import type { Metrics } from './metrics.ts'
@@ -79,7 +80,8 @@ export function createApiServer({
 
   app.decorateRequest('principal', null)
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+    doing(`body of ${workOf(request)}`)
     try {
       done(null, parseJson(body as Buffer))
     } catch (error) {
@@ -98,6 +100,19 @@ export function createApiServer({
     portalFiles.answersPage(request, reply) ? reply : refuseUnknown(routes, request)
   app.setNotFoundHandler(answerUnknown)
 
+  // For the watchdog: wherever the work for a request begins or goes on.
+  app.addHook('onRequest', (request, _reply, done) => {
+    doing(workOf(request))
+    done()
+  })
+  app.addHook('preHandler', (request, _reply, done) => {
+    doing(workOf(request))
+    done()
+  })
+  app.addHook('preSerialization', (request, _reply, payload, done) => {
+    doing(`reply to ${workOf(request)}`)
+    done(null, payload)
+  })
   app.addHook('onSend', (request, reply, _payload, done) => {
     reply.header('x-request-id', request.id)
     // A connection that is kept alive would outlive the server.
@@ -215,6 +230,9 @@ function parseText(text: string): unknown {
     throw new Problem('JSON_MALFORMED', `The body is not valid JSON: ${(error as Error).message.slice(0, 200)}.`)
   }
 }
+
+/** The pattern, which names nobody and holds no token. */
+const workOf = ({ method, routeOptions }: FastifyRequest): string => `${method} ${routeOptions.url ?? 'unknown'}`
 
 const hasVerb = (url: string): boolean => /:[^/]*$/.test(url.split('?', 1)[0] ?? '')
 

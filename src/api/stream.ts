@@ -42,6 +42,7 @@ export function untilOver(
     clearTimeout(farewell)
     end()
   })
-  if (stopping.aborted) end()
+  // Whoever left while it was being looked who they are has closed it already, and is not told of any more.
+  if (stopping.aborted || reply.raw.destroyed) end()
   return over.signal
 }

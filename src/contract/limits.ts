@@ -43,6 +43,11 @@ export const LIMITS = {
   passwordLengthMost: 1024,
   /** Event streams that one user or credential has open at a time. */
   eventStreams: 20,
+  /** Logs that one user or credential follows or reads at a time. */
+  logStreams: 20,
+  /** Event streams and logs together, of one account and of all. */
+  accountStreams: 100,
+  serviceStreams: 1000,
   /** Seconds that a build may wait for a burst of webhook calls to settle: after the last call, and after the first. */
   quietSeconds: 300,
   quietSecondsMost: 3600,

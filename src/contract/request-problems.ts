@@ -252,8 +252,8 @@ export const REQUEST_PROBLEMS = {
     429,
     'RESOURCE_EXHAUSTED',
     'caller',
-    'The user or the credential has as many event streams open as it may.',
-    'Close some, share one between the pages of a browser, or read now and then instead.',
+    'As many streams of events and logs are open as may be: of the user or the credential, of the account, or of the service.',
+    'Close some, share one between the pages of a browser, or read now and then instead. `metadata.of` says whose limit it is.',
     true,
   ),
 } as const satisfies Record<string, Row>

@@ -93,8 +93,11 @@ export function createLauncher(parts: Parts) {
       const both: LineLog = {
         ...spec.log,
         write(stream, phase, chunk) {
-          spec.log.write(stream, phase, chunk)
-          if (isStarting) log?.write(stream, 'STARTING', chunk)
+          const waits = [
+            spec.log.write(stream, phase, chunk),
+            isStarting ? log?.write(stream, 'STARTING', chunk) : undefined,
+          ].filter((wait) => wait !== undefined)
+          return waits.length > 0 ? Promise.all(waits).then(() => undefined) : undefined
         },
       }
       try {

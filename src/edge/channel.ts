@@ -1,4 +1,5 @@
 /** What the control plane and an edge process say to each other. */
+import type { Stall } from '../watchdog/index.ts'
 import type { CacheSettings, Inspection, Purge } from './cache/index.ts'
 import type { Counts } from './counts.ts'
 import type { RouteTable } from './routes.ts'
@@ -33,6 +34,8 @@ export type FromEdge =
   | { kind: 'activity'; deployments: Record<string, number> }
   /** What visitors got since the last report, by environment. */
   | { kind: 'traffic'; environments: Record<string, Counts> }
+  /** The event loop of the edge stood still. */
+  | { kind: 'stalled'; stall: Stall }
   /** Something that whoever runs the service should know; the edge goes on. */
   | { kind: 'trouble'; message: string }
   | { kind: 'failed'; message: string }

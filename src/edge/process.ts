@@ -1,7 +1,8 @@
 /**
- * The edge process. It imports nothing but its own room, so it is small and starts at once. It serves its last good table
- * from the first moment, and ends when the process that started it is gone.
+ * The edge process. It imports nothing but its own room and the watchdog, so it is small and starts at once. It serves its
+ * last good table from the first moment, and ends when the process that started it is gone.
  */
+import { doing, watchStalls } from '../watchdog/index.ts'
 import type { FromEdge, ToEdge } from './channel.ts'
 import { loadRoutes, saveTable, toRoutes } from './routes.ts'
 import { createEdgeServer } from './server.ts'
@@ -40,7 +41,10 @@ setInterval(() => {
   if (environments) tell({ kind: 'traffic', environments })
 }, ACTIVITY_MS).unref()
 
+watchStalls((stall) => tell({ kind: 'stalled', stall }))
+
 async function handle(message: ToEdge) {
+  doing(`message ${message.kind}`)
   switch (message.kind) {
     case 'start': {
       tableFile = message.tableFile

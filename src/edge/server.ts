@@ -1,6 +1,7 @@
 /** Answers visitors: finds the target by host name, holds the request where the target sleeps, and hands it over. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { doing } from '../watchdog/index.ts'
 import { assembleCache, type CacheSettings, type Inspection, type Purge } from './cache/index.ts'
 import { createConnections } from './connections.ts'
 import { CountedResponse } from './counted-response.ts'
@@ -114,6 +115,7 @@ export function createEdgeServer({
     if (fault !== undefined) return refuseRequest(response, fault)
     const address = readAddress(request)
     if (!address) return sendPage(response, PAGES.badRequest)
+    doing(address.host)
     const visit = { ...address, request, response, isHit: false }
     count(visit)
     route(address.host, response, {
@@ -149,6 +151,7 @@ export function createEdgeServer({
     if (fault !== undefined) return refuseOn(socket, fault)
     const address = readAddress(request)
     if (!address) return refuseUpgrade(socket, PAGES.badRequest)
+    doing(address.host)
     const upgrade = { ...address, request, socket, head, onAnswer: countUpgrade(address.host, socket) }
     route(address.host, socket, {
       goOn(target) {
@@ -168,6 +171,7 @@ export function createEdgeServer({
 
   /** What the fast lane can answer: all of it stands ready. */
   function peek(request: PlainRequest, socket: Socket): Wire | undefined {
+    doing(request.authority)
     const target = findTarget(toHost(request.authority))
     const wire = target && peekAt(target, request, socket)
     if (wire) counts.quick(target.environment, wire)

@@ -11,6 +11,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { getCompileCacheDir } from 'node:module'
 import { extname } from 'node:path'
 import type { Clock, Log } from '../base/index.ts'
+import type { Stall } from '../watchdog/index.ts'
 import type { CacheSettings, Inspection, Purge } from './cache/index.ts'
 import type { FromEdge, ToEdge } from './channel.ts'
 import type { Counts } from './counts.ts'
@@ -35,6 +36,8 @@ export type Edge = {
   onActivity(listener: (deployments: Record<string, number>) => void): () => void
   /** Every few seconds, where there were any: what visitors got since the report before, by environment. */
   onTraffic(listener: (environments: Record<string, Counts>) => void): () => void
+  /** The event loop of the edge stood still. */
+  onStall(listener: (stall: Stall) => void): () => void
   isServing(): boolean
   pid(): number | undefined
   /** Lets requests in flight end within the time, then ends the process. */
@@ -66,6 +69,7 @@ export async function startEdge(parts: Parts): Promise<Edge> {
   const asked = new Map<number, { message: ToEdge; resolve(answer: FromEdge): void }>()
   const wakeListeners = new Set<(deployment: string) => void>()
   const activityListeners = new Set<(deployments: Record<string, number>) => void>()
+  const stallListeners = new Set<(stall: Stall) => void>()
   const trafficListeners = new Set<(environments: Record<string, Counts>) => void>()
   let newest: { id: number; table: RouteTable } | undefined
   let child: ChildProcess | undefined
@@ -127,6 +131,9 @@ export async function startEdge(parts: Parts): Promise<Edge> {
         return
       case 'traffic':
         for (const listener of trafficListeners) listener(message.environments)
+        return
+      case 'stalled':
+        for (const listener of stallListeners) listener(message.stall)
         return
       case 'trouble':
         log.error({ trouble: message.message }, 'the edge met a fault, and goes on')
@@ -249,6 +256,10 @@ export async function startEdge(parts: Parts): Promise<Edge> {
     onTraffic(listener) {
       trafficListeners.add(listener)
       return () => trafficListeners.delete(listener)
+    },
+    onStall(listener) {
+      stallListeners.add(listener)
+      return () => stallListeners.delete(listener)
     },
     async stop(graceMs) {
       stopping.abort()

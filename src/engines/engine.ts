@@ -43,7 +43,8 @@ export type Exit = {
   excess?: readonly Excess[]
 }
 
-export type Output = (stream: 'stdout' | 'stderr', chunk: Buffer) => void
+/** Where it returns a promise, nothing more of that stream is read until it settles: a program with a full pipe waits. */
+export type Output = (stream: 'stdout' | 'stderr', chunk: Buffer) => unknown
 
 export type Process = {
   pid: number

@@ -1,6 +1,7 @@
 /** A started program with everything it starts, as one thing that can be stopped. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
+import type { Readable } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Exit, Job, Output, Process } from './engine.ts'
@@ -28,8 +29,8 @@ export function startProcess({ file, args, cwd, isSession, filter }: Spawn, job:
     detached: isSession === true,
     stdio: ['ignore', 'pipe', 'pipe', 'pipe', ...(filter ? (['pipe'] as const) : [])],
   })
-  child.stdout?.on('data', (chunk) => onOutput('stdout', chunk))
-  child.stderr?.on('data', (chunk) => onOutput('stderr', chunk))
+  if (child.stdout) readAsTaken(child.stdout, (chunk) => onOutput('stdout', chunk))
+  if (child.stderr) readAsTaken(child.stderr, (chunk) => onOutput('stderr', chunk))
   const gone = whenGone(child)
   const { pid } = child
   // It was never started, and `exited` says why. There is nothing to signal: an id that is none means every process.
@@ -67,6 +68,15 @@ export function startProcess({ file, args, cwd, isSession, filter }: Spawn, job:
       return exited
     },
   }
+}
+
+function readAsTaken(source: Readable, take: (chunk: Buffer) => unknown) {
+  source.on('data', (chunk: Buffer) => {
+    const waiting = take(chunk)
+    if (!(waiting instanceof Promise)) return
+    source.pause()
+    waiting.finally(() => source.resume())
+  })
 }
 
 function handOver(child: ChildProcess, descriptor: number, content: string | Buffer) {

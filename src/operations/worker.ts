@@ -6,6 +6,7 @@
 import type { Clock, Log } from '../base/index.ts'
 import { Problem, type resources } from '../contract/index.ts'
 import { type Sql, type Transaction, toStorageProblem } from '../storage/index.ts'
+import { doing } from '../watchdog/index.ts'
 import { type Claim, createClaims, LEASE_MS } from './claim.ts'
 import { type Ending, LANES, type Lane, type Operation, type Operations } from './operations.ts'
 import { ownerOfThisProcess } from './owner.ts'
@@ -122,8 +123,13 @@ export function startWorker({ sql, clock, log, operations, handlers, concurrency
   async function decide(operation: Operation, attempt: number, signal: AbortSignal): Promise<Finish> {
     if (attempt > ATTEMPTS_MOST) return async () => ({ error: new Problem('OPERATION_ABANDONED') })
     try {
-      const enter = (phase: resources.Phase) => operations.setPhase(operation.id, owner, phase)
-      return await handlers[operation.trigger as keyof Handlers](operation, { signal, enter })
+      const { id, trigger } = operation
+      const enter = (phase: resources.Phase) => {
+        doing(`operation ${id}, ${trigger}, ${phase}`)
+        return operations.setPhase(id, owner, phase)
+      }
+      doing(`operation ${id}, ${trigger}`)
+      return await handlers[trigger as keyof Handlers](operation, { signal, enter })
     } catch (error) {
       if (stopping.signal.aborted) throw error
       if (!(error instanceof Problem)) log.error({ err: error, operation: operation.id, attempt }, 'a handler failed')

@@ -104,6 +104,7 @@ async function startAt(
     user: spec.user,
   }
   try {
+    await spec.log.prepare()
     const process = await engine.start(job, (stream, chunk) => spec.log.write(stream, '', chunk))
     const exited = process.exited
       .then(async (exit) => {
@@ -111,11 +112,15 @@ async function startAt(
         if (exit.excess?.includes('disk')) await removeTree(join(spec.runFolder, 'own'))
         return exit
       })
-      .finally(() => place.leave())
+      .finally(() => {
+        spec.log.rest()
+        return place.leave()
+      })
     // Whoever asks is told; nobody has to.
     exited.catch(() => undefined)
     return { ...process, exited }
   } catch (error) {
+    spec.log.rest()
     await place.leave()
     throw error
   }

@@ -85,13 +85,34 @@ test('lines with nothing in them are not kept', async (t) => {
   assert.deepEqual(await written(t, 'one\n\n \ntwo\n'), ['one', 'two'])
 })
 
-test('a log that is full says so and keeps no more', async (t) => {
+test('a log that is full says so and keeps no more than the last lines, where the error stands', async (t) => {
   const { logs, log } = await setUp(t, { bytesMost: 2000 })
-  for (let line = 0; line < 100; line++) log.say('BUILDING', 'x'.repeat(100))
+  for (let line = 0; line < 10_000; line++) log.write('stdout', 'BUILDING', Buffer.from(`line ${line}\n`))
+  log.write('stderr', 'BUILDING', Buffer.from('Error: hunter2 is wrong\n'))
+  const bytesBefore = await logs.bytesOf('build')
+  assert.ok(bytesBefore < 10_000, `${bytesBefore} bytes`)
   await log.close()
   const lines = await logs.read('build', 0)
-  assert.ok(lines.length < 30)
-  assert.match(lines.at(-1)?.text ?? '', /^The log is full/)
+  const texts = lines.map(({ text }) => text)
+  assert.equal(texts.at(-1), 'Error: [secret] is wrong')
+  const full = texts.findIndex((text) => text.startsWith('The log is full'))
+  assert.ok(full > 0 && full < 100)
+  assert.match(texts[full + 1] ?? '', /^\d+ lines are left out here/)
+  assert.ok(lines.length < 4000, `${lines.length} lines`)
+  assert.deepEqual(
+    lines.map(({ number }) => number),
+    lines.map((_, n) => n + 1),
+  )
+})
+
+test('what a full log keeps last is there for whoever looks for the reason of a failure', async (t) => {
+  const { log } = await setUp(t, { bytesMost: 2000 })
+  for (let line = 0; line < 1000; line++) log.write('stdout', 'BUILDING', Buffer.from(`line ${line}\n`))
+  const since = log.lastNumber() + 1
+  log.write('stderr', 'BUILDING', Buffer.from('Error: no moon\n'))
+  assert.equal((await log.linesAfter(0)).at(-1)?.text, 'Error: no moon')
+  assert.ok(log.provingLine(since) > 0)
+  await log.close()
 })
 
 test('a log that keeps its tail stays bounded, and its numbers go on', async (t) => {
@@ -181,6 +202,28 @@ test('two writers of one log share its numbers, each with its own secrets', asyn
       [3, 'still here'],
     ],
   )
+})
+
+test('a log whose program has ended takes what the service says, and the next program, all with the same secrets', async (t) => {
+  const { logs, log } = await setUp(t, { whenFull: 'rotate' })
+  await log.prepare()
+  log.write('stdout', '', Buffer.from('one hunter2\n'))
+  log.rest()
+  log.say('', 'two hunter2')
+  await log.write('stdout', '', Buffer.from('three hunter2\n'))
+  await log.prepare()
+  await log.prepare()
+  log.rest()
+  assert.equal(log.write('stdout', '', Buffer.from('four hunter2\nfive')), undefined)
+  log.rest()
+  await log.close()
+  assert.deepEqual(textsOf(await logs.read('build', 0)), [
+    'one [secret]',
+    'two [secret]',
+    'three [secret]',
+    'four [secret]',
+    'five',
+  ])
 })
 
 test('the line that proves a failure is the first that speaks of an error since the step began', async (t) => {

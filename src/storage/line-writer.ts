@@ -18,8 +18,9 @@ type Parts = {
   olderPath: string
   whenFull: 'stop' | 'rotate'
   bytesMost: number
-  /** What is in the file already. */
-  text: string
+  /** What is in the file already, and whether it ends in the middle of a line, which a dying process or a full disk left. */
+  bytes: number
+  isTorn: boolean
   lastNumber: number
   onWritten(): void
 }
@@ -30,12 +31,11 @@ const SPEAKS_OF_AN_ERROR = /\b(error|err!|failed|failure|fatal|cannot find|excep
 const RETRY_MS = 1000
 const UNWRITTEN_CHARACTERS_MOST = 1024 * 1024
 
-export function createLineWriter({ path, olderPath, whenFull, bytesMost, text, lastNumber, onWritten }: Parts) {
+export function createLineWriter(parts: Parts) {
+  const { path, olderPath, whenFull, bytesMost, lastNumber, onWritten } = parts
+  let { bytes, isTorn } = parts
   let number = lastNumber
   let file: FileHandle | undefined
-  let bytes = Buffer.byteLength(text)
-  /** The file ends in the middle of a line, which a dying process or a full disk left. */
-  let isTorn = text !== '' && !text.endsWith('\n')
   let isFull = false
   let leftOut = 0
   let waiting = ''
@@ -122,10 +122,18 @@ export function createLineWriter({ path, olderPath, whenFull, bytesMost, text, l
       leftOut = 0
       if (whenFull === 'stop' && bytes + waiting.length > bytesMost) {
         isFull = true
-        return push('service', phase, `The log is full (${bytesMost} bytes): what follows is not kept.`)
+        return push(
+          'service',
+          phase,
+          `The log is full (${bytesMost} bytes): of what follows, only the last lines are kept.`,
+        )
       }
       push(stream, phase, line)
     },
+    /** Nothing more is taken, except for last lines. */
+    isFull: () => isFull,
+    /** Beyond what the log may hold: whoever adds has to know a bound. */
+    addLast: push,
     lastNumber: () => number,
     provingLine: (since: number): number => errors.find((line) => line >= since) ?? (number >= since ? number : 0),
     /** What is not in the file, though nobody is writing it. */

@@ -7,6 +7,7 @@ import type { Environments } from '../apps/index.ts'
 import type { Clock, Log } from '../base/index.ts'
 import type { Holdings, Outputs } from '../builds/index.ts'
 import type { Ballast } from '../storage/index.ts'
+import { doing } from '../watchdog/index.ts'
 import type { Collect } from './collect.ts'
 import type { Ages, Figures } from './figures.ts'
 import type { Forget } from './history.ts'
@@ -48,6 +49,7 @@ export function createRounds(parts: Parts) {
 
   async function attempt(what: string, task: () => Promise<void>) {
     if (signal.aborted) return
+    doing(`upkeep, ${what}`)
     await task().catch((error) => {
       if (!signal.aborted) log.error({ err: error, what }, 'the upkeep of the disk met a fault, and goes on')
     })

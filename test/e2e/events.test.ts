@@ -181,6 +181,26 @@ test('a caller has so many streams open and no more, and one that is closed make
   assert.equal(status, 200)
 })
 
+test('a caller follows so many logs and no more, and others are not concerned', async (t) => {
+  const { name } = await createEnvironment(service, owner)
+  await deploy(service, owner, name, nodeServer('writes'))
+  const viewer = await service.login('viewer')
+  const path = `/v1/${name}/logs`
+  const streams = []
+  for (let count = 0; count < LIMITS.logStreams; count++) streams.push(await follow(t, service, { as: viewer }, path))
+  for (const headers of [{ accept: 'text/event-stream' }, {}]) {
+    const refused = await service.call(path, { as: viewer, headers })
+    assert.equal(refused.status, 429)
+    assert.equal(refused.reason, 'TOO_MANY_STREAMS')
+    assert.deepEqual(refused.json.error.details[0].metadata, { limit: String(LIMITS.logStreams), of: 'caller' })
+  }
+  ;(await follow(t, service, { as: owner }, path)).close()
+  for (const stream of streams) stream.close()
+  let status = 429
+  for (let tries = 0; tries < 200 && status === 429; tries++) status = (await service.call(path, { as: viewer })).status
+  assert.equal(status, 200)
+})
+
 test('HEAD opens no stream', async () => {
   for (let count = 0; count < LIMITS.eventStreams * 2; count++) {
     const { status } = await service.call('/v1/accounts/default/events', { method: 'HEAD', as: owner })

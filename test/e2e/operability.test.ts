@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url'
 import { createEnvironment } from '../support/environment.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { startService } from '../support/service.ts'
+import { readStalls } from '../support/stalls.ts'
 
 const HEADLAND = fileURLToPath(new URL('../../bin/headland', import.meta.url))
 
@@ -243,6 +244,24 @@ test('alive, ready and metrics are told; metrics name no tenant and need a crede
   const proxied = { 'x-forwarded-for': '203.0.113.7' }
   assert.equal((await service.call('/metrics', { headers: proxied })).status, 401)
   assert.equal((await service.call('/metrics', { headers: proxied, as })).status, 200)
+})
+
+test('a process that stood still is told by metrics and, with what it was doing, by the log', async (t) => {
+  const service = await startService(t)
+  for (const [which, pid] of [
+    ['control', service.pid],
+    ['edge', service.edgePid()],
+  ] as const) {
+    process.kill(pid, 'SIGSTOP')
+    await wait(1000)
+    process.kill(pid, 'SIGCONT')
+    const told = new RegExp(
+      `"process":"${which}","ms":\\d{3,},"cpuMs":\\d+,"doing":".+","msg":"the event loop stood still"`,
+    )
+    while (!told.test(service.log())) await wait(50)
+    const { longestMs, count } = (await readStalls(service))[which]
+    assert.ok(longestMs >= 500 && count >= 1, `${longestMs} ms`)
+  }
 })
 
 test('SIGTERM answers a waiting call with the operation as it is, and the service ends with 0', async (t) => {

@@ -3,10 +3,14 @@ import assert from 'node:assert/strict'
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
 import { createLog, systemClock } from '../../src/base/index.ts'
 import { startEdge } from '../../src/edge/watch.ts'
+import type { Stall } from '../../src/watchdog/index.ts'
 import { ask, HOST, serverTarget, startUpstream, until } from '../support/edge.ts'
 import { temporaryFolder } from '../support/folder.ts'
+
+const STALL_MS = 400
 
 async function edgeProcess(t: TestContext) {
   const folder = await temporaryFolder(t)
@@ -52,6 +56,21 @@ test('a sleeping deployment is woken, served, reported, drained and put to sleep
   answer?.()
   assert.equal((await slow).text, 'slow')
   await drained
+})
+
+test('an edge that stood still tells for how long, and what it was doing', async (t) => {
+  const upstream = await startUpstream(t, (_, response) => response.end('ok'))
+  const edge = await edgeProcess(t)
+  await edge.publish({ hosts: { [HOST]: serverTarget(upstream.port) } })
+  const stalls: Stall[] = []
+  edge.onStall((stall) => stalls.push(stall))
+  assert.equal((await ask(edge.port)).text, 'ok')
+  const pid = edge.pid() ?? 0
+  process.kill(pid, 'SIGSTOP')
+  await wait(STALL_MS)
+  process.kill(pid, 'SIGCONT')
+  await until(() => stalls.some(({ ms }) => ms >= STALL_MS / 2))
+  assert.ok(stalls.every(({ doing, cpuMs }) => doing !== '' && cpuMs < STALL_MS))
 })
 
 test('an edge that dies has nothing in flight, and comes back with the newest table', async (t) => {

@@ -10,6 +10,7 @@ import { askedBy } from '../asked.ts'
 import type { Auth } from '../auth.ts'
 import { environmentOf } from '../environment-of.ts'
 import { logQuery, sendLog } from '../log-stream.ts'
+import type { OpenStreams } from '../open-streams.ts'
 import { renderBuild, renderOperation } from '../render.ts'
 import { listOf, pageQuery, pageRequest, type Route, route } from '../route.ts'
 
@@ -24,6 +25,7 @@ type Parts = {
   requests: Requests
   logs: LineLogs
   auth: Auth
+  streams: OpenStreams
   clock: Clock
   stopping: AbortSignal
   admitBuild(account: Account, environmentId: string): Promise<void>
@@ -36,6 +38,7 @@ export function buildRoutes({
   requests,
   logs,
   auth,
+  streams,
   clock,
   stopping,
   admitBuild,
@@ -117,12 +120,12 @@ export function buildRoutes({
       access: 'viewer',
       query: logQuery,
       reply: { mediaType: 'text/plain' },
-      problems: ['ENVIRONMENT_NOT_FOUND', 'BUILD_NOT_FOUND'],
+      problems: ['ENVIRONMENT_NOT_FOUND', 'BUILD_NOT_FOUND', 'TOO_MANY_STREAMS'],
       async handle(call) {
         const { path } = await environmentOf(environments, call)
         const { id } = await builds.require(path, call.params.build)
         const isOver = async () => (await builds.require(path, id)).finishTime !== null
-        return sendLog(call, { logs, name: buildLogName(id), isOver, auth, stopping })
+        return sendLog(call, { logs, name: buildLogName(id), isOver, auth, streams, stopping })
       },
     }),
   ]

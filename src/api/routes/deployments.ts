@@ -6,6 +6,7 @@ import { type LineLogs, toPage } from '../../storage/index.ts'
 import type { Auth } from '../auth.ts'
 import { environmentOf } from '../environment-of.ts'
 import { logQuery, sendLog } from '../log-stream.ts'
+import type { OpenStreams } from '../open-streams.ts'
 import { renderDeployment, renderOperation } from '../render.ts'
 import { listOf, pageQuery, pageRequest, type Route, route } from '../route.ts'
 
@@ -20,6 +21,7 @@ type Parts = {
   requests: Requests
   logs: LineLogs
   auth: Auth
+  streams: OpenStreams
   stopping: AbortSignal
   checkIsolation(): Promise<void>
 }
@@ -31,6 +33,7 @@ export function deploymentRoutes({
   requests,
   logs,
   auth,
+  streams,
   stopping,
   checkIsolation,
 }: Parts): Route[] {
@@ -88,11 +91,11 @@ export function deploymentRoutes({
       access: 'viewer',
       query: logQuery,
       reply: { mediaType: 'text/plain' },
-      problems: ['ENVIRONMENT_NOT_FOUND'],
+      problems: ['ENVIRONMENT_NOT_FOUND', 'TOO_MANY_STREAMS'],
       async handle(call) {
         const { path } = await environmentOf(environments, call)
         const isOver = async () => false
-        return sendLog(call, { logs, name: runtimeLogName(path.environmentId), isOver, auth, stopping })
+        return sendLog(call, { logs, name: runtimeLogName(path.environmentId), isOver, auth, streams, stopping })
       },
     }),
   ]

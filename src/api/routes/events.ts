@@ -2,17 +2,16 @@ import { Readable } from 'node:stream'
 import type { Changes, Clock } from '../../base/index.ts'
 import { resources } from '../../contract/index.ts'
 import type { Auth } from '../auth.ts'
-import { createStreamCount, eventsOf } from '../event-stream.ts'
+import { eventsOf } from '../event-stream.ts'
+import type { OpenStreams } from '../open-streams.ts'
 import { type Route, route } from '../route.ts'
 import { untilOver } from '../stream.ts'
 
 const tag = 'Events'
 
-type Parts = { clock: Clock; changes: Changes; auth: Auth; stopping: AbortSignal }
+type Parts = { clock: Clock; changes: Changes; auth: Auth; streams: OpenStreams; stopping: AbortSignal }
 
-export function eventRoutes({ clock, changes, auth, stopping }: Parts): Route[] {
-  const streams = createStreamCount()
-
+export function eventRoutes({ clock, changes, auth, streams, stopping }: Parts): Route[] {
   return [
     route({
       method: 'GET',
@@ -23,9 +22,8 @@ export function eventRoutes({ clock, changes, auth, stopping }: Parts): Route[] 
       reply: { mediaType: 'text/event-stream', schema: resources.eventStream },
       problems: ['TOO_MANY_STREAMS'],
       handle(call) {
-        const { account, principal, reply } = call
-        const leave = streams.enter(principal.caller)
-        reply.raw.once('close', leave)
+        const { account, reply } = call
+        streams.enter(call, 'events')
         const signal = untilOver(call, { auth, access: 'viewer', stopping })
         const follow = (listener: (name: string) => void) => changes.follow(account.id, listener)
         const events = eventsOf({ clock, follow, prefix: `accounts/${account.name}/`, signal })

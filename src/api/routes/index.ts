@@ -17,6 +17,7 @@ import type { WebhookSets, Webhooks } from '../../webhooks/index.ts'
 import type { Auth } from '../auth.ts'
 import type { BrowserSession } from '../browser-session.ts'
 import type { Metrics } from '../metrics.ts'
+import { createOpenStreams } from '../open-streams.ts'
 import type { Route } from '../route.ts'
 import { accountRoutes } from './accounts.ts'
 import { appRoutes } from './apps.ts'
@@ -80,7 +81,8 @@ export type RouteParts = {
   stopping: AbortSignal
 }
 
-export function createRoutes(parts: RouteParts): Route[] {
+export function createRoutes(given: RouteParts): Route[] {
+  const parts = { ...given, streams: createOpenStreams() }
   const routes: Route[] = [
     ...appRoutes(parts),
     ...environmentRoutes(parts),

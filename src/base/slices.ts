@@ -1,0 +1,21 @@
+/** Long work in small slices, between which others have their turn on the event loop. */
+import { setImmediate } from 'node:timers/promises'
+
+const SLICE_MS = 8
+const STEPS_BETWEEN_LOOKS = 1024
+
+export function createSlices() {
+  let steps = 0
+  let end = performance.now() + SLICE_MS
+  return {
+    /** To be asked after each small step. When it says yes, `rest` is to be awaited. */
+    isOver(): boolean {
+      steps += 1
+      return steps % STEPS_BETWEEN_LOOKS === 0 && performance.now() >= end
+    },
+    async rest() {
+      await setImmediate()
+      end = performance.now() + SLICE_MS
+    },
+  }
+}

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import { doing, STALL_LEAST_MS, type Stall, watchStalls } from './watchdog.ts'
+
+const STALL_MS = 6 * STALL_LEAST_MS
+
+function work(ms: number) {
+  const end = performance.now() + ms
+  while (performance.now() < end);
+}
+
+function watch(t: TestContext) {
+  const first = Promise.withResolvers<Stall>()
+  const end = watchStalls((stall) => {
+    // Others come from the noise of the machine.
+    if (stall.ms > STALL_MS / 2) first.resolve(stall)
+  })
+  t.after(end)
+  return first.promise
+}
+
+test('a stall is told with its length, its processor time and what was being done', { timeout: 30_000 }, async (t) => {
+  const stall = watch(t)
+  await wait(60)
+  doing('GET /v1/slow')
+  work(STALL_MS)
+  const { ms, cpuMs, doing: what } = await stall
+  assert.ok(ms >= STALL_MS - STALL_LEAST_MS, `${ms} ms`)
+  assert.ok(cpuMs > 0, `${cpuMs} ms`)
+  assert.equal(what, 'GET /v1/slow')
+})
+
+test('what was begun after the slow piece of work, before the timer could go off, is not blamed for it', {
+  timeout: 30_000,
+}, async (t) => {
+  const stall = watch(t)
+  await wait(60)
+  doing('before')
+  doing('slow')
+  work(STALL_MS)
+  doing('after')
+  work(STALL_MS / 10)
+  assert.equal((await stall).doing, 'slow')
+})
+
+test('work without a breadcrumb is not laid at the door of what was done long before', {
+  timeout: 30_000,
+}, async (t) => {
+  const stall = watch(t)
+  doing('long ago')
+  await wait(200)
+  work(STALL_MS)
+  assert.equal((await stall).doing, 'nothing that has a name')
+})
+
+test('a watch that was ended tells nothing, and holds no process', { timeout: 30_000 }, async () => {
+  const stalls: Stall[] = []
+  watchStalls((stall) => stalls.push(stall))()
+  work(STALL_MS)
+  await wait(100)
+  assert.deepEqual(stalls, [])
+})

@@ -1,0 +1,80 @@
+/**
+ * Hostile inputs against the running service, which tells itself whether an event loop of its stood still. An input is a
+ * line of `INPUTS`.
+ */
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { LIMITS, type resources } from '../../src/contract/index.ts'
+import { deploy, type Files } from '../support/deploy.ts'
+import { createEnvironment, siteAnswer } from '../support/environment.ts'
+import { appOf, buildOf } from '../support/hostile.ts'
+import { startService } from '../support/service.ts'
+import { readStalls, withoutStall } from '../support/stalls.ts'
+
+const ends: (() => unknown)[] = []
+const service = await startService({ after: (end: () => unknown) => void ends.unshift(end) })
+after(async () => {
+  for (const end of ends) await end()
+})
+const as = await service.login()
+
+const INPUTS: Record<string, () => Promise<unknown>> = {
+  'variables with a hundred thousand lines': () => attack(buildOf(say('hello', 500)), { variables: manyLines() }),
+  'a build that floods its log': () => attack(buildOf(say('x'.repeat(100), 120_000)), { lastLine: 'the end' }),
+  'a build that writes escapes which nothing ends': () => attack(buildOf(say(`\x1b]a;`.repeat(18_000), 20))),
+  'a build that writes carriage returns': () => attack(buildOf(say(`${'\r'.repeat(30_000)}x`, 20))),
+  'an app that floods its log': () => attack(appOf(floodFor(6)), { visit: '/flood' }),
+}
+
+for (const [name, run] of Object.entries(INPUTS)) {
+  test(`the service does not stand still: ${name}`, { timeout: 300_000 }, async (t) => {
+    await withoutStall(service, run)
+    const { control, edge } = await readStalls(service)
+    t.diagnostic(`longest so far: control ${control.longestMs} ms, edge ${edge.longestMs} ms`)
+  })
+}
+
+type Attack = {
+  variables?: { key: string; value: string }[]
+  /** Asked of the site once it is live. */
+  visit?: string
+  /** What the log of the build must hold, whatever came before. */
+  lastLine?: string
+}
+
+async function attack(files: Files, { variables = [], visit, lastLine }: Attack = {}): Promise<resources.Environment> {
+  const body = { displayName: 'Test', branch: 'uploadable', cmsEnvironment: 'cms', shellVariables: variables }
+  const environment = await createEnvironment(service, as, { body })
+  const { error } = await deploy(service, as, environment.name, files)
+  assert.equal(error, undefined, error?.message)
+  if (visit) assert.equal((await siteAnswer(service, environment.url, visit)).status, 200)
+  if (lastLine) {
+    const { json } = await service.call(`/v1/${environment.name}/builds`, { as })
+    const log = await service.call(`/v1/${json.builds[0].name}/log`, { as })
+    assert.ok(log.text.includes(lastLine), `…${log.text.slice(-1000)}`)
+  }
+  return environment
+}
+
+/** As a script: so many lines, written one by one, and a last one. */
+const say = (line: string, times: number): string =>
+  `for (let at = 0; at < ${times}; at++) fs.writeSync(1, ${JSON.stringify(`${line}\n`)})
+   fs.writeSync(1, 'the end\\n')`
+
+/** As a handler: lines as fast as they are taken, for so many seconds. */
+const floodFor = (seconds: number): string =>
+  `if (path === '/flood') {
+     const lines = ('x'.repeat(60) + '\\n').repeat(1000)
+     const end = Date.now() + ${seconds * 1000}
+     while (Date.now() < end) fs.writeSync(1, lines)
+   }`
+
+/** As many lines as variables can have, each long enough to be looked for. */
+function manyLines(): { key: string; value: string }[] {
+  const values = LIMITS.variableTotalBytes / LIMITS.variableValueBytes
+  const lines = Math.floor((LIMITS.variableValueBytes - 100) / 5)
+  return Array.from({ length: values }, (_, value) => ({
+    key: `MANY_${value}`,
+    value: Array.from({ length: lines }, (_, line) => (value * lines + line).toString(36).padStart(4, '0')).join('\n'),
+  }))
+}
