@@ -3,9 +3,10 @@ import { type TestContext, test } from 'node:test'
 import { handClock } from '../../test/support/clock.ts'
 import { temporaryFolder } from '../../test/support/folder.ts'
 import { createLineLogs } from './line-log.ts'
-import { OUTPUT_RATES, PAUSE_MS } from './output-rate.ts'
+import { costOf, LINE_BYTES, OUTPUT_RATES, PAUSE_MS } from './output-rate.ts'
 
 const CHUNK = Buffer.from(`${'x'.repeat(1023)}\n`.repeat(64))
+const CHUNK_COST = CHUNK.length + 64 * LINE_BYTES
 
 async function setUp(t: TestContext, whenFull: 'stop' | 'rotate') {
   const clock = handClock()
@@ -15,7 +16,7 @@ async function setUp(t: TestContext, whenFull: 'stop' | 'rotate') {
   return { clock, log, texts }
 }
 
-/** A program that writes as fast as it is read: how many bytes it gets rid of. */
+/** A program that writes as fast as it is read: how many bytes it gets rid of, and what they are counted for. */
 async function flood(t: TestContext, whenFull: 'stop' | 'rotate', seconds: number) {
   const { clock, log, texts } = await setUp(t, whenFull)
   let bytes = 0
@@ -33,14 +34,19 @@ async function flood(t: TestContext, whenFull: 'stop' | 'rotate', seconds: numbe
       break
     }
   }
-  return { clock, log, texts, bytes }
+  return { clock, log, texts, bytes, cost: (bytes / CHUNK.length) * CHUNK_COST }
 }
 
+test('many short lines count for more than one long line', () => {
+  assert.equal(costOf(Buffer.from('x'.repeat(2000))), 2000)
+  assert.equal(costOf(Buffer.from('\n'.repeat(2000))), 2000 + 2000 * LINE_BYTES)
+})
+
 test('a build that floods its log waits, and no line of it is lost', async (t) => {
-  const { clock, log, texts, bytes } = await flood(t, 'stop', 20)
+  const { clock, log, texts, bytes, cost } = await flood(t, 'stop', 20)
   const passedSeconds = (clock.now() - handClock().now()) / 1000
   const { atOnce, perSecond } = OUTPUT_RATES.build
-  assert.ok(bytes <= atOnce + perSecond * passedSeconds + 2 * CHUNK.length, `${bytes} bytes in ${passedSeconds} s`)
+  assert.ok(cost <= atOnce + perSecond * passedSeconds + 2 * CHUNK_COST, `${cost} bytes in ${passedSeconds} s`)
   log.write('stderr', '', Buffer.from('Error: at the very end\n'))
   await log.close()
   const lines = await texts()
@@ -51,7 +57,8 @@ test('a build that floods its log waits, and no line of it is lost', async (t) =
 test('an app that floods its log does not wait at first; what is too much is left out and said once', async (t) => {
   const { clock, log, texts } = await setUp(t, 'rotate')
   const { atOnce } = OUTPUT_RATES.app
-  const chunks = (3 * atOnce) / CHUNK.length
+  const most = Math.floor(atOnce / CHUNK_COST)
+  const chunks = 3 * most
   for (let chunk = 0; chunk < chunks; chunk++) assert.equal(log.write('stdout', '', CHUNK), undefined)
   // In the middle of a line, of which the rest may be a part of a secret.
   log.write('stdout', '', Buffer.from('hun'))
@@ -59,21 +66,21 @@ test('an app that floods its log does not wait at first; what is too much is lef
   log.write('stdout', '', Buffer.from('ter2\nafter the flood\n'))
   await log.close()
   const lines = await texts()
-  assert.equal(lines.filter((line) => line.startsWith('x')).length, atOnce / 1024)
+  assert.equal(lines.filter((line) => line.startsWith('x')).length, most * 64)
   assert.deepEqual(
     lines.filter((line) => !line.startsWith('x')),
     [
-      '… 2.1 MB of output left out: more than 1024 KB at once, and then 64 KB a second. Write less, or to a file.',
+      '… 6.7 MB of output left out: more than 4 MiB at once, and then 256 KiB a second. Write less, or to a file.',
       'after the flood',
     ],
   )
 })
 
 test('an app that floods its log without end is read no faster than this, and next to nothing of it is cleaned', async (t) => {
-  const { clock, log, texts, bytes } = await flood(t, 'rotate', 40)
+  const { clock, log, texts, cost } = await flood(t, 'rotate', 40)
   const passedSeconds = (clock.now() - handClock().now()) / 1000
   const { read, app } = OUTPUT_RATES
-  assert.ok(bytes <= read.atOnce + read.perSecond * passedSeconds + 2 * CHUNK.length, `${bytes} bytes`)
+  assert.ok(cost <= read.atOnce + read.perSecond * passedSeconds + 2 * CHUNK_COST, `${cost} bytes`)
   await log.close()
   const lines = await texts()
   const keptBytes = lines.filter((line) => line.startsWith('x')).length * 1024

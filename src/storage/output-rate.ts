@@ -2,24 +2,38 @@
  * How fast a program may write to its log. Cleaning and writing is work of the service, which everybody waits for, so both
  * are bounded for each program.
  *
- *   a build   is read no faster than this, and waits meanwhile: nothing is lost, and the error at the end least of all
+ *   a build   is read no faster than this, and waits meanwhile: nothing is lost, and the error at the end least of all. When
+ *             its log is full, nearly nothing is cleaned any more, and it is read as fast as any
  *   an app    must not wait for its log, as its visitors would wait with it: what comes too fast is left out for a moment,
  *             and that is said. Reading has a bound too, far above: beyond it, the app waits after all
  */
 import type { Clock } from '../base/index.ts'
 
+/** In bytes, where each line counts for some more. */
 type Rate = { atOnce: number; perSecond: number }
+
+/** What it takes to clean and write a line, whatever is in it: as much as so many bytes of a long one. */
+export const LINE_BYTES = 256
 
 const [KIB, MIB] = [1024, 1024 ** 2]
 
 export const OUTPUT_RATES = {
-  build: { atOnce: 8 * MIB, perSecond: MIB },
-  app: { atOnce: MIB, perSecond: 64 * KIB },
-  read: { atOnce: 8 * MIB, perSecond: 4 * MIB },
+  build: { atOnce: 16 * MIB, perSecond: 2 * MIB },
+  app: { atOnce: 4 * MIB, perSecond: 256 * KIB },
+  read: { atOnce: 32 * MIB, perSecond: 16 * MIB },
 } as const satisfies Record<string, Rate>
 
 /** For how long nothing is kept of an app that wrote too fast: half of what it may write at once comes back meanwhile. */
 export const PAUSE_MS = 8000
+
+/** What a piece of output is counted for. */
+export function costOf(chunk: Buffer): number {
+  let lines = 0
+  for (let at = chunk.indexOf(LINE_END); at !== -1; at = chunk.indexOf(LINE_END, at + 1)) lines += 1
+  return chunk.length + lines * LINE_BYTES
+}
+
+const LINE_END = 0x0a
 
 export type Verdict = {
   isKept: boolean
@@ -50,13 +64,14 @@ export function createOutputRate({ clock, kind, onLeftOut }: Parts) {
   }
 
   return {
-    judge(bytes: number): Verdict {
-      if (kind === 'build') return { isKept: true, waitMs: kept.spend(bytes) }
-      const waitMs = read.spend(bytes)
-      const isKept = leftOut === 0 && kept.spend(bytes) === 0
+    judge(chunk: Buffer, isFull: boolean): Verdict {
+      const cost = costOf(chunk)
+      if (kind === 'build') return { isKept: true, waitMs: (isFull ? read : kept).spend(cost) }
+      const waitMs = read.spend(cost)
+      const isKept = leftOut === 0 && kept.spend(cost) === 0
       if (!isKept) {
         if (leftOut === 0) pause()
-        leftOut += bytes
+        leftOut += chunk.length
       }
       return { isKept, waitMs }
     },

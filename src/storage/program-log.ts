@@ -131,7 +131,7 @@ export async function createProgramLog(parts: Parts): Promise<LineLog> {
   return {
     say,
     write(stream, phase, chunk) {
-      const { isKept, waitMs } = rate.judge(chunk.length)
+      const { isKept, waitMs } = rate.judge(chunk, writer.isFull())
       const postponing = whenReady(() => (isKept ? take : leaveOut)(stream, phase, chunk))
       return postponing ?? (waitMs > 0 ? rate.wait(waitMs) : undefined)
     },
@@ -173,7 +173,7 @@ const startOfLine = () => ({ text: '', phase: '', isCut: false, decoder: new Str
 
 const leftOutInWords = (bytes: number): string => {
   const { atOnce, perSecond } = OUTPUT_RATES.app
-  return `… ${(bytes / 1e6).toFixed(1)} MB of output left out: more than ${atOnce / 1024} KB at once, and then ${perSecond / 1024} KB a second. Write less, or to a file.`
+  return `… ${(bytes / 1e6).toFixed(1)} MB of output left out: more than ${atOnce / 1024 ** 2} MiB at once, and then ${perSecond / 1024} KiB a second. Write less, or to a file.`
 }
 
 const LAST_CHARACTERS_MOST = 128 * 1024
