@@ -58,8 +58,17 @@ import { createOperations, startWorker } from './operations/index.ts'
 import { openPortal } from './portal/index.ts'
 import { createSupervisor } from './runtime/index.ts'
 import { openDiskBlobs } from './storage/blobs-disk.ts'
-import { createBallast, createLineLogs, MIGRATIONS, migrate, newestId, openVault, statement } from './storage/index.ts'
-import { openSqlite } from './storage/sqlite.ts'
+import {
+  createBallast,
+  createLineLogs,
+  MIGRATIONS,
+  migrate,
+  newestId,
+  openVault,
+  refuseTriggers,
+  statement,
+} from './storage/index.ts'
+import { openSqlite, openSqliteApart } from './storage/sqlite.ts'
 import { createTraffic } from './traffic/index.ts'
 import { createLedger } from './triggers/index.ts'
 import { createUpkeep } from './upkeep/index.ts'
@@ -292,6 +301,7 @@ export const dataFolder = ({ dataDir, masterKey }: Config) => ({
   database: filesIn(dataDir).database,
   masterKey: { file: filesIn(dataDir).masterKey, given: masterKey?.reveal() },
   openSql: openSqlite,
+  openForeignSql: openSqliteApart,
   version,
 })
 
@@ -305,6 +315,7 @@ export async function openGround(dataDir: string, onDeath?: (error: Error) => vo
   const changes = createChanges()
   const onFull = () => createBallast(ballast).throwOut()
   const sql = await openSqlite(database, { onDeath, onFull, onChange: changes.tell })
+  await refuseTriggers(sql)
   await migrate(sql, MIGRATIONS, clock.now())
   const parts = { sql, clock, newId: createIds(clock, await newestId(sql)) }
   const accounts = createAccounts(parts)

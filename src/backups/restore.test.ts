@@ -7,9 +7,11 @@ import { zstdCompressSync } from 'node:zlib'
 import { temporaryFolder } from '../../test/support/folder.ts'
 import { house } from '../../test/support/upkeep.ts'
 import { openVault } from '../storage/index.ts'
-import { openSqlite } from '../storage/sqlite.ts'
-import { type Entry, HEAD, LIST, lineOf } from './entry.ts'
+import { openSqlite, openSqliteApart } from '../storage/sqlite.ts'
+import { type Entry, HEAD, LIST, lineOf, TAG } from './entry.ts'
+import { findKey } from './keys.ts'
 import { pack } from './pack.ts'
+import { startTag, writtenTag } from './proof.ts'
 import { checkBackup, restore } from './restore.ts'
 import { bytesOf, entryOf, nextHeader, skipPadding } from './tar-read.ts'
 import { BLOCK, END, headerOf, padding } from './tar-write.ts'
@@ -31,7 +33,8 @@ before(async () => {
   await openVault(rooms.sql, { file: made.keyFile, given: undefined })
   made.key = (await readFile(made.keyFile, 'utf8')).trim()
   await rooms.deploy(await rooms.environment(), { archive: 'zip', output: 'shown', packages: 'installed' })
-  const { bytes } = pack({ ...rooms, openSql: openSqlite, version: '1.2.3' })
+  const key = await findKey({ file: made.keyFile, given: undefined })
+  const { bytes } = pack({ ...rooms, openSql: openSqlite, version: '1.2.3' }, { key })
   made.tar = Buffer.concat(await Array.fromAsync(bytes))
   made.entries = await entriesOf(made.tar)
 })
@@ -51,15 +54,17 @@ async function* pieces(tar: Buffer) {
   for (let at = 0; at < tar.byteLength; at += 65_536) yield tar.subarray(at, at + 65_536)
 }
 
-/** As an attacker would pack them: with a list that is right. */
-function packed(entries: readonly Whole[]): Buffer {
-  const without = entries.filter(({ entry }) => entry.path !== LIST)
+/** With a list that is right, and a tag that is: as somebody would pack them who has the key. */
+function packed(entries: readonly Whole[], key = made.key): Buffer {
+  const without = entries.filter(({ entry }) => entry.path !== LIST && entry.path !== TAG)
   const digest = ({ entry, body }: Whole) =>
     entry.kind === 'file' ? createHash('sha256').update(body).digest('hex') : undefined
   const body = Buffer.from(without.map((one) => lineOf(one.entry, digest(one))).join(''))
   const list = { entry: { ...plain(LIST), size: body.byteLength }, body }
+  const proof = Buffer.from(writtenTag(startTag({ text: key }).update(body)))
+  const tag = { entry: { ...plain(TAG), size: proof.byteLength }, body: proof }
   return Buffer.concat([
-    ...[...without, list].flatMap((one) => [headerOf(one.entry), one.body, padding(one.entry.size)]),
+    ...[...without, list, tag].flatMap((one) => [headerOf(one.entry), one.body, padding(one.entry.size)]),
     END,
   ])
 }
@@ -71,7 +76,7 @@ async function attempt(t: TestContext, tar: Buffer, given: string | undefined = 
   const top = await temporaryFolder(t)
   const dataDir = join(top, 'data')
   const keys = { file: join(dataDir, 'master.key'), given }
-  const done = restore({ dataDir, keys, openSql: openSqlite }, pieces(tar))
+  const done = restore({ dataDir, keys, openForeignSql: openSqliteApart }, pieces(tar))
   return { top, dataDir, done }
 }
 
@@ -80,8 +85,8 @@ async function assertRefused(t: TestContext, tar: Buffer, why: RegExp) {
   const { top, done } = await attempt(t, tar)
   await assert.rejects(done, (error: Error) => error.name === 'BackupRefused' && why.test(error.message))
   assert.deepEqual(await readdir(top), [])
-  const keys = { file: '', given: undefined }
-  await assert.rejects(checkBackup({ keys, openSql: openSqlite }, pieces(tar)), why)
+  const keys = { file: '', given: made.key }
+  await assert.rejects(checkBackup({ keys, openForeignSql: openSqliteApart }, pieces(tar)), why)
 }
 
 test('a backup is restored, and the same by another way of packing', async (t) => {
@@ -94,10 +99,10 @@ test('a backup is restored, and the same by another way of packing', async (t) =
 
 test('a check reads all of it and writes nothing', async () => {
   const { files, missing } = await checkBackup(
-    { keys: { file: '', given: undefined }, openSql: openSqlite },
+    { keys: { file: '', given: made.key }, openForeignSql: openSqliteApart },
     pieces(made.tar),
   )
-  assert.deepEqual([files, missing], [made.entries.length - 1, []])
+  assert.deepEqual([files, missing], [made.entries.length - 2, []])
 })
 
 test('a backup that was cut off is told from a whole one, wherever it was cut', async (t) => {
@@ -127,8 +132,8 @@ test('one bit that is not right is found in every entry: in its header, its byte
     for (const place of places) {
       const flipped = Buffer.from(made.tar)
       flipped.writeUInt8((made.tar[place] as number) ^ 1, place)
-      const keys = { file: '', given: undefined }
-      const checking = checkBackup({ keys, openSql: openSqlite }, pieces(flipped))
+      const keys = { file: '', given: made.key }
+      const checking = checkBackup({ keys, openForeignSql: openSqliteApart }, pieces(flipped))
       await assert.rejects(checking, { name: 'BackupRefused' }, `${entry.path} at ${place - start}`)
     }
   }
@@ -163,7 +168,7 @@ test('a restore without the key, or with another one, is refused before anything
     const keys = { file: join(dataDir, 'master.key'), given }
     // The first pieces alone: it is not read any further.
     const start = made.tar.subarray(0, 2048)
-    await assert.rejects(restore({ dataDir, keys, openSql: openSqlite }, pieces(start)), why)
+    await assert.rejects(restore({ dataDir, keys, openForeignSql: openSqliteApart }, pieces(start)), why)
     assert.deepEqual(await readdir(top), [])
   }
 })
@@ -173,13 +178,13 @@ test('the key may lie in the folder already, or be named, and is there afterward
   await mkdir(there)
   await writeFile(join(there, 'master.key'), `${made.key}\n`, { mode: 0o600 })
   const own = { file: join(there, 'master.key'), given: undefined }
-  await restore({ dataDir: there, keys: own, openSql: openSqlite }, pieces(made.tar))
+  await restore({ dataDir: there, keys: own, openForeignSql: openSqliteApart }, pieces(made.tar))
   assert.ok((await readdir(there)).includes('headland.db'))
   assert.equal(await readFile(own.file, 'utf8'), `${made.key}\n`)
 
   const named = join(await temporaryFolder(t), 'data')
   const keys = { file: join(named, 'master.key'), given: undefined, named: made.keyFile }
-  await restore({ dataDir: named, keys, openSql: openSqlite }, pieces(made.tar))
+  await restore({ dataDir: named, keys, openForeignSql: openSqliteApart }, pieces(made.tar))
   assert.equal(await readFile(keys.file, 'utf8'), `${made.key}\n`)
 })
 
@@ -191,7 +196,7 @@ test('a folder that is in use is left as it is', async (t) => {
     ['restoring', /Another restore into .* is at work, or was killed/],
   ] as const) {
     await writeFile(join(dataDir, name), 'mine')
-    await assert.rejects(restore({ dataDir, keys, openSql: openSqlite }, pieces(made.tar)), why)
+    await assert.rejects(restore({ dataDir, keys, openForeignSql: openSqliteApart }, pieces(made.tar)), why)
     assert.equal(await readFile(join(dataDir, name), 'utf8'), 'mine')
   }
 })
@@ -200,7 +205,7 @@ test('something that comes into the folder meanwhile is not replaced', async (t)
   const dataDir = await temporaryFolder(t)
   const keys = { file: join(dataDir, 'master.key'), given: made.key }
   const onProgress = () => writeFile(join(dataDir, 'headland.db'), 'of a service that was started')
-  const done = restore({ dataDir, keys, openSql: openSqlite }, pieces(made.tar), { onProgress })
+  const done = restore({ dataDir, keys, openForeignSql: openSqliteApart }, pieces(made.tar), { onProgress })
   await assert.rejects(done, /was put into .* meanwhile \(headland\.db\)/)
   assert.deepEqual(await readdir(dataDir), ['headland.db'])
 })
@@ -208,7 +213,7 @@ test('something that comes into the folder meanwhile is not replaced', async (t)
 test('a backup of a newer Headland, and one in another format, are refused', async (t) => {
   for (const [change, why] of [
     [{ schema: 1_000_000, headland: '9.9.9' }, /a newer Headland \(9\.9\.9, schema 1000000/],
-    [{ format: 2 }, /has format 2, and this Headland reads 1/],
+    [{ format: 3 }, /has format 3, and this Headland reads up to 2/],
   ] as const) {
     const [first, ...rest] = made.entries
     const body = Buffer.from(JSON.stringify({ ...JSON.parse(String(first?.body)), ...change }))

@@ -1,0 +1,47 @@
+/**
+ * Whether a plan is one that this code could have made. A plan is read from a stored record and decides what is mounted where,
+ * so each of its paths must stay inside the folder that it is relative to.
+ */
+import semver from 'semver'
+import type { Plan } from './plan.ts'
+import type { Exact } from './tools/exact.ts'
+
+/** Throws unless every path in it leads down. */
+export function checkPlan(plan: Plan) {
+  const { rootDirectory, output, install, caches } = plan
+  checkPaths('rootDirectory', [rootDirectory])
+  checkPaths('caches', [...caches.compile, ...caches.data])
+  if (install) checkPaths('install', [install.folder, ...(install.inputs ?? [])])
+  if (output.kind === 'static') checkPaths('output', [output.folder, ...output.candidates])
+  else if (output.kind === 'server') {
+    checkPaths('output', [output.folder, ...output.copies.flatMap(({ from, to }) => [from, to])])
+    checkPaths('writable', output.writable)
+    checkWords('start', output.start.argv)
+  } else throw new Error('a stored plan has an output of no kind')
+}
+
+const MANAGERS: readonly string[] = ['npm', 'pnpm', 'yarn', 'bun'] satisfies NonNullable<
+  Exact['packageManager']
+>['name'][]
+
+/** Throws unless they are versions, which become names of folders. */
+export function checkTools({ node, packageManager }: Exact) {
+  const versions = [node, ...(packageManager ? [packageManager.version] : [])]
+  const isKnown = packageManager === null || MANAGERS.includes(packageManager.name)
+  if (!isKnown || !versions.every((version) => typeof version === 'string' && semver.valid(version) === version))
+    throw new Error('stored tools are not in exact versions')
+}
+
+/** Relative, and empty or `.` for the top itself. */
+const leadsDown = (path: unknown): boolean =>
+  typeof path === 'string' && !path.startsWith('/') && !path.includes('\0') && !path.split('/').includes('..')
+
+function checkPaths(what: string, paths: readonly unknown[]) {
+  for (const path of paths)
+    if (!leadsDown(path)) throw new Error(`a stored plan leads elsewhere: ${what} has ${JSON.stringify(path)}`)
+}
+
+function checkWords(what: string, words: unknown) {
+  if (!Array.isArray(words) || !words.every((word) => typeof word === 'string' && !word.includes('\0')))
+    throw new Error(`a stored plan has no words in ${what}`)
+}
