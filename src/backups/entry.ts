@@ -51,6 +51,17 @@ export type Head = {
   createTime: string
 }
 
+/** The list and its tag are in no list, so all that is said of them follows from the rest. */
+export const atEnd = (path: typeof LIST | typeof TAG, size: number, { createTime }: Head): Entry => ({
+  path,
+  kind: 'file',
+  mode: 0o600,
+  uid: 0,
+  gid: 0,
+  time: Math.floor(Date.parse(createTime) / 1000),
+  size,
+})
+
 /** One line of the list. Who reads the backup writes the same line from what was read. */
 export const lineOf = ({ path, kind, mode, uid, gid, time, size, to, opaque }: Entry, sha256: string | undefined) =>
   `${JSON.stringify({ path, kind, mode: mode.toString(8), uid, gid, time, size, sha256, to, opaque })}\n`

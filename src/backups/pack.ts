@@ -11,7 +11,7 @@ import { createHolds, type Hold, MIGRATIONS, SchemaForeign, type Sql } from '../
 import { type Contents, contentsOf, type Part } from './contents.ts'
 import { DatabaseDamaged } from './damaged.ts'
 import { copyDatabase, examineDatabase, examineSchema, type Facts, type OpenSql, releaseAll } from './database.ts'
-import { BackupRefused, type Entry, FORMAT, HEAD, type Head, LIST, lineOf, MOST, TAG } from './entry.ts'
+import { atEnd, BackupRefused, type Entry, FORMAT, HEAD, type Head, LIST, lineOf, MOST, TAG } from './entry.ts'
 import { checkOwnKey, type FoundKey } from './keys.ts'
 import { opaqueAmong } from './marks.ts'
 import { startTag, type Tag, writtenTag } from './proof.ts'
@@ -105,8 +105,10 @@ async function* packInto(packed: Packed, parts: PackParts, options: PackOptions)
     )
     // Nothing that was read may have gone while it was read.
     await hold.renew()
-    yield* whole(openFile(list, LIST))
-    if (tag) yield* whole(inMemory(TAG, writtenTag(tag), clock))
+    const listed = openFile(list, LIST)
+    yield* whole({ ...listed, entry: atEnd(LIST, listed.entry.size, head) })
+    const proof = tag && inMemory(TAG, writtenTag(tag), clock)
+    if (proof) yield* whole({ ...proof, entry: atEnd(TAG, proof.entry.size, head) })
     yield END
   } finally {
     await stopHolding()

@@ -4,90 +4,32 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, type TestContext, test } from 'node:test'
 import { zstdCompressSync } from 'node:zlib'
+import * as support from '../../test/support/backup.ts'
+import { type Backup, nothing, pieces, plain, type Whole } from '../../test/support/backup.ts'
 import { temporaryFolder } from '../../test/support/folder.ts'
-import { house } from '../../test/support/upkeep.ts'
-import { openVault } from '../storage/index.ts'
-import { openSqlite, openSqliteApart } from '../storage/sqlite.ts'
-import { type Entry, HEAD, LIST, lineOf, TAG } from './entry.ts'
-import { findKey } from './keys.ts'
-import { pack } from './pack.ts'
-import { startTag, writtenTag } from './proof.ts'
+import { openSqliteApart } from '../storage/sqlite.ts'
+import { HEAD } from './entry.ts'
 import { checkBackup, restore } from './restore.ts'
-import { bytesOf, entryOf, nextHeader, skipPadding } from './tar-read.ts'
 import { BLOCK, END, headerOf, padding } from './tar-write.ts'
 import { writeBackup } from './write-file.ts'
 
-type Whole = { entry: Entry; body: Buffer }
-
 /** A real backup, made once, and the key of its secrets. */
-const made = { tar: Buffer.alloc(0), entries: [] as Whole[], key: '', keyFile: '' }
+let made: Backup
 
 /** As a whole: what is made before the first test is there for all of them. */
 const ends: (() => unknown)[] = []
-const whole = { after: (end: () => unknown) => ends.push(end) }
 after(() => Promise.all(ends.map((end) => end())))
 
 before(async () => {
-  const rooms = await house(whole)
-  made.keyFile = join(await temporaryFolder(whole), 'master.key')
-  await openVault(rooms.sql, { file: made.keyFile, given: undefined })
-  made.key = (await readFile(made.keyFile, 'utf8')).trim()
-  await rooms.deploy(await rooms.environment(), { archive: 'zip', output: 'shown', packages: 'installed' })
-  const key = await findKey({ file: made.keyFile, given: undefined })
-  const { bytes } = pack({ ...rooms, openSql: openSqlite, version: '1.2.3' }, { key })
-  made.tar = Buffer.concat(await Array.fromAsync(bytes))
-  made.entries = await entriesOf(made.tar)
+  made = await support.makeBackup({ after: (end) => ends.push(end) })
 })
 
-async function entriesOf(tar: Buffer): Promise<Whole[]> {
-  const bytes = bytesOf(pieces(tar))
-  const found: Whole[] = []
-  for (let raw = await nextHeader(bytes); raw; raw = await nextHeader(bytes)) {
-    const entry = entryOf(raw)
-    found.push({ entry, body: Buffer.from(await bytes.take(entry.size)) })
-    await skipPadding(bytes, entry.size)
-  }
-  return found
-}
+const packed = (entries: readonly Whole[]): Buffer => support.packed(entries, made.key)
 
-async function* pieces(tar: Buffer) {
-  for (let at = 0; at < tar.byteLength; at += 65_536) yield tar.subarray(at, at + 65_536)
-}
+const attempt = (t: TestContext, tar: Buffer) => support.attempt(t, tar, { key: made.key })
 
-/** With a list that is right, and a tag that is: as somebody would pack them who has the key. */
-function packed(entries: readonly Whole[], key = made.key): Buffer {
-  const without = entries.filter(({ entry }) => entry.path !== LIST && entry.path !== TAG)
-  const digest = ({ entry, body }: Whole) =>
-    entry.kind === 'file' ? createHash('sha256').update(body).digest('hex') : undefined
-  const body = Buffer.from(without.map((one) => lineOf(one.entry, digest(one))).join(''))
-  const list = { entry: { ...plain(LIST), size: body.byteLength }, body }
-  const proof = Buffer.from(writtenTag(startTag({ text: key }).update(body)))
-  const tag = { entry: { ...plain(TAG), size: proof.byteLength }, body: proof }
-  return Buffer.concat([
-    ...[...without, list, tag].flatMap((one) => [headerOf(one.entry), one.body, padding(one.entry.size)]),
-    END,
-  ])
-}
-
-const plain = (path: string): Entry => ({ path, kind: 'file', mode: 0o600, uid: 0, gid: 0, time: 1, size: 0 })
-const nothing = Buffer.alloc(0)
-
-async function attempt(t: TestContext, tar: Buffer, given: string | undefined = made.key) {
-  const top = await temporaryFolder(t)
-  const dataDir = join(top, 'data')
-  const keys = { file: join(dataDir, 'master.key'), given }
-  const done = restore({ dataDir, keys, openForeignSql: openSqliteApart }, pieces(tar))
-  return { top, dataDir, done }
-}
-
-/** Refused with these words, by a restore and by a check, and nothing is left of it. */
-async function assertRefused(t: TestContext, tar: Buffer, why: RegExp) {
-  const { top, done } = await attempt(t, tar)
-  await assert.rejects(done, (error: Error) => error.name === 'BackupRefused' && why.test(error.message))
-  assert.deepEqual(await readdir(top), [])
-  const keys = { file: '', given: made.key }
-  await assert.rejects(checkBackup({ keys, openForeignSql: openSqliteApart }, pieces(tar)), why)
-}
+const assertRefused = (t: TestContext, tar: Buffer, why: RegExp) =>
+  support.assertRefused(t, tar, why, { key: made.key })
 
 test('a backup is restored, and the same by another way of packing', async (t) => {
   for (const tar of [made.tar, zstdCompressSync(made.tar), packed(made.entries)]) {

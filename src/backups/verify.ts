@@ -8,14 +8,15 @@ import { closeSync, createReadStream, openSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline, Readable } from 'node:stream'
+import { isDeepStrictEqual } from 'node:util'
 import { constants, createZstdDecompress } from 'node:zlib'
 import { MIGRATIONS, StorageUnavailable } from '../storage/index.ts'
 import { contentsOf } from './contents.ts'
 import { examineDatabase, examineSchema, type OpenForeignSql } from './database.ts'
 import {
+  atEnd,
   BackupRefused,
   broken,
-  type Entry,
   FORMAT,
   FORMAT_WITHOUT_TAG,
   HEAD,
@@ -187,10 +188,9 @@ async function readTag(bytes: Bytes, head: Head): Promise<string> {
   let text = ''
   if (hasTag(head)) {
     const raw = await nextHeader(bytes)
-    const entry: Entry | undefined = raw && entryOf(raw)
-    if (entry?.path !== TAG || entry.kind !== 'file' || entry.size !== TAG_BYTES) throw broken('its list has no tag')
-    text = (await bytes.take(entry.size)).toString('latin1')
-    await skipPadding(bytes, entry.size)
+    if (!raw || !isDeepStrictEqual(entryOf(raw), atEnd(TAG, TAG_BYTES, head))) throw broken('its list has no tag')
+    text = (await bytes.take(TAG_BYTES)).toString('latin1')
+    await skipPadding(bytes, TAG_BYTES)
   }
   if ((await nextHeader(bytes)) !== undefined) throw broken('something follows its list')
   return text
@@ -213,6 +213,8 @@ async function takeAll(
       if (!raw) throw broken('it has no list at its end')
       const entry = entryOf(raw)
       if (entry.path === LIST && entry.kind === 'file') {
+        if (hasTag(first.head) && !isDeepStrictEqual(entry, atEnd(LIST, entry.size, first.head)))
+          throw broken('its list is altered')
         await compare(bytes, entry.size, seen, proof)
         break
       }
