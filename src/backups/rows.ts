@@ -103,7 +103,7 @@ function checkRow(table: string, columns: Record<string, Check>, row: Row) {
     try {
       check(row[column] as Value)
     } catch (cause) {
-      throw new DatabaseDamaged(`a row of ${table} has a ${column} that no Headland writes (${(cause as Error).message})`)
+      throw new DatabaseDamaged(`${table}.${column} is not as Headland writes it (${(cause as Error).message})`)
     }
   }
 }
