@@ -65,8 +65,10 @@ import {
   migrate,
   newestId,
   openVault,
+  refuseRestoring,
   refuseTriggers,
   statement,
+  watchPlace,
 } from './storage/index.ts'
 import { openSqlite, openSqliteApart } from './storage/sqlite.ts'
 import { createTraffic } from './traffic/index.ts'
@@ -95,6 +97,7 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
     const ground = await openGround(config.dataDir, onDeath)
     parts.defer(() => ground.sql.close())
     const { sql, clock, newId } = ground
+    parts.defer(await watchPlace(files.database, clock, onDeath))
     const { trustedProxies } = config
     const vault = await openVault(sql, { file: files.masterKey, given: config.masterKey?.reveal() })
     if (process.platform === 'linux') endOrphans(config.dataDir)
@@ -308,6 +311,7 @@ export const dataFolder = ({ dataDir, masterKey }: Config) => ({
 /** The lower floors on a data folder: what the service stands on, and all that operators' commands need. */
 export async function openGround(dataDir: string, onDeath?: (error: Error) => void) {
   await mkdir(dataDir, { recursive: true, mode: 0o700 })
+  await refuseRestoring(dataDir)
   const clock = systemClock
   const { database, ballast } = filesIn(dataDir)
   // For the service alone; SQLite gives the files beside it the same mode.

@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { removeTree } from '../base/index.ts'
+import { RESTORING } from '../storage/index.ts'
 import type { OpenForeignSql } from './database.ts'
 import { BackupRefused, type Head } from './entry.ts'
 import { checkKey, type FoundKey, findKey, type KeySources } from './keys.ts'
@@ -25,8 +26,6 @@ export type RestoreParts = {
   /** Whether a backup will do that nothing proves to be ours. */
   isTrusted?: boolean
 }
-
-const RESTORING = 'restoring'
 
 export async function restore(
   { dataDir, keys, openForeignSql, isTrusted = false }: RestoreParts,
