@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto'
 import { closeSync, openSync, writeFileSync } from 'node:fs'
 import { mkdir, rm, stat, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { type Clock, checkId, type NewId, removeTree } from '../base/index.ts'
 import { createHolds, type Hold, MIGRATIONS, SchemaForeign, type Sql } from '../storage/index.ts'
 import { type Contents, contentsOf, type Part } from './contents.ts'
@@ -128,7 +128,7 @@ function* whole({ entry, bytes }: Found): Generator<Buffer> {
 
 /** How names end of what is being written. The path comes from a row: nothing else is ever removed. */
 export const draftOf = (file: string, random: string): string => `${file}.partial-${random}`
-const isDraft = (path: string): boolean => /\.partial-[\w-]{43}$/.test(path)
+const isDraft = (path: string): boolean => resolve(path) === path && /\.partial-[\w-]{43}$/.test(path)
 
 async function copyAndRead({ sql, openSql }: PackParts, file: string): Promise<{ facts: Facts; contents: Contents }> {
   // SQLite would make it for everybody to read.
@@ -248,7 +248,9 @@ async function* entries(
 }
 
 const tooMany = (): BackupRefused =>
-  new BackupRefused(`The data folder has more than ${MOST.entries} files, which no restore takes. Keep fewer deployments.`)
+  new BackupRefused(
+    `The data folder has more than ${MOST.entries} files, which no restore takes. Keep fewer deployments.`,
+  )
 
 /** In larger pieces. Each is copied, or handed on as it is where it is large itself. */
 async function* joined(pieces: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {

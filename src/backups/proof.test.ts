@@ -60,10 +60,7 @@ test('a backup that claims another key, none or the first format is refused with
     [withKey.entries, { key: undefined }],
   ] as const) {
     const tar = entries === made.entries ? made.tar : packed(entries, anotherKey)
-    const checking = checkBackup(
-      { keys: { file: '', given: given.key }, openForeignSql: openSqliteApart },
-      pieces(tar),
-    )
+    const checking = checkBackup({ keys: { file: '', given: given.key }, openForeignSql: openSqliteApart }, pieces(tar))
     await assert.rejects(checking, UNPROVEN)
   }
   await assertRefused(t, withKey.tar, /the only master key at hand is the one inside/, {})

@@ -44,7 +44,9 @@ export function startProof(head: Head, key: FoundKey | undefined): Proof {
 /** When the list was read. */
 export function endProof({ tag, unproven }: Proof, written: string): string | undefined {
   if (!tag) return unproven
-  return sameDigest(writtenTag(tag), written) ? undefined : 'it was altered, or made without the master key that it names'
+  return sameDigest(writtenTag(tag), written)
+    ? undefined
+    : 'it was altered, or made without the master key that it names'
 }
 
 export const refuseUnproven = (why: string): BackupRefused =>

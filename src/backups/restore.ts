@@ -73,7 +73,15 @@ export async function checkBackup(
   const proof = startProof(first.head, key)
   const folder = await mkdtemp(join(tmpdir(), 'headland-check-'))
   try {
-    const given = { bytes, first, folder, openForeignSql, proof, isTrusted, isWanted: (path: string) => path === DATABASE }
+    const given = {
+      bytes,
+      first,
+      folder,
+      openForeignSql,
+      proof,
+      isTrusted,
+      isWanted: (path: string) => path === DATABASE,
+    }
     return (await verify(given, options)).verified
   } finally {
     await rm(folder, { recursive: true, force: true })

@@ -106,7 +106,8 @@ export function entryOf({ header, records, written }: Raw): Entry {
   }
   checkEntry(entry, header, records)
   // A field that is not looked at here may mean something to another tool.
-  if (!headerOf(entry).equals(written)) throw broken(`the header of ${JSON.stringify(entry.path.slice(0, 200))} is altered`)
+  if (!headerOf(entry).equals(written))
+    throw broken(`the header of ${JSON.stringify(entry.path.slice(0, 200))} is altered`)
   return entry
 }
 

@@ -52,7 +52,8 @@ export function createUnpacker({ folder, isWanted, room, signal, most = MOST }: 
     if (above !== undefined && kinds.get(above) !== 'folder') throw broken(`${named} lies in no folder`)
     if (kind === 'hardlink' && kinds.get(to) !== 'file') throw broken(`${named} is a link to no file`)
     nameBytes += path.length + to.length
-    if (kinds.size >= most.entries || nameBytes > most.nameBytes) throw broken('it has more entries than any data folder')
+    if (kinds.size >= most.entries || nameBytes > most.nameBytes)
+      throw broken('it has more entries than any data folder')
     if (path === 'master.key' && entry.size > KEY_BYTES_MOST) throw broken('its key is none')
     kinds.set(path, kind)
   }

@@ -23,7 +23,8 @@ export function createFolders(dataDir: string, { canChooseUsers }: { canChooseUs
     /** One build's work folder: the archive is unpacked into it, and it is gone when the build is over. */
     work: (environmentId: string, buildId: string) => join(ofEnvironment(environmentId), 'work', checkId(buildId)),
     /** What an app writes while it runs. */
-    run: (environmentId: string, deploymentId: string) => join(ofEnvironment(environmentId), 'run', checkId(deploymentId)),
+    run: (environmentId: string, deploymentId: string) =>
+      join(ofEnvironment(environmentId), 'run', checkId(deploymentId)),
     /** What an app keeps in the key-value store: the service's own, which no app may look into. */
     values: (environmentId: string) => join(ofEnvironment(environmentId), 'values'),
     runs: (environmentId: string) => join(ofEnvironment(environmentId), 'run'),

@@ -92,7 +92,16 @@ export async function restoreBackup(call: CommandCall): Promise<number> {
   const seconds = secondsSince(began)
   const made = `made ${head.createTime} by Headland ${head.headland}`
   const what = isCheck ? 'is whole' : `is restored to ${folder.dataDir}`
-  const told = { file, files, bytes, seconds, ...head, isProven: unproven === undefined, missing, ...(isCheck ? {} : { dataDir: folder.dataDir }) }
+  const told = {
+    file,
+    files,
+    bytes,
+    seconds,
+    ...head,
+    isProven: unproven === undefined,
+    missing,
+    ...(isCheck ? {} : { dataDir: folder.dataDir }),
+  }
   tell(call, told, `The backup (${made}; ${amount({ files, bytes })}) ${what}, in ${seconds} s.`)
   return EXIT.done
 }

@@ -8,8 +8,8 @@ import { type Reader, type Sql, statement } from './sql.ts'
 type SchemaObject = { type: string; name: string; sql: string | null }
 
 export class SchemaForeign extends Error {
-  constructor(what: string) {
-    super(`The database has the ${what}, which is not of Headland's making.`)
+  constructor(what: string, todo = '') {
+    super(`The database has the ${what}, which is not of Headland's making.${todo}`)
     this.name = 'SchemaForeign'
   }
 }
@@ -32,7 +32,7 @@ const PASSIVE = /^CREATE (TABLE|(UNIQUE )?INDEX) /i
 /** For every start: Headland has no triggers, views or virtual tables, so whatever they do is not its own. */
 export async function refuseTriggers(sql: Reader) {
   const found = (await readSchema(sql)).find((object) => object.sql !== null && !PASSIVE.test(textOf(object)))
-  if (found) throw new SchemaForeign(nameOf(found))
+  if (found) throw new SchemaForeign(nameOf(found), ' Drop it with sqlite3, or restore a backup, and start again.')
 }
 
 const readSchema = (reader: Reader): Promise<SchemaObject[]> =>
@@ -40,4 +40,7 @@ const readSchema = (reader: Reader): Promise<SchemaObject[]> =>
 
 const nameOf = ({ type, name }: SchemaObject): string => `${type} ${JSON.stringify(name)}`
 
-const textOf = ({ sql }: SchemaObject): string => String(sql ?? '').replace(/\s+/g, ' ').trim()
+const textOf = ({ sql }: SchemaObject): string =>
+  String(sql ?? '')
+    .replace(/\s+/g, ' ')
+    .trim()

@@ -23,7 +23,11 @@ export const restoreBackup: Command = {
   summary: 'Make a data folder from a backup; - for standard input',
   options: {
     check: { type: 'boolean', describe: 'Only find out whether the backup is whole.' },
-    'key-file': { type: 'string', value: 'FILE', describe: 'Your copy of the master key, which proves that the backup is yours.' },
+    'key-file': {
+      type: 'string',
+      value: 'FILE',
+      describe: 'Your copy of the master key, which proves that the backup is yours.',
+    },
     trust: {
       type: 'boolean',
       describe: 'Take a backup that nothing proves to be yours: whoever made it decides what runs on this machine.',
