@@ -33,8 +33,9 @@ const PASSAGES = /^(outputs|packages|environments|outputs\/\w+|environments\/[\w
 
 for (const uid of [0, 1000, UID, FOREIGN]) {
   test(`modes and owners of a backup are not taken over, be the owner ${uid}`, async (t) => {
-    const { done, dataDir } = await attempt(t, packed(opened(uid), made.key), { key: made.key })
+    const { done, dataDir } = await attempt(t, packed(opened(uid), made.key), { isTrusted: true })
     await done
+    assert.ok(await lstat(join(dataDir, 'master.key')))
     const folder = pick(await lstat(dataDir))
     assert.equal(folder.mode, 0o700)
     for (const { path, mode, uid: owner, gid } of await foundIn(dataDir)) {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { lstat, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { after, before, type TestContext, test } from 'node:test'
 import { zstdCompressSync } from 'node:zlib'
 import fc from 'fast-check'
 import {
@@ -80,6 +80,20 @@ test('a backup in the first format is restored with --trust', async (t) => {
   assert.match((await done).unproven ?? '', /first format/)
 })
 
+test('a key inside that is not the one that the backup names is refused, and none takes the place of your own', async (t) => {
+  const foreign = packed(replaced(withKey.entries, 'master.key', Buffer.from(`${anotherKey}\n`)), anotherKey)
+  await assertNotRestored(t, foreign, /its key is not the one that it names/)
+  const { done, dataDir } = await attempt(t, foreign, { key: withKey.key, isTrusted: true })
+  await done
+  assert.ok(!(await readdir(dataDir)).includes('master.key'))
+})
+
+async function assertNotRestored(t: TestContext, tar: Buffer, why: RegExp) {
+  const { top, done } = await attempt(t, tar, { isTrusted: true })
+  await assert.rejects(done, why)
+  assert.deepEqual(await readdir(top), [])
+}
+
 test('--trust takes an altered backup and says why nothing proves it', async (t) => {
   const { done, dataDir } = await attempt(t, packed(made.entries, anotherKey), { key: made.key, isTrusted: true })
   assert.match((await done).unproven ?? '', /altered, or made without the master key/)
@@ -128,7 +142,7 @@ const CHANGES: Record<string, Change> = {
   longer: (entries, from) =>
     entries.with(from, {
       entry: { ...(entries[from] as Whole).entry, size: (entries[from] as Whole).body.byteLength + 1 },
-      body: Buffer.concat([(entries[from] as Whole).body, Buffer.from('x')]),
+      body: Buffer.concat([(entries[from] as Whole).body, Buffer.from(' ')]),
     }),
   owned: (entries, from) =>
     entries.with(from, { ...(entries[from] as Whole), entry: { ...(entries[from] as Whole).entry, uid: 31_337 } }),

@@ -11,7 +11,7 @@ import { promisify } from 'node:util'
 import { removeTree } from '../base/index.ts'
 import { RESTORING } from '../storage/index.ts'
 import type { OpenForeignSql } from './database.ts'
-import { BackupRefused, type Head } from './entry.ts'
+import { BackupRefused, broken, type Head } from './entry.ts'
 import { checkKey, type FoundKey, findKey, type KeySources } from './keys.ts'
 import { giveToOwners } from './owners.ts'
 import { startProof } from './proof.ts'
@@ -105,11 +105,19 @@ const atWork = (dataDir: string): BackupRefused =>
     `Another restore into ${dataDir} is at work, or was killed. If it was, remove ${join(dataDir, RESTORING)} and try again.`,
   )
 
-/** A key that came by a file goes into the folder; one that is a setting stays one. */
-async function putKey(folder: string, key: FoundKey | undefined, { keyId }: Head) {
-  if (keyId === null || key?.from !== 'named') return
-  await rm(join(folder, KEY), { force: true })
-  await writeFile(join(folder, KEY), `${key.text}\n`, { flag: 'wx', mode: 0o600 })
+/**
+ * A key that came by a file goes into the folder; one that is a setting, or lies there already, stays where it is. The one inside
+ * counts where there is no other, and must be the one that the backup names.
+ */
+async function putKey(folder: string, key: FoundKey | undefined, { keyId, hasKey }: Head) {
+  const inside = join(folder, KEY)
+  if (!key) {
+    const own = hasKey ? await findKey({ file: inside, given: undefined }) : undefined
+    if (own?.keyId !== (hasKey ? keyId : undefined)) throw broken('its key is not the one that it names')
+    return
+  }
+  await rm(inside, { force: true })
+  if (keyId !== null && key.from === 'named') await writeFile(inside, `${key.text}\n`, { flag: 'wx', mode: 0o600 })
 }
 
 async function moveIntoPlace(folder: string, dataDir: string) {
