@@ -6,18 +6,27 @@ import semver from 'semver'
 import type { Plan } from './plan.ts'
 import type { Exact } from './tools/exact.ts'
 
-/** Throws unless every path in it leads down. */
+/** Throws unless every path in it leads down. Plans of earlier versions may lack a part. */
 export function checkPlan(plan: Plan) {
   const { rootDirectory, output, install, caches } = plan
   checkPaths('rootDirectory', [rootDirectory])
-  checkPaths('caches', [...caches.compile, ...caches.data])
-  if (install) checkPaths('install', [install.folder, ...(install.inputs ?? [])])
-  if (output.kind === 'static') checkPaths('output', [output.folder, ...output.candidates])
+  checkPaths('caches', [...listOf(caches?.compile), ...listOf(caches?.data)])
+  if (install) checkPaths('install', [install.folder ?? '', ...listOf(install.inputs)])
+  checkPaths('output', [output.folder])
+  if (output.kind === 'static') checkPaths('output', listOf(output.candidates))
   else if (output.kind === 'server') {
-    checkPaths('output', [output.folder, ...output.copies.flatMap(({ from, to }) => [from, to])])
-    checkPaths('writable', output.writable)
+    checkPaths(
+      'copies',
+      listOf(output.copies).flatMap(({ from, to }) => [from, to]),
+    )
+    checkPaths('writable', listOf(output.writable))
     checkWords('start', output.start.argv)
   } else throw new Error('a stored plan has an output of no kind')
+}
+
+function listOf<T>(value: readonly T[] | null | undefined): readonly T[] {
+  if (value !== null && value !== undefined && !Array.isArray(value)) throw new Error('a stored plan is not one')
+  return value ?? []
 }
 
 const MANAGERS: readonly string[] = ['npm', 'pnpm', 'yarn', 'bun'] satisfies NonNullable<
