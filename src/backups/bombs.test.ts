@@ -65,7 +65,7 @@ test('a check of something endless ends when it is interrupted', async () => {
 
 test('a compressed backup that asks for too much memory is refused', async (t) => {
   const params = { [constants.ZSTD_c_windowLog]: 28 }
-  // As a stream, of which nobody knows how long it will be, it asks for the whole window.
+  // As a stream of unknown length, it asks for the whole window.
   const zipped = Buffer.concat(await Readable.from(pieces(made.tar)).compose(createZstdCompress({ params })).toArray())
   await assertRefused(t, zipped, /cannot be unzipped|not a backup/, { key: made.key })
 })

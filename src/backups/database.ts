@@ -5,7 +5,7 @@ import { checkRows } from './rows.ts'
 
 export type OpenSql = (file: string) => Promise<Sql>
 
-/** For a file of somebody else's: the signal ends whatever is asked of it. */
+/** For a file that is not trusted: the signal ends every query. */
 export type OpenForeignSql = (file: string, options: { signal?: AbortSignal | undefined }) => Promise<Sql>
 
 export type Facts = { schema: number; keyId: string | null }

@@ -69,7 +69,7 @@ export const lineOf = ({ path, kind, mode, uid, gid, time, size, to, opaque }: E
 /** The caller can do something about it: another file, the right key, an empty folder. */
 export class BackupRefused extends Refused {
   constructor(message: string, options?: ErrorOptions) {
-    // It may quote what stands in a file of somebody else, and is meant for a terminal.
+    // It may quote a file that is not trusted, and is printed on a terminal.
     super(printable(message), options)
     this.name = 'BackupRefused'
   }

@@ -1,4 +1,4 @@
-/** Databases that somebody made to be restored with --trust, or with a stolen key: nothing of them runs, and no row is believed. */
+/** Hostile databases, restored with --trust or a stolen key: nothing of them runs, and no row is trusted. */
 import assert from 'node:assert/strict'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -25,7 +25,7 @@ before(async () => {
   made = await makeBackup({ after: (end) => ends.push(end) })
 })
 
-/** By somebody who has the key, so that the database is all that is wrong. */
+/** Packed with the right key, so that the database is all that is wrong. */
 async function withSql(t: TestContext, text: string): Promise<Buffer> {
   const entries = await withDatabase(t, made, async (file) => {
     const database = new DatabaseSync(file, { enableForeignKeyConstraints: false })
@@ -90,7 +90,7 @@ const ROWS: Record<string, string> = {
   'an environment with a user that is a number of another kind': 'UPDATE environments SET uid = 200001.5',
   'an environment with a user that is text': "UPDATE environments SET uid = '0x0'",
   'a next user that is root': "UPDATE revisions SET value = -1 WHERE name = 'uids'",
-  'a next user that somebody has': "UPDATE revisions SET value = 200000 WHERE name = 'uids'",
+  'a next user that is taken': "UPDATE revisions SET value = 200000 WHERE name = 'uids'",
   'no next user': "DELETE FROM revisions WHERE name = 'uids'",
   'an id that is a path': "UPDATE environments SET id = '../../../etc'",
   'an id behind a NUL': "UPDATE environments SET id = 'a' || char(0) || '/../../etc'",
@@ -112,7 +112,7 @@ const ROWS: Record<string, string> = {
 }
 
 for (const [what, text] of Object.entries(ROWS)) {
-  test(`a database with ${what} is refused, whoever made it`, async (t) => {
+  test(`a database with ${what} is refused, authenticated or not`, async (t) => {
     await assertRefused(t, await withSql(t, text), /its database cannot be used \(/, { key: made.key, isTrusted: true })
   })
 }

@@ -18,7 +18,7 @@ before(async () => {
   made = await makeBackup({ after: (end) => ends.push(end) }, { isKeyInside: true })
 })
 
-/** Everything may be written by everybody, and belongs to somebody. */
+/** Everything has mode 0777 and one owner. */
 const opened = (uid: number): Whole[] =>
   made.entries.map(({ entry, body }) => ({ entry: { ...entry, mode: 0o777, uid, gid: uid }, body }))
 

@@ -47,7 +47,7 @@ export const isOfTenant = (path: string): boolean => TENANTS.test(path)
 
 const TENANTS = new RegExp(`^(${OUTPUT}/(files|source)|packages/${ID})(/|$)`)
 
-/** Folders of the service that lead to those of apps: whoever gets there may pass, and sees nothing on the way. */
+/** Folders of the service that lead to those of apps: they can be passed through and not listed. */
 export const isPassage = (path: string): boolean => PASSAGE.test(path)
 
 const PASSAGE = new RegExp(`^(outputs|packages|environments|${OUTPUT}|environments/${ID})$`)

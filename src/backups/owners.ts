@@ -1,5 +1,5 @@
 /**
- * To whom restored files belong. What a backup says of owners is not asked: the service's own belong to whoever owns the data
+ * To whom restored files belong. What a backup says of owners is not asked: the service's own belong to the owner of the data
  * folder, and an app's to the user of its environment, by rows that were checked.
  */
 import { execFile } from 'node:child_process'

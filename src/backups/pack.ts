@@ -29,7 +29,7 @@ export type PackParts = {
 }
 
 export type PackOptions = {
-  /** The master key, which proves later that nobody else made the backup. A service has none before its first start. */
+  /** The master key, which authenticates the backup. A service has none before its first start. */
   key?: FoundKey | undefined
   /** Whether the key itself goes with the rest. */
   isKeyInside?: boolean

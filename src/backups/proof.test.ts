@@ -1,4 +1,4 @@
-/** Where a backup comes from: whoever has no master key can neither make nor alter one that is restored unasked. */
+/** Where a backup comes from: without the master key, none can be made or altered that is restored without --trust. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { lstat, readdir } from 'node:fs/promises'
@@ -48,7 +48,7 @@ test('a backup with altered rows is refused, though its list is right', async (t
     sql.transaction((tx) => tx.query(statement`UPDATE environments SET uid = 200001, display_name = 'altered'`)),
   )
   await assertRefused(t, packed(altered, anotherKey), UNPROVEN, { key: made.key })
-  // The same by somebody who has the key is a backup.
+  // The same with the right key is a backup.
   const { done } = await attempt(t, packed(altered, made.key), { key: made.key })
   assert.equal((await done).unproven, undefined)
 })

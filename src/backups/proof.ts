@@ -1,6 +1,6 @@
 /**
  * Where a backup comes from. Its list names every entry with its digest, and is authenticated with a key that is derived from
- * the master key: so whoever has the master key elsewhere than in the backup knows that nobody else made or altered it. A
+ * the master key: so a copy of the master key elsewhere than in the backup proves that it was not made or altered by others. A
  * restored database decides what runs on the machine and as whom; digests alone can be made by anybody.
  */
 import { createHmac, type Hmac } from 'node:crypto'
@@ -51,5 +51,5 @@ export function endProof({ tag, unproven }: Proof, written: string): string | un
 
 export const refuseUnproven = (why: string): BackupRefused =>
   new BackupRefused(
-    `Nothing proves that this backup is yours: ${why}. Whoever made or altered it decides what runs on this machine, so nothing was restored. Give your copy of the master key with --key-file FILE. If you are certain that nobody else could write to the backup, repeat the command with --trust.`,
+    `Nothing proves that this backup is yours: ${why}. The author of a backup decides what runs on this machine, so nothing was restored. Give your copy of the master key with --key-file FILE. If you are certain that only you could write to the backup, repeat the command with --trust.`,
   )

@@ -1,5 +1,5 @@
 /**
- * What must be true of rows that decide about paths, users and programs, whoever made the database: ids are ids, digests are
+ * What must be true of rows that decide about paths, users and programs, authenticated or not: ids are ids, digests are
  * digests, users are those of tenants, and no path leads up. The places that use them look once more.
  */
 import { checkId, isTenantUid, TENANT_UIDS } from '../base/index.ts'
@@ -95,7 +95,7 @@ export async function checkRows(reader: Reader) {
   }
   await checkUsers(reader)
   const [hold] = await reader.query(statement`SELECT id FROM holds LIMIT 1`)
-  if (hold) throw new DatabaseDamaged('somebody still holds its files')
+  if (hold) throw new DatabaseDamaged('it has holds, which no backup keeps')
 }
 
 function checkRow(table: string, columns: Record<string, Check>, row: Row) {

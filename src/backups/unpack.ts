@@ -2,7 +2,7 @@
  * Puts entries into a folder that nobody uses yet, or only checks them. A name comes once, and under a folder that came before
  * it: so nothing is ever written through a link. Modes of folders come last, as they may forbid to write there. Of what is the
  * service's own, modes are those that the service itself would give; of an app's, what may be read, written and run. Everything
- * belongs to whoever restores until it is known whose it is.
+ * belongs to the user who restores until the rows were checked.
  */
 
 import { createHash } from 'node:crypto'

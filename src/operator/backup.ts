@@ -182,7 +182,7 @@ function warn(text: string) {
   process.stderr.write(`headland: ${printable(text)}\n`)
 }
 
-const DECIDES = 'Whoever made or altered it decides what runs on this machine.'
+const DECIDES = 'Its author decides what runs on this machine.'
 
 const UNPROVEN =
   'this service has no master key yet, so nothing will prove that the backup is yours, and a restore needs --trust. Start the service once and back up again.'

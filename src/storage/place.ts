@@ -25,8 +25,8 @@ export async function refuseRestoring(dataDir: string) {
 const LOOK_MS = 2000
 
 /**
- * Tells when the file under a path is not the one any more that was opened. Whoever moves a data folder away from under a
- * service, and puts another one there, would else have it write to both: rows to the one, files to the other.
+ * Tells when the file under a path is not the one any more that was opened. After a data folder was moved away and
+ * another one restored there, the service would write to both: rows to the one, files to the other.
  */
 export async function watchPlace(file: string, clock: Clock, onMoved: (error: Error) => void) {
   const opened = await stat(file)

@@ -20,7 +20,7 @@ export async function checkSchema(sql: Reader, migrations: readonly Migration[],
   const expected = new Map((await blank.transaction(readSchema)).map((object) => [nameOf(object), textOf(object)]))
   for (const object of await readSchema(sql)) {
     if (expected.get(nameOf(object)) !== textOf(object)) throw new SchemaForeign(nameOf(object))
-    // Once: of two with one name, nobody could tell which of them counts.
+    // Once: a second one with the same name is foreign.
     expected.delete(nameOf(object))
   }
   for (const named of expected.keys()) throw new Error(`The database has no ${named}, which every Headland makes.`)

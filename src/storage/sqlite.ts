@@ -32,7 +32,7 @@ export function openSqlite(file: string, options: Options = {}): Promise<Sql> {
 }
 
 /**
- * A file that somebody else may have made: in a process of its own, which the signal ends whatever it is doing. What is
+ * A file that is not trusted: in a process of its own, which the signal ends in the middle of a query. What is
  * asked after that is answered with the signal's reason.
  */
 export function openSqliteApart(file: string, { signal }: { signal?: AbortSignal | undefined } = {}): Promise<Sql> {

@@ -52,7 +52,7 @@ export async function* pieces(tar: Buffer) {
 export const nothing = Buffer.alloc(0)
 export const plain = (path: string): Entry => ({ path, kind: 'file', mode: 0o600, uid: 0, gid: 0, time: 1, size: 0 })
 
-/** With a list that is right. The tag is that of somebody who has this key. */
+/** With a list that is right. The tag is made with this key. */
 export function packed(entries: readonly Whole[], key: string): Buffer {
   const without = entries.filter(({ entry }) => entry.path !== LIST && entry.path !== TAG)
   const digest = ({ entry, body }: Whole) =>
@@ -73,7 +73,7 @@ export const joined = (entries: readonly Whole[]): Buffer =>
 export const replaced = (entries: readonly Whole[], path: string, body: Buffer): Whole[] =>
   entries.map((one) => (one.entry.path === path ? { entry: { ...one.entry, size: body.byteLength }, body } : one))
 
-/** The same backup with a database that somebody has worked on. */
+/** The same backup with an altered database. */
 export async function withDatabase(
   t: TestContext,
   { entries }: Backup,

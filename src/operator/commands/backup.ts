@@ -30,7 +30,7 @@ export const restoreBackup: Command = {
     },
     trust: {
       type: 'boolean',
-      describe: 'Take a backup that nothing proves to be yours: whoever made it decides what runs on this machine.',
+      describe: 'Take a backup that nothing proves to be yours: its author decides what runs on this machine.',
     },
     ...JSON_OPTION,
   },
