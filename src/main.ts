@@ -58,8 +58,19 @@ import { createOperations, startWorker } from './operations/index.ts'
 import { openPortal } from './portal/index.ts'
 import { createSupervisor } from './runtime/index.ts'
 import { openDiskBlobs } from './storage/blobs-disk.ts'
-import { createBallast, createLineLogs, MIGRATIONS, migrate, newestId, openVault, statement } from './storage/index.ts'
-import { openSqlite } from './storage/sqlite.ts'
+import {
+  createBallast,
+  createLineLogs,
+  MIGRATIONS,
+  migrate,
+  newestId,
+  openVault,
+  refuseRestoring,
+  refuseTriggers,
+  statement,
+  watchPlace,
+} from './storage/index.ts'
+import { openSqlite, openSqliteApart } from './storage/sqlite.ts'
 import { createTraffic } from './traffic/index.ts'
 import { createLedger } from './triggers/index.ts'
 import { createUpkeep } from './upkeep/index.ts'
@@ -87,6 +98,7 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
     const ground = await openGround(config.dataDir, onDeath)
     parts.defer(() => ground.sql.close())
     const { sql, clock, newId } = ground
+    parts.defer(await watchPlace(files.database, clock, onDeath))
     const { trustedProxies } = config
     const vault = await openVault(sql, { file: files.masterKey, given: config.masterKey?.reveal() })
     if (process.platform === 'linux') endOrphans(config.dataDir)
@@ -299,12 +311,14 @@ export const dataFolder = ({ dataDir, masterKey }: Config) => ({
   database: filesIn(dataDir).database,
   masterKey: { file: filesIn(dataDir).masterKey, given: masterKey?.reveal() },
   openSql: openSqlite,
+  openForeignSql: openSqliteApart,
   version,
 })
 
 /** The lower floors on a data folder: what the service stands on, and all that operators' commands need. */
 export async function openGround(dataDir: string, onDeath?: (error: Error) => void) {
   await mkdir(dataDir, { recursive: true, mode: 0o700 })
+  await refuseRestoring(dataDir)
   const clock = systemClock
   const { database, ballast } = filesIn(dataDir)
   // For the service alone; SQLite gives the files beside it the same mode.
@@ -312,6 +326,7 @@ export async function openGround(dataDir: string, onDeath?: (error: Error) => vo
   const changes = createChanges()
   const onFull = () => createBallast(ballast).throwOut()
   const sql = await openSqlite(database, { onDeath, onFull, onChange: changes.tell })
+  await refuseTriggers(sql)
   await migrate(sql, MIGRATIONS, clock.now())
   const parts = { sql, clock, newId: createIds(clock, await newestId(sql)) }
   const accounts = createAccounts(parts)

@@ -7,7 +7,7 @@
  *
  * EMPTY → LIVE and back with deployments; either → DELETING by a delete; out of DELETING leads nothing.
  */
-import type { Clock, NewId } from '../base/index.ts'
+import { type Clock, checkTenantUid, type NewId } from '../base/index.ts'
 import { names, Problem, type resources } from '../contract/index.ts'
 import {
   list,
@@ -154,7 +154,9 @@ export function createEnvironments({ sql, clock, newId }: { sql: Sql; clock: Clo
       const [next] = await tx.query<{ value: number }>(
         statement`UPDATE revisions SET value = value + 1 WHERE name = 'uids' RETURNING value`,
       )
-      await tx.query(statement`UPDATE environments SET uid = ${next?.value ?? null} WHERE id = ${id}`)
+      await tx.query(
+        statement`UPDATE environments SET uid = ${next ? checkTenantUid(next.value) : null} WHERE id = ${id}`,
+      )
     },
 
     /** From now on this deployment answers; nothing else changes what visitors get. */

@@ -1,9 +1,12 @@
 /** The database as one file: copied while others write to it, and examined. The one place that knows it is SQLite. */
-import { type Sql, statement } from '../storage/index.ts'
+import { checkSchema, MIGRATIONS, type Sql, statement } from '../storage/index.ts'
+import { DatabaseDamaged } from './damaged.ts'
+import { checkRows } from './rows.ts'
 
 export type OpenSql = (file: string) => Promise<Sql>
 
-export class DatabaseDamaged extends Error {}
+/** For a file that is not trusted: the signal ends every query. */
+export type OpenForeignSql = (file: string, options: { signal?: AbortSignal | undefined }) => Promise<Sql>
 
 export type Facts = { schema: number; keyId: string | null }
 
@@ -15,13 +18,30 @@ export async function copyDatabase(sql: Sql, to: string) {
   await sql.query(statement`VACUUM INTO ${to}`)
 }
 
-/** Throws unless it is whole. */
+const IN_MEMORY = ':memory:'
+
+/** Throws unless it has the tables of one of our migrations and nothing else. To be asked before everything else. */
+export async function examineSchema(sql: Sql, schema: number, openSql: OpenSql) {
+  const blank = await openSql(IN_MEMORY)
+  try {
+    await checkSchema(
+      sql,
+      MIGRATIONS.filter(({ id }) => id <= schema),
+      blank,
+    )
+  } finally {
+    await blank.close()
+  }
+}
+
+/** Throws unless it is whole, and its rows are such that the service can work with them. */
 export async function examineDatabase(sql: Sql): Promise<Facts> {
   const faults = await sql.query<{ integrity_check: string }>(statement`PRAGMA integrity_check(3)`)
   const said = faults.map(({ integrity_check }) => integrity_check).join('; ')
   if (said !== 'ok') throw new DatabaseDamaged(`The database is damaged: ${said}`)
   const [strays] = await sql.query(statement`PRAGMA foreign_key_check`)
   if (strays) throw new DatabaseDamaged('The database refers to rows that are not there.')
+  await checkRows(sql)
   const [row] = await sql.query<{ schema: number | null }>(statement`SELECT MAX(id) AS schema FROM schema_migrations`)
   const [key] = await sql.query<{ value: string }>(statement`SELECT value FROM instance WHERE name = 'master_key_id'`)
   return { schema: row?.schema ?? 0, keyId: key?.value ?? null }

@@ -1,4 +1,5 @@
 /** What a backup holds: entries, each with a line in the list at its end, and the words for what is wrong with one. */
+import { printable } from '../base/index.ts'
 import { Refused } from '../contract/index.ts'
 
 export type Entry = {
@@ -22,11 +23,20 @@ export type Entry = {
 
 export type Opaque = 'trusted' | 'user'
 
-/** The first entry says what this is, and the last one lists all the others. */
+/** The first entry says what this is, one at the end lists all the others, and the last one proves who made the list. */
 export const HEAD = 'headland-backup.json'
 export const LIST = 'list.jsonl'
+export const TAG = 'list.hmac'
 
-export const FORMAT = 1
+/** In the first one, lists had no tag. */
+export const FORMAT = 2
+export const FORMAT_WITHOUT_TAG = 1
+
+/** Backups came with this migration: an older database was never in one. */
+export const SCHEMA_LEAST = 11
+
+/** More than a data folder has, and so many that their names fit into memory. */
+export const MOST = { entries: 10_000_000, nameBytes: 512 * 1024 * 1024 }
 
 export type Head = {
   format: number
@@ -41,6 +51,17 @@ export type Head = {
   createTime: string
 }
 
+/** The list and its tag are in no list, so all that is said of them follows from the rest. */
+export const atEnd = (path: typeof LIST | typeof TAG, size: number, { createTime }: Head): Entry => ({
+  path,
+  kind: 'file',
+  mode: 0o600,
+  uid: 0,
+  gid: 0,
+  time: Math.floor(Date.parse(createTime) / 1000),
+  size,
+})
+
 /** One line of the list. Who reads the backup writes the same line from what was read. */
 export const lineOf = ({ path, kind, mode, uid, gid, time, size, to, opaque }: Entry, sha256: string | undefined) =>
   `${JSON.stringify({ path, kind, mode: mode.toString(8), uid, gid, time, size, sha256, to, opaque })}\n`
@@ -48,7 +69,8 @@ export const lineOf = ({ path, kind, mode, uid, gid, time, size, to, opaque }: E
 /** The caller can do something about it: another file, the right key, an empty folder. */
 export class BackupRefused extends Refused {
   constructor(message: string, options?: ErrorOptions) {
-    super(message, options)
+    // It may quote a file that is not trusted, and is printed on a terminal.
+    super(printable(message), options)
     this.name = 'BackupRefused'
   }
 }

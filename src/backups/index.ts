@@ -1,4 +1,4 @@
-export type { OpenSql } from './database.ts'
+export type { OpenForeignSql, OpenSql } from './database.ts'
 export { BackupRefused } from './entry.ts'
 export { type FoundKey, findKey, type KeySources } from './keys.ts'
 export { draftOf, type Packed, type PackParts, pack } from './pack.ts'

@@ -37,6 +37,14 @@ const unreadable = (file: string) => (cause: Error) => {
   throw new BackupRefused(`The key file ${file} cannot be read: ${cause.message}`, { cause })
 }
 
+/** Throws unless a backup can be proven with what there is. */
+export function checkOwnKey(found: FoundKey | undefined, keyId: string | null) {
+  if (keyId === null || found?.keyId === keyId) return
+  throw new BackupRefused(
+    `A backup is proven with master key ${keyId}, and ${found ? `the key that was found is ${found.keyId}` : 'no key was found'}. Put it back as master.key in the data folder, or give it as the setting masterKey.`,
+  )
+}
+
 /** Throws unless secrets of the backup can be opened with what there is. */
 export function checkKey(found: FoundKey | undefined, { keyId, hasKey }: { keyId: string | null; hasKey: boolean }) {
   if (keyId === null || (hasKey && found === undefined)) return

@@ -38,8 +38,7 @@ export async function opaqueAmong(top: string, folders: readonly string[]): Prom
 /** Puts whiteouts and marks into a folder. The marked folders exist already. */
 export async function putMarks(folder: string, entries: readonly Entry[]) {
   if (entries.length === 0) return
-  const owners = process.getuid?.() === 0 ? ['--same-owner'] : ['--no-same-owner']
-  const options = ['--extract', '--file=-', ...ATTRIBUTES, '--numeric-owner', '--same-permissions', ...owners]
+  const options = ['--extract', '--file=-', ...ATTRIBUTES, '--no-same-owner', '--same-permissions']
   const source = Readable.from([...entries.map(headerOf), END])
   await runTar([...options, '--keep-directory-symlink', `--directory=${folder}`], source, async (stdout) => {
     for await (const _ of stdout);

@@ -2,7 +2,7 @@
  * Which names a backup may hold, and what may lie under each. Pure. Links and whiteouts are the apps' own, inside of an output or
  * of packages: there a link leads wherever the app liked, and nobody follows it when it is restored.
  */
-import { broken, type Entry, HEAD, LIST } from './entry.ts'
+import { broken, type Entry } from './entry.ts'
 
 type Kind = Entry['kind']
 type Place = { form: RegExp; kinds: readonly Kind[] }
@@ -11,10 +11,7 @@ const OUTPUT = 'outputs/[0-9a-f]{64}'
 const ID = '[A-Za-z0-9_-]+'
 
 const PLACES: readonly Place[] = [
-  {
-    form: new RegExp(`^(${[HEAD, LIST, 'headland.db', 'master.key'].map(RegExp.escape).join('|')})$`),
-    kinds: ['file'],
-  },
+  { form: /^(headland\.db|master\.key)$/, kinds: ['file'] },
   { form: /^(blobs|outputs|packages|logs|logs\/builds|logs\/runtime|environments)$/, kinds: ['folder'] },
   { form: /^blobs\/[0-9a-f]{2}$/, kinds: ['folder'] },
   { form: /^blobs\/[0-9a-f]{2}\/[0-9a-f]{64}$/, kinds: ['file'] },
@@ -40,9 +37,20 @@ export function checkName({ path, kind, to }: Pick<Entry, 'path' | 'kind' | 'to'
     throw broken(`${named} leads elsewhere`)
   if (!PLACES.some(({ form, kinds }) => form.test(path) && kinds.includes(kind)))
     throw broken(`${named} (${kind}) has no place in a data folder`)
-  if (to !== undefined && (to === '' || to.includes('\0'))) throw broken(`the link ${named} leads nowhere`)
+  if (to !== undefined && (to === '' || to.includes('\0') || Buffer.byteLength(to) > PATH_BYTES_MOST))
+    throw broken(`the link ${named} leads nowhere`)
   if (kind === 'hardlink' && topOf(to ?? '') !== topOf(path)) throw broken(`${named} is a link to what is not its own`)
 }
+
+/** Whether it is the app's: what a build left, its source, and installed packages. All else is the service's own. */
+export const isOfTenant = (path: string): boolean => TENANTS.test(path)
+
+const TENANTS = new RegExp(`^(${OUTPUT}/(files|source)|packages/${ID})(/|$)`)
+
+/** Folders of the service that lead to those of apps: they can be passed through and not listed. */
+export const isPassage = (path: string): boolean => PASSAGE.test(path)
+
+const PASSAGE = new RegExp(`^(outputs|packages|environments|${OUTPUT}|environments/${ID})$`)
 
 /** The output or the packages that a path belongs to. */
 const topOf = (path: string): string => path.split('/').slice(0, 2).join('/')

@@ -20,7 +20,7 @@ import { type TestContext, test } from 'node:test'
 import { temporaryFolder } from '../../test/support/folder.ts'
 import { type House, house } from '../../test/support/upkeep.ts'
 import { createHolds, HOLD_MS, isHeld, openVault, statement } from '../storage/index.ts'
-import { openSqlite } from '../storage/sqlite.ts'
+import { openSqlite, openSqliteApart } from '../storage/sqlite.ts'
 import { createUpkeep } from '../upkeep/index.ts'
 import { draftOf, pack } from './pack.ts'
 import { restore } from './restore.ts'
@@ -41,7 +41,9 @@ async function drain(bytes: AsyncIterable<Buffer>): Promise<Buffer[]> {
 async function restored(t: TestContext, pieces: readonly Buffer[]) {
   const dataDir = join(await temporaryFolder(t), 'data')
   const keys = { file: join(dataDir, 'master.key'), given: undefined }
-  return { dataDir, ...(await restore({ dataDir, keys, openSql: openSqlite }, from(pieces))) }
+  // These have no master key, or only the one inside.
+  const parts = { dataDir, keys, openForeignSql: openSqliteApart, isTrusted: true }
+  return { dataDir, ...(await restore(parts, from(pieces))) }
 }
 
 /** All that removes files by itself. */
@@ -113,9 +115,11 @@ test('what a backup reads stays until it is over, whatever is deleted and collec
   assert.equal(await rooms.blobs.has(gone.archive), false)
 })
 
-test('links, rights, owners and the marks of layers survive', async (t) => {
+test('links, rights and the marks of layers survive, and files belong to the user of their environment', async (t) => {
   const rooms = await house(t)
-  const { output } = await rooms.deploy(await rooms.environment(), { output: 'text', packages: 'p' })
+  const shop = await rooms.environment()
+  await rooms.sql.transaction((tx) => rooms.environments.assignUid(tx, shop))
+  const { output } = await rooms.deploy(shop, { output: 'text', packages: 'p' })
   const top = join(rooms.dataDir, 'outputs', hex(output))
   const at = (path: string) => join(top, path)
   await mkdir(at('source/inner'), { recursive: true })
@@ -128,7 +132,7 @@ test('links, rights, owners and the marks of layers survive', async (t) => {
   await chmod(at('files/closed'), 0o555)
   await mkdir(at('files/hiding'))
   if (isRoot) {
-    await chown(at('files/run.sh'), 200_001, 200_001)
+    await chown(at('files/run.sh'), 1234, 5678)
     execFileSync('mknod', [at('files/gone'), 'c', '0', '0'])
     markOpaque(top, 'files/hiding')
   }
@@ -267,12 +271,12 @@ test('a key that is not that of the database does not go with it', async (t) => 
   const { keyId } = await openVault(rooms.sql, { file, given: undefined })
   const text = (await readFile(file, 'utf8')).trim()
   await assert.rejects(
-    drain(pack(partsOf(rooms), { key: { text, keyId: 'another', from: 'file' } }).bytes),
-    /sealed with master key/,
+    drain(pack(partsOf(rooms), { key: { text, keyId: 'another', from: 'file' }, isKeyInside: true }).bytes),
+    /proven with master key/,
   )
   const { dataDir, head } = await restored(
     t,
-    await drain(pack(partsOf(rooms), { key: { text, keyId, from: 'file' } }).bytes),
+    await drain(pack(partsOf(rooms), { key: { text, keyId, from: 'file' }, isKeyInside: true }).bytes),
   )
   assert.equal(head.hasKey, true)
   assert.equal(await readFile(join(dataDir, 'master.key'), 'utf8'), `${text}\n`)

@@ -5,14 +5,16 @@
 import { createHash } from 'node:crypto'
 import { closeSync, openSync, writeFileSync } from 'node:fs'
 import { mkdir, rm, stat, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { type Clock, type NewId, removeTree } from '../base/index.ts'
-import { createHolds, type Hold, type Sql } from '../storage/index.ts'
+import { join, resolve } from 'node:path'
+import { type Clock, checkId, type NewId, removeTree } from '../base/index.ts'
+import { createHolds, type Hold, MIGRATIONS, SchemaForeign, type Sql } from '../storage/index.ts'
 import { type Contents, contentsOf, type Part } from './contents.ts'
-import { copyDatabase, examineDatabase, type Facts, type OpenSql, releaseAll } from './database.ts'
-import { type Entry, FORMAT, HEAD, type Head, LIST, lineOf } from './entry.ts'
-import { checkKey, type FoundKey } from './keys.ts'
+import { DatabaseDamaged } from './damaged.ts'
+import { copyDatabase, examineDatabase, examineSchema, type Facts, type OpenSql, releaseAll } from './database.ts'
+import { atEnd, BackupRefused, type Entry, FORMAT, HEAD, type Head, LIST, lineOf, MOST, TAG } from './entry.ts'
+import { checkOwnKey, type FoundKey } from './keys.ts'
 import { opaqueAmong } from './marks.ts'
+import { startTag, type Tag, writtenTag } from './proof.ts'
 import { createDisk, type Disk, type Found, openFile } from './read-disk.ts'
 import { END, headerOf, padding } from './tar-write.ts'
 
@@ -27,8 +29,10 @@ export type PackParts = {
 }
 
 export type PackOptions = {
-  /** The master key, where it is to go with the rest. */
+  /** The master key, which authenticates the backup. A service has none before its first start. */
   key?: FoundKey | undefined
+  /** Whether the key itself goes with the rest. */
+  isKeyInside?: boolean
   /** The file that is written, for the next one to remove if this one dies. */
   draft?: string | undefined
   signal?: AbortSignal
@@ -74,13 +78,16 @@ async function* packInto(packed: Packed, parts: PackParts, options: PackOptions)
     const database = join(scratch, 'headland.db')
     const { facts, contents } = await copyAndRead(parts, database)
     packed.keyId = facts.keyId
-    if (options.key) checkKey(options.key, { ...facts, hasKey: true })
+    checkOwnKey(options.key, facts.keyId)
+    const key = facts.keyId === null ? undefined : options.key
+    const keyInside = options.isKeyInside ? key : undefined
+    const tag = key && startTag(key)
     const head: Head = {
       format: FORMAT,
       headland: version,
       schema: facts.schema,
       keyId: facts.keyId,
-      hasKey: options.key !== undefined,
+      hasKey: keyInside !== undefined,
       createTime: new Date(clock.now()).toISOString(),
     }
     // The operator who makes a backup may be another user than the service.
@@ -89,19 +96,20 @@ async function* packInto(packed: Packed, parts: PackParts, options: PackOptions)
     packed.leftOut = disk.leftOut
     const list = join(scratch, LIST)
     yield* joined(
-      entries(packed, list, options, async function* () {
+      entries(packed, { list, tag }, options, async function* () {
         yield inMemory(HEAD, `${JSON.stringify(head, undefined, 2)}\n`, clock)
         yield ownedAs(owner, openFile(database, 'headland.db'))
-        if (options.key !== undefined) yield ownedAs(owner, inMemory('master.key', `${options.key.text}\n`, clock))
+        if (keyInside) yield ownedAs(owner, inMemory('master.key', `${keyInside.text}\n`, clock))
         yield* foundOf(disk, contents, packed)
       }),
     )
     // Nothing that was read may have gone while it was read.
     await hold.renew()
     const listed = openFile(list, LIST)
-    yield headerOf(listed.entry)
-    yield* listed.bytes?.() ?? []
-    yield Buffer.concat([padding(listed.entry.size), END])
+    yield* whole({ ...listed, entry: atEnd(LIST, listed.entry.size, head) })
+    const proof = tag && inMemory(TAG, writtenTag(tag), clock)
+    if (proof) yield* whole({ ...proof, entry: atEnd(TAG, proof.entry.size, head) })
+    yield END
   } finally {
     await stopHolding()
     await removeTree(scratch)
@@ -109,11 +117,18 @@ async function* packInto(packed: Packed, parts: PackParts, options: PackOptions)
   }
 }
 
-const scratchOf = (dataDir: string, holdId: string): string => join(dataDir, `backup-${holdId}`)
+/** The id may be that of a row which another process left. */
+const scratchOf = (dataDir: string, holdId: string): string => join(dataDir, `backup-${checkId(holdId)}`)
+
+function* whole({ entry, bytes }: Found): Generator<Buffer> {
+  yield headerOf(entry)
+  yield* bytes?.() ?? []
+  yield padding(entry.size)
+}
 
 /** How names end of what is being written. The path comes from a row: nothing else is ever removed. */
 export const draftOf = (file: string, random: string): string => `${file}.partial-${random}`
-const isDraft = (path: string): boolean => /\.partial-[\w-]{43}$/.test(path)
+const isDraft = (path: string): boolean => resolve(path) === path && /\.partial-[\w-]{43}$/.test(path)
 
 async function copyAndRead({ sql, openSql }: PackParts, file: string): Promise<{ facts: Facts; contents: Contents }> {
   // SQLite would make it for everybody to read.
@@ -121,8 +136,13 @@ async function copyAndRead({ sql, openSql }: PackParts, file: string): Promise<{
   await copyDatabase(sql, file)
   const copy = await openSql(file)
   try {
+    // What a restore would refuse is told now, while there is still something to mend.
+    await examineSchema(copy, MIGRATIONS.at(-1)?.id ?? 0, openSql)
     await releaseAll(copy)
     return { facts: await examineDatabase(copy), contents: await contentsOf(copy) }
+  } catch (error) {
+    if (!(error instanceof SchemaForeign) && !(error instanceof DatabaseDamaged)) throw error
+    throw new BackupRefused(`A backup of this database could not be restored: ${error.message}`, { cause: error })
   } finally {
     await copy.close()
   }
@@ -189,12 +209,18 @@ async function marksIn(disk: Disk, path: string) {
 /** Headers and bytes of what is found, and the list of it in a file. */
 async function* entries(
   packed: Packed,
-  list: string,
+  { list, tag }: { list: string; tag: Tag | undefined },
   { signal, onProgress }: PackOptions,
   found: () => AsyncGenerator<Found>,
 ): AsyncGenerator<Buffer> {
   const lines = openSync(list, 'wx', 0o600)
   let text = ''
+  let nameBytes = 0
+  function write() {
+    tag?.update(text)
+    writeFileSync(lines, text)
+    text = ''
+  }
   try {
     for await (const { entry, bytes } of found()) {
       signal?.throwIfAborted()
@@ -208,22 +234,23 @@ async function* entries(
       const sha256 = hash?.digest('hex')
       if (entry.path.startsWith('blobs/') && sha256 && !entry.path.endsWith(sha256)) packed.damaged.push(entry.path)
       text += lineOf(entry, sha256)
-      if (text.length > PIECE_BYTES) text = written(lines, text)
+      if (text.length > PIECE_BYTES) write()
       packed.files += 1
+      nameBytes += entry.path.length + (entry.to?.length ?? 0)
+      if (packed.files > MOST.entries || nameBytes > MOST.nameBytes) throw tooMany()
       packed.bytes += entry.size
       onProgress?.(packed)
     }
-    written(lines, text)
+    write()
   } finally {
     closeSync(lines)
   }
 }
 
-/** To the end, or it throws. What is left of it: nothing. */
-function written(file: number, text: string): '' {
-  writeFileSync(file, text)
-  return ''
-}
+const tooMany = (): BackupRefused =>
+  new BackupRefused(
+    `The data folder has more than ${MOST.entries} files, which no restore takes. Keep fewer deployments.`,
+  )
 
 /** In larger pieces. Each is copied, or handed on as it is where it is large itself. */
 async function* joined(pieces: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {

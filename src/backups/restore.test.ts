@@ -4,85 +4,32 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, type TestContext, test } from 'node:test'
 import { zstdCompressSync } from 'node:zlib'
+import * as support from '../../test/support/backup.ts'
+import { type Backup, nothing, pieces, plain, type Whole } from '../../test/support/backup.ts'
 import { temporaryFolder } from '../../test/support/folder.ts'
-import { house } from '../../test/support/upkeep.ts'
-import { openVault } from '../storage/index.ts'
-import { openSqlite } from '../storage/sqlite.ts'
-import { type Entry, HEAD, LIST, lineOf } from './entry.ts'
-import { pack } from './pack.ts'
+import { openSqliteApart } from '../storage/sqlite.ts'
+import { HEAD } from './entry.ts'
 import { checkBackup, restore } from './restore.ts'
-import { bytesOf, entryOf, nextHeader, skipPadding } from './tar-read.ts'
 import { BLOCK, END, headerOf, padding } from './tar-write.ts'
 import { writeBackup } from './write-file.ts'
 
-type Whole = { entry: Entry; body: Buffer }
-
 /** A real backup, made once, and the key of its secrets. */
-const made = { tar: Buffer.alloc(0), entries: [] as Whole[], key: '', keyFile: '' }
+let made: Backup
 
 /** As a whole: what is made before the first test is there for all of them. */
 const ends: (() => unknown)[] = []
-const whole = { after: (end: () => unknown) => ends.push(end) }
 after(() => Promise.all(ends.map((end) => end())))
 
 before(async () => {
-  const rooms = await house(whole)
-  made.keyFile = join(await temporaryFolder(whole), 'master.key')
-  await openVault(rooms.sql, { file: made.keyFile, given: undefined })
-  made.key = (await readFile(made.keyFile, 'utf8')).trim()
-  await rooms.deploy(await rooms.environment(), { archive: 'zip', output: 'shown', packages: 'installed' })
-  const { bytes } = pack({ ...rooms, openSql: openSqlite, version: '1.2.3' })
-  made.tar = Buffer.concat(await Array.fromAsync(bytes))
-  made.entries = await entriesOf(made.tar)
+  made = await support.makeBackup({ after: (end) => ends.push(end) })
 })
 
-async function entriesOf(tar: Buffer): Promise<Whole[]> {
-  const bytes = bytesOf(pieces(tar))
-  const found: Whole[] = []
-  for (let raw = await nextHeader(bytes); raw; raw = await nextHeader(bytes)) {
-    const entry = entryOf(raw)
-    found.push({ entry, body: Buffer.from(await bytes.take(entry.size)) })
-    await skipPadding(bytes, entry.size)
-  }
-  return found
-}
+const packed = (entries: readonly Whole[]): Buffer => support.packed(entries, made.key)
 
-async function* pieces(tar: Buffer) {
-  for (let at = 0; at < tar.byteLength; at += 65_536) yield tar.subarray(at, at + 65_536)
-}
+const attempt = (t: TestContext, tar: Buffer) => support.attempt(t, tar, { key: made.key })
 
-/** As an attacker would pack them: with a list that is right. */
-function packed(entries: readonly Whole[]): Buffer {
-  const without = entries.filter(({ entry }) => entry.path !== LIST)
-  const digest = ({ entry, body }: Whole) =>
-    entry.kind === 'file' ? createHash('sha256').update(body).digest('hex') : undefined
-  const body = Buffer.from(without.map((one) => lineOf(one.entry, digest(one))).join(''))
-  const list = { entry: { ...plain(LIST), size: body.byteLength }, body }
-  return Buffer.concat([
-    ...[...without, list].flatMap((one) => [headerOf(one.entry), one.body, padding(one.entry.size)]),
-    END,
-  ])
-}
-
-const plain = (path: string): Entry => ({ path, kind: 'file', mode: 0o600, uid: 0, gid: 0, time: 1, size: 0 })
-const nothing = Buffer.alloc(0)
-
-async function attempt(t: TestContext, tar: Buffer, given: string | undefined = made.key) {
-  const top = await temporaryFolder(t)
-  const dataDir = join(top, 'data')
-  const keys = { file: join(dataDir, 'master.key'), given }
-  const done = restore({ dataDir, keys, openSql: openSqlite }, pieces(tar))
-  return { top, dataDir, done }
-}
-
-/** Refused with these words, by a restore and by a check, and nothing is left of it. */
-async function assertRefused(t: TestContext, tar: Buffer, why: RegExp) {
-  const { top, done } = await attempt(t, tar)
-  await assert.rejects(done, (error: Error) => error.name === 'BackupRefused' && why.test(error.message))
-  assert.deepEqual(await readdir(top), [])
-  const keys = { file: '', given: undefined }
-  await assert.rejects(checkBackup({ keys, openSql: openSqlite }, pieces(tar)), why)
-}
+const assertRefused = (t: TestContext, tar: Buffer, why: RegExp) =>
+  support.assertRefused(t, tar, why, { key: made.key })
 
 test('a backup is restored, and the same by another way of packing', async (t) => {
   for (const tar of [made.tar, zstdCompressSync(made.tar), packed(made.entries)]) {
@@ -94,10 +41,10 @@ test('a backup is restored, and the same by another way of packing', async (t) =
 
 test('a check reads all of it and writes nothing', async () => {
   const { files, missing } = await checkBackup(
-    { keys: { file: '', given: undefined }, openSql: openSqlite },
+    { keys: { file: '', given: made.key }, openForeignSql: openSqliteApart },
     pieces(made.tar),
   )
-  assert.deepEqual([files, missing], [made.entries.length - 1, []])
+  assert.deepEqual([files, missing], [made.entries.length - 2, []])
 })
 
 test('a backup that was cut off is told from a whole one, wherever it was cut', async (t) => {
@@ -127,8 +74,8 @@ test('one bit that is not right is found in every entry: in its header, its byte
     for (const place of places) {
       const flipped = Buffer.from(made.tar)
       flipped.writeUInt8((made.tar[place] as number) ^ 1, place)
-      const keys = { file: '', given: undefined }
-      const checking = checkBackup({ keys, openSql: openSqlite }, pieces(flipped))
+      const keys = { file: '', given: made.key }
+      const checking = checkBackup({ keys, openForeignSql: openSqliteApart }, pieces(flipped))
       await assert.rejects(checking, { name: 'BackupRefused' }, `${entry.path} at ${place - start}`)
     }
   }
@@ -163,7 +110,7 @@ test('a restore without the key, or with another one, is refused before anything
     const keys = { file: join(dataDir, 'master.key'), given }
     // The first pieces alone: it is not read any further.
     const start = made.tar.subarray(0, 2048)
-    await assert.rejects(restore({ dataDir, keys, openSql: openSqlite }, pieces(start)), why)
+    await assert.rejects(restore({ dataDir, keys, openForeignSql: openSqliteApart }, pieces(start)), why)
     assert.deepEqual(await readdir(top), [])
   }
 })
@@ -173,13 +120,13 @@ test('the key may lie in the folder already, or be named, and is there afterward
   await mkdir(there)
   await writeFile(join(there, 'master.key'), `${made.key}\n`, { mode: 0o600 })
   const own = { file: join(there, 'master.key'), given: undefined }
-  await restore({ dataDir: there, keys: own, openSql: openSqlite }, pieces(made.tar))
+  await restore({ dataDir: there, keys: own, openForeignSql: openSqliteApart }, pieces(made.tar))
   assert.ok((await readdir(there)).includes('headland.db'))
   assert.equal(await readFile(own.file, 'utf8'), `${made.key}\n`)
 
   const named = join(await temporaryFolder(t), 'data')
   const keys = { file: join(named, 'master.key'), given: undefined, named: made.keyFile }
-  await restore({ dataDir: named, keys, openSql: openSqlite }, pieces(made.tar))
+  await restore({ dataDir: named, keys, openForeignSql: openSqliteApart }, pieces(made.tar))
   assert.equal(await readFile(keys.file, 'utf8'), `${made.key}\n`)
 })
 
@@ -191,7 +138,7 @@ test('a folder that is in use is left as it is', async (t) => {
     ['restoring', /Another restore into .* is at work, or was killed/],
   ] as const) {
     await writeFile(join(dataDir, name), 'mine')
-    await assert.rejects(restore({ dataDir, keys, openSql: openSqlite }, pieces(made.tar)), why)
+    await assert.rejects(restore({ dataDir, keys, openForeignSql: openSqliteApart }, pieces(made.tar)), why)
     assert.equal(await readFile(join(dataDir, name), 'utf8'), 'mine')
   }
 })
@@ -200,7 +147,7 @@ test('something that comes into the folder meanwhile is not replaced', async (t)
   const dataDir = await temporaryFolder(t)
   const keys = { file: join(dataDir, 'master.key'), given: made.key }
   const onProgress = () => writeFile(join(dataDir, 'headland.db'), 'of a service that was started')
-  const done = restore({ dataDir, keys, openSql: openSqlite }, pieces(made.tar), { onProgress })
+  const done = restore({ dataDir, keys, openForeignSql: openSqliteApart }, pieces(made.tar), { onProgress })
   await assert.rejects(done, /was put into .* meanwhile \(headland\.db\)/)
   assert.deepEqual(await readdir(dataDir), ['headland.db'])
 })
@@ -208,7 +155,7 @@ test('something that comes into the folder meanwhile is not replaced', async (t)
 test('a backup of a newer Headland, and one in another format, are refused', async (t) => {
   for (const [change, why] of [
     [{ schema: 1_000_000, headland: '9.9.9' }, /a newer Headland \(9\.9\.9, schema 1000000/],
-    [{ format: 2 }, /has format 2, and this Headland reads 1/],
+    [{ format: 3 }, /has format 3, and this Headland reads up to 2/],
   ] as const) {
     const [first, ...rest] = made.entries
     const body = Buffer.from(JSON.stringify({ ...JSON.parse(String(first?.body)), ...change }))

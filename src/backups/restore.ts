@@ -4,24 +4,31 @@
  * one step: without it there is no service.
  */
 import { execFile } from 'node:child_process'
-import { chown, mkdir, mkdtemp, readdir, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises'
+import { link, mkdir, mkdtemp, readdir, rename, rm, rmdir, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { removeTree } from '../base/index.ts'
-import type { OpenSql } from './database.ts'
-import { BackupRefused, type Head } from './entry.ts'
+import { RESTORING } from '../storage/index.ts'
+import type { OpenForeignSql } from './database.ts'
+import { BackupRefused, broken, type Head } from './entry.ts'
 import { checkKey, type FoundKey, findKey, type KeySources } from './keys.ts'
+import { giveToOwners } from './owners.ts'
+import { startProof } from './proof.ts'
 import { bytesOf } from './tar-read.ts'
 import { DATABASE, KEY, plain, readHead, type Verified, type VerifyOptions, verify } from './verify.ts'
 import { syncFolder } from './write-file.ts'
 
-export type RestoreParts = { dataDir: string; keys: KeySources; openSql: OpenSql }
-
-const RESTORING = 'restoring'
+export type RestoreParts = {
+  dataDir: string
+  keys: KeySources
+  openForeignSql: OpenForeignSql
+  /** Whether a backup will do that nothing proves to be ours. */
+  isTrusted?: boolean
+}
 
 export async function restore(
-  { dataDir, keys, openSql }: RestoreParts,
+  { dataDir, keys, openForeignSql, isTrusted = false }: RestoreParts,
   source: AsyncIterable<Uint8Array>,
   options: VerifyOptions = {},
 ): Promise<Verified> {
@@ -30,6 +37,7 @@ export async function restore(
   const first = await readHead(bytes)
   const key = await findKey(keys)
   checkKey(key, first.head)
+  const proof = startProof(first.head, key)
 
   const isNew = (await mkdir(dataDir, { recursive: true, mode: 0o700 })) !== undefined
   const folder = join(dataDir, RESTORING)
@@ -37,9 +45,10 @@ export async function restore(
     throw error.code === 'EEXIST' ? atWork(dataDir) : error
   })
   try {
-    const verified = await verify({ bytes, first, folder, openSql, isWanted: () => true }, options)
+    const given = { bytes, first, folder, openForeignSql, proof, isTrusted, isWanted: () => true }
+    const { verified, owners } = await verify(given, options)
     await putKey(folder, key, first.head)
-    if (isNew) await giveToOwner(dataDir, join(folder, DATABASE))
+    await giveToOwners(folder, dataDir, owners)
     // To the disk, all of it: what comes after relies on it.
     await promisify(execFile)('sync', ['--file-system', folder], { env: { PATH: '/usr/bin:/bin' } })
     await moveIntoPlace(folder, dataDir)
@@ -51,18 +60,29 @@ export async function restore(
   }
 }
 
-/** Everything but the writing. Of a key, whether it is the right one, if there is any. */
+/** Everything but the writing. */
 export async function checkBackup(
-  { keys, openSql }: Pick<RestoreParts, 'keys' | 'openSql'>,
+  { keys, openForeignSql, isTrusted = false }: Omit<RestoreParts, 'dataDir'>,
   source: AsyncIterable<Uint8Array>,
   options: VerifyOptions = {},
 ): Promise<Verified> {
   const bytes = bytesOf(await plain(source))
   const first = await readHead(bytes)
-  if (keys.named !== undefined) checkKey(await findKey(keys), first.head)
+  const key = await findKey(keys)
+  if (keys.named !== undefined) checkKey(key, first.head)
+  const proof = startProof(first.head, key)
   const folder = await mkdtemp(join(tmpdir(), 'headland-check-'))
   try {
-    return await verify({ bytes, first, folder, openSql, isWanted: (path) => path === DATABASE }, options)
+    const given = {
+      bytes,
+      first,
+      folder,
+      openForeignSql,
+      proof,
+      isTrusted,
+      isWanted: (path: string) => path === DATABASE,
+    }
+    return (await verify(given, options)).verified
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
@@ -85,18 +105,19 @@ const atWork = (dataDir: string): BackupRefused =>
     `Another restore into ${dataDir} is at work, or was killed. If it was, remove ${join(dataDir, RESTORING)} and try again.`,
   )
 
-/** A key that came by a file goes into the folder; one that is a setting stays one. */
-async function putKey(folder: string, key: FoundKey | undefined, { keyId }: Head) {
-  if (keyId === null || key?.from !== 'named') return
-  await rm(join(folder, KEY), { force: true })
-  await writeFile(join(folder, KEY), `${key.text}\n`, { flag: 'wx', mode: 0o600 })
-  await giveToOwner(join(folder, KEY), join(folder, DATABASE))
-}
-
-/** The service may be another user than the operator who restores. */
-async function giveToOwner(path: string, database: string) {
-  const { uid, gid } = await stat(database)
-  await chown(path, uid, gid)
+/**
+ * A key that came by a file goes into the folder; one that is a setting, or lies there already, stays where it is. The one inside
+ * counts where there is no other, and must be the one that the backup names.
+ */
+async function putKey(folder: string, key: FoundKey | undefined, { keyId, hasKey }: Head) {
+  const inside = join(folder, KEY)
+  if (!key) {
+    const own = hasKey ? await findKey({ file: inside, given: undefined }) : undefined
+    if (own?.keyId !== (hasKey ? keyId : undefined)) throw broken('its key is not the one that it names')
+    return
+  }
+  await rm(inside, { force: true })
+  if (keyId !== null && key.from === 'named') await writeFile(inside, `${key.text}\n`, { flag: 'wx', mode: 0o600 })
 }
 
 async function moveIntoPlace(folder: string, dataDir: string) {
@@ -104,15 +125,20 @@ async function moveIntoPlace(folder: string, dataDir: string) {
   const names = (await readdir(folder)).filter((name) => name !== DATABASE)
   const moved: string[] = []
   try {
-    for (const name of [...names, DATABASE]) {
-      if (name === DATABASE) await syncFolder(dataDir)
+    for (const name of names) {
       await rename(join(folder, name), join(dataDir, name))
       moved.push(name)
     }
+    await syncFolder(dataDir)
+    // Unlike a rename, this replaces nothing, not even what came in this very moment.
+    await link(join(folder, DATABASE), join(dataDir, DATABASE)).catch((error) => {
+      throw error.code === 'EEXIST' ? othersIn(dataDir, [DATABASE]) : error
+    })
   } catch (error) {
     for (const name of moved) await rename(join(dataDir, name), join(folder, name))
     throw error
   }
+  await rm(join(folder, DATABASE))
   await rmdir(folder)
   await syncFolder(dataDir)
 }
@@ -120,8 +146,8 @@ async function moveIntoPlace(folder: string, dataDir: string) {
 /** A service that was started meanwhile has made a database of its own. */
 async function refuseOthers(dataDir: string) {
   const names = (await readdir(dataDir)).filter((name) => name !== KEY && name !== RESTORING)
-  if (names.length > 0)
-    throw new BackupRefused(
-      `Something else was put into ${dataDir} meanwhile (${names.join(', ')}). Nothing was restored.`,
-    )
+  if (names.length > 0) throw othersIn(dataDir, names)
 }
+
+const othersIn = (dataDir: string, names: readonly string[]): BackupRefused =>
+  new BackupRefused(`Something else was put into ${dataDir} meanwhile (${names.join(', ')}). Nothing was restored.`)

@@ -3,7 +3,7 @@
  * are how attackers get past the one that checks.
  */
 import { broken, type Entry, type Opaque } from './entry.ts'
-import { BLOCK, checksumOf, opaqueKey } from './tar-write.ts'
+import { BLOCK, checksumOf, headerOf, opaqueKey, padding } from './tar-write.ts'
 
 const KINDS: Record<string, Entry['kind']> = { 0: 'file', 1: 'hardlink', 2: 'symlink', 3: 'whiteout', 5: 'folder' }
 
@@ -56,8 +56,8 @@ export function bytesOf(source: AsyncIterable<Uint8Array>): Bytes {
   }
 }
 
-/** A header with the records that stood before it. */
-export type Raw = { header: Buffer; records: Map<string, string> }
+/** A header with the records that stood before it, and all of it as it came. */
+export type Raw = { header: Buffer; records: Map<string, string>; written: Buffer }
 
 /** The next header; nothing at the end, of which there must be two empty blocks. */
 export async function nextHeader(bytes: Bytes): Promise<Raw | undefined> {
@@ -67,14 +67,15 @@ export async function nextHeader(bytes: Bytes): Promise<Raw | undefined> {
     return undefined
   }
   checkHeader(header)
-  if (typeOf(header) !== 'x') return { header, records: new Map() }
+  if (typeOf(header) !== 'x') return { header, records: new Map(), written: header }
   const size = numberAt(header, 124, 11)
   if (size > RECORDS_BYTES_MOST) throw broken('an extended header is too long')
-  const records = recordsOf(await bytes.take(size))
+  const body = await bytes.take(size)
   await skipPadding(bytes, size)
   const described = await bytes.take(BLOCK)
   checkHeader(described)
-  return { header: described, records }
+  const written = Buffer.concat([header, body, padding(size), described])
+  return { header: described, records: recordsOf(body), written }
 }
 
 /** After an entry's bytes. They must be empty, since nobody else looks at them. */
@@ -82,7 +83,7 @@ export async function skipPadding(bytes: Bytes, size: number) {
   if (!isEmpty(await bytes.take((BLOCK - (size % BLOCK)) % BLOCK))) throw broken('there is something between entries')
 }
 
-export function entryOf({ header, records }: Raw): Entry {
+export function entryOf({ header, records, written }: Raw): Entry {
   const kind = KINDS[typeOf(header)]
   if (kind === undefined) throw broken(`it has an entry of the type ${JSON.stringify(typeOf(header))}`)
   const text = (key: string, at: number) => records.get(key) ?? textAt(header, at, 100)
@@ -104,6 +105,9 @@ export function entryOf({ header, records }: Raw): Entry {
     ...(opaque ? { opaque } : {}),
   }
   checkEntry(entry, header, records)
+  // A field that is not looked at here may mean something to another tool.
+  if (!headerOf(entry).equals(written))
+    throw broken(`the header of ${JSON.stringify(entry.path.slice(0, 200))} is altered`)
   return entry
 }
 

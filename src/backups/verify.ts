@@ -1,17 +1,34 @@
 /**
  * Reads a backup to its end and believes nothing: each entry must be one that may be there, the list must say of each what was
- * read, and the database must be whole and be that of the first entry.
+ * read, and be proven to be of our making. Only then is the database opened, and it must be whole, made of what our migrations
+ * make, and be that of the first entry.
  */
 import { createHash } from 'node:crypto'
 import { closeSync, createReadStream, openSync, writeFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline, Readable } from 'node:stream'
-import { createZstdDecompress } from 'node:zlib'
+import { isDeepStrictEqual } from 'node:util'
+import { constants, createZstdDecompress } from 'node:zlib'
 import { MIGRATIONS, StorageUnavailable } from '../storage/index.ts'
 import { contentsOf } from './contents.ts'
-import { examineDatabase, type OpenSql } from './database.ts'
-import { BackupRefused, broken, FORMAT, HEAD, type Head, LIST, lineOf } from './entry.ts'
+import { examineDatabase, examineSchema, type OpenForeignSql } from './database.ts'
+import {
+  atEnd,
+  BackupRefused,
+  broken,
+  FORMAT,
+  FORMAT_WITHOUT_TAG,
+  HEAD,
+  type Head,
+  LIST,
+  lineOf,
+  SCHEMA_LEAST,
+  TAG,
+} from './entry.ts'
+import { readOwners } from './owners.ts'
+import { endProof, hasTag, type Proof, refuseUnproven, TAG_BYTES } from './proof.ts'
+import { createRoom } from './room.ts'
 import { type Bytes, entryOf, nextHeader, skipPadding } from './tar-read.ts'
 import { createUnpacker, type Unpacker } from './unpack.ts'
 
@@ -26,12 +43,17 @@ export type Verified = {
   bytes: number
   /** Paths that its rows refer to, and that were lost before it was made. */
   missing: string[]
+  /** Why it may be anybody's, where that was not to stop it. */
+  unproven: string | undefined
 }
 
 /** How zstd begins (RFC 8878, section 3.1.1). */
 const ZSTD = Buffer.from([0x28, 0xb5, 0x2f, 0xfd])
 
 const PIECE_BYTES = 1024 * 1024
+
+/** Memory that a compressed file may ask for, as a power of two: 128 MiB, the most that zstd itself takes unasked. */
+const WINDOW_LOG_MOST = 27
 
 /** What was compressed comes out plain. */
 export async function plain(source: AsyncIterable<Uint8Array>): Promise<AsyncIterable<Uint8Array>> {
@@ -47,7 +69,9 @@ export async function plain(source: AsyncIterable<Uint8Array>): Promise<AsyncIte
   }
   if (!start.subarray(0, ZSTD.byteLength).equals(ZSTD)) return whole()
   // Whoever reads is told of a fault, be it one of the source.
-  return unzipped(pipeline(Readable.from(whole()), createZstdDecompress({ chunkSize: PIECE_BYTES }), () => undefined))
+  const params = { [constants.ZSTD_d_windowLogMax]: WINDOW_LOG_MOST }
+  const unzip = createZstdDecompress({ chunkSize: PIECE_BYTES, params })
+  return unzipped(pipeline(Readable.from(whole()), unzip, () => undefined))
 }
 
 async function* unzipped(stream: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
@@ -70,8 +94,8 @@ export async function readHead(bytes: Bytes): Promise<First> {
   const body = await bytes.take(entry.size)
   await skipPadding(bytes, entry.size)
   const head = parse(body)
-  if (head.format !== FORMAT)
-    throw new BackupRefused(`The backup has format ${head.format}, and this Headland reads ${FORMAT}.`)
+  if (head.format !== FORMAT && head.format !== FORMAT_WITHOUT_TAG)
+    throw new BackupRefused(`The backup has format ${head.format}, and this Headland reads up to ${FORMAT}.`)
   const newest = MIGRATIONS.at(-1)?.id ?? 0
   if (head.schema > newest)
     throw new BackupRefused(
@@ -80,52 +104,72 @@ export async function readHead(bytes: Bytes): Promise<First> {
   return { head, line: lineOf(entry, createHash('sha256').update(body).digest('hex')) }
 }
 
+const VERSION = /^[\w.+-]{1,64}$/
+const KEY_ID = /^[0-9a-f]{16}$/
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
+
+/** Every part is in its one form, as it is told to people. */
 function parse(body: Buffer): Head {
+  let cause: unknown
   try {
     const { format, headland, schema, keyId, hasKey, createTime } = JSON.parse(body.toString())
-    return {
-      format: Number(format),
-      headland: String(headland),
-      schema: Number(schema),
-      keyId: keyId === null ? null : String(keyId),
-      hasKey: hasKey === true,
-      createTime: String(createTime),
-    }
-  } catch (cause) {
-    throw broken('its first entry cannot be read', { cause })
+    const isHead =
+      Number.isSafeInteger(format) &&
+      VERSION.test(String(headland)) &&
+      Number.isSafeInteger(schema) &&
+      schema >= SCHEMA_LEAST &&
+      (keyId === null || KEY_ID.test(String(keyId))) &&
+      TIME.test(String(createTime))
+    if (isHead) return { format, headland: `${headland}`, schema, keyId, hasKey: hasKey === true, createTime }
+  } catch (error) {
+    cause = error
   }
+  throw broken('its first entry cannot be read', { cause })
 }
 
 type Verifying = {
   bytes: Bytes
   first: First
   folder: string
-  openSql: OpenSql
+  openForeignSql: OpenForeignSql
+  proof: Proof
+  /** Whether a backup without proof will do. */
+  isTrusted: boolean
   isWanted(path: string): boolean
 }
 
-export async function verify(given: Verifying, options: VerifyOptions): Promise<Verified> {
-  const { bytes, first, folder, openSql, isWanted } = given
-  const unpacker = createUnpacker({ folder, isWanted })
+/** With the users of its outputs. */
+export async function verify(
+  given: Verifying,
+  options: VerifyOptions,
+): Promise<{ verified: Verified; owners: Map<string, number> }> {
+  const { bytes, first, folder, proof, isTrusted, isWanted } = given
+  if (proof.unproven !== undefined && !isTrusted) throw refuseUnproven(proof.unproven)
+  const room = createRoom(folder)
+  const unpacker = createUnpacker({ folder, isWanted, room, signal: options.signal })
   const count = await takeAll(given, unpacker, options)
+  const unproven = endProof(proof, await readTag(bytes, first.head))
+  if (unproven !== undefined && !isTrusted) throw refuseUnproven(unproven)
   await unpacker.finish()
   if (!unpacker.has(DATABASE)) throw broken('it has no database')
   if (unpacker.has(KEY) !== first.head.hasKey) throw broken('it does not say whether it has the key')
   if (!(await bytes.isOver())) throw broken('something follows its end')
-  const found = await readDatabase(join(folder, DATABASE), openSql)
-  const { schema, keyId } = found.facts
-  if (schema !== first.head.schema || keyId !== first.head.keyId) throw broken('it is not what its first entry says')
-  const { archives, outputs, packages } = found.contents
+  const { facts, contents, owners } = await readDatabase(given, options.signal)
+  if (facts.schema !== first.head.schema || facts.keyId !== first.head.keyId)
+    throw broken('it is not what its first entry says')
+  const { archives, outputs, packages } = contents
   const due = [...archives, ...outputs, ...packages].filter(({ isDue }) => isDue)
   const missing = due.filter(({ path }) => !unpacker.has(path)).map(({ path }) => path)
-  return { head: first.head, ...count, missing }
+  return { verified: { head: first.head, ...count, missing, unproven }, owners }
 }
 
-async function readDatabase(file: string, openSql: OpenSql) {
-  const sql = await openSql(file).catch(damaged)
+async function readDatabase({ folder, openForeignSql, first }: Verifying, signal: AbortSignal | undefined) {
+  const sql = await openForeignSql(join(folder, DATABASE), { signal }).catch(damaged)
   try {
-    return { facts: await examineDatabase(sql), contents: await contentsOf(sql) }
+    await examineSchema(sql, first.head.schema, (file) => openForeignSql(file, { signal }))
+    return { facts: await examineDatabase(sql), contents: await contentsOf(sql), owners: await readOwners(sql) }
   } catch (error) {
+    signal?.throwIfAborted()
     return damaged(error as Error)
   } finally {
     await sql.close()
@@ -139,9 +183,22 @@ function damaged(cause: Error): never {
     : broken(`its database cannot be used (${cause.message})`, { cause })
 }
 
+/** Behind the list, up to the end of all. */
+async function readTag(bytes: Bytes, head: Head): Promise<string> {
+  let text = ''
+  if (hasTag(head)) {
+    const raw = await nextHeader(bytes)
+    if (!raw || !isDeepStrictEqual(entryOf(raw), atEnd(TAG, TAG_BYTES, head))) throw broken('its list has no tag')
+    text = (await bytes.take(TAG_BYTES)).toString('latin1')
+    await skipPadding(bytes, TAG_BYTES)
+  }
+  if ((await nextHeader(bytes)) !== undefined) throw broken('something follows its list')
+  return text
+}
+
 /** Every entry up to the list, which must say of each what was read. */
 async function takeAll(
-  { bytes, first, folder }: Verifying,
+  { bytes, first, folder, proof }: Verifying,
   unpacker: Unpacker,
   { signal, onProgress }: VerifyOptions,
 ): Promise<{ files: number; bytes: number }> {
@@ -156,7 +213,9 @@ async function takeAll(
       if (!raw) throw broken('it has no list at its end')
       const entry = entryOf(raw)
       if (entry.path === LIST && entry.kind === 'file') {
-        await compare(bytes, entry.size, seen)
+        if (hasTag(first.head) && !isDeepStrictEqual(entry, atEnd(LIST, entry.size, first.head)))
+          throw broken('its list is altered')
+        await compare(bytes, entry.size, seen, proof)
         break
       }
       if (entry.path === HEAD) throw broken('it begins twice')
@@ -168,15 +227,20 @@ async function takeAll(
   } finally {
     closeSync(lines)
   }
-  if ((await nextHeader(bytes)) !== undefined) throw broken('something follows its list')
   await rm(seen)
   return count
 }
 
 /** The list in the backup with the one of what was read. The first line that differs names what is broken. */
-async function compare(bytes: Bytes, size: number, seen: string) {
+async function compare(bytes: Bytes, size: number, seen: string, { tag }: Proof) {
   const lines = linesOf(createReadStream(seen))
-  for await (const listed of linesOf(bytes.pieces(size))) {
+  async function* tagged() {
+    for await (const piece of bytes.pieces(size)) {
+      tag?.update(piece)
+      yield piece
+    }
+  }
+  for await (const listed of linesOf(tagged())) {
     const { value: read } = await lines.next()
     if (!read) throw broken('its list has more than it holds')
     if (!read.equals(listed)) throw broken(`${JSON.stringify(JSON.parse(read.toString()).path)} is not as it is listed`)

@@ -9,6 +9,16 @@ import type { Clock } from './clock.ts'
 
 export type NewId = () => string
 
+const FORM = /^[A-Za-z0-9_-]{1,64}$/
+
+/** An id may come from a stored record: it becomes a part of a path only after this. */
+export function checkId(id: string): string {
+  if (!isId(id)) throw new Error(`not an id: ${JSON.stringify(id)?.slice(0, 80)}`)
+  return id
+}
+
+export const isId = (id: unknown): id is string => typeof id === 'string' && FORM.test(id)
+
 const BYTES_PER_ID = 10
 
 /** `after`: an id that was made before, here or elsewhere; all that come sort after it. */

@@ -5,7 +5,7 @@
  */
 import { lstat, mkdir, readdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Clock, type NewId, removeTree } from '../base/index.ts'
+import { type Clock, checkId, type NewId, removeTree } from '../base/index.ts'
 import { isHeld, type Sql, statement, type Transaction } from '../storage/index.ts'
 import type { Size } from './inside.ts'
 
@@ -18,7 +18,7 @@ export type Packages = Size & {
 type Parts = { sql: Sql; clock: Clock; newId: NewId; folder: string }
 
 export function createPackageStore({ sql, clock, newId, folder }: Parts) {
-  const folderOf = (id: string): string => join(folder, id)
+  const folderOf = (id: string): string => join(folder, checkId(id))
 
   return {
     folderOf,
@@ -58,7 +58,7 @@ export function createPackageStore({ sql, clock, newId, folder }: Parts) {
       const known = new Set(rows.map(({ id }) => id))
       const leftOver = names.filter((name) => !known.has(name))
       if (await isHeld(sql, clock.now())) return 0
-      for (const name of leftOver) await removeTree(folderOf(name))
+      for (const name of leftOver) await removeTree(join(folder, name))
       return leftOver.length
     },
   }

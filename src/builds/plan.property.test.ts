@@ -11,6 +11,7 @@ import { type App, sourceOf } from '../../test/support/plan.ts'
 import { Problem } from '../contract/index.ts'
 import { FRAMEWORKS } from './frameworks/index.ts'
 import { type Plan, planBuild } from './plan.ts'
+import { checkPlan } from './plan-form.ts'
 import { readProject } from './project.ts'
 
 type Outcome = Plan | { problem: string; message: string }
@@ -237,6 +238,7 @@ test('no path of a plan leads out of the archive, and every command is a list of
         assert.match(command.argv[0] as string, /^(?!(?:sh|bash|env)$)[a-z][a-z-]*$/, 'a program by its name')
       }
       assert.deepEqual(JSON.parse(JSON.stringify(plan)), plan, 'it is a JSON value')
+      checkPlan(plan)
     }),
     500,
   )

@@ -7,7 +7,7 @@ import { renameSync } from 'node:fs'
 import { chown, mkdir, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Environment } from '../apps/index.ts'
-import { removeTree } from '../base/index.ts'
+import { checkId, checkTenantUid, isId, removeTree } from '../base/index.ts'
 import { removeWorkplace } from '../builds/index.ts'
 
 const PASSABLE = 0o711
@@ -17,22 +17,26 @@ const GONE = '.old'
 export type User = { uid: number; gid: number } | undefined
 
 export function createFolders(dataDir: string, { canChooseUsers }: { canChooseUsers: boolean }) {
-  const ofEnvironment = (id: string) => join(dataDir, 'environments', id)
+  const ofEnvironment = (id: string) => join(dataDir, 'environments', checkId(id))
 
   return {
     /** One build's work folder: the archive is unpacked into it, and it is gone when the build is over. */
-    work: (environmentId: string, buildId: string) => join(ofEnvironment(environmentId), 'work', buildId),
+    work: (environmentId: string, buildId: string) => join(ofEnvironment(environmentId), 'work', checkId(buildId)),
     /** What an app writes while it runs. */
-    run: (environmentId: string, deploymentId: string) => join(ofEnvironment(environmentId), 'run', deploymentId),
+    run: (environmentId: string, deploymentId: string) =>
+      join(ofEnvironment(environmentId), 'run', checkId(deploymentId)),
     /** What an app keeps in the key-value store: the service's own, which no app may look into. */
     values: (environmentId: string) => join(ofEnvironment(environmentId), 'values'),
     runs: (environmentId: string) => join(ofEnvironment(environmentId), 'run'),
     cacheOf: (environmentId: string) => join(ofEnvironment(environmentId), 'cache'),
 
     /** Environments that have a folder. */
-    ids: (): Promise<string[]> => namesIn(join(dataDir, 'environments')),
+    ids: async (): Promise<string[]> => (await namesIn(join(dataDir, 'environments'))).filter(isId),
 
-    userOf: ({ uid }: Environment): User => (canChooseUsers && uid !== null ? { uid, gid: uid } : undefined),
+    userOf({ uid }: Environment): User {
+      if (!canChooseUsers || uid === null) return undefined
+      return { uid: checkTenantUid(uid), gid: uid }
+    },
 
     /** Kept between builds. */
     async cache(environment: Environment): Promise<string> {
@@ -63,7 +67,7 @@ export function createFolders(dataDir: string, { canChooseUsers }: { canChooseUs
       for (const name of await namesIn(this.runs(environmentId))) {
         if (isRunning(name)) continue
         const gone = name.endsWith(GONE) ? name : `${name}.${randomUUID()}${GONE}`
-        const [from, to] = [this.run(environmentId, name), this.run(environmentId, gone)]
+        const [from, to] = [join(this.runs(environmentId), name), join(this.runs(environmentId), gone)]
         if (from !== to && !isMovedNow(from, to)) continue
         await removeTree(to)
         count += 1
@@ -74,8 +78,8 @@ export function createFolders(dataDir: string, { canChooseUsers }: { canChooseUs
     /** Removes work folders that a process left when it died, of builds that are over and will not begin again; says how many. */
     async sweepWork(isOver: (buildId: string) => Promise<boolean>): Promise<number> {
       let count = 0
-      for (const environmentId of await namesIn(join(dataDir, 'environments'))) {
-        for (const buildId of await namesIn(join(ofEnvironment(environmentId), 'work'))) {
+      for (const environmentId of await this.ids()) {
+        for (const buildId of (await namesIn(join(ofEnvironment(environmentId), 'work'))).filter(isId)) {
           if (!(await isOver(buildId))) continue
           await removeWorkplace(this.work(environmentId, buildId))
           count += 1

@@ -6,6 +6,7 @@ import {
   type Build,
   type Builds,
   binariesOf,
+  checkPlan,
   type Outputs,
   type PackageStore,
   type Toolchains,
@@ -49,6 +50,7 @@ export function createLauncher(parts: Parts) {
   ): Promise<InstanceSpec | undefined> {
     const { plan } = build
     if (!build.output || plan?.output.kind !== 'server') return undefined
+    checkPlan(plan)
     const { own, metadata, secrets } = await parts.appVariables(environment, deployment.variables, build.id, 'run')
     const { folder, start, writable } = plan.output
     const isWhole = folder === '.'

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createReadStream, createWriteStream, existsSync, fstatSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { dirname, relative, resolve } from 'node:path'
+import { addAbortSignal } from 'node:stream'
 import { isatty } from 'node:tty'
 import {
   BackupRefused,
@@ -16,7 +17,7 @@ import {
   type Verified,
   writeBackup,
 } from '../backups/index.ts'
-import { randomToken } from '../base/index.ts'
+import { printable, randomToken } from '../base/index.ts'
 import { EXIT, optionText, UsageError } from '../contract/index.ts'
 import type { CommandCall, DataFolder } from './command.ts'
 
@@ -32,19 +33,21 @@ export async function backUp(call: CommandCall): Promise<number> {
   if (!isStream && isInside(path, folder.dataDir))
     throw new BackupRefused(`${file} lies in the data folder. Choose a place that is not lost together with it.`)
   if (!isStream && options.force !== true) await refuseExisting(path)
-  const key = options['with-key'] === true ? await requireKey(folder) : undefined
+  const isKeyInside = options['with-key'] === true
+  const key = isKeyInside ? await requireKey(folder) : await findKey(folder.masterKey)
 
   const began = performance.now()
   const { sql, clock, newId } = await ground()
   const draft = isStream ? undefined : draftOf(path, randomToken())
   using work = underWay()
-  const { bytes, packed } = pack({ sql, clock, newId, ...folder }, { ...work, key, draft })
+  const { bytes, packed } = pack({ sql, clock, newId, ...folder }, { ...work, key, isKeyInside, draft })
   const written = draft
     ? await writeBackup(bytes, path, { draft, isForced: options.force === true })
     : await stream(bytes, work.signal)
   work.end()
   tellFaults(packed, folder.dataDir)
-  if (packed.keyId !== null && !key) tellKey(packed.keyId, folder)
+  if (packed.keyId === null) warn(UNPROVEN)
+  else if (!isKeyInside) tellKey(packed.keyId, folder)
   const seconds = secondsSince(began)
   if (written) {
     const { missing, damaged, leftOut } = packed
@@ -67,20 +70,38 @@ export async function restoreBackup(call: CommandCall): Promise<number> {
   const { positionals, options, folder } = call
   const [file = ''] = positionals
   const began = performance.now()
-  const source = file === STREAM ? process.stdin : createReadStream(file, { highWaterMark: 1024 * 1024 })
   const keys = { ...folder.masterKey, named: optionText(options, 'key-file') }
+  const parts = { ...folder, keys, isTrusted: options.trust === true }
   using work = underWay()
+  // What waits for the next bytes ends with it, too.
+  const source = addAbortSignal(
+    work.signal,
+    file === STREAM ? process.stdin : createReadStream(file, { highWaterMark: 1024 * 1024 }),
+  )
   const isCheck = options.check === true
-  const { head, files, bytes, missing } = await (isCheck
-    ? checkBackup({ ...folder, keys }, source, work)
-    : restore({ ...folder, keys }, source, work)
-  ).catch(unreadable(file))
+  const { head, files, bytes, missing, unproven } = await (isCheck
+    ? checkBackup(parts, source, work)
+    : restore(parts, source, work)
+  ).catch((error) => {
+    work.signal.throwIfAborted()
+    return unreadable(file)(error)
+  })
   work.end()
+  if (unproven !== undefined) warn(`WARNING: nothing proves that this backup is yours: ${unproven}. ${DECIDES}`)
   tellMissing({ missing }, 'when the backup was made')
   const seconds = secondsSince(began)
   const made = `made ${head.createTime} by Headland ${head.headland}`
   const what = isCheck ? 'is whole' : `is restored to ${folder.dataDir}`
-  const told = { file, files, bytes, seconds, ...head, missing, ...(isCheck ? {} : { dataDir: folder.dataDir }) }
+  const told = {
+    file,
+    files,
+    bytes,
+    seconds,
+    ...head,
+    isProven: unproven === undefined,
+    missing,
+    ...(isCheck ? {} : { dataDir: folder.dataDir }),
+  }
   tell(call, told, `The backup (${made}; ${amount({ files, bytes })}) ${what}, in ${seconds} s.`)
   return EXIT.done
 }
@@ -156,9 +177,15 @@ function tell({ options, print }: CommandCall, data: Record<string, unknown>, wo
   print(options.json === true ? JSON.stringify(data) : words)
 }
 
+/** Paths and reasons may hold what others wrote. */
 function warn(text: string) {
-  process.stderr.write(`headland: ${text}\n`)
+  process.stderr.write(`headland: ${printable(text)}\n`)
 }
+
+const DECIDES = 'Its author decides what runs on this machine.'
+
+const UNPROVEN =
+  'this service has no master key yet, so nothing will prove that the backup is yours, and a restore needs --trust. Start the service once and back up again.'
 
 function tellFaults({ missing, damaged, leftOut }: Packed, dataDir: string) {
   tellMissing({ missing }, `in ${dataDir}`)

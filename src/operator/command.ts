@@ -1,7 +1,7 @@
 /** A command of the operator: it works on the data folder, whether or not the service runs. */
 import type { Accounts, Credentials, Users } from '../accounts/index.ts'
 import type { CmsInstalls } from '../apps/index.ts'
-import type { KeySources, OpenSql } from '../backups/index.ts'
+import type { KeySources, OpenForeignSql, OpenSql } from '../backups/index.ts'
 import type { Clock, NewId } from '../base/index.ts'
 import type { CommandForm, OptionValues } from '../contract/index.ts'
 import type { Sql } from '../storage/index.ts'
@@ -24,6 +24,7 @@ export type DataFolder = {
   database: string
   masterKey: KeySources
   openSql: OpenSql
+  openForeignSql: OpenForeignSql
   /** Of this Headland. */
   version: string
 }

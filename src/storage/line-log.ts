@@ -26,10 +26,19 @@ export type LineLogOptions = {
 /** How often a follower looks for lines that another process wrote. */
 const FOLLOW_POLL_MS = 500
 
+/** A name, or one on a shelf. */
+const NAME = /^[A-Za-z0-9_-]+(\/[A-Za-z0-9_-]+)?$/
+
+/** A name holds an id of a stored record: it becomes a path only after this. */
+function checked(name: string): string {
+  if (!NAME.test(name)) throw new Error(`not the name of a log: ${JSON.stringify(name.slice(0, 80))}`)
+  return name
+}
+
 export function createLineLogs(folder: string, clock: Clock = systemClock) {
   const changes = new EventEmitter().setMaxListeners(0)
-  const pathOf = (name: string) => join(folder, `${name}.log`)
-  const olderOf = (name: string) => join(folder, `${name}.older.log`)
+  const pathOf = (name: string) => join(folder, `${checked(name)}.log`)
+  const olderOf = (name: string) => join(folder, `${checked(name)}.older.log`)
 
   const writers = new Map<string, Promise<LineWriter>>()
 
@@ -154,7 +163,7 @@ export function createLineLogs(folder: string, clock: Clock = systemClock) {
     async list(shelf: string): Promise<string[]> {
       const files = (await readdir(join(folder, shelf)).catch(absent)) ?? []
       const names = files.flatMap((file) => /^(.+?)(?:\.older)?\.log$/.exec(file)?.[1] ?? [])
-      return [...new Set(names)].map((name) => `${shelf}/${name}`)
+      return [...new Set(names)].map((name) => `${shelf}/${name}`).filter((name) => NAME.test(name))
     },
     async bytesOf(name: string): Promise<number> {
       const found = await Promise.all([stat(pathOf(name)).catch(absent), stat(olderOf(name)).catch(absent)])

@@ -39,12 +39,18 @@ port.on('message', (/** @type {string} */ message) => {
   port.postMessage(JSON.stringify(calls.map((call) => attempt(call.id, () => run(call)))))
 })
 
-/** @returns {Open} */
+/**
+ * The schema is a part of the file: no view, trigger or default of it may call what has an effect, and no statement may
+ * write to it behind SQLite's back.
+ *
+ * @returns {Open}
+ */
 function open(/** @type {boolean} */ readOnly) {
-  return {
-    database: new DatabaseSync(workerData.file, { readOnly, timeout: workerData.patienceMs }),
-    prepared: new Map(),
-  }
+  const database = new DatabaseSync(workerData.file, { readOnly, timeout: workerData.patienceMs })
+  database.enableDefensive(true)
+  database.exec('PRAGMA trusted_schema = OFF')
+  if (workerData.isForeign) database.exec('PRAGMA cell_size_check = ON')
+  return { database, prepared: new Map() }
 }
 
 /** @returns {Row[]} */

@@ -3,6 +3,9 @@
  * are made in one turn of the loop travel to the thread in one message and come back in one: with many requests at a
  * time, a query costs a fraction of a message. Messages are JSON, which costs less than cloning small objects.
  */
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import { isDiskFull } from './faults.ts'
 import { type Row, type Sql, type Statement, StorageUnavailable, type Transaction } from './sql.ts'
@@ -24,11 +27,71 @@ type Options = {
   patienceMs?: number
 }
 
-export async function openSqlite(
-  file: string,
-  { onDeath = () => undefined, onFull = () => false, onChange = () => undefined, patienceMs = 5000 }: Options = {},
+export function openSqlite(file: string, options: Options = {}): Promise<Sql> {
+  return connect(startThread({ file, patienceMs: options.patienceMs ?? PATIENCE_MS }), options)
+}
+
+/**
+ * A file that is not trusted: in a process of its own, which the signal ends in the middle of a query. What is
+ * asked after that is answered with the signal's reason.
+ */
+export function openSqliteApart(file: string, { signal }: { signal?: AbortSignal | undefined } = {}): Promise<Sql> {
+  signal?.throwIfAborted()
+  return connect(startProcess({ file, patienceMs: PATIENCE_MS, isForeign: true }, signal), {})
+}
+
+const PATIENCE_MS = 5000
+
+/** Who owns the file, on the other side of a channel for text. */
+type Owner = {
+  post(text: string): void
+  onMessage(listener: (text: string) => void): void
+  onDeath(listener: (error: Error) => void): void
+  end(): Promise<unknown>
+}
+
+type Start = { file: string; patienceMs: number; isForeign?: boolean }
+
+function startThread(workerData: Start): Owner {
+  const thread = new Worker(new URL('./sqlite-thread.mjs', import.meta.url), { workerData })
+  return {
+    post: (text) => thread.postMessage(text),
+    onMessage: (listener) => thread.on('message', listener),
+    onDeath: (listener) =>
+      thread.once('error', (error) =>
+        listener(new StorageUnavailable(`the database thread died: ${error.message}`, { cause: error })),
+      ),
+    end: () => thread.terminate(),
+  }
+}
+
+function startProcess(start: Start, signal: AbortSignal | undefined): Owner {
+  const program = fileURLToPath(new URL('./sqlite-apart.mjs', import.meta.url))
+  const child = fork(program, [JSON.stringify(start)], { execArgv: [], env: {} })
+  const gone = once(child, 'exit')
+  const kill = () => child.kill('SIGKILL')
+  signal?.addEventListener('abort', kill, { once: true })
+  return {
+    post: (text) => child.send(text),
+    onMessage: (listener) => child.on('message', listener),
+    onDeath(listener) {
+      child.once('error', (error) => listener(new StorageUnavailable('SQLite could not be started', { cause: error })))
+      child.once('exit', (code, by) => {
+        signal?.removeEventListener('abort', kill)
+        listener(signal?.aborted ? signal.reason : new StorageUnavailable(`SQLite ended with ${code ?? by}`))
+      })
+    },
+    end() {
+      kill()
+      return gone
+    },
+  }
+}
+
+async function connect(
+  owner: Owner,
+  { onDeath = () => undefined, onFull = () => false, onChange = () => undefined }: Options,
 ): Promise<Sql> {
-  const thread = new Worker(new URL('./sqlite-thread.mjs', import.meta.url), { workerData: { file, patienceMs } })
   const pending = new Map<number, Pending>()
   const numbers = new Map<string, number>()
   const sentTexts = new Set<number>()
@@ -45,18 +108,20 @@ export async function openSqlite(
   }
 
   const opened = new Promise<void>((resolve, reject) => {
-    thread.once('message', (first: string) => {
-      const refused = (JSON.parse(first) as Answer[])[0]?.error
-      thread.on('message', settle)
+    let isFirst = true
+    owner.onMessage((message) => {
+      if (!isFirst) return settle(message)
+      isFirst = false
+      const refused = (JSON.parse(message) as Answer[])[0]?.error
       if (!refused) return resolve()
       reject(toError(refused))
-      thread.terminate()
+      owner.end()
     })
-    thread.once('error', (error) => {
-      const gone = new StorageUnavailable(`the database thread died: ${error.message}`, { cause: error })
-      reject(gone)
-      fail(gone)
-      onDeath(gone)
+    owner.onDeath((error) => {
+      reject(error)
+      if (closed) return
+      fail(error)
+      onDeath(error)
     })
   })
 
@@ -106,7 +171,7 @@ export async function openSqlite(
     const calls = outbox
     outbox = []
     questions.clear()
-    thread.postMessage(JSON.stringify(calls))
+    if (!closed) owner.post(JSON.stringify(calls))
   }
 
   async function runTransaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
@@ -155,7 +220,7 @@ export async function openSqlite(
       if (closed) return
       await send('writer', 'CLOSE', [])
       fail(new StorageUnavailable('the database is closed'))
-      await thread.terminate()
+      await owner.end()
     },
   }
 }

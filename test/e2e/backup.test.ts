@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFile, readdir, rm } from 'node:fs/promises'
+import { copyFile, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { statement } from '../../src/storage/index.ts'
@@ -112,8 +113,10 @@ test('a backup of a busy service brings back everything that was acknowledged be
   await rm(service.dataDir, { recursive: true })
 
   const dataDir = join(folder, 'elsewhere')
-  const checked = JSON.parse((await headland(dataDir, 'restore', file, '--check', '--json')).stdout)
-  assert.equal(checked.files, told.at(-1).files)
+  const check = ['restore', file, '--check', '--json'] as const
+  await assert.rejects(headland(dataDir, ...check), { code: 1, stderr: /no master key at hand.*--key-file/ })
+  const checked = JSON.parse((await headland(dataDir, ...check, '--key-file', keyFile)).stdout)
+  assert.deepEqual([checked.files, checked.isProven], [told.at(-1).files, true])
   await assert.rejects(headland(dataDir, 'restore', file), { code: 1, stderr: /--key-file FILE/ })
   assert.deepEqual((await readdir(folder)).sort(), ['backup.tar.zst', 'key'])
   const { stderr } = await headland(dataDir, 'restore', file, '--key-file', keyFile)
@@ -164,4 +167,105 @@ test('a folder without a database is not backed up as an empty one, and a backup
     stderr: /lies in the data folder/,
   })
   await assert.rejects(headland(dataDir, 'backup'), { code: 2 })
+})
+
+async function untilTrue(look: () => boolean | Promise<boolean>, what: string) {
+  for (let tries = 0; tries < 600; tries++) {
+    if (await look()) return
+    await setTimeout(50)
+  }
+  assert.fail(`not within half a minute: ${what}`)
+}
+
+/** A backup of a service that runs, and the key of it. */
+async function backedUp(t: TestContext) {
+  const service = await startService(t)
+  const folder = await temporaryFolder(t)
+  const [file, keyFile] = [join(folder, 'backup.tar'), join(folder, 'key')]
+  await headland(service.dataDir, 'backup', file)
+  await copyFile(join(service.dataDir, 'master.key'), keyFile)
+  return { service, folder, file, keyFile }
+}
+
+test('a restore over a running service is refused, and the service goes on', async (t) => {
+  const { service, file, keyFile } = await backedUp(t)
+  for (const more of [[], ['--trust']])
+    await assert.rejects(headland(service.dataDir, 'restore', file, '--key-file', keyFile, ...more), {
+      code: 1,
+      stderr: /is not empty\. Stop the service that uses it and move the folder away/,
+    })
+  assert.equal((await service.call('/readyz')).status, 200)
+  assert.equal(await service.stop(), 0)
+})
+
+test('a service ends when its folder is moved away and another one is restored in its place', async (t) => {
+  const { service, file, keyFile } = await backedUp(t)
+  await rename(service.dataDir, `${service.dataDir}.old`)
+  t.after(() => rm(`${service.dataDir}.old`, { recursive: true, force: true }))
+  await headland(service.dataDir, 'restore', file, '--key-file', keyFile)
+  await untilTrue(() => /headland\.db was moved or replaced while the service ran/.test(service.log()), 'it notices')
+  const after = await startService(t, { dataDir: service.dataDir })
+  assert.equal((await after.call('/readyz')).status, 200)
+  assert.equal(await after.stop(), 0)
+})
+
+test('neither a service nor a command begins in a folder that a restore is filling', async (t) => {
+  const dataDir = await temporaryFolder(t)
+  await mkdir(join(dataDir, 'restoring'))
+  for (const command of [['serve'], ['accounts', 'list']])
+    await assert.rejects(headland(dataDir, ...command), { stderr: /A restore into .* is at work, or was killed/ })
+  assert.deepEqual(await readdir(dataDir), ['restoring'])
+})
+
+test('a restore that waits for its bytes ends when it is told to, and leaves nothing behind', async (t) => {
+  const { file, keyFile, folder } = await backedUp(t)
+  const tmp = await temporaryFolder(t)
+  const dataDir = join(folder, 'restored')
+  const start = (await readFile(file)).subarray(0, 20_000)
+  for (const more of [['--check'], []]) {
+    const env = { PATH: process.env.PATH, HEADLAND_DATA_DIR: dataDir, TMPDIR: tmp }
+    const args = [HEADLAND, 'restore', '-', '--key-file', keyFile, ...more]
+    const child = spawn(process.execPath, args, { env, stdio: ['pipe', 'ignore', 'pipe'] })
+    t.after(() => child.kill('SIGKILL'))
+    let said = ''
+    child.stderr.setEncoding('utf8').on('data', (text) => {
+      said += text
+    })
+    child.stdin.write(start)
+    const where = more.length > 0 ? tmp : dataDir
+    await untilTrue(async () => (await readdir(where).catch(() => [])).length > 0, 'it has begun')
+    const exited = once(child, 'exit', { signal: AbortSignal.timeout(30_000) })
+    child.kill('SIGTERM')
+    const [code] = await exited
+    assert.deepEqual([code, said], [1, 'headland: It was interrupted. Nothing was left behind.\n'])
+    assert.deepEqual(await readdir(tmp), [])
+    assert.deepEqual((await readdir(folder)).sort(), ['backup.tar', 'key'])
+  }
+})
+
+test('an altered backup is refused, and what it says does not reach the terminal as it is', async (t) => {
+  const { file, keyFile, folder } = await backedUp(t)
+  const dataDir = join(folder, 'restored')
+  const tar = await readFile(file)
+  const altered = join(folder, 'altered.tar')
+  // The tag alone: all else is as it was.
+  const tag = Buffer.from(tar)
+  tag.write('00000000', tar.lastIndexOf('list.hmac') + 512, 'latin1')
+  await writeFile(altered, tag)
+  const restore = ['restore', altered, '--key-file', keyFile] as const
+  await assert.rejects(headland(dataDir, ...restore), { code: 1, stderr: /Nothing proves that this backup is yours/ })
+  const { stderr } = await headland(dataDir, ...restore, '--trust')
+  assert.match(stderr, /WARNING: nothing proves that this backup is yours: it was altered/)
+
+  // One clears the screen, and one is of eight bits.
+  const escaped = Buffer.from(tar)
+  escaped.write('\x1b[2J\u009b31m', tar.indexOf('"headland": "') + 13, 'utf8')
+  await writeFile(altered, escaped)
+  const refused = headland(join(folder, 'other'), 'restore', altered, '--trust', '--key-file', keyFile)
+  await assert.rejects(refused, (error: Error & { stderr: string }) => {
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not be there
+    assert.doesNotMatch(error.stderr, /[\x00-\x09\x0b-\x1f\x7f-\x9f]/)
+    assert.match(error.stderr, /^headland: The backup is broken/)
+    return true
+  })
 })

@@ -22,7 +22,11 @@ const FETCH_MS = 5 * 60_000
 
 export function createShelf({ folder, arch, registry, clock }: Parts) {
   const fetches = createShared<void>()
-  const nameOf = (tool: Pick<Tool, 'package' | 'version'>) => `${tool.package.replace('/', '+')}@${tool.version}`
+  /** Versions come from stored records, too: they become the name of a folder only when they are exact. */
+  function nameOf(tool: Pick<Tool, 'package' | 'version'>): string {
+    if (semver.valid(tool.version) !== tool.version) throw new Error(`not a version: ${JSON.stringify(tool.version)}`)
+    return `${tool.package.replace('/', '+')}@${tool.version}`
+  }
   const placeOf = (tool: Pick<Tool, 'package' | 'version'>) => join(folder, nameOf(tool))
 
   const touch = (path: string) => utimes(path, new Date(clock.now()), new Date(clock.now()))
@@ -57,7 +61,7 @@ export function createShelf({ folder, arch, registry, clock }: Parts) {
     const names = (await readdir(folder)).filter((name) => !isDraft(name))
     return names.flatMap((name) => {
       const [, escaped, version] = /^(@?[^@]+)@([^@]+)$/.exec(name) ?? []
-      if (escaped === undefined || version === undefined || semver.valid(version) === null) return []
+      if (escaped === undefined || version === undefined || semver.valid(version) !== version) return []
       return [{ name, package: escaped.replace('+', '/'), version }]
     })
   }

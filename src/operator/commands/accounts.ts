@@ -1,4 +1,4 @@
-import { toRfc3339 } from '../../base/index.ts'
+import { printable, toRfc3339 } from '../../base/index.ts'
 import { JSON_OPTION, names, table, UsageError } from '../../contract/index.ts'
 import type { Command } from '../command.ts'
 
@@ -24,7 +24,10 @@ export const accountsList: Command = {
   options: JSON_OPTION,
   async run({ options, ground, print }) {
     const accounts = await (await ground()).accounts.list()
-    const rows = accounts.map(({ name, create_time }) => ({ account: name, created: toRfc3339(create_time) }))
+    const rows = accounts.map(({ name, create_time }) => ({
+      account: printable(name),
+      created: toRfc3339(create_time),
+    }))
     print(options.json ? JSON.stringify(rows) : table(rows))
     return 0
   },

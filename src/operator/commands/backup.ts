@@ -23,7 +23,15 @@ export const restoreBackup: Command = {
   summary: 'Make a data folder from a backup; - for standard input',
   options: {
     check: { type: 'boolean', describe: 'Only find out whether the backup is whole.' },
-    'key-file': { type: 'string', value: 'FILE', describe: 'Your copy of the master key, where the backup has none.' },
+    'key-file': {
+      type: 'string',
+      value: 'FILE',
+      describe: 'Your copy of the master key, which proves that the backup is yours.',
+    },
+    trust: {
+      type: 'boolean',
+      describe: 'Take a backup that nothing proves to be yours: its author decides what runs on this machine.',
+    },
     ...JSON_OPTION,
   },
   run: async (call) => (await import('../backup.ts')).restoreBackup(call),

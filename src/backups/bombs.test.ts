@@ -1,0 +1,105 @@
+/** Small backups that want to be large: disk, memory and names have a limit, and what goes beyond is refused before it is taken. */
+import assert from 'node:assert/strict'
+import { readdir } from 'node:fs/promises'
+import { Readable } from 'node:stream'
+import { after, before, test } from 'node:test'
+import { constants, createZstdCompress, zstdCompressSync } from 'node:zlib'
+import { assertRefused, attempt, type Backup, makeBackup, pieces, plain } from '../../test/support/backup.ts'
+import { temporaryFolder } from '../../test/support/folder.ts'
+import { openSqliteApart } from '../storage/sqlite.ts'
+import type { Entry } from './entry.ts'
+import { checkBackup } from './restore.ts'
+import { createRoom, type Free, RESERVE_BYTES } from './room.ts'
+import { bytesOf } from './tar-read.ts'
+import { headerOf, padding } from './tar-write.ts'
+import { createUnpacker } from './unpack.ts'
+
+let made: Backup
+const ends: (() => unknown)[] = []
+after(() => Promise.all(ends.map((end) => end())))
+before(async () => {
+  made = await makeBackup({ after: (end) => ends.push(end) })
+})
+
+const folder = (path: string): Entry => ({ ...plain(path), kind: 'folder', mode: 0o755 })
+
+/** The beginning of a real one, and then a file of a petabyte. */
+function bomb(): Buffer {
+  const [head] = made.entries
+  assert.ok(head)
+  const large = { ...plain(`blobs/aa/${'a'.repeat(64)}`), size: 2 ** 50 }
+  return Buffer.concat([
+    headerOf(head.entry),
+    head.body,
+    padding(head.entry.size),
+    ...[folder('blobs'), folder('blobs/aa'), large].map(headerOf),
+    Buffer.alloc(16 * 1024 * 1024),
+  ])
+}
+
+test('a file that is larger than the disk is refused before any of it is written', async (t) => {
+  for (const tar of [bomb(), zstdCompressSync(bomb())]) {
+    const { top, done } = await attempt(t, tar, { key: made.key })
+    await assert.rejects(
+      done,
+      /There is not enough room in .*: the backup goes on with a file of 1125899906842624 bytes/,
+    )
+    assert.deepEqual(await readdir(top), [])
+  }
+})
+
+test('a check of something endless ends when it is interrupted', async () => {
+  const stopping = new AbortController()
+  let count = 0
+  async function* endless() {
+    yield bomb()
+    for (;;) {
+      if (++count === 20) stopping.abort(new Error('enough'))
+      yield Buffer.alloc(1024 * 1024)
+    }
+  }
+  const parts = { keys: { file: '', given: made.key }, openForeignSql: openSqliteApart }
+  await assert.rejects(checkBackup(parts, endless(), { signal: stopping.signal }), /enough/)
+  assert.ok(count < 25, `${count} pieces were taken after it`)
+})
+
+test('a compressed backup that asks for too much memory is refused', async (t) => {
+  const params = { [constants.ZSTD_c_windowLog]: 28 }
+  // As a stream of unknown length, it asks for the whole window.
+  const zipped = Buffer.concat(await Readable.from(pieces(made.tar)).compose(createZstdCompress({ params })).toArray())
+  await assertRefused(t, zipped, /cannot be unzipped|not a backup/, { key: made.key })
+})
+
+test('room is asked for before it is taken, and some is left for others', () => {
+  const free: Free = { bytes: RESERVE_BYTES + 1024 * 1024, files: 10_002 }
+  let looks = 0
+  const look = () => {
+    looks += 1
+    return free
+  }
+  assert.throws(() => createRoom('/x', look).take(1024 * 1024), /not enough room in \/x/)
+  const room = createRoom('/x', look)
+  room.take(1000)
+  room.take(0)
+  // The disk has changed meanwhile: it is looked at again when what was there is used up.
+  assert.throws(() => {
+    for (let count = 0; count < 1_000_000; count++) {
+      free.files = 10_000
+      room.take(0)
+    }
+  }, /not enough room/)
+  assert.ok(looks < 5, `${looks} looks`)
+})
+
+test('more entries, or longer names, than any data folder has are refused', async (t) => {
+  const unpackerWith = async (most: { entries: number; nameBytes: number }) =>
+    createUnpacker({ folder: await temporaryFolder(t), isWanted: () => false, room: { take: () => undefined }, most })
+  const none = () => pieces(Buffer.alloc(0))
+  const many = await unpackerWith({ entries: 2, nameBytes: 1000 })
+  await many.take(folder('blobs'), bytesOf(none()))
+  await many.take(folder('outputs'), bytesOf(none()))
+  await assert.rejects(many.take(folder('packages'), bytesOf(none())), /more entries than any data folder/)
+  const long = await unpackerWith({ entries: 1000, nameBytes: 20 })
+  await long.take(folder('packages'), bytesOf(none()))
+  await assert.rejects(long.take(folder(`packages/${'n'.repeat(20)}`), bytesOf(none())), /more entries than any/)
+})

@@ -1,0 +1,124 @@
+/**
+ * What must be true of rows that decide about paths, users and programs, authenticated or not: ids are ids, digests are
+ * digests, users are those of tenants, and no path leads up. The places that use them look once more.
+ */
+import { checkId, isTenantUid, TENANT_UIDS } from '../base/index.ts'
+import { checkPlan, checkTools } from '../builds/index.ts'
+import { checkDigest, type Reader, type Row, type Statement, statement, type Value } from '../storage/index.ts'
+import { DatabaseDamaged } from './damaged.ts'
+
+type Check = (value: Value) => void
+
+const orNull =
+  (check: (text: string) => void): Check =>
+  (value) => {
+    if (value !== null) check(value as string)
+  }
+const id: Check = (value) => checkId(value as string)
+const digest: Check = (value) => checkDigest(value as string)
+const json = (check: (value: never) => void): Check => orNull((text) => check(JSON.parse(text) as never))
+
+function uid(value: Value) {
+  if (value !== null && !isTenantUid(value)) throw new Error(`${value} is not the user of an environment`)
+}
+
+function down(value: Value) {
+  if (typeof value !== 'string' || value.startsWith('/') || value.split('/').includes('..') || value.includes('\0'))
+    throw new Error('the path leads elsewhere')
+}
+
+function label(value: Value) {
+  if (value !== null && !/^[a-z0-9-]{1,63}$/.test(String(value))) throw new Error('the label is not one')
+}
+
+type Table = { table: string; columns: Record<string, Check>; read(after: Statement): Statement }
+
+/** Each page begins behind the row that was read last. */
+const TABLES: readonly Table[] = [
+  {
+    table: 'environments',
+    columns: { id, uid, host_label: label, root_directory: down, live_deployment: orNull(checkId) },
+    read: (after) => statement`
+      SELECT rowid AS at, id, uid, host_label, root_directory, live_deployment FROM environments
+      WHERE ${after} ORDER BY rowid LIMIT ${PAGE}`,
+  },
+  {
+    table: 'builds',
+    columns: {
+      id,
+      environment_id: id,
+      operation_id: id,
+      archive_digest: digest,
+      output_digest: orNull(checkDigest),
+      packages_id: orNull(checkId),
+      plan: json(checkPlan),
+      tools: json(checkTools),
+    },
+    read: (after) => statement`
+      SELECT rowid AS at, id, environment_id, operation_id, archive_digest, output_digest, packages_id, plan, tools
+      FROM builds WHERE ${after} ORDER BY rowid LIMIT ${PAGE}`,
+  },
+  {
+    table: 'deployments',
+    columns: { id, environment_id: id, build_id: id, operation_id: id },
+    read: (after) => statement`
+      SELECT rowid AS at, id, environment_id, build_id, operation_id FROM deployments
+      WHERE ${after} ORDER BY rowid LIMIT ${PAGE}`,
+  },
+  {
+    table: 'operations',
+    columns: { id, environment_id: id, activates: orNull(checkId), satisfied_by: orNull(checkId) },
+    read: (after) => statement`
+      SELECT rowid AS at, id, environment_id, activates, satisfied_by FROM operations
+      WHERE ${after} ORDER BY rowid LIMIT ${PAGE}`,
+  },
+  {
+    table: 'packages',
+    columns: { id },
+    read: (after) => statement`SELECT rowid AS at, id FROM packages WHERE ${after} ORDER BY rowid LIMIT ${PAGE}`,
+  },
+]
+
+const PAGE = 500
+
+/** Throws at the first row that is not as it must be. */
+export async function checkRows(reader: Reader) {
+  for (const { table, columns, read } of TABLES) {
+    let after = statement`1 = 1`
+    for (;;) {
+      const rows = await reader.query<Row & { at: number }>(read(after))
+      for (const row of rows) checkRow(table, columns, row)
+      const last = rows.at(-1)
+      if (!last || rows.length < PAGE) break
+      after = statement`rowid > ${last.at}`
+    }
+  }
+  await checkUsers(reader)
+  const [hold] = await reader.query(statement`SELECT id FROM holds LIMIT 1`)
+  if (hold) throw new DatabaseDamaged('it has holds, which no backup keeps')
+}
+
+function checkRow(table: string, columns: Record<string, Check>, row: Row) {
+  for (const [column, check] of Object.entries(columns)) {
+    try {
+      check(row[column] as Value)
+    } catch (cause) {
+      throw new DatabaseDamaged(`${table}.${column} is not as Headland writes it (${(cause as Error).message})`)
+    }
+  }
+}
+
+/** Each environment has a user of its own, and the next one gets another. */
+async function checkUsers(reader: Reader) {
+  const [twice] = await reader.query(
+    statement`SELECT uid FROM environments WHERE uid IS NOT NULL GROUP BY uid HAVING COUNT(*) > 1 LIMIT 1`,
+  )
+  if (twice) throw new DatabaseDamaged('two environments have the same user')
+  const [last] = await reader.query<{ value: number; highest: number | null }>(
+    statement`SELECT value, (SELECT MAX(uid) FROM environments) AS highest FROM revisions WHERE name = 'uids'`,
+  )
+  const first = TENANT_UIDS.least - 1
+  const isRight = last !== undefined && Number.isInteger(last.value) && last.value < TENANT_UIDS.most
+  if (!isRight || last.value < (last.highest ?? first) || last.value < first)
+    throw new DatabaseDamaged('the next environment would get a user that is not its own')
+}

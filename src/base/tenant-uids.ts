@@ -1,0 +1,11 @@
+/** The users that code of tenants runs as: one for each environment, far above those of a machine, and never root. */
+export const TENANT_UIDS = { least: 200_001, most: 2_000_000_000 }
+
+export const isTenantUid = (uid: unknown): uid is number =>
+  Number.isInteger(uid) && (uid as number) >= TENANT_UIDS.least && (uid as number) <= TENANT_UIDS.most
+
+/** A uid comes from a stored record: a program is started and a file is given away only after this. */
+export function checkTenantUid(uid: number): number {
+  if (!isTenantUid(uid)) throw new Error(`not the user of an environment: ${JSON.stringify(uid)}`)
+  return uid
+}

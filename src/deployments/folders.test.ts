@@ -1,0 +1,76 @@
+/** What rows say becomes a path or a user only when it is one of ours, wherever the database came from. */
+import assert from 'node:assert/strict'
+import { mkdir, readdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { temporaryFolder } from '../../test/support/folder.ts'
+import { house } from '../../test/support/upkeep.ts'
+import type { Environment } from '../apps/index.ts'
+import { createIds, systemClock, TENANT_UIDS } from '../base/index.ts'
+import { createLineLogs, statement } from '../storage/index.ts'
+import { createFolders } from './folders.ts'
+
+const newId = createIds(systemClock)
+const id = newId()
+
+/** Whatever has a slash, a dot or anything else that a path could be made of. */
+const noIds = fc.oneof(
+  fc.constantFrom('', '.', '..', '../x', '/etc', 'a/b', 'a/../../b', 'x\0', 'a b', '../../../etc'),
+  fc.string({ maxLength: 80 }).filter((text) => !/^[A-Za-z0-9_-]{1,64}$/.test(text)),
+)
+
+test('no path is made of an id that is none', () => {
+  const folders = createFolders('/data', { canChooseUsers: true })
+  fc.assert(
+    fc.property(noIds, (bad) => {
+      for (const make of [
+        () => folders.work(bad, id),
+        () => folders.work(id, bad),
+        () => folders.run(bad, id),
+        () => folders.run(id, bad),
+        () => folders.values(bad),
+        () => folders.runs(bad),
+        () => folders.cacheOf(bad),
+      ])
+        assert.throws(make, /not an id/)
+    }),
+  )
+  assert.equal(folders.run(id, id), `/data/environments/${id}/run/${id}`)
+})
+
+test('nothing is removed by an id that is none', async (t) => {
+  const rooms = await house(t)
+  const outside = join(await temporaryFolder(t), 'outside')
+  await writeFile(outside, 'x')
+  await mkdir(join(rooms.dataDir, 'environments'), { recursive: true })
+  const up = `../../../../../../..${outside}`
+  await assert.rejects(rooms.folders.remove(up), /not an id/)
+  await assert.rejects(rooms.folders.removeRun(id, up), /not an id/)
+  await assert.rejects(createLineLogs(join(rooms.dataDir, 'logs')).remove(`builds/${up}`), /not the name of a log/)
+  assert.throws(() => rooms.packages.folderOf(up), /not an id/)
+  await assert.rejects(async () => rooms.outputs.remove(`sha256:${up}`), /not a digest/)
+  await assert.rejects(async () => rooms.blobs.remove(`sha256:${up}`), /not a digest/)
+  assert.deepEqual(await readdir(join(outside, '..')), ['outside'])
+})
+
+test('code runs as a user of the range for environments, or not at all', () => {
+  const folders = createFolders('/data', { canChooseUsers: true })
+  const userOf = (uid: number | null) => folders.userOf({ uid } as Environment)
+  fc.assert(
+    fc.property(fc.oneof(fc.integer(), fc.double(), fc.constantFrom(0, -1, 1000, 65_534)), (uid) => {
+      if (Number.isInteger(uid) && uid >= TENANT_UIDS.least && uid <= TENANT_UIDS.most)
+        assert.deepEqual(userOf(uid), { uid, gid: uid })
+      else assert.throws(() => userOf(uid), /not the user of an environment/)
+    }),
+  )
+  assert.equal(userOf(null), undefined)
+})
+
+test('an environment is given no user outside of the range', async (t) => {
+  const rooms = await house(t)
+  const environment = await rooms.environment()
+  await rooms.sql.transaction((tx) => tx.query(statement`UPDATE revisions SET value = -1 WHERE name = 'uids'`))
+  const giving = rooms.sql.transaction((tx) => rooms.environments.assignUid(tx, environment))
+  await assert.rejects(giving, /not the user of an environment/)
+})

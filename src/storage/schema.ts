@@ -1,0 +1,46 @@
+/**
+ * What the database is made of, held against the migrations. A file from elsewhere may have views that never end and triggers
+ * that run with every write, so this is asked before anything else: reading the schema runs nothing of it.
+ */
+import { type Migration, migrate } from './migrate.ts'
+import { type Reader, type Sql, statement } from './sql.ts'
+
+type SchemaObject = { type: string; name: string; sql: string | null }
+
+export class SchemaForeign extends Error {
+  constructor(what: string, todo = '') {
+    super(`The database has the ${what}, which is not of Headland's making.${todo}`)
+    this.name = 'SchemaForeign'
+  }
+}
+
+/** Throws unless the database has exactly what these migrations make. `blank` is an empty database. */
+export async function checkSchema(sql: Reader, migrations: readonly Migration[], blank: Sql) {
+  await migrate(blank, migrations, 0)
+  const expected = new Map((await blank.transaction(readSchema)).map((object) => [nameOf(object), textOf(object)]))
+  for (const object of await readSchema(sql)) {
+    if (expected.get(nameOf(object)) !== textOf(object)) throw new SchemaForeign(nameOf(object))
+    // Once: a second one with the same name is foreign.
+    expected.delete(nameOf(object))
+  }
+  for (const named of expected.keys()) throw new Error(`The database has no ${named}, which every Headland makes.`)
+}
+
+/** SQLite goes by the text alone: what an entry says of its type is not looked at. */
+const PASSIVE = /^CREATE (TABLE|(UNIQUE )?INDEX) /i
+
+/** For every start: Headland has no triggers, views or virtual tables, so whatever they do is not its own. */
+export async function refuseTriggers(sql: Reader) {
+  const found = (await readSchema(sql)).find((object) => object.sql !== null && !PASSIVE.test(textOf(object)))
+  if (found) throw new SchemaForeign(nameOf(found), ' Drop it with sqlite3, or restore a backup, and start again.')
+}
+
+const readSchema = (reader: Reader): Promise<SchemaObject[]> =>
+  reader.query<SchemaObject>(statement`SELECT type, name, sql FROM sqlite_schema`)
+
+const nameOf = ({ type, name }: SchemaObject): string => `${type} ${JSON.stringify(name)}`
+
+const textOf = ({ sql }: SchemaObject): string =>
+  String(sql ?? '')
+    .replace(/\s+/g, ' ')
+    .trim()
