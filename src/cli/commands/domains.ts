@@ -2,6 +2,7 @@
 import { domainToASCII } from 'node:url'
 import { type resources, UsageError } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
+import { api } from '../path.ts'
 import { oneLine, tell } from '../rows.ts'
 import { type AtEnvironment, atEnvironment } from '../where.ts'
 
@@ -44,11 +45,11 @@ export async function removeDomains(call: ClientCall): Promise<undefined> {
 }
 
 const read = async ({ service, path }: AtEnvironment): Promise<string[]> =>
-  (await service.call<resources.Domains>(`${path}/domains`)).domains
+  (await service.call<resources.Domains>(api`${path}/domains`)).domains
 
 /** The list as a whole, as the API has it: who changes it at the same moment is not seen. */
 const replace = async ({ service, path }: AtEnvironment, domains: string[]): Promise<string[]> =>
-  (await service.call<resources.Domains>(`${path}/domains:replace`, { method: 'POST', body: { domains } })).domains
+  (await service.call<resources.Domains>(api`${path}/domains:replace`, { method: 'POST', body: { domains } })).domains
 
 const named = ({ environment }: AtEnvironment): string => oneLine(environment.displayName)
 
