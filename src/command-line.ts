@@ -233,11 +233,11 @@ function exitCodeOf(error: unknown): number {
 
 function inWords(error: unknown): string {
   const { message } = error as Error
-  // A message may be another's words: none of its lines looks like the start of one of ours.
-  const told = message.replaceAll('\n', '\n  ')
-  if (!(error instanceof CallFailed)) return `headland: ${told}`
+  // It may be another's words: none of its lines looks like the start of one of ours.
+  const told = (text: string) => `headland: ${text.replaceAll('\n', '\n  ')}`
+  if (!(error instanceof CallFailed)) return told(message)
   const reason = error.status === 0 ? '' : ` (${error.reason})`
-  return [`headland: ${told}${reason}`, ...(error.todo ? [`  ${error.todo}`] : [])].join('\n')
+  return [told(`${message}${reason}`), ...(error.todo ? [`  ${error.todo}`] : [])].join('\n')
 }
 
 function asJson(error: unknown) {

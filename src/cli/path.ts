@@ -34,5 +34,6 @@ const RESOURCE = new RegExp(`^${STEP}(?:/${STEP}){0,5}$`)
 /** What a server calls something, `accounts/…/apps/…`: a name, and not a way to somewhere else. */
 export function resource(name: unknown): Path {
   if (typeof name === 'string' && RESOURCE.test(name)) return new Path(name)
-  throw new CallFailed(0, 'NO_ANSWER', `The service calls something by a name that no Headland gives: '${name}'.`)
+  const called = typeof name === 'string' ? `'${name}'` : `a ${typeof name}`
+  throw new CallFailed(0, 'NO_ANSWER', `The service calls something by a name that no Headland gives: ${called}.`)
 }

@@ -20,10 +20,10 @@ export function printList<T>(
   terminal.print(table(items.map((item) => cells(row(item)))))
 }
 
-/** What the API answered where that was asked for, and else words for people. */
+/** What the API answered where that was asked for, and else one line of words for people. */
 export function tell({ terminal, options }: Pick<ClientCall, 'terminal' | 'options'>, answer: unknown, words: string) {
   if (options.json) terminal.print(JSON.stringify(answer))
-  else terminal.say(words)
+  else terminal.say(printableLine(words))
 }
 
 /** One thing, a fact to a line; what is not known is left out. */

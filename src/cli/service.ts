@@ -36,7 +36,7 @@ export type Service = {
 /** A whole page of the longest list has a few MB. */
 const ANSWER_BYTES_MOST = 32 * 1024 * 1024
 const LIST_LENGTH_MOST = 128 * 1024 * 1024
-const PAGES_MOST = 2000
+const PAGES_MOST = 1000
 const ERROR_BYTES_MOST = 256 * 1024
 const MESSAGE_LENGTH_MOST = 4000
 /** Longer than any call takes: what does not end with the answer is an operation. */

@@ -149,3 +149,23 @@ test('sending ends when it is told to', async (t) => {
   })
   await assert.rejects(sending, /enough/)
 })
+
+test('an answer to an upload that comes a byte at a time is given up, and nothing is sent twice', async (t) => {
+  const archive = await archiveOf(t, 1000)
+  const { service, attempts } = await serviceWith(t, (request, response) => {
+    request.resume()
+    response.flushHeaders()
+    const timer = setInterval(() => response.write(' '), 10)
+    response.on('close', () => clearInterval(timer))
+  })
+  const patience = { ...PATIENCE, answerMs: 200 }
+  await assert.rejects(upload(service, ENVIRONMENT, archive, patience), /has the whole archive, but its answer was lost/)
+  assert.equal(attempts(), 1)
+})
+
+test('an upload that is not taken is given up', async (t) => {
+  const archive = await archiveOf(t, 40_000_000)
+  const { service } = await serviceWith(t, (request) => request.pause())
+  const patience = { ...PATIENCE, stallMs: 100 }
+  await assert.rejects(upload(service, ENVIRONMENT, archive, patience), /it takes no more/)
+})

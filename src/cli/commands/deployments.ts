@@ -4,7 +4,7 @@ import type { ClientCall } from '../command.ts'
 import { finishInSight } from '../operation.ts'
 import { idIn, limitOf } from '../options.ts'
 import { api } from '../path.ts'
-import { printList, tell, when } from '../rows.ts'
+import { oneLine, printList, tell, when } from '../rows.ts'
 import { type AtEnvironment, atEnvironment, lastPart } from '../where.ts'
 
 /** What is kept of an environment is far less, so what lies further back cannot be made live. */
@@ -38,7 +38,7 @@ export async function activateDeployment(call: ClientCall): Promise<undefined> {
   })
   const environment = await finishInSight({ ...at, terminal }, asked)
   tell(call, environment, `The deployment ${chosen} is live at`)
-  if (!options.json) terminal.print(environment.url)
+  if (!options.json) terminal.print(oneLine(environment.url))
 }
 
 /**

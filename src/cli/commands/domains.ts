@@ -11,10 +11,10 @@ export async function listDomains(call: ClientCall): Promise<undefined> {
   const at = await atEnvironment(call)
   const domains = await read(at)
   if (options.json) terminal.print(JSON.stringify(domains))
-  else if (domains.length > 0) terminal.print(domains.join('\n'))
+  else if (domains.length > 0) terminal.print(domains.map(oneLine).join('\n'))
   else
     terminal.say(
-      `No domains yet: the site answers at ${at.environment.url} alone. 'headland domains add NAME' adds one.`,
+      `No domains yet: the site answers at ${oneLine(at.environment.url)} alone. 'headland domains add NAME' adds one.`,
     )
 }
 
@@ -23,7 +23,7 @@ export async function addDomains(call: ClientCall): Promise<undefined> {
   const before = await read(at)
   const fresh = call.positionals.filter((name, index, all) => !isIn(before, name) && !isIn(all.slice(0, index), name))
   const after = fresh.length > 0 ? await replace(at, [...before, ...fresh]) : before
-  const added = after.filter((name) => !before.includes(name)).join(', ')
+  const added = after.filter((name) => !before.includes(name)).map(oneLine).join(', ')
   const words = added
     ? `${named(at)} answers at ${added} too, once its DNS leads here.`
     : `${named(at)} has it already.`

@@ -40,7 +40,7 @@ export async function createEnvironment(call: ClientCall): Promise<undefined> {
   const asked = await at.service.call<resources.Operation>(path, { method: 'POST', body })
   const made = await finishInSight({ ...at, terminal }, asked)
   tell(call, made, `Made the environment ${oneLine(made.displayName)} (${lastPart(made)}). It answers at`)
-  if (!options.json) terminal.print(made.url)
+  if (!options.json) terminal.print(oneLine(made.url))
 }
 
 export async function showEnvironment(call: ClientCall): Promise<undefined> {

@@ -72,7 +72,7 @@ function issued({ terminal, options }: ClientCall, set: resources.IssuedWebhookS
   terminal.say('These URLs hold tokens and are shown this once. To be called by POST:')
   terminal.print(
     set.webhooks
-      .map(({ action, url }) => `\n${action}: ${MEANINGS[action]}\n${url}`)
+      .map(({ action, url }) => `\n${oneLine(action)}: ${MEANINGS[action]}\n${oneLine(url)}`)
       .join('\n')
       .trimStart(),
   )
