@@ -40,5 +40,7 @@ test('whatever comes in, nothing hidden comes out, a second time changes nothing
   ))
 
 const terminalText = fc
-  .array(fc.oneof(fc.constantFrom('\x1b', '[', ']', '\x07', '\\', ';', 'm', 'J', '\u009b', '\u009d', '\u202e'), fc.string()))
+  .array(
+    fc.oneof(fc.constantFrom('\x1b', '[', ']', '\x07', '\\', ';', 'm', 'J', '\u009b', '\u009d', '\u202e'), fc.string()),
+  )
   .map((pieces) => pieces.join(''))

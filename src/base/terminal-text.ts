@@ -26,8 +26,7 @@ const SEQUENCE = /\x1b\[[0-9;:?]{0,32}[A-Za-z]/g
 const LINE_BREAK = /[\n\v\f\r\u0085\u2028\u2029]+/g
 
 /** Controls, marks of direction (UAX #9), separators of lines, halves of a pair, and what has no width. */
-const INVISIBLE =
-  /[[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]--[\n\p{Variation_Selector}]]/gv
+const INVISIBLE = /[[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]--[\n\p{Variation_Selector}]]/gv
 
 /** By code units, as JSON has them. */
 const escaped = (character: string): string =>

@@ -12,7 +12,13 @@ import { Interrupted } from './terminal.ts'
 
 const URL = 'https://headland.example.com'
 
-type Given = { options?: OptionValues; answer?: string; isNamedByFile?: boolean; isCredentialGiven?: boolean; url?: string }
+type Given = {
+  options?: OptionValues
+  answer?: string
+  isNamedByFile?: boolean
+  isCredentialGiven?: boolean
+  url?: string
+}
 
 /** One person, with what their own folder remembers of earlier times. */
 async function person(t: Scope) {
@@ -38,11 +44,18 @@ test('the first time that something goes to the account of a file is confirmed, 
   const { send, said, configFolder } = await person(t)
   for (const answer of ['', 'n', 'yes please']) await assert.rejects(send({ answer }), Interrupted)
   await send({ answer: 'y' })
-  assert.match(said.join('\n'), /names the account acme of https:\/\/headland\.example\.com, to which you have sent nothing/)
+  assert.match(
+    said.join('\n'),
+    /names the account acme of https:\/\/headland\.example\.com, to which you have sent nothing/,
+  )
   await send()
   const saved = JSON.parse(await readFile(join(configFolder, 'headland/logins.json'), 'utf8'))
   assert.deepEqual(saved.accounts, { [URL]: ['acme'] })
-  await assert.rejects(send({ url: 'https://other.example.com' }), UsageError, 'the same name elsewhere is another account')
+  await assert.rejects(
+    send({ url: 'https://other.example.com' }),
+    UsageError,
+    'the same name elsewhere is another account',
+  )
 })
 
 test('where nobody can be asked, the flag is asked for; --yes is no answer to this', async (t) => {

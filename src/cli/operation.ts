@@ -91,7 +91,11 @@ export function failureIn({ error }: Pick<resources.Operation, 'error'>): CallFa
   const row = reason === undefined ? undefined : problemOf(reason)
   // A reason that is newer than this client still has a code that tells whose fault it is.
   const isOfService = SERVICE_CODES.some((code) => code === error?.code)
-  return new CallFailed(row?.http ?? (isOfService ? 500 : 400), reason ?? 'UNKNOWN', String(error?.message ?? 'It failed.'))
+  return new CallFailed(
+    row?.http ?? (isOfService ? 500 : 400),
+    reason ?? 'UNKNOWN',
+    String(error?.message ?? 'It failed.'),
+  )
 }
 
 const SERVICE_CODES = [STATUS_CODES.INTERNAL, STATUS_CODES.UNAVAILABLE, STATUS_CODES.DEADLINE_EXCEEDED]

@@ -60,7 +60,9 @@ test('without a repository it is found below the home folder, and not in it; els
   assert.equal((await find(home, home))?.folder, home)
 })
 
-test('one that another user put into a folder is not used, nor a repository of theirs around it', { skip: !isRoot && 'needs root' }, async (t) => {
+test('one that another user put into a folder is not used, nor a repository of theirs around it', {
+  skip: !isRoot && 'needs root',
+}, async (t) => {
   const shared = await temporaryFolder(t)
   const folder = join(shared, 'project')
   await mkdir(folder)
@@ -73,7 +75,9 @@ test('one that another user put into a folder is not used, nor a repository of t
   assert.equal(await find(folder), undefined)
 })
 
-test('in a container, source of one owner is used by a process of another', { skip: !isRoot && 'needs root' }, async (t) => {
+test('in a container, source of one owner is used by a process of another', {
+  skip: !isRoot && 'needs root',
+}, async (t) => {
   const folder = await temporaryFolder(t)
   await mkdir(join(folder, '.git'))
   await mkdir(join(folder, 'web'))
@@ -115,7 +119,12 @@ test('a field that is no such name is refused before anything is asked', async (
     await write(folder, wrong)
     await assert.rejects(find(folder), UsageError, JSON.stringify(wrong))
   }
-  const right = { url: 'https://headland.example.com', account: 'acme', app: 'Shop_1', environment: 'Vorschau für Änne' }
+  const right = {
+    url: 'https://headland.example.com',
+    account: 'acme',
+    app: 'Shop_1',
+    environment: 'Vorschau für Änne',
+  }
   await write(folder, right)
   assert.deepEqual((await find(folder))?.project, right)
 })

@@ -26,7 +26,8 @@ export async function findProject({ folder, environment }: Pick<ClientCall, 'fol
       throw error instanceof NotPlain ? new UsageError(error.message) : error
     })
     if (!found) continue
-    if (!owners.has(found.facts.uid)) throw new UsageError(`${file} belongs to another user, so it is not used: remove it`)
+    if (!owners.has(found.facts.uid))
+      throw new UsageError(`${file} belongs to another user, so it is not used: remove it`)
     return { folder: at, project: parse(file, found.content.toString('utf8')) }
   }
   return undefined

@@ -53,7 +53,11 @@ export async function findTarget(parts: Parts, { mayCreate }: { mayCreate: boole
     branch: 'uploadable',
     ...(rootDirectory === '' ? {} : { rootDirectory }),
   }
-  const asked = await service.call<resources.Operation>(api`/v1/accounts/${account}/apps/${app}/environments`, { method: 'POST', body, signal })
+  const asked = await service.call<resources.Operation>(api`/v1/accounts/${account}/apps/${app}/environments`, {
+    method: 'POST',
+    body,
+    signal,
+  })
   call.terminal.status('Making the environment …')
   const done = await finish(service, asked, undefined, signal)
   call.terminal.status(undefined)

@@ -21,7 +21,9 @@ function atTerminal() {
 const OURS = /\x1b\[(?:0|1|2|22|3[1-6]|39)m|\r\x1b\[K/g
 
 const hostile = fc
-  .array(fc.constantFrom('\x1b[31m', '\x1b]0;', '\x07', '\u009b', '\u202e', '\r', '\n', '\x1b[2J', '<31>', 'text', '\x1b'))
+  .array(
+    fc.constantFrom('\x1b[31m', '\x1b]0;', '\x07', '\u009b', '\u202e', '\r', '\n', '\x1b[2J', '<31>', 'text', '\x1b'),
+  )
   .map((pieces) => pieces.join(''))
 
 test('colours are ours alone, and nothing else than colours reaches a terminal', () =>
@@ -34,8 +36,7 @@ test('colours are ours alone, and nothing else than colours reaches a terminal',
       terminal.say(other)
       terminal.status(undefined)
       await new Promise(setImmediate)
-      assert.match(written(), /\x1b\[31m/, 'what we paint is painted')
-      assert.equal(written().match(/\x1b\[31m/g)?.length, 1, 'and what others paint is not')
+      assert.equal(written().split('\x1b[31m').length - 1, 1, 'what we paint is painted, and what others paint is not')
       assert.doesNotMatch(written().replaceAll(OURS, ''), /[[\p{Cc}\p{Cf}]--\n]/v)
     }),
     100,
@@ -47,5 +48,5 @@ test('a question asks in plain text, whatever stands in it', async () => {
   input.write('shop\r')
   assert.equal(await asked, 'shop')
   assert.match(written(), /Type \\u001b\]0;x\\u0007\\u202eshop to go on: /)
-  assert.doesNotMatch(written(), /\x07|\u202e/)
+  assert.ok(!written().includes('\x07') && !written().includes('\u202e'))
 })

@@ -159,7 +159,10 @@ test('an answer to an upload that comes a byte at a time is given up, and nothin
     response.on('close', () => clearInterval(timer))
   })
   const patience = { ...PATIENCE, answerMs: 200 }
-  await assert.rejects(upload(service, ENVIRONMENT, archive, patience), /has the whole archive, but its answer was lost/)
+  await assert.rejects(
+    upload(service, ENVIRONMENT, archive, patience),
+    /has the whole archive, but its answer was lost/,
+  )
   assert.equal(attempts(), 1)
 })
 

@@ -162,16 +162,32 @@ test('a session sends nothing to the account that a project names before its use
   const env = { ...NOBODY, XDG_CONFIG_HOME: join(top, 'bob') }
   const cwd = await project({
     ...page('never'),
-    '.headland.json': JSON.stringify({ url: service.api, account: 'default', app: 'laptop', environment: 'Production' }),
+    '.headland.json': JSON.stringify({
+      url: service.api,
+      account: 'default',
+      app: 'laptop',
+      environment: 'Production',
+    }),
   })
   const input = `${JSON.parse(made).password}\n`
-  const login = await headland(['login', service.api, '--user', 'bob@example.com', '--password-stdin'], { cwd, env, input })
+  const login = await headland(['login', service.api, '--user', 'bob@example.com', '--password-stdin'], {
+    cwd,
+    env,
+    input,
+  })
   assert.equal(login.code, 0, login.stderr)
-  const commands = [['deploy', '--yes'], ['deploy', '--dry-run'], ['variables', 'set', 'TOKEN=secret']]
+  const commands = [
+    ['deploy', '--yes'],
+    ['deploy', '--dry-run'],
+    ['variables', 'set', 'TOKEN=secret'],
+  ]
   for (const args of commands) {
     const { code, stderr } = await headland(args, { cwd, env })
     assert.equal(code, 2, stderr)
-    assert.match(stderr, /names the account default of \S+, to which you have sent nothing so far.*add --account default/)
+    assert.match(
+      stderr,
+      /names the account default of \S+, to which you have sent nothing so far.*add --account default/,
+    )
   }
   assert.equal((await headland(['builds'], { cwd, env })).code, 0, 'reading sends nothing')
   const named = await headland(['deploy', '--dry-run', '--account', 'default'], { cwd, env })

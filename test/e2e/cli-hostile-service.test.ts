@@ -21,7 +21,10 @@ const AT = ['--account', 'acme', '--app', 'shop', '--env', ID]
 
 /** How each is typed so that it asks nothing. */
 const TYPED: Record<string, string[][]> = {
-  login: [['--user', 'ann@example.com', '--password-stdin'], ['--user', ID, '--password-stdin']],
+  login: [
+    ['--user', 'ann@example.com', '--password-stdin'],
+    ['--user', ID, '--password-stdin'],
+  ],
   logout: [[]],
   deploy: [AT, [...AT, '--dry-run'], [...AT, '--detach'], ['--list-files'], ['--yes'], ['--account', 'acme']],
   rebuild: [AT, [...AT, '--detach']],
@@ -38,12 +41,21 @@ const TYPED: Record<string, string[][]> = {
   'builds show': [AT, [ID, ...AT]],
   'builds cancel': [[ID, ...AT]],
   deployments: [AT],
-  'deployments activate': [[ID, ...AT], ['previous', ...AT]],
+  'deployments activate': [
+    [ID, ...AT],
+    ['previous', ...AT],
+  ],
   purge: [AT],
   trace: [['/', ...AT], ['https://shop.example.com/'], ['https://other.example.com/']],
   domains: [AT],
-  'domains add': [['new.example.com', ...AT], ['shop.example.com', ...AT]],
-  'domains remove': [['shop.example.com', ...AT], ['unknown.example.com', ...AT]],
+  'domains add': [
+    ['new.example.com', ...AT],
+    ['shop.example.com', ...AT],
+  ],
+  'domains remove': [
+    ['shop.example.com', ...AT],
+    ['unknown.example.com', ...AT],
+  ],
   variables: [AT, [...AT, '--show']],
   'variables set': [['A=1', ...AT]],
   'variables unset': [['A', ...AT]],
@@ -110,7 +122,10 @@ const NAME = HOSTILE.replaceAll('/', '')
 const PROJECTS: Record<string, Record<string, string>> = {
   'a field of .headland.json': { '.headland.json': JSON.stringify({ account: HOSTILE }), 'index.html': '' },
   'a field that it may not have': { '.headland.json': JSON.stringify({ [HOSTILE]: 'x' }), 'index.html': '' },
-  'an environment that is not there': { '.headland.json': JSON.stringify({ environment: 'a\u202eb' }), 'index.html': '' },
+  'an environment that is not there': {
+    '.headland.json': JSON.stringify({ environment: 'a\u202eb' }),
+    'index.html': '',
+  },
   'a file that is no JSON': { '.headland.json': HOSTILE, 'index.html': '' },
   'the name of a file': { [NAME]: '', 'index.html': '' },
   'the name of a file that stays here': { [`.env.${NAME}`]: '', 'index.html': '' },
@@ -127,7 +142,11 @@ test('no project writes a control character either, nor a line that it forged', 
       await mkdir(join(at, path, '..'), { recursive: true })
       await writeFile(join(at, path), content)
     }
-    const said = await written([['deploy'], ['deploy', '--list-files'], ['envs', 'show'], ['builds', '--json']], env, at)
+    const said = await written(
+      [['deploy'], ['deploy', '--list-files'], ['envs', 'show'], ['builds', '--json']],
+      env,
+      at,
+    )
     assert.doesNotThrow(() => isHarmless(said), name)
   }
 })

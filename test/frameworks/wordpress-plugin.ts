@@ -330,9 +330,7 @@ describe('the plugin in a real WordPress', { skip }, async () => {
     ]
     const inside = (at: string) =>
       `array_map(fn($place) => (bool) wp_http_validate_url($place), json_decode(${phpText(at)}))`
-    const opened = await wordpress.read(
-      `headland_at_place(${phpText(url)}, fn() => ${inside(JSON.stringify(places))})`,
-    )
+    const opened = await wordpress.read(`headland_at_place(${phpText(url)}, fn() => ${inside(JSON.stringify(places))})`)
     assert.deepEqual(opened, [true, false, false, false, false])
     assert.deepEqual(await wordpress.read(inside(JSON.stringify([url]))), [false], 'only around the call')
     await wordpress.publish('allowed')
@@ -354,9 +352,15 @@ describe('the plugin in a real WordPress', { skip }, async () => {
       'http://[::1]/',
     ]
     const called = (urls: string[]): Promise<boolean[]> =>
-      wordpress.read(`array_map(fn($url) => headland_at_place($url, fn() => true) === true, json_decode(${phpText(JSON.stringify(urls))}))`)
+      wordpress.read(
+        `array_map(fn($url) => headland_at_place($url, fn() => true) === true, json_decode(${phpText(JSON.stringify(urls))}))`,
+      )
     assert.deepEqual(await called([url, ...typed]), [true, ...typed.map(() => false)])
-    assert.deepEqual(await called(['http://192.0.2.7/', 'https://198.51.100.7/']), [true, true], 'a public one is called')
+    assert.deepEqual(
+      await called(['http://192.0.2.7/', 'https://198.51.100.7/']),
+      [true, true],
+      'a public one is called',
+    )
     for (const wrong of [true, 1, '127.0.0.1', '*:*', `127.0.0.1:${port}x`, [true, port]]) {
       await wordpress.setConstants({ HEADLAND_ALLOW_PRIVATE_ADDRESS: wrong })
       assert.deepEqual(await called([url]), [false], JSON.stringify(wrong))

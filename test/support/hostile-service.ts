@@ -112,7 +112,15 @@ function answerTo({ url = '', method }: IncomingMessage, hostile: string, manner
     url: hostile,
     lastUseTime: hostile,
   }))
-  const trigger = { createTime: hostile, action: hostile, source: hostile, answer: 200, reason: hostile, address: hostile, userAgent: hostile }
+  const trigger = {
+    createTime: hostile,
+    action: hostile,
+    source: hostile,
+    answer: 200,
+    reason: hostile,
+    address: hostile,
+    userAgent: hostile,
+  }
   const stored = {
     variant: { [hostile]: hostile },
     status: hostile,
@@ -133,13 +141,24 @@ function answerTo({ url = '', method }: IncomingMessage, hostile: string, manner
   if (path === '/v1/session') return { expireTime: TIME, email: hostile }
   if (path === '/v1/accounts') return { accounts: [{ name: name('accounts/acme'), role: hostile }] }
   if (path === '/v1/regions') return { regions: [{ name: name('regions/UK'), displayName: hostile }] }
-  if (path.endsWith('/apps')) return { apps: [{ name: name('accounts/acme/apps/shop'), region: hostile, createTime: hostile }] }
-  if (/\/apps\/[^/]+$/.test(path)) return { name: name('accounts/acme/apps/shop'), region: hostile, createTime: hostile }
+  if (path.endsWith('/apps'))
+    return { apps: [{ name: name('accounts/acme/apps/shop'), region: hostile, createTime: hostile }] }
+  if (/\/apps\/[^/]+$/.test(path))
+    return { name: name('accounts/acme/apps/shop'), region: hostile, createTime: hostile }
   if (path.endsWith(':trace')) {
     const timeline = [{ time: hostile, what: hostile, detail: hostile }]
-    return { url: hostile, verdict: hostile, deployment: hostile, build: hostile, stored: [stored], origin: { detail: hostile }, timeline }
+    return {
+      url: hostile,
+      verdict: hostile,
+      deployment: hostile,
+      build: hostile,
+      stored: [stored],
+      origin: { detail: hostile },
+      timeline,
+    }
   }
-  if (/\/webhooks/.test(path)) return { webhooks, quietSeconds: hostile, quietSecondsMost: hostile, regenerateTime: hostile }
+  if (/\/webhooks/.test(path))
+    return { webhooks, quietSeconds: hostile, quietSecondsMost: hostile, regenerateTime: hostile }
   if (/\/domains/.test(path)) return { domains: ['shop.example.com', hostile] }
   if (url.includes('validateOnly')) return { plan: { framework: hostile, [hostile]: hostile } }
   if (method !== 'GET' && !path.endsWith(':cancel')) return operation

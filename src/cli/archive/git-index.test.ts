@@ -10,9 +10,21 @@ import { idsIn, openGitIndex } from './git-index.ts'
 
 const ENV = { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: '/nowhere', GIT_CONFIG_NOSYSTEM: '1' }
 const git = (folder: string, ...args: string[]): string =>
-  execFileSync('git', ['-C', folder, '-c', 'user.name=a', '-c', 'user.email=a@b', ...args], { encoding: 'utf8', env: ENV })
+  execFileSync('git', ['-C', folder, '-c', 'user.name=a', '-c', 'user.email=a@b', ...args], {
+    encoding: 'utf8',
+    env: ENV,
+  })
 
-const PATHS = ['.env', '.env.production', 'a', 'ab', 'abc/d', 'abc/de', `deep/${'x'.repeat(200)}/${'y'.repeat(200)}`, 'zürich']
+const PATHS = [
+  '.env',
+  '.env.production',
+  'a',
+  'ab',
+  'abc/d',
+  'abc/de',
+  `deep/${'x'.repeat(200)}/${'y'.repeat(200)}`,
+  'zürich',
+]
 
 for (const version of [2, 3, 4]) {
   test(`an index of version ${version} is read as git reads it`, async (t) => {
@@ -32,10 +44,7 @@ for (const version of [2, 3, 4]) {
     assert.equal(index.readUInt32BE(4), version)
     const lines = git(folder, 'ls-files', '-s', '-z').split('\0').filter(Boolean)
     const expected = lines.map((line) => /^\d+ (\w+) \d\t(.*)$/s.exec(line)?.slice(1) ?? [])
-    assert.deepEqual(
-      [...idsIn(index)].sort(),
-      expected.map(([id, path]) => [path, id]).sort(),
-    )
+    assert.deepEqual([...idsIn(index)].sort(), expected.map(([id, path]) => [path, id]).sort())
   })
 }
 

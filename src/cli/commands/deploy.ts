@@ -13,15 +13,23 @@ import type { Report } from '../report.ts'
 import { reportFor } from '../reports.ts'
 import { oneLine, sizeOf } from '../rows.ts'
 import { CallFailed } from '../service.ts'
-import { appNameFrom, findTarget, type Target } from '../target.ts'
 import { readSmallFile } from '../small-files.ts'
+import { appNameFrom, findTarget, type Target } from '../target.ts'
 import { upload } from '../upload.ts'
 import { type AtService, atService, lastPart } from '../where.ts'
 
 export async function deploy(call: ClientCall): Promise<number> {
+  const { options } = call
+  const report = reportFor(call)
+  const folder = await whichFolder(call)
+  // Before anything is asked or made: a folder with nothing to send ends here. Ctrl-C ends the process at once until then,
+  // however long the rules of a repository take.
+  const source = await filesOf(folder, await wantedEnvFiles(call, folder))
+  if (!options['list-files'] || !options.json) tellWhatIsOdd(source, report)
+  if (options['list-files']) return listFiles(call, source)
   const interrupts = listenForInterrupts()
   try {
-    return await deployUntil(call, interrupts)
+    return await send(call, { folder, source, report, interrupts })
   } catch (error) {
     // Whatever was under way says in its own words that it was stopped.
     interrupts.signal.throwIfAborted()
@@ -32,19 +40,15 @@ export async function deploy(call: ClientCall): Promise<number> {
   }
 }
 
-async function deployUntil(call: ClientCall, interrupts: Interrupts): Promise<number> {
+type Sending = { folder: string; source: Source; report: Report; interrupts: Interrupts }
+
+async function send(call: ClientCall, { folder, source, report, interrupts }: Sending): Promise<number> {
   const { terminal, options } = call
   const { signal } = interrupts
-  const report = reportFor(call)
-  const folder = await whichFolder(call)
-  // Before anything is asked or made: a folder with nothing to send ends here.
-  const source = await filesOf(folder, await wantedEnvFiles(call, folder))
-  if (!options['list-files'] || !options.json) tellWhatIsOdd(source, report)
-  if (options['list-files']) return listFiles(call, source)
   const at = await atService({ ...call, folder })
   const { service } = at
   const target = await whichTarget(call, folder, { at, report, signal })
-  const sent = await withArchive(source.files, (archive) => send(archive), signal)
+  const sent = await withArchive(source.files, uploaded, signal)
   if ('plan' in sent) return printPlan(call, sent)
   report.accepted(sent)
   if (options.detach) {
@@ -54,7 +58,7 @@ async function deployUntil(call: ClientCall, interrupts: Interrupts): Promise<nu
   const cancelsWhenLeft = options['cancel-on-interrupt'] === true
   return await followBuild({ service, operation: sent, report, terminal, interrupts, cancelsWhenLeft })
 
-  async function send(archive: Archive): Promise<resources.Operation | ValidatedPlan> {
+  async function uploaded(archive: Archive): Promise<resources.Operation | ValidatedPlan> {
     report.archive(archive)
     if (archive.bytes > LARGE_BYTES) report.note(`The archive is large. ${largestOf(source)}`)
     const isOnlyValidated = options['dry-run'] === true

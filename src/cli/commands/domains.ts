@@ -23,7 +23,10 @@ export async function addDomains(call: ClientCall): Promise<undefined> {
   const before = await read(at)
   const fresh = call.positionals.filter((name, index, all) => !isIn(before, name) && !isIn(all.slice(0, index), name))
   const after = fresh.length > 0 ? await replace(at, [...before, ...fresh]) : before
-  const added = after.filter((name) => !before.includes(name)).map(oneLine).join(', ')
+  const added = after
+    .filter((name) => !before.includes(name))
+    .map(oneLine)
+    .join(', ')
   const words = added
     ? `${named(at)} answers at ${added} too, once its DNS leads here.`
     : `${named(at)} has it already.`

@@ -5,7 +5,7 @@
 import { names, optionText, type resources, type schema, UsageError } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
 import { api } from '../path.ts'
-import { findProject } from '../project-file.ts'
+import { findProject, PROJECT_FILE } from '../project-file.ts'
 import { askText } from '../questions.ts'
 import { oneLine } from '../rows.ts'
 import { createSavedLogins, isExpired, serviceUrl } from '../saved-logins.ts'
@@ -43,7 +43,8 @@ export async function login(call: ClientCall): Promise<undefined> {
     terminal.print(JSON.stringify({ url, user, accounts, ...(expireTime ? { expireTime } : {}) }))
     return
   }
-  const roles = accounts.map((account) => `${oneLine(lastPart(account))} (${oneLine(account.role)})`).join(', ') || 'no account yet'
+  const roles =
+    accounts.map((account) => `${oneLine(lastPart(account))} (${oneLine(account.role)})`).join(', ') || 'no account yet'
   terminal.say(`${terminal.paint('green', 'Logged in')} to ${url} as ${oneLine(user)}: ${roles}.`)
   if (expireTime) terminal.say(`It holds until ${expireTime}; for longer, use an API credential.`)
   terminal.say(`Kept in ${logins.file}, for your eyes only.`)
@@ -52,8 +53,7 @@ export async function login(call: ClientCall): Promise<undefined> {
 export async function logout(call: ClientCall): Promise<undefined> {
   const { terminal, options, environment, positionals } = call
   const logins = createSavedLogins(environment.configFolder)
-  const given =
-    positionals[0] ?? environment.url ?? (await findProject(call))?.project.url ?? (await logins.last())
+  const given = positionals[0] ?? environment.url ?? (await findProject(call))?.project.url ?? (await logins.last())
   const url = given === undefined ? undefined : serviceUrl(given)
   const saved = url === undefined ? undefined : await logins.of(url)
   if (url === undefined || !saved) throw new UsageError(`you are not logged in${url ? ` to ${url}` : ''}`)
@@ -70,8 +70,13 @@ async function whichService(call: ClientCall): Promise<string> {
   const { terminal, positionals, environment } = call
   const given = positionals[0] ?? environment.url
   if (given !== undefined) return given
-  const known = (await findProject(call))?.project.url ?? (await createSavedLogins(environment.configFolder).last())
-  if (terminal.isInteractive) return askText(terminal, 'Address of the service', known)
+  const named = (await findProject(call))?.project.url
+  const known = named ?? (await createSavedLogins(environment.configFolder).last())
+  if (terminal.isInteractive) {
+    if (named)
+      terminal.say(`${PROJECT_FILE} names ${serviceUrl(named)}. Your password is sent to the address that you give.`)
+    return askText(terminal, 'Address of the service', known)
+  }
   throw new UsageError('which service? headland login URL, as in https://headland.example.com')
 }
 
@@ -100,7 +105,10 @@ async function firstLineOfStdin(): Promise<string> {
 
 /** The pair that the service sets as a cookie is what it wants to see again. */
 async function openSession(url: string, email: string, password: string): Promise<Authorization> {
-  const response = await createService(url, undefined).ask(api`/v1/session`, { method: 'POST', body: { email, password } })
+  const response = await createService(url, undefined).ask(api`/v1/session`, {
+    method: 'POST',
+    body: { email, password },
+  })
   const [cookie] = (response.headers.getSetCookie()[0] ?? '').split(';')
   const { expireTime } = await sessionIn(response)
   if (!cookie?.includes('=') || !Number.isFinite(Date.parse(expireTime))) throw notAHeadland(url)

@@ -69,7 +69,10 @@ const printJson =
 /** In a terminal the hour, and phases as headings; for programs the whole time, and the phase in each line. */
 function printText({ terminal }: ClientCall, isOfBuild: boolean): (line: LogLine) => void {
   if (!terminal.isShown) {
-    return (line) => terminal.print([timeOf(line), ...(isOfBuild ? [printableLine(line.phase)] : []), printableLine(line.text)].join(' '))
+    return (line) =>
+      terminal.print(
+        [timeOf(line), ...(isOfBuild ? [printableLine(line.phase)] : []), printableLine(line.text)].join(' '),
+      )
   }
   const heading = isOfBuild ? createHeadings(terminal) : () => undefined
   const indent = isOfBuild ? '  ' : ''

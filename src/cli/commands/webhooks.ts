@@ -42,7 +42,10 @@ export async function createWebhooks(call: ClientCall): Promise<undefined> {
 export async function regenerateWebhooks(call: ClientCall): Promise<undefined> {
   const at = await atEnvironment(call)
   await makeSureOf(call, at, 'The URLs that are in use stop at once: whoever calls them must be given the new ones.')
-  issued(call, await at.service.call<resources.IssuedWebhookSet>(api`${at.path}/webhooks:regenerate`, { method: 'POST' }))
+  issued(
+    call,
+    await at.service.call<resources.IssuedWebhookSet>(api`${at.path}/webhooks:regenerate`, { method: 'POST' }),
+  )
 }
 
 export async function deleteWebhooks(call: ClientCall): Promise<undefined> {
