@@ -26,7 +26,7 @@ const PAUSE_MS = 1000
 const PAUSE_MOST_MS = 15_000
 const CHUNK_BYTES = 256 * 1024
 const ANSWER_BYTES_MOST = 4 * 1024 * 1024
-/** Once the service has all of it: it reads the archive through before it answers. */
+/** Once the service has all of it, or has begun to answer: it reads the archive through before it answers. */
 const ANSWER_MS_MOST = 5 * 60_000
 /** Within which it takes the next piece. */
 const STALL_MS_MOST = 5 * 60_000
@@ -99,6 +99,7 @@ async function send<T>(
   signal.addEventListener('abort', leave, { once: true })
   try {
     await sendBody()
+    overdue = setTimeout(() => request.destroy(new Error('it does not answer')), answerMs)
     const answer = await answered
     const text = await textOf(answer)
     if (answer.statusCode === 200) return JSON.parse(text) as T
@@ -136,7 +137,6 @@ async function send<T>(
     }
     await Promise.race([over.promise, new Promise<void>((resolve) => request.end(tail, resolve))])
     sending.isWhole = true
-    overdue = setTimeout(() => request.destroy(new Error('it does not answer')), answerMs)
   }
 }
 
