@@ -1,5 +1,6 @@
 /** The command line: which command, with which settings, ending in which exit code. */
 import { parseArgs } from 'node:util'
+import { printable } from './base/index.ts'
 import { CallFailed, CLIENT_COMMANDS, createTerminal, Interrupted } from './cli/index.ts'
 import { completion, INSTALLING, SHELLS } from './completion.ts'
 import {
@@ -35,8 +36,8 @@ export async function run(argv: string[]): Promise<number> {
     return await dispatch(argv)
   } catch (error) {
     const code = exitCodeOf(error)
-    process.stderr.write(`${argv.includes('--json') ? JSON.stringify(asJson(error)) : inWords(error)}\n`)
-    if (code === EXIT.usage && !argv.includes('--json')) process.stderr.write("Try 'headland --help'.\n")
+    complain(argv.includes('--json') ? JSON.stringify(asJson(error)) : inWords(error))
+    if (code === EXIT.usage && !argv.includes('--json')) complain("Try 'headland --help'.")
     return code
   }
 }
@@ -187,7 +188,7 @@ async function serveUntilStopped(config: LoadedConfig['config']): Promise<number
     for (const signal of signals) process.once(signal, () => resolve())
   })
   const service = await serve(config, (error) => {
-    process.stderr.write(`headland: ${error.message}\n`)
+    complain(`headland: ${error.message}`)
     process.exit(EXIT.service)
   })
   print(JSON.stringify({ event: 'ready', api: service.api, edge: service.edge }))
@@ -232,9 +233,11 @@ function exitCodeOf(error: unknown): number {
 
 function inWords(error: unknown): string {
   const { message } = error as Error
-  if (!(error instanceof CallFailed)) return `headland: ${message}`
+  // It may be another's words: none of its lines looks like the start of one of ours.
+  const told = (text: string) => `headland: ${text.replaceAll('\n', '\n  ')}`
+  if (!(error instanceof CallFailed)) return told(message)
   const reason = error.status === 0 ? '' : ` (${error.reason})`
-  return [`headland: ${message}${reason}`, ...(error.todo ? [`  ${error.todo}`] : [])].join('\n')
+  return [told(`${message}${reason}`), ...(error.todo ? [`  ${error.todo}`] : [])].join('\n')
 }
 
 function asJson(error: unknown) {
@@ -243,6 +246,11 @@ function asJson(error: unknown) {
   return { error: { reason: error instanceof Problem ? error.reason : undefined, message } }
 }
 
+/** The one way to stdout for commands of the operator: what they print may be another's words, as a backup's are. */
 function print(text: string) {
-  process.stdout.write(`${text}\n`)
+  process.stdout.write(`${printable(text)}\n`)
+}
+
+function complain(text: string) {
+  process.stderr.write(`${printable(text)}\n`)
 }

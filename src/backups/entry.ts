@@ -1,5 +1,5 @@
 /** What a backup holds: entries, each with a line in the list at its end, and the words for what is wrong with one. */
-import { printable } from '../base/index.ts'
+import { printableLine } from '../base/index.ts'
 import { Refused } from '../contract/index.ts'
 
 export type Entry = {
@@ -70,7 +70,7 @@ export const lineOf = ({ path, kind, mode, uid, gid, time, size, to, opaque }: E
 export class BackupRefused extends Refused {
   constructor(message: string, options?: ErrorOptions) {
     // It may quote a file that is not trusted, and is printed on a terminal.
-    super(printable(message), options)
+    super(printableLine(message), options)
     this.name = 'BackupRefused'
   }
 }

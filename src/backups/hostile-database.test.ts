@@ -71,7 +71,7 @@ for (const [what, text] of Object.entries(SCHEMAS)) {
 
 test('a name of a hostile database is told without what a terminal would act upon', async (t) => {
   const tar = await withSql(t, 'CREATE VIEW "\x1b[2J\u009b31m\u202e" AS SELECT 1')
-  const why = /the view "\\u001b\[2J\\u\{9b\}31m\\u\{202e\}", which is not of Headland's making/
+  const why = /the view "\\u001b\[2J\\u009b31m\\u202e", which is not of Headland's making/
   await assertRefused(t, tar, why, { key: made.key, isTrusted: true })
 })
 

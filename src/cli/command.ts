@@ -9,6 +9,7 @@ export type ClientEnvironment = {
   apiPassword: string | undefined
   /** Where programs of this person keep what they remember: `~/.config`. */
   configFolder: string
+  homeFolder: string
   isCi: boolean
 }
 

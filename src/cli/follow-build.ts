@@ -7,6 +7,7 @@ import { EXIT, names, type resources } from '../contract/index.ts'
 import type { Interrupts } from './interrupts.ts'
 import { followLog, type LogLine, readLog } from './log-lines.ts'
 import { finish } from './operation.ts'
+import { api, type Path, resource } from './path.ts'
 import { confirm } from './questions.ts'
 import type { Failed, Report } from './report.ts'
 import { CallFailed, type Service } from './service.ts'
@@ -29,7 +30,7 @@ const CANCEL_MS = 5000
 /** The exit code. */
 export async function followBuild(followed: Followed): Promise<number> {
   const { service, operation, report, terminal, interrupts } = followed
-  const { build } = operation.metadata
+  const build = resource(operation.metadata.build)
   const over = new AbortController()
   const signal = AbortSignal.any([interrupts.signal, over.signal])
   let answered: Promise<void> = Promise.resolve()
@@ -51,7 +52,7 @@ export async function followBuild(followed: Followed): Promise<number> {
   }
 
   async function tellLines() {
-    for await (const line of followLog(service, `/v1/${build}/log`, { signal, onConnection: report.connection })) {
+    for await (const line of followLog(service, api`/v1/${build}/log`, { signal, onConnection: report.connection })) {
       // Nobody can answer a question that scrolls away.
       await answered
       report.line(line)
@@ -59,7 +60,7 @@ export async function followBuild(followed: Followed): Promise<number> {
   }
 
   if (terminal.isInteractive) interrupts.onceInstead(onPress)
-  const isOfBuild = !build.endsWith(`/${names.NO_BUILD}`)
+  const isOfBuild = !operation.metadata.build.endsWith(`/${names.NO_BUILD}`)
   const lines = (isOfBuild ? tellLines() : Promise.resolve()).catch((error) => {
     // A log that cannot be read is no reason to end: the operation tells how the build ended.
     if (!signal.aborted) report.note(`The log cannot be read: ${error.message}`)
@@ -76,7 +77,7 @@ export async function followBuild(followed: Followed): Promise<number> {
   } catch (error) {
     if (interrupts.signal.aborted) return await leave(followed)
     await tail()
-    const ended = await service.call<resources.Build>(`/v1/${build}`).catch(() => undefined)
+    const ended = await service.call<resources.Build>(api`/v1/${build}`).catch(() => undefined)
     if (ended?.failure) return await tellFailure(service, ended, ended.failure, report)
     if (ended?.state !== 'CANCELLED' || !(error instanceof CallFailed)) throw error
     report.cancelled(ended, error.reason, error.message)
@@ -91,19 +92,19 @@ export async function followBuild(followed: Followed): Promise<number> {
 
 async function leave({ service, operation, report, terminal, cancelsWhenLeft }: Followed): Promise<number> {
   if (cancelsWhenLeft && !terminal.isInteractive) {
-    await cancel(service, operation.metadata.build)
+    await cancel(service, resource(operation.metadata.build))
     report.note('The build is cancelled.')
   } else report.left(operation)
   return EXIT.caller
 }
 
-const cancel = (service: Service, build: string) =>
-  service.call(`/v1/${build}:cancel`, { method: 'POST', signal: AbortSignal.timeout(CANCEL_MS) })
+const cancel = (service: Service, build: Path) =>
+  service.call(api`/v1/${build}:cancel`, { method: 'POST', signal: AbortSignal.timeout(CANCEL_MS) })
 
-async function tellEnd(service: Service, build: string, report: Report, operation: resources.Operation) {
+async function tellEnd(service: Service, build: Path, report: Report, operation: resources.Operation) {
   const { url } = operation.response as resources.Environment
   const { deployment } = operation.metadata
-  report.succeeded({ url, deployment, build: await service.call<resources.Build>(`/v1/${build}`) })
+  report.succeeded({ url, deployment, build: await service.call<resources.Build>(api`/v1/${build}`) })
   return EXIT.done
 }
 
@@ -118,7 +119,7 @@ export async function tellFailure(
   report: Report,
 ): Promise<number> {
   const environment = build.name.slice(0, build.name.indexOf('/builds/'))
-  const { deployment } = await service.call<resources.Environment>(`/v1/${environment}`)
+  const { deployment } = await service.call<resources.Environment>(api`/v1/${resource(environment)}`)
   report.failed({
     build,
     failure,
@@ -130,7 +131,7 @@ export async function tellFailure(
 
 async function linesAround(service: Service, build: string, number: number): Promise<LogLine[]> {
   const lines: LogLine[] = []
-  for await (const line of readLog(service, `/v1/${build}/log`, Math.max(0, number - 1 - AROUND))) {
+  for await (const line of readLog(service, api`/v1/${resource(build)}/log`, Math.max(0, number - 1 - AROUND))) {
     if (line.number > number + AROUND) break
     lines.push(line)
   }

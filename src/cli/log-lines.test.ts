@@ -6,8 +6,10 @@ import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Scope } from '../../test/support/folder.ts'
 import { createEventParser, followLog, type LogLine, lastNumber, readLog } from './log-lines.ts'
+import { api } from './path.ts'
 import { createService } from './service.ts'
 
+const LOG = api`/log`
 const PATIENCE = { pauseMs: 5, pauseMostMs: 20 }
 
 const lineOf = (number: number): LogLine => ({
@@ -63,7 +65,7 @@ test('a stream that breaks anywhere goes on after the last line: none twice, non
     await wait(5)
     response.destroy()
   })
-  assert.deepEqual(await numbersOf(followLog(service, '/log', { signal, patience: PATIENCE })), upTo(20))
+  assert.deepEqual(await numbersOf(followLog(service, LOG, { signal, patience: PATIENCE })), upTo(20))
   assert.ok(attempts() > 4)
 })
 
@@ -74,7 +76,7 @@ test('a service that is away and comes back at the same address is waited for, a
   const told: boolean[] = []
   const onConnection = (isThere: boolean) => told.push(isThere)
   const numbers: number[] = []
-  for await (const { number } of followLog(first.service, '/log', { signal, onConnection, patience: PATIENCE })) {
+  for await (const { number } of followLog(first.service, LOG, { signal, onConnection, patience: PATIENCE })) {
     numbers.push(number)
     if (number !== 2) continue
     first.close()
@@ -90,20 +92,20 @@ test('a connection on which nothing is heard is opened again', async (t) => {
     response.write(': open\n\n')
     if (attempt > 1) response.end(eventOf(after + 1) + END)
   })
-  const lines = followLog(service, '/log', { signal, patience: { ...PATIENCE, silenceMs: 50 } })
+  const lines = followLog(service, LOG, { signal, patience: { ...PATIENCE, silenceMs: 50 } })
   assert.deepEqual(await numbersOf(lines), [1])
 })
 
 test('a service that says no is not asked again', async (t) => {
   const { service, attempts } = await listen(t, (_, response) => response.writeHead(404).end('{}'))
-  await assert.rejects(numbersOf(followLog(service, '/log', { signal, patience: PATIENCE })), { status: 404 })
+  await assert.rejects(numbersOf(followLog(service, LOG, { signal, patience: PATIENCE })), { status: 404 })
   assert.equal(attempts(), 1)
 })
 
 test('a service that stays away is given up in the end', async (t) => {
   const { service, close } = await listen(t, () => undefined)
   close()
-  const lines = followLog(service, '/log', { signal, patience: { ...PATIENCE, absenceMs: 50 } })
+  const lines = followLog(service, LOG, { signal, patience: { ...PATIENCE, absenceMs: 50 } })
   await assert.rejects(numbersOf(lines), { reason: 'NO_ANSWER', exitCode: 3 })
 })
 
@@ -111,7 +113,7 @@ test('following ends when it is told to', async (t) => {
   const { service } = await listen(t, (_, response) => response.write(eventOf(1)))
   const stop = new AbortController()
   const following = (async () => {
-    for await (const _ of followLog(service, '/log', { signal: stop.signal, patience: PATIENCE }))
+    for await (const _ of followLog(service, LOG, { signal: stop.signal, patience: PATIENCE }))
       stop.abort(new Error('enough'))
   })()
   await assert.rejects(following, /enough/)
@@ -124,13 +126,13 @@ test('the text of a log is read line by line, from where it is asked for', async
     response.end(':01.000Z - stderr a b  c\nhalf a li')
   })
   const lines: LogLine[] = []
-  for await (const line of readLog(service, '/log', 10)) lines.push(line)
+  for await (const line of readLog(service, LOG, 10)) lines.push(line)
   const time = Date.UTC(2026, 0, 1)
   assert.deepEqual(lines, [
     { number: 11, time, phase: 'BUILDING', stream: 'stdout', text: '/log?offset=10' },
     { number: 12, time: time + 1000, phase: '', stream: 'stderr', text: 'a b  c' },
   ])
-  assert.equal(await lastNumber(service, '/log'), 12)
+  assert.equal(await lastNumber(service, LOG), 12)
 })
 
 test('events are whole, wherever the text is cut', () => {

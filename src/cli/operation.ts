@@ -3,8 +3,9 @@
  * drops and a service that starts anew in between are waited for, and nothing is asked for twice.
  */
 import { setTimeout as pause } from 'node:timers/promises'
-import { EXIT, PROBLEMS, type Reason, type resources, STATUS_CODES } from '../contract/index.ts'
-import { CallFailed, type Service } from './service.ts'
+import { EXIT, type resources, STATUS_CODES } from '../contract/index.ts'
+import { api, type Path, resource } from './path.ts'
+import { CallFailed, problemOf, type Service } from './service.ts'
 import type { Terminal } from './terminal.ts'
 
 /** Shorter than what proxies allow a reply to take: nginx and AWS 60 s, some 30 s. */
@@ -26,6 +27,7 @@ export async function finish(
   signal?: AbortSignal,
 ): Promise<resources.Operation> {
   const seconds = onPhase ? WATCH_SECONDS : WAIT_SECONDS
+  const path = resource(operation.name)
   let found = operation
   let silentSince: number | undefined
   for (let pauseMs = 0; !found.done; ) {
@@ -33,7 +35,7 @@ export async function finish(
     if (pauseMs > 0) await pause(pauseMs, undefined, { ...(signal ? { signal } : {}) })
     const asked = performance.now()
     try {
-      found = await waitFor(service, operation.name, seconds, signal)
+      found = await waitFor(service, path, seconds, signal)
       silentSince = undefined
       // A service that is about to stop answers at once, and would be asked in a circle.
       pauseMs = Math.max(0, PAUSE_MS - (performance.now() - asked))
@@ -42,7 +44,8 @@ export async function finish(
       silentSince ??= asked
       if (performance.now() - silentSince > PATIENCE_MS) throw stillAtWork(error, operation)
       const told = error instanceof CallFailed ? error.retryAfterSeconds : undefined
-      pauseMs = Math.min(told === undefined ? Math.max(PAUSE_MS, pauseMs * 1.5) : told * 1000, PAUSE_MOST_MS)
+      const wanted = told === undefined ? pauseMs * 1.5 : told * 1000
+      pauseMs = Math.min(Math.max(PAUSE_MS, wanted), PAUSE_MOST_MS)
     }
   }
   if (found.error) throw failureIn(found)
@@ -63,9 +66,9 @@ export async function finishInSight(
 }
 
 /** The operation, done or not, after at most so many seconds. */
-function waitFor(service: Service, name: string, seconds: number, signal: AbortSignal | undefined) {
+function waitFor(service: Service, operation: Path, seconds: number, signal: AbortSignal | undefined) {
   const late = AbortSignal.timeout((seconds + GRACE_SECONDS) * 1000)
-  return service.call<resources.Operation>(`/v1/${name}:wait`, {
+  return service.call<resources.Operation>(api`/v1/${operation}:wait`, {
     method: 'POST',
     query: { timeout: `${seconds}s` },
     signal: signal ? AbortSignal.any([signal, late]) : late,
@@ -83,11 +86,16 @@ function stillAtWork(error: unknown, { name }: resources.Operation): CallFailed 
 
 /** What an operation ended with, as a failed call. */
 export function failureIn({ error }: Pick<resources.Operation, 'error'>): CallFailed {
-  const reason = error?.details.find((detail) => typeof detail.reason === 'string')?.reason as string | undefined
-  const row = PROBLEMS[reason as Reason]
+  const details = Array.isArray(error?.details) ? error.details : []
+  const reason = details.find((detail) => typeof detail?.reason === 'string')?.reason as string | undefined
+  const row = reason === undefined ? undefined : problemOf(reason)
   // A reason that is newer than this client still has a code that tells whose fault it is.
   const isOfService = SERVICE_CODES.some((code) => code === error?.code)
-  return new CallFailed(row?.http ?? (isOfService ? 500 : 400), reason ?? 'UNKNOWN', error?.message ?? 'It failed.')
+  return new CallFailed(
+    row?.http ?? (isOfService ? 500 : 400),
+    reason ?? 'UNKNOWN',
+    String(error?.message ?? 'It failed.'),
+  )
 }
 
 const SERVICE_CODES = [STATUS_CODES.INTERNAL, STATUS_CODES.UNAVAILABLE, STATUS_CODES.DEADLINE_EXCEEDED]

@@ -1,7 +1,8 @@
 /** What several commands take, and how it is read: numbers, ids, and that somebody is sure. */
+import { printableLine } from '../base/index.ts'
 import { type OptionValues, optionText, UsageError } from '../contract/index.ts'
 import type { ClientCall } from './command.ts'
-import { harmless, Interrupted } from './terminal.ts'
+import { Interrupted } from './terminal.ts'
 
 export const LIMIT_OPTION = {
   limit: { type: 'string', value: 'NUMBER', describe: 'How many, the newest first; 20 unless given.' },
@@ -29,6 +30,6 @@ export async function makeSure(call: ClientCall, warning: string, word: string) 
   if (call.options.yes) return
   if (!call.terminal.isInteractive) throw new UsageError(`${warning} Say --yes if that is meant`)
   call.terminal.say(warning)
-  const typed = await call.terminal.ask(`Type ${harmless(word)} to go on: `)
+  const typed = await call.terminal.ask(`Type ${printableLine(word)} to go on: `)
   if (typed !== word) throw new Interrupted()
 }

@@ -1,5 +1,6 @@
 /** Questions to whoever sits at the terminal. Return alone takes what is suggested. */
-import { harmless, Interrupted, type Terminal } from './terminal.ts'
+import { printableLine } from '../base/index.ts'
+import { Interrupted, type Terminal } from './terminal.ts'
 
 const REPEATS = 3
 
@@ -10,7 +11,7 @@ export async function askText(
   suggested?: string,
   faultOf: (text: string) => string | undefined = () => undefined,
 ): Promise<string> {
-  const shown = suggested === undefined ? '' : ` [${harmless(suggested)}]`
+  const shown = suggested === undefined ? '' : ` [${printableLine(suggested)}]`
   for (let tries = 0; tries < REPEATS; tries++) {
     const text = (await terminal.ask(`${question}${shown}: `)) || suggested
     const fault = text === undefined ? 'something has to be typed here' : faultOf(text)
@@ -28,7 +29,7 @@ export async function choose<T>(
   suggested = 0,
 ): Promise<T> {
   terminal.say(question)
-  for (const [index, { name }] of choices.entries()) terminal.say(`  ${index + 1}  ${harmless(name)}`)
+  for (const [index, { name }] of choices.entries()) terminal.say(`  ${index + 1}  ${printableLine(name)}`)
   const find = (text: string) => choices[Number(text) - 1] ?? choices.find(({ name }) => name === text)
   const typed = await askText(terminal, 'Number', String(suggested + 1), (text) =>
     find(text) ? undefined : `a number from 1 to ${choices.length}`,

@@ -2,13 +2,14 @@
  * A deploy in words. What is for people goes to stderr; the address of the site, which is what a script wants, is the one
  * line on stdout.
  */
+import { printable, printableLine } from '../base/index.ts'
 import type { resources } from '../contract/index.ts'
 import { countInWords, secondsInWords } from './figures.ts'
 import type { LogLine } from './log-lines.ts'
 import { uploadInWords } from './progress.ts'
 import { type Failed, idOf, type Report, type Success, totalSeconds } from './report.ts'
 import { oneLine, sizeOf } from './rows.ts'
-import { harmless, type Terminal } from './terminal.ts'
+import type { Terminal } from './terminal.ts'
 
 /** How often the bar of an upload is drawn. */
 const DRAWN_MS = 100
@@ -23,8 +24,8 @@ export function createTextReport(terminal: Terminal): Report {
   let phaseSinceMs = performance.now()
 
   return {
-    note: (text) => say(`${paint('yellow', 'note')}  ${harmless(text)}`),
-    created: (what, name) => say(`Created the ${what} ${harmless(name)}.`),
+    note: (text) => say(`${paint('yellow', 'note')}  ${indented(text)}`),
+    created: (what, name) => say(`Created the ${what} ${oneLine(name)}.`),
     archive: ({ files, bytes, digest }) =>
       say(`${countInWords(files, 'file')}, ${sizeOf(bytes)} packed  ${paint('dim', digest.slice(0, 19))}`),
     uploading(sentBytes, totalBytes) {
@@ -37,7 +38,7 @@ export function createTextReport(terminal: Terminal): Report {
     },
     accepted({ metadata }) {
       status(undefined)
-      say(`Build ${idOf(metadata.build)}`)
+      say(`Build ${oneLine(idOf(metadata.build))}`)
     },
     state(operation) {
       const standing = standingOf(operation, (performance.now() - phaseSinceMs) / 1000)
@@ -62,12 +63,12 @@ export function createTextReport(terminal: Terminal): Report {
     succeeded({ url, build }: Success) {
       status(undefined)
       const times = Object.entries(build.durations).map(
-        ([phase, seconds]) => `${phase.toLowerCase()} ${secondsInWords(seconds as number)}`,
+        ([phase, seconds]) => `${oneLine(phase.toLowerCase())} ${secondsInWords(seconds as number)}`,
       )
       const what = build.unchanged ? 'Unchanged: visitors get this output already.' : paint('green', 'Live.')
       say('')
       say(`${what} ${secondsInWords(totalSeconds(build))} in all: ${times.join(', ')}.`)
-      terminal.print(url)
+      terminal.print(oneLine(url))
     },
     failed(failed) {
       status(undefined)
@@ -77,16 +78,16 @@ export function createTextReport(terminal: Terminal): Report {
     cancelled(_build, reason, message) {
       status(undefined)
       say('')
-      say(`${paint('yellow', reason)}: ${harmless(message)}`)
+      say(`${paint('yellow', oneLine(reason))}: ${oneLine(message)}`)
       say('What visitors get is as it was.')
     },
     detached({ name, metadata }) {
-      say(`To follow it: headland logs --build ${idOf(metadata.build)} -f`)
-      terminal.print(name)
+      say(`To follow it: headland logs --build ${oneLine(idOf(metadata.build))} -f`)
+      terminal.print(oneLine(name))
     },
     left({ metadata }) {
       status(undefined)
-      say(`The build goes on. To follow it: headland logs --build ${idOf(metadata.build)} -f`)
+      say(`The build goes on. To follow it: headland logs --build ${oneLine(idOf(metadata.build))} -f`)
     },
   }
 }
@@ -107,15 +108,18 @@ export function createHeadings({ say, paint }: Terminal): (line: LogLine) => boo
 }
 
 export const lineInWords = ({ paint }: Pick<Terminal, 'paint'>, { stream, text }: LogLine): string =>
-  stream === 'service' ? paint('cyan', harmless(text)) : harmless(text)
+  stream === 'service' ? paint('cyan', printableLine(text)) : printableLine(text)
 
 /** `BUILDING` is `Building`. */
-const phaseInWords = (phase: string): string => phase.charAt(0) + phase.slice(1).toLowerCase()
+const phaseInWords = (phase: string): string => oneLine(phase.charAt(0) + phase.slice(1).toLowerCase())
+
+/** The first line stands at the margin, as ours do, and no other one: none of them looks like one of ours. */
+const indented = (text: string): string => printable(text).replaceAll('\n', '\n  ')
 
 function standingOf({ metadata }: resources.Operation, seconds: number): string {
   const { phase, queuePosition, settlesUntil } = metadata
   if (phase !== 'QUEUED') return `${phaseInWords(phase)} … ${seconds < 2 ? '' : secondsInWords(seconds)}`.trim()
-  if (settlesUntil !== undefined) return `Waiting until ${settlesUntil}, should further webhooks be called`
+  if (settlesUntil !== undefined) return `Waiting until ${oneLine(settlesUntil)}, should further webhooks be called`
   const before = (queuePosition ?? 1) - 1
   return before > 0 ? `Waiting: ${countInWords(before, 'build')} before this one` : 'Waiting: it is the next'
 }
@@ -126,9 +130,9 @@ function failureInWords({ paint }: Terminal, { failure, lines, isLive }: Failed)
   const section = (title: string, texts: readonly string[]) =>
     texts.length > 0 ? ['', title, ...texts.map((text) => `  ${oneLine(text)}`)] : []
   return [
-    paint('red', `Failed: ${failure.reason}`),
-    harmless(failure.message),
-    ...(lines.length > 0 ? ['', ...lines.map((line) => `${number(line)}  ${harmless(line.text)}`)] : []),
+    paint('red', `Failed: ${oneLine(failure.reason)}`),
+    indented(failure.message),
+    ...(lines.length > 0 ? ['', ...lines.map((line) => `${number(line)}  ${printableLine(line.text)}`)] : []),
     ...section('Since the last build that went well:', failure.changes),
     ...section('What to do:', [failure.todo, `More: ${failure.page}`]),
     '',

@@ -2,10 +2,10 @@
  * What a command found, printed: as columns for people, or as the API told it with `--json`. A list of the API is printed
  * as an array, whatever number of pages it had.
  */
+import { printableLine } from '../base/index.ts'
 import { table } from '../contract/index.ts'
 import type { ClientCall } from './command.ts'
-import type { Service } from './service.ts'
-import { harmless, type Terminal } from './terminal.ts'
+import type { Terminal } from './terminal.ts'
 
 export type Row = Record<string, string>
 
@@ -20,21 +20,21 @@ export function printList<T>(
   terminal.print(table(items.map((item) => cells(row(item)))))
 }
 
-/** What the API answered where that was asked for, and else words for people. */
+/** What the API answered where that was asked for, and else one line of words for people. */
 export function tell({ terminal, options }: Pick<ClientCall, 'terminal' | 'options'>, answer: unknown, words: string) {
   if (options.json) terminal.print(JSON.stringify(answer))
-  else terminal.say(words)
+  else terminal.say(printableLine(words))
 }
 
 /** One thing, a fact to a line; what is not known is left out. */
 export function factsOf(facts: Record<string, string | undefined>): string {
   const known = Object.entries(facts).flatMap(([name, fact]) => (fact ? [[name, fact] as const] : []))
   const width = Math.max(0, ...known.map(([name]) => name.length))
-  return known.map(([name, fact]) => `${name.padEnd(width)}  ${harmless(fact).trim()}`).join('\n')
+  return known.map(([name, fact]) => `${name.padEnd(width)}  ${printableLine(fact).trim()}`).join('\n')
 }
 
 /** One line, whatever others wrote into it. */
-export const oneLine = (text: string): string => harmless(text).replaceAll(/\s+/g, ' ').trim()
+export const oneLine = (text: string): string => printableLine(text.replaceAll(/\s+/g, ' ').trim())
 
 const cells = (row: Row): Row => Object.fromEntries(Object.entries(row).map(([name, text]) => [name, oneLine(text)]))
 
@@ -56,17 +56,4 @@ export function sizeOf(bytes: number): string {
   const unit = bytes < 1000 ? 0 : bytes < 999_500 ? 1 : bytes < 999_500_000 ? 2 : 3
   const size = bytes / 1000 ** unit
   return `${unit === 0 || size >= 99.95 ? Math.round(size) : size.toFixed(1)} ${['bytes', 'kB', 'MB', 'GB'][unit]}`
-}
-
-/** The first ones of a list that may be long, and whether there are more. */
-export async function firstOf<T>(service: Service, path: string, field: string, limit: number) {
-  const items: T[] = []
-  let pageToken: string | undefined
-  do {
-    const query = { pageSize: Math.min(limit - items.length, 200), pageToken }
-    const page = await service.call<Record<string, unknown>>(path, { query })
-    items.push(...((page[field] ?? []) as T[]))
-    pageToken = (page.nextPageToken as string) || undefined
-  } while (pageToken && items.length < limit)
-  return { items, hasMore: pageToken !== undefined }
 }

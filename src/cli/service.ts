@@ -1,5 +1,9 @@
-/** Calls the public API of one Headland. What goes wrong is thrown as a `CallFailed`, with the exit code that it means. */
-import { EXIT, PROBLEMS, type Reason } from '../contract/index.ts'
+/**
+ * Calls the public API of one Headland. What goes wrong is thrown as a `CallFailed`, with the exit code that it means. An
+ * answer has a size and a time within which it comes, whatever the server is.
+ */
+import { EXIT, LIMITS, PROBLEMS, type Reason } from '../contract/index.ts'
+import type { Path } from './path.ts'
 
 /** An API credential, or the session of a user with the time at which it ends. */
 export type Authorization = { userId: string; password: string } | { cookie: string; expireTime?: string }
@@ -19,13 +23,24 @@ export type Service = {
   url: string
   /** As request headers. */
   authorization: Record<string, string>
-  /** `path` as in `/v1/accounts`; the JSON of the answer. */
-  call<T>(path: string, options?: CallOptions): Promise<T>
-  /** The answer itself, for what is not JSON. */
-  ask(path: string, options?: CallOptions): Promise<Response>
-  /** All pages of a list: `list('/v1/accounts/default/apps', 'apps')`. */
-  list<T>(path: string, field: string, query?: Query): Promise<T[]>
+  /** The JSON of the answer. */
+  call<T>(path: Path, options?: CallOptions): Promise<T>
+  /** The answer itself, for what is not JSON. Whoever reads it sees to its size and its time. */
+  ask(path: Path, options?: CallOptions): Promise<Response>
+  /** All pages of a list: `list(path`/v1/accounts/${account}/apps`, 'apps')`. */
+  list<T>(path: Path, field: string): Promise<T[]>
+  /** The first ones of a list that may be long, and whether there are more. */
+  first<T>(path: Path, field: string, limit: number): Promise<{ items: T[]; hasMore: boolean }>
 }
+
+/** A whole page of the longest list has a few MB. */
+const ANSWER_BYTES_MOST = 32 * 1024 * 1024
+const LIST_LENGTH_MOST = 128 * 1024 * 1024
+const PAGES_MOST = 1000
+const ERROR_BYTES_MOST = 256 * 1024
+const MESSAGE_LENGTH_MOST = 4000
+/** Longer than any call takes: what does not end with the answer is an operation. */
+const ANSWER_MS_MOST = 120_000
 
 export class CallFailed extends Error {
   /** 0 where there was no answer. */
@@ -38,82 +53,128 @@ export class CallFailed extends Error {
   readonly retryAfterSeconds: number | undefined
 
   constructor(status: number, reason: string, message: string, retryAfterSeconds?: number) {
-    super(message)
+    super(message.length > MESSAGE_LENGTH_MOST ? `${message.slice(0, MESSAGE_LENGTH_MOST)} …` : message)
     this.name = 'CallFailed'
     this.status = status
     this.reason = reason
-    this.todo = PROBLEMS[reason as Reason]?.todo
+    this.todo = problemOf(reason)?.todo
     this.exitCode = exitCodeOf(status, reason)
     this.retryAfterSeconds = retryAfterSeconds
   }
 }
 
-export function createService(url: string, authorization: Authorization | undefined): Service {
+export function createService(
+  url: string,
+  authorization: Authorization | undefined,
+  { answerMs = ANSWER_MS_MOST } = {},
+): Service {
   const sent = headersOf(authorization)
 
-  async function ask(path: string, { method = 'GET', query, body, headers, signal }: CallOptions = {}) {
-    let response: Response
+  /** Until there is a result, the caller has enough, or it is too late. */
+  async function inTime<T>(signal: AbortSignal | undefined, work: (until: AbortSignal) => Promise<T>): Promise<T> {
+    const late = new AbortController()
+    const timer = setTimeout(() => late.abort(new Error(`no answer within ${answerMs / 1000} s`)), answerMs)
     try {
-      response = await fetch(withQuery(`${url}${path}`, query), {
-        method,
-        headers: {
-          accept: 'application/json',
-          ...sent,
-          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-          ...headers,
-        },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-        ...(signal ? { signal } : {}),
-        // Credentials are for this address and no other.
-        redirect: 'manual',
-      })
+      return await work(signal ? AbortSignal.any([signal, late.signal]) : late.signal)
     } catch (error) {
-      if (signal?.aborted) throw error
-      throw unreachable(url, error)
+      if (signal?.aborted || error instanceof CallFailed) throw error
+      throw unreachable(url, late.signal.aborted ? late.signal.reason : error)
+    } finally {
+      clearTimeout(timer)
     }
-    if (response.ok) return response
-    throw failureOf(url, response.status, response.headers, await response.text().catch(() => ''))
   }
 
-  async function call<T>(path: string, options?: CallOptions): Promise<T> {
-    const text = await (await ask(path, options)).text().catch((error) => Promise.reject(unreachable(url, error)))
-    if (text === '') return {} as T
-    const answer = parse(text)
-    if (answer === undefined) throw new CallFailed(0, 'NO_ANSWER', `${url} does not answer as a Headland does.`)
-    return answer as T
+  async function send(path: Path, options: CallOptions, signal: AbortSignal): Promise<Response> {
+    const { method = 'GET', query, body, headers } = options
+    const response = await fetch(withQuery(`${url}${path}`, query), {
+      method,
+      headers: {
+        accept: 'application/json',
+        ...sent,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      signal,
+      // Credentials are for this address and no other.
+      redirect: 'manual',
+    })
+    if (response.ok) return response
+    throw failureOf(url, response.status, response.headers, await textOf(response, ERROR_BYTES_MOST))
+  }
+
+  const ask = (path: Path, options: CallOptions = {}): Promise<Response> =>
+    inTime(options.signal, (until) => send(path, options, until))
+
+  /** The JSON of an answer, and the length of its text. */
+  async function read<T>(path: Path, options: CallOptions = {}): Promise<{ answer: T; length: number }> {
+    const text = await inTime(options.signal, async (until) =>
+      textOf(await send(path, options, until), ANSWER_BYTES_MOST),
+    )
+    const answer = text === '' ? {} : parse(text)
+    if (typeof answer !== 'object' || answer === null) throw notAHeadland(url)
+    return { answer: answer as T, length: text.length }
+  }
+
+  /** Page by page; `query` is asked before each. */
+  async function* pagesOf<T>(path: Path, field: string, query: () => Query) {
+    let length = 0
+    let pageToken: string | undefined
+    for (let pages = 0; pages < PAGES_MOST && length < LIST_LENGTH_MOST; pages++) {
+      const page = await read<Record<string, unknown>>(path, { query: { ...query(), pageToken } })
+      length += page.length
+      const { [field]: items = [], nextPageToken: next = '' } = page.answer
+      if (!Array.isArray(items) || typeof next !== 'string') throw notAHeadland(url)
+      pageToken = next
+      yield { items: items as T[], isLast: next === '' }
+      if (next === '') return
+    }
+    throw new CallFailed(0, 'NO_ANSWER', `The list of ${field} at ${url} has no end.`)
   }
 
   return {
     url,
     authorization: sent,
     ask,
-    call,
-    async list<T>(path: string, field: string, query: Query = {}) {
+    call: async <T>(path: Path, options?: CallOptions) => (await read<T>(path, options)).answer,
+    async list<T>(path: Path, field: string) {
       const all: T[] = []
-      let pageToken: string | undefined
-      do {
-        // No size is asked for: not every list is one of pages, and none takes a parameter that it does not know.
-        const page = await call<Record<string, unknown>>(path, { query: { ...query, pageToken } })
-        all.push(...((page[field] ?? []) as T[]))
-        pageToken = (page.nextPageToken as string) || undefined
-      } while (pageToken)
+      // No size is asked for: not every list is one of pages, and none takes a parameter that it does not know.
+      for await (const { items } of pagesOf<T>(path, field, () => ({}))) for (const item of items) all.push(item)
       return all
+    },
+    async first<T>(path: Path, field: string, limit: number) {
+      const found: T[] = []
+      const query = () => ({ pageSize: Math.min(limit - found.length, LIMITS.pageSizeMost) })
+      for await (const { items, isLast } of pagesOf<T>(path, field, query)) {
+        found.push(...items.slice(0, limit - found.length))
+        if (found.length === limit || isLast) return { items: found, hasMore: !isLast }
+      }
+      return { items: found, hasMore: false }
     },
   }
 }
 
+/** What an error says, as far as it is there: nobody has looked at it yet. */
+type Told = { error?: { message?: unknown; details?: { reason?: string }[] } | null } | null
+
 /** The failure that an answer tells of; a proxy in between may have written it. */
 export function failureOf(url: string, status: number, headers: Headers, text: string): CallFailed {
-  const told = parse(text) as { error?: { message?: string; details?: { reason?: string }[] } } | undefined
+  const told = (parse(text) as Told | undefined)?.error
   const after = Number(headers.get('retry-after') ?? Number.NaN)
-  const retryAfterSeconds = Number.isFinite(after) ? after : undefined
-  const reason = told?.error?.details?.find((detail) => detail.reason)?.reason
-  if (told?.error?.message)
-    return new CallFailed(status, reason ?? `HTTP_${status}`, told.error.message, retryAfterSeconds)
+  const retryAfterSeconds = after >= 0 && after < Number.POSITIVE_INFINITY ? after : undefined
+  const details = Array.isArray(told?.details) ? told.details : []
+  const reason = details.map((detail) => detail?.reason).find((one) => typeof one === 'string' && one !== '')
+  if (typeof told?.message === 'string' && told.message !== '')
+    return new CallFailed(status, reason ?? `HTTP_${status}`, told.message, retryAfterSeconds)
   const where = headers.get('location')
   const said = where ? `${url} leads on to ${where}; give that address.` : `${url} answered with ${status}.`
   return new CallFailed(status, `HTTP_${status}`, said, retryAfterSeconds)
 }
+
+/** Whatever answers there, it is something else. */
+export const notAHeadland = (url: string): CallFailed =>
+  new CallFailed(0, 'NO_ANSWER', `${url} does not answer as a Headland does. Is it the right address?`)
 
 export function unreachable(url: string, error: unknown): CallFailed {
   const { message, cause } = error as Error & { cause?: { message?: string; code?: string } }
@@ -121,9 +182,13 @@ export function unreachable(url: string, error: unknown): CallFailed {
   return new CallFailed(0, 'NO_ANSWER', `${url} was not reached: ${why}. Is it the right address, and is it running?`)
 }
 
+/** A row of the error reference; a reason is what a server said, and may be any word. */
+export const problemOf = (reason: string): (typeof PROBLEMS)[Reason] | undefined =>
+  Object.hasOwn(PROBLEMS, reason) ? PROBLEMS[reason as Reason] : undefined
+
 /** Whose fault an error is decides how the command ends. */
 export function exitCodeOf(status: number, reason: string): number {
-  const fault = PROBLEMS[reason as Reason]?.fault
+  const fault = problemOf(reason)?.fault
   if (fault !== undefined) return fault === 'service' ? EXIT.service : EXIT.caller
   return status === 0 || status >= 500 || status === 429 ? EXIT.service : EXIT.caller
 }
@@ -139,6 +204,18 @@ function withQuery(url: string, query: Query = {}): string {
   const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== '')
   const search = new URLSearchParams(given.map(([key, value]): [string, string] => [key, String(value)])).toString()
   return search ? `${url}?${search}` : url
+}
+
+/** A text that is longer is nothing that was asked for. */
+export async function textOf(response: Response, most: number): Promise<string> {
+  const pieces: Uint8Array[] = []
+  let bytes = 0
+  for await (const piece of response.body ?? []) {
+    bytes += piece.length
+    if (bytes > most) throw new Error(`its answer has more than ${most} bytes`)
+    pieces.push(piece)
+  }
+  return Buffer.concat(pieces).toString('utf8')
 }
 
 function parse(text: string): unknown {

@@ -3,14 +3,15 @@
  * suggested; then what is missing is made, after it was shown.
  */
 import { names, optionText, type resources, UsageError } from '../contract/index.ts'
+import { makeSureOfAccount } from './accounts-used.ts'
 import type { ClientCall } from './command.ts'
 import { finish } from './operation.ts'
-import type { Project } from './project-file.ts'
+import { api, resource } from './path.ts'
 import { askText, choose, confirm } from './questions.ts'
 import type { Report } from './report.ts'
-import type { Service } from './service.ts'
-import { harmless, Interrupted } from './terminal.ts'
-import { lastPart } from './where.ts'
+import { oneLine } from './rows.ts'
+import { Interrupted } from './terminal.ts'
+import { type AtService, accountsOf, lastPart, wellFormed } from './where.ts'
 
 export type Target = { account: string; app: string; environment: resources.Environment }
 
@@ -24,8 +25,7 @@ type Decision = {
 
 type Parts = {
   call: ClientCall
-  service: Service
-  project: Project
+  at: AtService
   /** What a new app would be called. */
   suggestedApp: string
   report: Report
@@ -37,13 +37,13 @@ export async function findTarget(parts: Parts, { mayCreate }: { mayCreate: boole
   const { account, app, newApp, environment } = decision
   if ('name' in environment) return { account, app, environment }
   if (!mayCreate) throw new UsageError(`there is no environment '${environment.displayName}' in ${app} yet`)
-  const { call, service, report, signal } = parts
+  const { call, report, signal } = parts
+  const { service } = parts.at
   await show(parts, decision)
 
-  const appPath = `/v1/${names.appResource({ account, app })}`
   if (newApp) {
     const body = { region: `regions/${newApp.region}`, uploadable: {} }
-    const path = `/v1/${names.accountResource(account)}/apps`
+    const path = api`/v1/accounts/${account}/apps`
     await service.call(path, { method: 'POST', query: { appId: app }, body, signal })
     report.created('app', app)
   }
@@ -53,7 +53,11 @@ export async function findTarget(parts: Parts, { mayCreate }: { mayCreate: boole
     branch: 'uploadable',
     ...(rootDirectory === '' ? {} : { rootDirectory }),
   }
-  const asked = await service.call<resources.Operation>(`${appPath}/environments`, { method: 'POST', body, signal })
+  const asked = await service.call<resources.Operation>(api`/v1/accounts/${account}/apps/${app}/environments`, {
+    method: 'POST',
+    body,
+    signal,
+  })
   call.terminal.status('Making the environment …')
   const done = await finish(service, asked, undefined, signal)
   call.terminal.status(undefined)
@@ -61,38 +65,39 @@ export async function findTarget(parts: Parts, { mayCreate }: { mayCreate: boole
   return { account, app, environment: done.response as resources.Environment }
 }
 
-async function show({ call: { terminal, options }, service }: Parts, { app, newApp, environment }: Decision) {
+async function show({ call: { terminal, options }, at: { service } }: Parts, { app, newApp, environment }: Decision) {
   if (!terminal.isInteractive || options.yes || 'name' in environment) return
   const { displayName, cmsEnvironment, rootDirectory } = environment
   terminal.say(`\nThis will be made at ${service.url}:`)
   if (newApp) terminal.say(`  app          ${app}, in ${newApp.region}`)
   const folder = rootDirectory === '' ? '' : `, from the folder ${rootDirectory}`
-  terminal.say(`  environment  ${harmless(displayName)}, of the CMS install ${harmless(cmsEnvironment)}${folder}`)
+  terminal.say(`  environment  ${oneLine(displayName)}, of the CMS install ${oneLine(cmsEnvironment)}${folder}`)
   if (!(await confirm(terminal, 'Go on?', true))) throw new Interrupted()
 }
 
-async function decide({ call, service, project, suggestedApp }: Parts): Promise<Decision> {
+async function decide({ call, at, suggestedApp }: Parts): Promise<Decision> {
+  const { service, project } = at
   const { terminal, options } = call
   const isAsking = terminal.isInteractive && !options.yes
   const flag = (name: string) => optionText(options, name)
 
   const account = await decideAccount()
-  const list = `/v1/${names.accountResource(account)}/apps`
-  const apps = await service.list<resources.App>(list, 'apps')
+  await makeSureOfAccount(call, { ...at, account })
+  const apps = await service.list<resources.App>(api`/v1/accounts/${account}/apps`, 'apps')
   const app = await decideApp()
   const found = apps.find((one) => names.fold(lastPart(one)) === names.fold(app))
   const appName = found ? lastPart(found) : app
   const newApp = found ? undefined : { region: await decideRegion() }
   const environments = found
-    ? await service.list<resources.Environment>(`/v1/${found.name}/environments`, 'environments')
+    ? await service.list<resources.Environment>(api`/v1/${resource(found.name)}/environments`, 'environments')
     : []
   const environment = await decideEnvironment()
   return { account, app: appName, ...(newApp ? { newApp } : {}), environment }
 
   async function decideAccount(): Promise<string> {
     const named = flag('account') ?? project.account
-    if (named !== undefined) return named
-    const accounts = (await service.list<{ name: string }>('/v1/accounts', 'accounts')).map(lastPart)
+    if (named !== undefined) return wellFormed(named, names.accountName.pattern, 'account')
+    const accounts = (await accountsOf(service)).map(lastPart)
     const [only] = accounts
     if (only === undefined) throw new UsageError(`you belong to no account of ${service.url}`)
     if (accounts.length === 1) return only
@@ -102,7 +107,7 @@ async function decide({ call, service, project, suggestedApp }: Parts): Promise<
 
   async function decideApp(): Promise<string> {
     const named = flag('app') ?? project.app
-    if (named !== undefined) return named
+    if (named !== undefined) return wellFormed(named, names.appName.pattern, 'app')
     if (options.yes) return suggestedApp
     const there = apps.map(lastPart)
     if (!isAsking) {
@@ -121,7 +126,7 @@ async function decide({ call, service, project, suggestedApp }: Parts): Promise<
   async function decideRegion(): Promise<string> {
     const given = flag('region')?.replace(/^regions\//, '')
     if (given !== undefined) return given
-    const regions = await service.list<{ name: string; displayName: string }>('/v1/regions', 'regions')
+    const regions = await service.list<{ name: string; displayName: string }>(api`/v1/regions`, 'regions')
     const ids = regions.map(lastPart)
     // Where the newest app is, the next one is likely to be.
     const suggested = Math.max(0, ids.indexOf(apps[0]?.region.replace('regions/', '') ?? ''))
@@ -138,7 +143,7 @@ async function decide({ call, service, project, suggestedApp }: Parts): Promise<
     if (named !== undefined && ENVIRONMENT_ID.test(named)) {
       if (!found)
         throw new UsageError(`there is no app '${app}' in ${account} that could have the environment ${named}`)
-      return withRoot(await service.call<resources.Environment>(`/v1/${found.name}/environments/${named}`))
+      return withRoot(await service.call<resources.Environment>(api`/v1/${resource(found.name)}/environments/${named}`))
     }
     const fitting = named === undefined ? environments : environments.filter((one) => one.displayName === named)
     if (fitting.length === 1 && fitting[0]) return withRoot(fitting[0])

@@ -1,10 +1,13 @@
 /**
  * What is printed where. Data goes to stdout, and words for people to stderr, so that a pipe gets data alone. Colours,
- * bars and questions are for a terminal in front of a person.
+ * bars and questions are for a terminal in front of a person. Every text goes out through `printable`, so no control
+ * character reaches a terminal but those that are written here.
  */
+import { randomUUID } from 'node:crypto'
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
-import { styleText } from 'node:util'
+import { inspect } from 'node:util'
+import { printable, printableLine } from '../base/index.ts'
 import { EXIT } from '../contract/index.ts'
 
 export type Colour = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'
@@ -45,7 +48,7 @@ export function createTerminal({ input, output, words }: Streams, { isPlain }: {
   }
   const line = (stream: NodeJS.WriteStream, text: string) => {
     clear()
-    stream.write(`${text}\n`)
+    stream.write(`${shownAs(text)}\n`)
     draw()
   }
 
@@ -55,15 +58,19 @@ export function createTerminal({ input, output, words }: Streams, { isPlain }: {
     columns,
     print: (text) => line(output, text),
     say: (text) => line(words, text),
-    paint: (colour, text) => (hasColour ? styleText(colour, text, { validateStream: false }) : text),
+    paint: (colour, text) => (hasColour ? `${markOf(colour, 0)}${text}${markOf(colour, 1)}` : text),
     status(text) {
-      if (!isInteractive || text === shown) return
-      clear()
+      if (!isInteractive) return
+      const line = text === undefined ? undefined : printableLine(text)
       // A line that wraps could not be taken away again.
-      shown = text === undefined || text.length < columns() ? text : `${text.slice(0, columns() - 2)}…`
+      const next = line === undefined || line.length < columns() ? line : `${line.slice(0, columns() - 2)}…`
+      if (next === shown) return
+      clear()
+      shown = next
       draw()
     },
-    async ask(question, hidden) {
+    async ask(asked, hidden) {
+      const question = shownAs(asked)
       if (!isInteractive) throw new Error(`Nobody is here to answer: ${question}`)
       clear()
       shown = undefined
@@ -91,23 +98,22 @@ export function createTerminal({ input, output, words }: Streams, { isPlain }: {
   }
 }
 
+/** Stands for the start and the end of a colour until the text is written. Nobody else can know it, so nobody else paints. */
+const MARK = randomUUID()
+const MARKS = new RegExp(`${MARK}<(\\d+)>`)
+
+const markOf = (colour: Colour, side: 0 | 1): string => `${MARK}<${inspect.colors[colour]?.[side]}>`
+
+/** Between two marks is text; of every mark only its number is found. */
+const shownAs = (text: string): string =>
+  text
+    .split(MARKS)
+    .map((piece, index) => (index % 2 === 0 ? printable(piece) : `\x1b[${piece}m`))
+    .join('')
+
 /** Whoever was asked would rather not. */
 export class Interrupted extends Error {
   constructor() {
     super('Stopped. Nothing further was done.')
   }
-}
-
-/**
- * What other people's programs wrote, without what would move a cursor, rename a window or answer for its owner. Colours
- * stay where there is a terminal.
- */
-export function harmless(text: string, keepsColours = false): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-  const sequences = /\x1b\[([0-9;:]*)m|\x1b\[[0-?]*[ -/]*[@-~]|\x1b[\]PX^_].*?(?:\x07|\x1b\\|$)|\x1b[ -/]*[0-~]/gs
-  const kept = text.replaceAll(sequences, (found, colour) => (keepsColours && colour !== undefined ? found : ''))
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-  const controls = keepsColours ? /[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f-\x9f]/g : /[\x00-\x08\x0b-\x1f\x7f-\x9f]/g
-  // And without what turns a line round (Unicode, UAX #9).
-  return kept.replaceAll(controls, '').replaceAll(/[\u202a-\u202e\u2066-\u2069]/g, '')
 }

@@ -149,3 +149,40 @@ test('sending ends when it is told to', async (t) => {
   })
   await assert.rejects(sending, /enough/)
 })
+
+/** A space now and then, for as long as somebody listens. */
+function drip(response: ServerResponse) {
+  response.flushHeaders()
+  const timer = setInterval(() => response.write(' '), 10)
+  response.on('close', () => clearInterval(timer))
+}
+
+test('an answer to an upload that comes a byte at a time is given up, and nothing is sent twice', async (t) => {
+  const archive = await archiveOf(t, 1000)
+  const { service, attempts } = await serviceWith(t, (request, response) =>
+    request.on('end', () => drip(response)).resume(),
+  )
+  const patience = { ...PATIENCE, answerMs: 500 }
+  await assert.rejects(
+    upload(service, ENVIRONMENT, archive, patience),
+    /has the whole archive, but its answer was lost/,
+  )
+  assert.equal(attempts(), 1)
+})
+
+test('an answer that begins before the upload has ended, and does not end itself, is given up too', async (t) => {
+  const archive = await archiveOf(t, 20_000_000)
+  const { service } = await serviceWith(t, (request, response) => {
+    drip(response)
+    request.pause()
+  })
+  const patience = { ...PATIENCE, answerMs: 50 }
+  await assert.rejects(upload(service, ENVIRONMENT, archive, patience), { reason: 'NO_ANSWER' })
+})
+
+test('an upload that is not taken is given up', async (t) => {
+  const archive = await archiveOf(t, 40_000_000)
+  const { service } = await serviceWith(t, (request) => request.pause())
+  const patience = { ...PATIENCE, stallMs: 100 }
+  await assert.rejects(upload(service, ENVIRONMENT, archive, patience), /it takes no more/)
+})

@@ -7,9 +7,9 @@ import { createReadStream } from 'node:fs'
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { setTimeout as pause, setImmediate as turn } from 'node:timers/promises'
-import { PROBLEMS, type Reason } from '../contract/index.ts'
 import type { Archive } from './archive/pack.ts'
-import { CallFailed, failureOf, type Service, unreachable } from './service.ts'
+import { api, resource } from './path.ts'
+import { CallFailed, failureOf, problemOf, type Service, unreachable } from './service.ts'
 
 export type UploadOptions = {
   signal: AbortSignal
@@ -17,6 +17,8 @@ export type UploadOptions = {
   onProgress(sentBytes: number, totalBytes: number): void
   isOnlyValidated?: boolean
   pauseMs?: number
+  answerMs?: number
+  stallMs?: number
 }
 
 const TRIES = 4
@@ -24,8 +26,10 @@ const PAUSE_MS = 1000
 const PAUSE_MOST_MS = 15_000
 const CHUNK_BYTES = 256 * 1024
 const ANSWER_BYTES_MOST = 4 * 1024 * 1024
-/** Of silence, once the service has all of it: it reads the archive through before it answers. */
-const ANSWER_PATIENCE_MS = 5 * 60_000
+/** Once the service has all of it, or has begun to answer: it reads the archive through before it answers. */
+const ANSWER_MS_MOST = 5 * 60_000
+/** Within which it takes the next piece. */
+const STALL_MS_MOST = 5 * 60_000
 
 /**
  * The answer of the service. A connection that breaks before everything was sent is opened again: the service takes only
@@ -54,7 +58,7 @@ export async function upload<T>(
 }
 
 const isWorthARetry = ({ status, reason }: CallFailed): boolean =>
-  status === 0 || (PROBLEMS[reason as Reason]?.retryable ?? [502, 503, 504].includes(status))
+  status === 0 || (problemOf(reason)?.retryable ?? [502, 503, 504].includes(status))
 
 const unanswered = ({ url }: Service, { message }: CallFailed): CallFailed =>
   new CallFailed(
@@ -67,13 +71,14 @@ async function send<T>(
   service: Service,
   environment: string,
   archive: Pick<Archive, 'path' | 'bytes'>,
-  { signal, onProgress, isOnlyValidated }: UploadOptions,
+  { signal, onProgress, isOnlyValidated, answerMs = ANSWER_MS_MOST, stallMs = STALL_MS_MOST }: UploadOptions,
   sending: { isWhole: boolean },
 ): Promise<T> {
   const boundary = `headland-${randomUUID()}`
   const head = `--${boundary}\r\nContent-Disposition: form-data; name="repository"; filename="app.zip"\r\nContent-Type: application/zip\r\n\r\n`
   const tail = `\r\n--${boundary}--\r\n`
-  const url = new URL(`${service.url}/fu/v1/${environment}:upload${isOnlyValidated ? '?validateOnly=true' : ''}`)
+  const path = api`/fu/v1/${resource(environment)}:upload`
+  const url = new URL(`${service.url}${path}${isOnlyValidated ? '?validateOnly=true' : ''}`)
   const ask = url.protocol === 'https:' ? httpsRequest : httpRequest
   const request = ask(url, {
     method: 'POST',
@@ -85,6 +90,8 @@ async function send<T>(
       'content-length': head.length + archive.bytes + tail.length,
     },
   })
+  request.setTimeout(stallMs, () => request.destroy(new Error('it takes no more')))
+  let overdue: NodeJS.Timeout | undefined
   const answered = answerTo(request)
   // It may come at any time, and is waited for below.
   answered.catch(() => undefined)
@@ -92,6 +99,7 @@ async function send<T>(
   signal.addEventListener('abort', leave, { once: true })
   try {
     await sendBody()
+    overdue = setTimeout(() => request.destroy(new Error('it does not answer')), answerMs)
     const answer = await answered
     const text = await textOf(answer)
     if (answer.statusCode === 200) return JSON.parse(text) as T
@@ -100,6 +108,7 @@ async function send<T>(
     signal.throwIfAborted()
     throw error instanceof CallFailed ? error : unreachable(service.url, error)
   } finally {
+    clearTimeout(overdue)
     signal.removeEventListener('abort', leave)
     request.destroy()
   }
@@ -128,7 +137,6 @@ async function send<T>(
     }
     await Promise.race([over.promise, new Promise<void>((resolve) => request.end(tail, resolve))])
     sending.isWhole = true
-    request.setTimeout(ANSWER_PATIENCE_MS, () => request.destroy(new Error('it does not answer')))
   }
 }
 
@@ -147,7 +155,7 @@ async function textOf(answer: IncomingMessage): Promise<string> {
   for await (const piece of answer) {
     pieces.push(piece)
     bytes += piece.length
-    if (bytes > ANSWER_BYTES_MOST) throw new Error('its answer has no end')
+    if (bytes > ANSWER_BYTES_MOST) throw new Error(`its answer has more than ${ANSWER_BYTES_MOST} bytes`)
   }
   return Buffer.concat(pieces).toString('utf8')
 }

@@ -4,34 +4,40 @@
  */
 import { names, optionText, type resources, UsageError } from '../contract/index.ts'
 import type { ClientCall } from './command.ts'
+import { api, type Path, resource } from './path.ts'
 import { findProject, type Project } from './project-file.ts'
-import { createSavedLogins, isExpired } from './saved-logins.ts'
+import { createSavedLogins, isExpired, serviceUrl } from './saved-logins.ts'
 import { type Authorization, createService, type Service } from './service.ts'
 
-export type AtService = { service: Service; project: Project }
+export type AtService = {
+  service: Service
+  project: Project
+  /** The address and an API credential for it come from the command or the environment of the process. */
+  isCredentialGiven: boolean
+}
 export type AtAccount = AtService & { account: string }
 export type AtApp = AtAccount & { app: string }
 export type AtEnvironment = AtApp & {
   environment: resources.Environment
   /** Path of the environment in the API: `/v1/accounts/…/environments/…`. */
-  path: string
+  path: Path
 }
 
-export async function atService({ options, environment, folder }: ClientCall): Promise<AtService> {
-  const project = (await findProject(folder))?.project ?? {}
+export async function atService(call: ClientCall): Promise<AtService> {
+  const { options, environment } = call
+  const project = (await findProject(call))?.project ?? {}
   const logins = createSavedLogins(environment.configFolder)
   const given = optionText(options, 'url') ?? environment.url
   const found = given ?? project.url ?? (await logins.last())
   if (found === undefined) throw new UsageError("which service? Log in with 'headland login URL', or set HEADLAND_URL")
   const url = serviceUrl(found)
-  return { service: createService(url, await authorization()), project }
+  const { apiUser, apiPassword } = environment
+  const isCredentialGiven = apiUser !== undefined && apiPassword !== undefined && given !== undefined
+  return { service: createService(url, await authorization()), project, isCredentialGiven }
 
   /** A project that somebody else wrote must not be able to say where the secrets of this shell are sent. */
   async function authorization(): Promise<Authorization> {
-    const { apiUser, apiPassword } = environment
-    if (apiUser !== undefined && apiPassword !== undefined && given !== undefined) {
-      return { userId: apiUser, password: apiPassword }
-    }
+    if (isCredentialGiven) return { userId: apiUser, password: apiPassword }
     const saved = await logins.of(url)
     if (saved && isExpired(saved)) throw new UsageError(`your log-in to ${url} has ended: 'headland login ${url}'`)
     if (saved) return saved
@@ -49,27 +55,26 @@ export async function atAccount(call: ClientCall): Promise<AtAccount> {
 }
 
 /** All that the caller belongs to, which is one page. */
-export const accountsOf = async (service: Service): Promise<{ name: string }[]> =>
-  (await service.call<{ accounts: { name: string }[] }>('/v1/accounts')).accounts
+export const accountsOf = (service: Service): Promise<{ name: string }[]> => service.list(api`/v1/accounts`, 'accounts')
 
 export async function atApp(call: ClientCall): Promise<AtApp> {
   const at = await atAccount(call)
   const named = optionText(call.options, 'app') ?? at.project.app
   if (named !== undefined) return { ...at, app: wellFormed(named, names.appName.pattern, 'app') }
-  const apps = await at.service.list<resources.App>(`/v1/${names.accountResource(at.account)}/apps`, 'apps')
+  const apps = await at.service.list<resources.App>(api`/v1/accounts/${at.account}/apps`, 'apps')
   return { ...at, app: onlyOf(apps.map(lastPart), 'app', '--app') }
 }
 
 export async function atEnvironment(call: ClientCall): Promise<AtEnvironment> {
   const at = await atApp(call)
   const named = optionText(call.options, 'env') ?? at.project.environment
-  const list = `/v1/${names.appResource(at)}/environments`
+  const list = api`/v1/accounts/${at.account}/apps/${at.app}/environments`
   const found = await findEnvironment(at.service, list, named)
-  return { ...at, environment: found, path: `/v1/${found.name}` }
+  return { ...at, environment: found, path: api`/v1/${resource(found.name)}` }
 }
 
 /** A name becomes part of a path, and must not lead out of where it stands there. */
-function wellFormed(name: string, pattern: unknown, what: string): string {
+export function wellFormed(name: string, pattern: unknown, what: string): string {
   if (!new RegExp(String(pattern)).test(name)) throw new UsageError(`'${name}' cannot be the name of an ${what}`)
   return name
 }
@@ -77,8 +82,8 @@ function wellFormed(name: string, pattern: unknown, what: string): string {
 const ID = new RegExp(String(names.environmentId.pattern))
 
 /** By its id, by the name that people gave it, or the only one. */
-async function findEnvironment(service: Service, list: string, named: string | undefined) {
-  if (named !== undefined && ID.test(named)) return service.call<resources.Environment>(`${list}/${named}`)
+async function findEnvironment(service: Service, list: Path, named: string | undefined) {
+  if (named !== undefined && ID.test(named)) return service.call<resources.Environment>(api`${list}/${named}`)
   const all = await service.list<resources.Environment>(list, 'environments')
   const fitting = named === undefined ? all : all.filter(({ displayName }) => displayName === named)
   if (named !== undefined && fitting.length === 0) {
@@ -100,13 +105,4 @@ function onlyOf(all: readonly string[], what: string, flag: string): string {
   if (all.length === 0 && what === 'app') throw new UsageError("there is no app yet: 'headland deploy' makes one")
   if (all.length === 0) throw new UsageError(`there is no ${what} that you could use yet`)
   throw new UsageError(`which ${what}? ${flag}, one of ${all.join(', ')}`)
-}
-
-/** The address of a service, in the one form under which log-ins are remembered. */
-export function serviceUrl(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash) {
-    throw new UsageError(`'${text}' is not the address of a service, as in https://headland.example.com`)
-  }
-  return (url.origin + url.pathname).replace(/\/+$/, '')
 }

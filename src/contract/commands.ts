@@ -49,12 +49,12 @@ export function requiredOption(options: OptionValues, name: string): string {
   return value
 }
 
-/** Rows as aligned columns, under the names of their fields. */
+/** Rows as aligned columns, under the names of their fields. A cell has one line, whatever was written into it. */
 export function table(rows: readonly Record<string, string>[]): string {
   const headings = Object.keys(rows[0] ?? {})
   const lines = [
     headings.map((heading) => heading.toUpperCase()),
-    ...rows.map((row) => headings.map((h) => row[h] ?? '')),
+    ...rows.map((row) => headings.map((h) => (row[h] ?? '').replaceAll(/[\n\v\f\r\u0085\u2028\u2029]+/g, ' '))),
   ]
   const widths = headings.map((_, column) => Math.max(...lines.map((line) => (line[column] ?? '').length)))
   return lines

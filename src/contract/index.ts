@@ -1,4 +1,5 @@
 export * from './commands.ts'
+export * from './env-files.ts'
 export * from './limits.ts'
 export * as names from './names.ts'
 export * from './problems.ts'

@@ -17,7 +17,7 @@ import {
   type Verified,
   writeBackup,
 } from '../backups/index.ts'
-import { printable, randomToken } from '../base/index.ts'
+import { printableLine, randomToken } from '../base/index.ts'
 import { EXIT, optionText, UsageError } from '../contract/index.ts'
 import type { CommandCall, DataFolder } from './command.ts'
 
@@ -179,7 +179,7 @@ function tell({ options, print }: CommandCall, data: Record<string, unknown>, wo
 
 /** Paths and reasons may hold what others wrote. */
 function warn(text: string) {
-  process.stderr.write(`headland: ${printable(text)}\n`)
+  process.stderr.write(`headland: ${printableLine(text)}\n`)
 }
 
 const DECIDES = 'Its author decides what runs on this machine.'

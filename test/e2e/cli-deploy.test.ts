@@ -90,7 +90,7 @@ const eventsOf = (stdout: string): Event[] =>
 const FIRST = ['--region', 'EU-W', '--env', 'Production', '--cms', 'wordpress']
 
 test('a first deploy with flags makes what is missing, goes live, and prints the address and nothing else', async () => {
-  const cwd = await project({ ...page('from a laptop'), '.gitignore': 'notes\n', notes: 'private' })
+  const cwd = await project({ ...page('from a laptop'), '.gitignore': 'notes\n', notes: 'private', '.git/HEAD': '' })
   const login = await headland(['login', service.api, '--user', as.userId, '--password-stdin'], {
     cwd,
     env: NOBODY,
@@ -155,6 +155,60 @@ test('secrets of a shell are not sent to the address that a project names', asyn
   const { code, stderr } = await headland(['deploy'], { cwd, env: { ...NOBODY, ...CREDENTIALS } })
   assert.equal(code, 2)
   assert.match(stderr, /you are not logged in to http:\/\/127\.0\.0\.1:1/)
+})
+
+test('a session sends nothing to the account that a project names before its user has said so', async () => {
+  const made = await service.operator('users', 'create', 'bob@example.com', '--account', 'default', '--json')
+  const env = { ...NOBODY, XDG_CONFIG_HOME: join(top, 'bob') }
+  const cwd = await project({
+    ...page('never'),
+    '.headland.json': JSON.stringify({
+      url: service.api,
+      account: 'default',
+      app: 'laptop',
+      environment: 'Production',
+    }),
+  })
+  const input = `${JSON.parse(made).password}\n`
+  const login = await headland(['login', service.api, '--user', 'bob@example.com', '--password-stdin'], {
+    cwd,
+    env,
+    input,
+  })
+  assert.equal(login.code, 0, login.stderr)
+  const commands = [
+    ['deploy', '--yes'],
+    ['deploy', '--dry-run'],
+    ['variables', 'set', 'TOKEN=secret'],
+  ]
+  for (const args of commands) {
+    const { code, stderr } = await headland(args, { cwd, env })
+    assert.equal(code, 2, stderr)
+    assert.match(
+      stderr,
+      /names the account default of \S+, to which you have sent nothing so far.*add --account default/,
+    )
+  }
+  assert.equal((await headland(['builds'], { cwd, env })).code, 0, 'reading sends nothing')
+  const named = await headland(['deploy', '--dry-run', '--account', 'default'], { cwd, env })
+  assert.equal(named.code, 0, named.stderr)
+  const again = await headland(['deploy', '--dry-run'], { cwd, env })
+  assert.equal(again.code, 0, again.stderr)
+})
+
+test('settings of this machine stay on it, and that is told, unless they are asked for by name', async () => {
+  const cwd = await project({ ...page('a site'), '.env.local': 'SECRET=1', '.headlandignore': '!.env.local\n' })
+  const asked = ['deploy', '--list-files']
+  const kept = await headland(asked, { cwd, env: NOBODY })
+  assert.deepEqual([kept.code, kept.stdout], [0, '.headlandignore\nindex.html\n'])
+  assert.match(kept.stderr, /Not sent: \.env\.local\. .*--include-env-file \.env\.local/)
+  const wanted = await headland([...asked, '--include-env-file', '.env.local'], { cwd, env: NOBODY })
+  assert.deepEqual([wanted.code, wanted.stdout], [0, '.env.local\n.headlandignore\nindex.html\n'])
+  assert.match(wanted.stderr, /Sent with the source: \.env\.local/)
+  for (const wrong of ['.env.missing', '../.env', 'index.html']) {
+    const { code, stderr } = await headland([...asked, '--include-env-file', wrong], { cwd, env: NOBODY })
+    assert.equal(code, 2, stderr)
+  }
 })
 
 test('--list-files and --dry-run build nothing', async () => {

@@ -84,11 +84,22 @@ const GUIDES: Record<string, Guide> = {
   },
   'docs/guides/deploy.md': {
     ground: 'a project',
-    async see([first = '', listed = '', , built = '', failed = '', back = '', credentials = '', last = '']) {
+    async see([
+      first = '',
+      listed = '',
+      settings = '',
+      ,
+      built = '',
+      failed = '',
+      back = '',
+      credentials = '',
+      last = '',
+    ]) {
       const url = first.split('\n').at(-1) ?? ''
       assert.match((await siteAnswer(service, url)).text, /a server/)
       assert.match(listed, /server\.js/)
       assert.doesNotMatch(listed, /\.headland\.json/)
+      assert.match(settings, /^\.env\.production$/m)
       assert.match(built, /SUCCEEDED/)
       assert.match(failed, /SUCCEEDED/)
       assert.match(back, /LIVE/)

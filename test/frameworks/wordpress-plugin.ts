@@ -30,7 +30,7 @@ describe('the plugin in a real WordPress', { skip }, async () => {
     { handle, ...settings }: Parameters<WordPress['setOptions']>[0] & { handle?: Handle } = {},
   ) {
     const hook = await startHook(t, handle)
-    await wordpress.setConstants({ HEADLAND_ALLOW_PRIVATE_ADDRESS: true })
+    await wordpress.setConstants({ HEADLAND_ALLOW_PRIVATE_ADDRESS: `127.0.0.1:${hook.port}` })
     await wordpress.setOptions({ url: hook.url, ...settings })
     t.after(quiet)
     return hook
@@ -276,6 +276,7 @@ describe('the plugin in a real WordPress', { skip }, async () => {
     )
     const other = await startHook(t)
     assert.notEqual(other.url, url)
+    await wordpress.setConstants({ HEADLAND_ALLOW_PRIVATE_ADDRESS: `127.0.0.1:${other.port}` })
     await saveSettings({ 'headland_settings[url]': other.url })
     await until('the call', () => other.calls.length === 1)
   })
@@ -316,9 +317,10 @@ describe('the plugin in a real WordPress', { skip }, async () => {
     await until('given up', async () => (await wordpress.state()).resting)
     assert.equal(calls.length, 0)
     const words = `WordPress does not call 127.0.0.1:${port}: the address is private, or the port is none of 80, 443 and 8080.`
-    const line = `define( 'HEADLAND_ALLOW_PRIVATE_ADDRESS', true );`
-    assert.equal((await lastCall()).message, `${words} If it is yours, add the line ${line} to wp-config.php.`)
-    await wordpress.setConstants({ HEADLAND_ALLOW_PRIVATE_ADDRESS: true })
+    const line = `define( 'HEADLAND_ALLOW_PRIVATE_ADDRESS', '127.0.0.1:${port}' );`
+    const what = `If it is yours, add the line ${line} to wp-config.php, or this place to those that stand there.`
+    assert.equal((await lastCall()).message, `${words} ${what}`)
+    await wordpress.setConstants({ HEADLAND_ALLOW_PRIVATE_ADDRESS: `headland.internal:443, 127.0.0.1:${port}` })
     const places = [
       url,
       `http://127.0.0.1:${port + 1}/`,
@@ -328,13 +330,62 @@ describe('the plugin in a real WordPress', { skip }, async () => {
     ]
     const inside = (at: string) =>
       `array_map(fn($place) => (bool) wp_http_validate_url($place), json_decode(${phpText(at)}))`
-    const opened = await wordpress.read(
-      `headland_with_private_address(${phpText(url)}, fn() => ${inside(JSON.stringify(places))})`,
-    )
+    const opened = await wordpress.read(`headland_at_place(${phpText(url)}, fn() => ${inside(JSON.stringify(places))})`)
     assert.deepEqual(opened, [true, false, false, false, false])
     assert.deepEqual(await wordpress.read(inside(JSON.stringify([url]))), [false], 'only around the call')
     await wordpress.publish('allowed')
     await until('the call', () => calls.length === 1)
+  })
+
+  test('whatever URL the administrator of a site types, only places that the operator wrote down are opened', async (t) => {
+    const { url, port } = await start(t)
+    const typed = [
+      `http://127.0.0.1:${port + 1}/`,
+      `http://127.0.0.2:${port}/`,
+      `http://localhost:${port}/`,
+      `http://2130706433:${port}/`,
+      `http://0x7f.1/`,
+      'http://127.0.0.1/',
+      'http://169.254.169.254/latest/meta-data/',
+      'http://100.100.100.200/',
+      'http://10.0.0.1:443/',
+      'http://[::1]/',
+    ]
+    const called = (urls: string[]): Promise<boolean[]> =>
+      wordpress.read(
+        `array_map(fn($url) => headland_at_place($url, fn() => true) === true, json_decode(${phpText(JSON.stringify(urls))}))`,
+      )
+    assert.deepEqual(await called([url, ...typed]), [true, ...typed.map(() => false)])
+    assert.deepEqual(
+      await called(['http://192.0.2.7/', 'https://198.51.100.7/']),
+      [true, true],
+      'a public one is called',
+    )
+    for (const wrong of [true, 1, '127.0.0.1', '*:*', `127.0.0.1:${port}x`, [true, port]]) {
+      await wordpress.setConstants({ HEADLAND_ALLOW_PRIVATE_ADDRESS: wrong })
+      assert.deepEqual(await called([url]), [false], JSON.stringify(wrong))
+    }
+    await wordpress.setConstants({ HEADLAND_ALLOW_PRIVATE_ADDRESS: ['10.0.0.1:1', `127.0.0.1:${port}`] })
+    assert.deepEqual(await called([url]), [true])
+    await wordpress.setConstants({ HEADLAND_ALLOW_PRIVATE_ADDRESS: true })
+    const page = await wordpress.admin('index.php')
+    assert.match(page, /HEADLAND_ALLOW_PRIVATE_ADDRESS opens nothing as it stands.*192\.168\.1\.20:3000/)
+  })
+
+  test('a name that leads elsewhere a moment later is called at the address that was looked at', async (t) => {
+    const { calls, port } = await start(t)
+    // The name has no address at all when the call is made.
+    const code = (transport: string) =>
+      `headland_with_address('http://rebound.invalid:${port}/x', '127.0.0.1', function () { ${transport} })`
+    const post = `return wp_remote_retrieve_response_code(wp_remote_post('http://rebound.invalid:${port}/x'));`
+    assert.equal(await wordpress.read(code(post)), 200)
+    assert.equal(calls.length, 1)
+    const socket = (at: string) =>
+      `$socket = '${at}'; do_action_ref_array('requests-fsockopen.remote_socket', array(&$socket)); return $socket;`
+    assert.equal(await wordpress.read(code(socket(`tcp://rebound.invalid:${port}`))), `tcp://127.0.0.1:${port}`)
+    assert.equal(await wordpress.read(code(socket('ssl://rebound.invalid:443'))), 'ssl://rebound.invalid:443')
+    const after = `(function () { ${socket('tcp://rebound.invalid:80')} })()`
+    assert.equal(await wordpress.read(after), 'tcp://rebound.invalid:80', 'only around the call')
   })
 
   test('the dashboard shows the last call and what waits, and the button calls at once', async (t) => {

@@ -29,9 +29,9 @@ describe('a static Next.js site that reads WordPress', { skip }, () => {
 
   before(async () => {
     wordpress = await startWordPress(file, { address: await addAddress(file) })
-    await wordpress.setConstants({ HEADLAND_ALLOW_PRIVATE_ADDRESS: true })
     const allowed = `${wordpress.address}:${wordpress.port}`
     service = await startService(file, { settings: { HEADLAND_ALLOWED_NETWORKS: allowed } })
+    await wordpress.setConstants({ HEADLAND_ALLOW_PRIVATE_ADDRESS: new URL(service.api).host })
     as = await service.login()
     site = await deployed(await filesIn(join(EXAMPLES, EXAMPLE)))
     const made = await service.call(`/v1/${site.name}/webhooks`, { method: 'POST', as })

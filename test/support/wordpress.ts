@@ -242,7 +242,7 @@ define('WP_HOME', '${url}'); define('WP_SITEURL', '${url}');
 define('WP_ENVIRONMENT_TYPE', 'local'); // application passwords over plain HTTP
 define('WP_DEBUG', true); define('WP_DEBUG_DISPLAY', false); define('WP_DEBUG_LOG', false);
 define('AUTOMATIC_UPDATER_DISABLED', true); define('DISABLE_WP_CRON', true);
-define('WP_HTTP_BLOCK_EXTERNAL', true); define('WP_ACCESSIBLE_HOSTS', '127.0.0.1');
+define('WP_HTTP_BLOCK_EXTERNAL', true); define('WP_ACCESSIBLE_HOSTS', '127.0.0.1,*.invalid');
 $table_prefix = 'wp_';
 if (!defined('ABSPATH')) define('ABSPATH', __DIR__ . '/');
 require_once ABSPATH . 'wp-settings.php';

@@ -10,7 +10,8 @@
  * Text Domain:       headland
  *
  * From a save to a call: changes.php notes what an editor changed, state.php keeps it in one row of the database,
- * worker.php waits in a request of its own until the editor is quiet, and call.php calls the webhook once.
+ * worker.php waits in a request of its own until the editor is quiet, and call.php calls the webhook once,
+ * where place.php lets it.
  *
  * @package Headland
  */
@@ -23,6 +24,7 @@ define( 'HEADLAND_VERSION', '0.1.0' );
 require_once __DIR__ . '/includes/settings.php';
 require_once __DIR__ . '/includes/state.php';
 require_once __DIR__ . '/includes/lease.php';
+require_once __DIR__ . '/includes/place.php';
 require_once __DIR__ . '/includes/call.php';
 require_once __DIR__ . '/includes/worker.php';
 require_once __DIR__ . '/includes/changes.php';

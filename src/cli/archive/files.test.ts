@@ -136,11 +136,67 @@ test('packages, history, the project file and what file managers leave are never
   assert.deepEqual(await sent(folder), ['.headlandignore', 'index.js', 'packages/b/.headland.json'])
 })
 
-test('settings of this machine alone stay on it, unless a rule takes them in', async (t) => {
-  const tree = { '.env': '', '.env.local': '', '.env.production.local': '', 'app/.env.local': '' }
-  assert.deepEqual(await sent(await project(t, tree)), ['.env'])
-  const wanted = await project(t, { ...tree, '.headlandignore': '!.env.production.local\n' })
-  assert.deepEqual(await sent(wanted), ['.env', '.env.production.local', '.headlandignore'])
+const SETTINGS = ['.env', '.env.local', '.env.production', '.env.production.local', '.envrc', 'app/.env.local']
+
+/** A repository in which these files are added as they stand. */
+function commit(folder: string, ...paths: string[]) {
+  execFileSync('git', ['-C', folder, 'init', '-q'], { env: GIT_ENV })
+  execFileSync('git', ['-C', folder, 'add', '-f', ...paths], { env: GIT_ENV })
+}
+
+test('no rule of a repository takes the settings of this machine in', async (t) => {
+  const rules = SETTINGS.map((path) => `!${path}\n`).join('')
+  const tree = Object.fromEntries(SETTINGS.map((path) => [path, `SECRET=${path}`]))
+  const folder = await project(t, { ...tree, '.gitignore': rules, '.headlandignore': rules, 'index.html': '' })
+  const { files, envFiles } = await filesOf(folder)
+  assert.deepEqual(
+    files.map(({ path }) => path),
+    ['.gitignore', '.headlandignore', 'index.html'],
+  )
+  assert.deepEqual(envFiles, { sent: [], leftOut: SETTINGS })
+})
+
+test('of settings, what git has is sent, unless it is local, was changed since, or a rule leaves it out', async (t) => {
+  const folder = await project(t, {
+    '.env': 'PUBLIC=1',
+    '.env.production': 'PUBLIC=2',
+    '.env.test': 'PUBLIC=3',
+    '.env.local': 'PUBLIC=4',
+    'web/.env': 'PUBLIC=5',
+    '.headlandignore': '.env.test\n',
+  })
+  commit(folder, '.')
+  await writeFile(join(folder, '.env'), 'SECRET=1')
+  await writeFile(join(folder, 'web/.env.staging'), 'SECRET=2')
+  const { envFiles } = await filesOf(folder)
+  assert.deepEqual(envFiles, {
+    sent: ['.env.production', 'web/.env'],
+    leftOut: ['.env', '.env.local', '.env.test', 'web/.env.staging'],
+  })
+  assert.deepEqual(await sent(join(folder, 'web')), ['.env'], 'also from a folder of the repository')
+})
+
+test('settings that are asked for by name are sent, and examples are sent without', async (t) => {
+  const folder = await project(t, {
+    '.env.local': '',
+    'web/.env': '',
+    '.env.example': '',
+    '.env.local.sample': '',
+    '.environment': '',
+    '.gitignore': '.env*\n!.env.example\n!.env.local.sample\n!.environment\n',
+  })
+  assert.deepEqual(await sent(folder), ['.env.example', '.env.local.sample', '.environment', '.gitignore'])
+  const { files, envFiles } = await filesOf(folder, ['.env.local'])
+  assert.ok(files.some(({ path }) => path === '.env.local'))
+  assert.deepEqual(envFiles, { sent: ['.env.local'], leftOut: ['web/.env'] })
+})
+
+test('rules that are a device, a pipe or without end are refused, and not read', async (t) => {
+  const folder = await project(t, { 'index.html': '' })
+  await symlink('/dev/zero', join(folder, '.gitignore'))
+  await assert.rejects(filesOf(folder), /\.gitignore is not a file/)
+  const large = await project(t, { 'index.html': '', '.headlandignore': 'a\n'.repeat(600_000) })
+  await assert.rejects(filesOf(large), /\.headlandignore has more than 1048576 bytes/)
 })
 
 test('the rules of the repository around a project hold in it', async (t) => {

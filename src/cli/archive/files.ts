@@ -4,9 +4,10 @@
  */
 import { lstat, readdir, realpath } from 'node:fs/promises'
 import { dirname, join, relative, sep } from 'node:path'
-import { Problem } from '../../contract/index.ts'
+import { printableLine } from '../../base/index.ts'
+import { isEnvFile, Problem } from '../../contract/index.ts'
 import { PROJECT_FILE } from '../project-file.ts'
-import { harmless } from '../terminal.ts'
+import { envFileJudge } from './env-files.ts'
 import { type Rules, readRules } from './rules.ts'
 
 export type SourceFile = {
@@ -25,14 +26,18 @@ export type Source = {
   /** What can not be sent, and is not missed: a socket, a link to nowhere. */
   skipped: { path: string; why: string }[]
   hasRules: boolean
+  /** Files such as `.env`: those that are sent, and those that stay here. */
+  envFiles: { sent: string[]; leftOut: string[] }
 }
 
 /** Never sent, and no rule takes them in: what a build makes itself, the history, and what file managers leave behind. */
 const NEVER = new Set(['node_modules', '.git', '.DS_Store', 'Thumbs.db'])
 
-export async function filesOf(folder: string): Promise<Source> {
+/** `wantedEnvFiles`: relative to the folder, with slashes. */
+export async function filesOf(folder: string, wantedEnvFiles: readonly string[] = []): Promise<Source> {
   const project = await realpath(folder)
-  const source: Source = { files: [], skipped: [], hasRules: false }
+  const source: Source = { files: [], skipped: [], hasRules: false, envFiles: { sent: [], leftOut: [] } }
+  const isSent = envFileJudge(project, wantedEnvFiles)
 
   async function walk(at: string, around: Rules) {
     const rules = await around.within(at)
@@ -44,11 +49,20 @@ export async function filesOf(folder: string): Promise<Source> {
       const path = at === '' ? entry.name : `${at}/${entry.name}`
       // Where a project is deployed to is no part of it: the same source is the same archive in every environment.
       if (NEVER.has(entry.name) || path === PROJECT_FILE) return []
-      return rules.leavesOut(path, entry.isDirectory() ? 'folder' : 'file') ? [] : [{ path, entry }]
+      const isLeftOut = rules.leavesOut(path, entry.isDirectory() ? 'folder' : 'file')
+      return isLeftOut && !isEnvFile(entry.name) ? [] : [{ path, entry, isLeftOut }]
     })
-    const files = found.filter(({ entry }) => !entry.isDirectory())
+    const taken = await Promise.all(
+      found.map(async (one) => {
+        if (!isEnvFile(one.entry.name)) return [one]
+        const isTaken = await isSent(one.path, one.isLeftOut)
+        source.envFiles[isTaken ? 'sent' : 'leftOut'].push(one.path)
+        return isTaken ? [one] : []
+      }),
+    )
+    const files = taken.flat().filter(({ entry }) => !entry.isDirectory())
     source.files.push(...(await Promise.all(files.map(({ path }) => look(path)))).flatMap((file) => file ?? []))
-    for (const { path, entry } of found) if (entry.isDirectory()) await walk(path, rules)
+    for (const { path, entry } of taken.flat()) if (entry.isDirectory()) await walk(path, rules)
   }
 
   async function look(path: string): Promise<SourceFile | undefined> {
@@ -84,6 +98,7 @@ export async function filesOf(folder: string): Promise<Source> {
   await walk('', await readRules(project))
   // By code units: no locale has a say in it.
   source.files.sort((a, b) => (a.path < b.path ? -1 : 1))
+  for (const list of Object.values(source.envFiles)) list.sort()
   if (source.files.length === 0) {
     const why = source.hasRules ? ': the rules of .gitignore and .headlandignore leave everything out' : ''
     throw new Problem('ARCHIVE_EMPTY', `There is nothing to send in ${folder}${why}.`)
@@ -99,7 +114,7 @@ function checkName(path: string) {
 }
 
 const refused = (path: string, why: string): Problem =>
-  new Problem('ARCHIVE_ENTRY_UNSAFE', `${harmless(path)}: ${why}. A line in .headlandignore leaves it out.`)
+  new Problem('ARCHIVE_ENTRY_UNSAFE', `${printableLine(path)}: ${why}. A line in .headlandignore leaves it out.`)
 
 const unreadable = (path: string, error: Error): Problem =>
-  new Problem('ARCHIVE_ENTRY_UNSAFE', `${harmless(path) || 'The folder'} cannot be read: ${error.message}`)
+  new Problem('ARCHIVE_ENTRY_UNSAFE', `${printableLine(path) || 'The folder'} cannot be read: ${error.message}`)

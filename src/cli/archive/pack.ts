@@ -10,8 +10,8 @@ import { join } from 'node:path'
 import { Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { ZipFile } from 'yazl'
+import { printableLine } from '../../base/index.ts'
 import { Problem } from '../../contract/index.ts'
-import { harmless } from '../terminal.ts'
 import type { SourceFile } from './files.ts'
 
 export type Archive = { path: string; bytes: number; digest: string; files: number }
@@ -112,4 +112,4 @@ function add(zip: ZipFile, file: SourceFile, content: Buffer | undefined, onErro
 }
 
 const unreadable = (path: string, { message }: Error): Problem =>
-  new Problem('ARCHIVE_ENTRY_UNSAFE', `${harmless(path)} cannot be read: ${message}`)
+  new Problem('ARCHIVE_ENTRY_UNSAFE', `${printableLine(path)} cannot be read: ${message}`)

@@ -3,15 +3,16 @@
  * which have the same syntax and the last word. All of them are one list, in which the last rule that fits decides: those
  * of a folder stand after those of the folders around it, and hold below it alone (gitignore(5), "pattern format").
  */
-import { readFile, stat } from 'node:fs/promises'
-import { basename, dirname, join, relative, sep } from 'node:path'
+import { stat } from 'node:fs/promises'
+import { dirname, join, relative, sep } from 'node:path'
 import ignore from 'ignore'
+import { readSmallFile } from '../small-files.ts'
 
 const GIT_FILE = '.gitignore'
 const OWN_FILE = '.headlandignore'
 
-/** Every framework reads these, and none wants them to leave the machine. A rule with `!` takes them in nevertheless. */
-const LOCAL_SETTINGS = ['.env.local', '.env.*.local']
+/** The largest that anybody has are some 100 KB. */
+const MAX_BYTES = 1024 * 1024
 
 export type Rules = {
   /** `path` is relative to the project, with slashes. What is in a folder that is left out must not be asked for. */
@@ -29,7 +30,7 @@ export async function readRules(project: string): Promise<Rules> {
   const prefix = top === project ? '' : `${relative(top, project).split(sep).join('/')}/`
 
   function rulesOf(lists: Lists): Rules {
-    const matcher = ignore({ ignoreCase: false }).add([...LOCAL_SETTINGS, ...lists.git, ...lists.own])
+    const matcher = ignore({ ignoreCase: false }).add([...lists.git, ...lists.own])
     const rules: Rules = {
       areGiven: lists.git.length + lists.own.length > 0,
       leavesOut: (path, kind) => matcher.ignores(`${prefix}${path}${kind === 'folder' ? '/' : ''}`),
@@ -69,7 +70,8 @@ async function rulesAround(project: string): Promise<{ top: string; git: string[
     : { top, git }
 }
 
-async function repositoryAround(folder: string): Promise<string | undefined> {
+/** The top of the repository that a folder is in. */
+export async function repositoryAround(folder: string): Promise<string | undefined> {
   for (let at = folder; ; at = dirname(at)) {
     if (await stat(join(at, '.git')).then(Boolean, () => false)) return at
     if (dirname(at) === at) return undefined
@@ -77,12 +79,8 @@ async function repositoryAround(folder: string): Promise<string | undefined> {
 }
 
 async function patternsIn(file: string, base: string): Promise<string[]> {
-  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    // A folder of that name has no rules, to git either.
-    if (error.code === 'ENOENT' || error.code === 'ENOTDIR' || error.code === 'EISDIR') return ''
-    throw new Error(`${basename(file)} cannot be read: ${error.message}`)
-  })
-  return text
+  const found = await readSmallFile(file, { maxBytes: MAX_BYTES, followsLinks: true })
+  return (found?.content.toString('utf8') ?? '')
     .replace(/^\uFEFF/, '')
     .split(/\r?\n/)
     .filter((line) => line.trim() !== '' && !line.startsWith('#'))

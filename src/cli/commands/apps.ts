@@ -2,12 +2,13 @@
 import { names, requiredOption, type resources, UsageError } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
 import { makeSure } from '../options.ts'
+import { api } from '../path.ts'
 import { printList, tell, when } from '../rows.ts'
 import { atAccount, lastPart } from '../where.ts'
 
 export async function listApps(call: ClientCall): Promise<undefined> {
   const { service, account } = await atAccount(call)
-  const apps = await service.list<resources.App>(`/v1/${names.accountResource(account)}/apps`, 'apps')
+  const apps = await service.list<resources.App>(api`/v1/accounts/${account}/apps`, 'apps')
   printList(call, apps, {
     row: (app) => ({
       app: lastPart(app),
@@ -23,17 +24,17 @@ export async function createApp(call: ClientCall): Promise<undefined> {
   const region = requiredOption(call.options, 'region')
   const { service, account } = await atAccount(call)
   const body = { region: `regions/${region}`, uploadable: {} }
-  await service.call(`/v1/${names.accountResource(account)}/apps`, { method: 'POST', query: { appId: app }, body })
+  await service.call(api`/v1/accounts/${account}/apps`, { method: 'POST', query: { appId: app }, body })
   // The answer to that is empty.
-  const made = await service.call<resources.App>(`/v1/${names.appResource({ account, app })}`)
+  const made = await service.call<resources.App>(api`/v1/accounts/${account}/apps/${app}`)
   tell(call, made, `Made the app ${app}. 'headland envs create NAME --app ${app} --cms INSTALL' gives it an address.`)
 }
 
 export async function deleteApp(call: ClientCall): Promise<undefined> {
   const app = appIn(call)
   const { service, account } = await atAccount(call)
-  const path = `/v1/${names.appResource({ account, app })}`
-  const environments = await service.list<resources.Environment>(`${path}/environments`, 'environments')
+  const path = api`/v1/accounts/${account}/apps/${app}`
+  const environments = await service.list<resources.Environment>(api`${path}/environments`, 'environments')
   const withThem = environments.length > 0 ? ` and its ${environments.length} environment(s), with their sites` : ''
   if (call.options.force || withThem === '')
     await makeSure(call, `This deletes the app ${app}${withThem}, for good.`, app)

@@ -4,7 +4,8 @@ import { EXIT, names, type resources, UsageError } from '../../contract/index.ts
 import type { ClientCall } from '../command.ts'
 import { countInWords } from '../figures.ts'
 import { idIn, limitOf } from '../options.ts'
-import { factsOf, firstOf, oneLine, printList, sizeOf, tell, when } from '../rows.ts'
+import { api } from '../path.ts'
+import { factsOf, oneLine, printList, sizeOf, tell, when } from '../rows.ts'
 import { type AtEnvironment, atEnvironment, lastPart } from '../where.ts'
 
 const EMPTY = "No builds yet. 'headland deploy' makes the first."
@@ -14,7 +15,7 @@ const CANCEL_TRIES = 30
 export async function listBuilds(call: ClientCall): Promise<undefined> {
   const limit = limitOf(call.options)
   const { service, path } = await atEnvironment(call)
-  const { items, hasMore } = await firstOf<resources.Build>(service, `${path}/builds`, 'builds', limit)
+  const { items, hasMore } = await service.first<resources.Build>(api`${path}/builds`, 'builds', limit)
   const now = Date.now()
   printList(call, items, {
     row: (build) => ({
@@ -43,7 +44,7 @@ export async function showBuild(call: ClientCall): Promise<undefined> {
 export async function cancelBuild(call: ClientCall): Promise<number> {
   const id = idOf(call.positionals[0] ?? '')
   const at = await atEnvironment(call)
-  await at.service.call(`${at.path}/builds/${id}:cancel`, { method: 'POST' })
+  await at.service.call(api`${at.path}/builds/${id}:cancel`, { method: 'POST' })
   let build = await read(at, id)
   for (let tries = 0; !isOver(build) && tries < CANCEL_TRIES; tries++) {
     await pause(500)
@@ -58,10 +59,10 @@ export async function cancelBuild(call: ClientCall): Promise<number> {
 const idOf = (text: string): string => idIn(text, names.buildId.pattern, 'build')
 
 const read = ({ service, path }: AtEnvironment, id: string): Promise<resources.Build> =>
-  service.call<resources.Build>(`${path}/builds/${id}`)
+  service.call<resources.Build>(api`${path}/builds/${id}`)
 
 async function newest({ service, path }: AtEnvironment): Promise<resources.Build> {
-  const { items } = await firstOf<resources.Build>(service, `${path}/builds`, 'builds', 1)
+  const { items } = await service.first<resources.Build>(api`${path}/builds`, 'builds', 1)
   if (!items[0]) throw new UsageError(`there is no build to show. ${EMPTY}`)
   return items[0]
 }

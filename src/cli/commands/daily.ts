@@ -43,6 +43,12 @@ export const DAILY_COMMANDS: readonly ClientCommand[] = [
         describe: 'Of a new environment: the folder of the archive with the app.',
       },
       yes: { ...YES_OPTION.yes, describe: 'Do not ask: take what is suggested, and make what is missing.' },
+      'include-env-file': {
+        type: 'string',
+        value: 'FILE',
+        multiple: true,
+        describe: 'Send this .env file too, whatever rules and git say. May be repeated.',
+      },
       'dry-run': { type: 'boolean', describe: 'Print what the service would do with it; nothing is built.' },
       'list-files': { type: 'boolean', describe: 'Print which files would be sent; nothing is.' },
       ...FOLLOW_OPTIONS,

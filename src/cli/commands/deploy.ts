@@ -1,7 +1,8 @@
 /** Sends a folder, and follows what becomes of it. */
-import { readFile, stat } from 'node:fs/promises'
-import { basename, join, resolve } from 'node:path'
-import { EXIT, type resources, type schema, UsageError } from '../../contract/index.ts'
+import { realpath, stat } from 'node:fs/promises'
+import { basename, join, relative, resolve, sep } from 'node:path'
+import { printableLine } from '../../base/index.ts'
+import { EXIT, isEnvFile, type resources, type schema, UsageError } from '../../contract/index.ts'
 import { filesOf, type Source } from '../archive/files.ts'
 import { type Archive, withArchive } from '../archive/pack.ts'
 import type { ClientCall } from '../command.ts'
@@ -11,16 +12,24 @@ import { findProject, PROJECT_FILE, writeProject } from '../project-file.ts'
 import type { Report } from '../report.ts'
 import { reportFor } from '../reports.ts'
 import { oneLine, sizeOf } from '../rows.ts'
-import { CallFailed, type Service } from '../service.ts'
+import { CallFailed } from '../service.ts'
+import { readSmallFile } from '../small-files.ts'
 import { appNameFrom, findTarget, type Target } from '../target.ts'
-import { harmless } from '../terminal.ts'
 import { upload } from '../upload.ts'
-import { atService, lastPart } from '../where.ts'
+import { type AtService, atService, lastPart } from '../where.ts'
 
 export async function deploy(call: ClientCall): Promise<number> {
+  const { options } = call
+  const report = reportFor(call)
+  const folder = await whichFolder(call)
+  // Before anything is asked or made: a folder with nothing to send ends here. Ctrl-C ends the process at once until then,
+  // however long the rules of a repository take.
+  const source = await filesOf(folder, await wantedEnvFiles(call, folder))
+  if (!options['list-files'] || !options.json) tellWhatIsOdd(source, report)
+  if (options['list-files']) return listFiles(call, source)
   const interrupts = listenForInterrupts()
   try {
-    return await deployUntil(call, interrupts)
+    return await send(call, { folder, source, report, interrupts })
   } catch (error) {
     // Whatever was under way says in its own words that it was stopped.
     interrupts.signal.throwIfAborted()
@@ -31,18 +40,15 @@ export async function deploy(call: ClientCall): Promise<number> {
   }
 }
 
-async function deployUntil(call: ClientCall, interrupts: Interrupts): Promise<number> {
+type Sending = { folder: string; source: Source; report: Report; interrupts: Interrupts }
+
+async function send(call: ClientCall, { folder, source, report, interrupts }: Sending): Promise<number> {
   const { terminal, options } = call
   const { signal } = interrupts
-  const report = reportFor(call)
-  const folder = await whichFolder(call)
-  // Before anything is asked or made: a folder with nothing to send ends here.
-  const source = await filesOf(folder)
-  if (options['list-files']) return listFiles(call, source)
-  tellWhatIsOdd(source, report)
-  const { service } = await atService({ ...call, folder })
-  const target = await whichTarget(call, folder, { service, report, signal })
-  const sent = await withArchive(source.files, (archive) => send(archive), signal)
+  const at = await atService({ ...call, folder })
+  const { service } = at
+  const target = await whichTarget(call, folder, { at, report, signal })
+  const sent = await withArchive(source.files, uploaded, signal)
   if ('plan' in sent) return printPlan(call, sent)
   report.accepted(sent)
   if (options.detach) {
@@ -52,7 +58,7 @@ async function deployUntil(call: ClientCall, interrupts: Interrupts): Promise<nu
   const cancelsWhenLeft = options['cancel-on-interrupt'] === true
   return await followBuild({ service, operation: sent, report, terminal, interrupts, cancelsWhenLeft })
 
-  async function send(archive: Archive): Promise<resources.Operation | ValidatedPlan> {
+  async function uploaded(archive: Archive): Promise<resources.Operation | ValidatedPlan> {
     report.archive(archive)
     if (archive.bytes > LARGE_BYTES) report.note(`The archive is large. ${largestOf(source)}`)
     const isOnlyValidated = options['dry-run'] === true
@@ -72,25 +78,43 @@ async function deployUntil(call: ClientCall, interrupts: Interrupts): Promise<nu
 type ValidatedPlan = schema.Static<typeof resources.validatedPlan>
 
 /** What was named; else the folder of `.headland.json`, so that it is the same from every folder of the project. */
-async function whichFolder({ folder, positionals }: ClientCall): Promise<string> {
+async function whichFolder(call: ClientCall): Promise<string> {
+  const { folder, positionals } = call
   const [named] = positionals
-  if (named === undefined) return (await findProject(folder))?.folder ?? folder
+  if (named === undefined) return (await findProject(call))?.folder ?? folder
   const found = await stat(resolve(folder, named)).catch(() => undefined)
   if (!found?.isDirectory()) throw new UsageError(`${named} is not a folder`)
   return resolve(folder, named)
 }
 
-type Parts = { service: Service; report: Report; signal: AbortSignal }
+/** Relative to the project, as it was asked for in the folder where the command was typed. */
+async function wantedEnvFiles({ folder, options }: ClientCall, project: string): Promise<string[]> {
+  const top = await realpath(project)
+  const named = (options['include-env-file'] ?? []) as string[]
+  return Promise.all(
+    named.map(async (name) => {
+      const path = relative(top, await realpath(resolve(folder, name)).catch(() => resolve(folder, name)))
+      const found = await stat(join(top, path)).catch(() => undefined)
+      if (path.startsWith('..') || !found) throw new UsageError(`there is no ${name} in ${project}`)
+      if (!isEnvFile(basename(path))) {
+        throw new UsageError(`${name} is no file such as .env: a line '!${name}' in .headlandignore sends it`)
+      }
+      return path.split(sep).join('/')
+    }),
+  )
+}
+
+type Parts = { at: AtService; report: Report; signal: AbortSignal }
 
 /** Where it goes, written down beside the source unless that was done before. */
 async function whichTarget(call: ClientCall, folder: string, parts: Parts): Promise<Target> {
-  const found = await findProject(folder)
+  const found = await findProject({ ...call, folder })
   const project = found?.project ?? {}
   const suggestedApp = appNameFrom(await nameOfPackage(folder), basename(folder))
   const mayCreate = !call.options['dry-run']
-  const target = await findTarget({ ...parts, call, project, suggestedApp }, { mayCreate })
+  const target = await findTarget({ ...parts, call, suggestedApp }, { mayCreate })
   const { account, app, environment } = target
-  const decided = { url: parts.service.url, account, app, environment: lastPart(environment) }
+  const decided = { url: parts.at.service.url, account, app, environment: lastPart(environment) }
   const isWritten = Object.keys(decided).every((field) => field in project)
   const isOther = Object.entries(project).some(([field, value]) => decided[field as keyof typeof decided] !== value)
   if (!isWritten && !isOther && mayCreate) {
@@ -102,7 +126,8 @@ async function whichTarget(call: ClientCall, folder: string, parts: Parts): Prom
 
 async function nameOfPackage(folder: string): Promise<string | undefined> {
   try {
-    const { name } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'))
+    const file = await readSmallFile(join(folder, 'package.json'), { maxBytes: PACKAGE_BYTES_MOST, followsLinks: true })
+    const { name } = JSON.parse(file?.content.toString('utf8') ?? '{}')
     return typeof name === 'string' ? name : undefined
   } catch {
     // Whatever is wrong with it, the build will tell; a name is only suggested.
@@ -110,19 +135,30 @@ async function nameOfPackage(folder: string): Promise<string | undefined> {
   }
 }
 
+const PACKAGE_BYTES_MOST = 1024 * 1024
 const LARGE_BYTES = 50_000_000
 const BUILD_OUTPUT = /(?:^|\/)(\.next|\.nuxt|\.output|\.svelte-kit|\.astro)\//
-const SETTINGS = /(?:^|\/)\.env(\.[^/]*)?$/
 const SHOWN_MOST = 10
 
-function tellWhatIsOdd({ files, skipped, hasRules }: Source, report: Report) {
-  for (const { path, why } of skipped.slice(0, SHOWN_MOST)) report.note(`${path} is not sent: ${why}.`)
+function tellWhatIsOdd({ files, skipped, envFiles }: Source, report: Report) {
+  for (const { path, why } of skipped.slice(0, SHOWN_MOST)) report.note(`${oneLine(path)} is not sent: ${why}.`)
   const output = files.map(({ path }) => BUILD_OUTPUT.exec(path)?.[1]).find(Boolean)
   if (output) report.note(`${output} is sent too, though every build makes its own: leave it out in .gitignore.`)
-  const settings = files.filter(({ path }) => SETTINGS.test(path) && !/\.(example|sample|template)$/.test(path))
-  if (hasRules || settings.length === 0) return
-  const named = settings.map(({ path }) => path).join(', ')
-  report.note(`${named} is sent too. If it holds secrets, leave it out in .gitignore, and use 'headland variables'.`)
+  const { sent, leftOut } = envFiles
+  if (sent.length > 0) {
+    report.note(`Sent with the source: ${listed(sent)}. If that holds secrets, use 'headland variables' instead.`)
+  }
+  const [first] = leftOut
+  if (first === undefined) return
+  const instead = `'headland variables set --file ${oneLine(first)}' gives what it holds to the app`
+  report.note(
+    `Not sent: ${listed(leftOut)}. ${instead}, and 'headland deploy --include-env-file ${oneLine(first)}' sends it.`,
+  )
+}
+
+function listed(paths: readonly string[]): string {
+  const shown = paths.slice(0, SHOWN_MOST).map(oneLine).join(', ')
+  return paths.length > SHOWN_MOST ? `${shown} and ${paths.length - SHOWN_MOST} more` : shown
 }
 
 function largestOf({ files }: Source): string {
@@ -134,7 +170,7 @@ function largestOf({ files }: Source): string {
 function listFiles({ terminal, options }: ClientCall, { files }: Source): number {
   const listed = files.map(({ path, bytes }) => ({ path, bytes }))
   if (options.json) terminal.print(JSON.stringify(listed))
-  else for (const { path } of listed) terminal.print(harmless(path))
+  else for (const { path } of listed) terminal.print(printableLine(path))
   return EXIT.done
 }
 

@@ -3,7 +3,8 @@ import { names, type resources, UsageError } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
 import { finishInSight } from '../operation.ts'
 import { idIn, limitOf } from '../options.ts'
-import { firstOf, printList, tell, when } from '../rows.ts'
+import { api } from '../path.ts'
+import { oneLine, printList, tell, when } from '../rows.ts'
 import { type AtEnvironment, atEnvironment, lastPart } from '../where.ts'
 
 /** What is kept of an environment is far less, so what lies further back cannot be made live. */
@@ -32,12 +33,12 @@ export async function activateDeployment(call: ClientCall): Promise<undefined> {
   const id = given === 'previous' ? undefined : idIn(given, names.deploymentId.pattern, 'deployment')
   const at = await atEnvironment(call)
   const chosen = id ?? lastPart(await previous(at))
-  const asked = await at.service.call<resources.Operation>(`${at.path}/deployments/${chosen}:activate`, {
+  const asked = await at.service.call<resources.Operation>(api`${at.path}/deployments/${chosen}:activate`, {
     method: 'POST',
   })
   const environment = await finishInSight({ ...at, terminal }, asked)
   tell(call, environment, `The deployment ${chosen} is live at`)
-  if (!options.json) terminal.print(environment.url)
+  if (!options.json) terminal.print(oneLine(environment.url))
 }
 
 /**
@@ -55,4 +56,4 @@ async function previous(at: AtEnvironment): Promise<resources.Deployment> {
 }
 
 const newest = ({ service, path }: AtEnvironment, limit: number) =>
-  firstOf<resources.Deployment>(service, `${path}/deployments`, 'deployments', limit)
+  service.first<resources.Deployment>(api`${path}/deployments`, 'deployments', limit)

@@ -2,6 +2,7 @@
 import { domainToASCII } from 'node:url'
 import { type resources, UsageError } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
+import { api } from '../path.ts'
 import { oneLine, tell } from '../rows.ts'
 import { type AtEnvironment, atEnvironment } from '../where.ts'
 
@@ -10,10 +11,10 @@ export async function listDomains(call: ClientCall): Promise<undefined> {
   const at = await atEnvironment(call)
   const domains = await read(at)
   if (options.json) terminal.print(JSON.stringify(domains))
-  else if (domains.length > 0) terminal.print(domains.join('\n'))
+  else if (domains.length > 0) terminal.print(domains.map(oneLine).join('\n'))
   else
     terminal.say(
-      `No domains yet: the site answers at ${at.environment.url} alone. 'headland domains add NAME' adds one.`,
+      `No domains yet: the site answers at ${oneLine(at.environment.url)} alone. 'headland domains add NAME' adds one.`,
     )
 }
 
@@ -22,7 +23,10 @@ export async function addDomains(call: ClientCall): Promise<undefined> {
   const before = await read(at)
   const fresh = call.positionals.filter((name, index, all) => !isIn(before, name) && !isIn(all.slice(0, index), name))
   const after = fresh.length > 0 ? await replace(at, [...before, ...fresh]) : before
-  const added = after.filter((name) => !before.includes(name)).join(', ')
+  const added = after
+    .filter((name) => !before.includes(name))
+    .map(oneLine)
+    .join(', ')
   const words = added
     ? `${named(at)} answers at ${added} too, once its DNS leads here.`
     : `${named(at)} has it already.`
@@ -44,11 +48,11 @@ export async function removeDomains(call: ClientCall): Promise<undefined> {
 }
 
 const read = async ({ service, path }: AtEnvironment): Promise<string[]> =>
-  (await service.call<resources.Domains>(`${path}/domains`)).domains
+  (await service.call<resources.Domains>(api`${path}/domains`)).domains
 
 /** The list as a whole, as the API has it: who changes it at the same moment is not seen. */
 const replace = async ({ service, path }: AtEnvironment, domains: string[]): Promise<string[]> =>
-  (await service.call<resources.Domains>(`${path}/domains:replace`, { method: 'POST', body: { domains } })).domains
+  (await service.call<resources.Domains>(api`${path}/domains:replace`, { method: 'POST', body: { domains } })).domains
 
 const named = ({ environment }: AtEnvironment): string => oneLine(environment.displayName)
 

@@ -1,15 +1,17 @@
 /** Environments: places where one version of an app answers, each under its own host name. */
-import { names, optionText, requiredOption, type resources, UsageError } from '../../contract/index.ts'
+import { optionText, requiredOption, type resources, UsageError } from '../../contract/index.ts'
+import { makeSureOfAccount } from '../accounts-used.ts'
 import type { ClientCall } from '../command.ts'
 import { finish, finishInSight } from '../operation.ts'
 import { makeSure } from '../options.ts'
+import { api } from '../path.ts'
 import { factsOf, oneLine, printList, tell, when } from '../rows.ts'
 import { atApp, atEnvironment, lastPart } from '../where.ts'
 import { readPairs } from './variable-pairs.ts'
 
 export async function listEnvironments(call: ClientCall): Promise<undefined> {
   const at = await atApp(call)
-  const path = `/v1/${names.appResource(at)}/environments`
+  const path = api`/v1/accounts/${at.account}/apps/${at.app}/environments`
   printList(call, await at.service.list<resources.Environment>(path, 'environments'), {
     row: (one) => ({
       environment: one.displayName,
@@ -33,11 +35,12 @@ export async function createEnvironment(call: ClientCall): Promise<undefined> {
     ...(rootDirectory === undefined ? {} : { rootDirectory }),
   }
   const at = await atApp(call)
-  const path = `/v1/${names.appResource(at)}/environments`
+  if (body.shellVariables.length > 0) await makeSureOfAccount(call, at)
+  const path = api`/v1/accounts/${at.account}/apps/${at.app}/environments`
   const asked = await at.service.call<resources.Operation>(path, { method: 'POST', body })
   const made = await finishInSight({ ...at, terminal }, asked)
   tell(call, made, `Made the environment ${oneLine(made.displayName)} (${lastPart(made)}). It answers at`)
-  if (!options.json) terminal.print(made.url)
+  if (!options.json) terminal.print(oneLine(made.url))
 }
 
 export async function showEnvironment(call: ClientCall): Promise<undefined> {

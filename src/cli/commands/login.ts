@@ -4,16 +4,18 @@
  */
 import { names, optionText, type resources, type schema, UsageError } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
-import { findProject } from '../project-file.ts'
+import { api } from '../path.ts'
+import { findProject, PROJECT_FILE } from '../project-file.ts'
 import { askText } from '../questions.ts'
-import { createSavedLogins, isExpired } from '../saved-logins.ts'
-import { type Authorization, CallFailed, createService } from '../service.ts'
-import { harmless } from '../terminal.ts'
-import { lastPart, serviceUrl } from '../where.ts'
+import { oneLine } from '../rows.ts'
+import { createSavedLogins, isExpired, serviceUrl } from '../saved-logins.ts'
+import { type Authorization, CallFailed, createService, notAHeadland, textOf } from '../service.ts'
+import { lastPart } from '../where.ts'
 
 type Session = schema.Static<typeof resources.session>
 type Account = { name: string; role: resources.Role }
 
+const SESSION_BYTES_MOST = 64 * 1024
 const CREDENTIAL = new RegExp(String(names.credentialId.pattern))
 
 export async function login(call: ClientCall): Promise<undefined> {
@@ -30,16 +32,20 @@ export async function login(call: ClientCall): Promise<undefined> {
   const authorization: Authorization = user.includes('@')
     ? await openSession(url, user, password)
     : { userId: user, password }
-  const accounts = await createService(url, authorization).list<Account>('/v1/accounts', 'accounts')
+  const accounts = await createService(url, authorization).list<Account>(api`/v1/accounts`, 'accounts')
   await logins.save(url, authorization)
+  // Whoever has a credential for one account has chosen that account.
+  const [only] = accounts
+  if ('userId' in authorization && accounts.length === 1 && only) await logins.confirm(url, lastPart(only))
 
   const expireTime = 'cookie' in authorization ? authorization.expireTime : undefined
   if (options.json) {
     terminal.print(JSON.stringify({ url, user, accounts, ...(expireTime ? { expireTime } : {}) }))
     return
   }
-  const roles = accounts.map((account) => `${lastPart(account)} (${account.role})`).join(', ') || 'no account yet'
-  terminal.say(`${terminal.paint('green', 'Logged in')} to ${url} as ${harmless(user)}: ${roles}.`)
+  const roles =
+    accounts.map((account) => `${oneLine(lastPart(account))} (${oneLine(account.role)})`).join(', ') || 'no account yet'
+  terminal.say(`${terminal.paint('green', 'Logged in')} to ${url} as ${oneLine(user)}: ${roles}.`)
   if (expireTime) terminal.say(`It holds until ${expireTime}; for longer, use an API credential.`)
   terminal.say(`Kept in ${logins.file}, for your eyes only.`)
 }
@@ -47,8 +53,7 @@ export async function login(call: ClientCall): Promise<undefined> {
 export async function logout(call: ClientCall): Promise<undefined> {
   const { terminal, options, environment, positionals } = call
   const logins = createSavedLogins(environment.configFolder)
-  const given =
-    positionals[0] ?? environment.url ?? (await findProject(call.folder))?.project.url ?? (await logins.last())
+  const given = positionals[0] ?? environment.url ?? (await findProject(call))?.project.url ?? (await logins.last())
   const url = given === undefined ? undefined : serviceUrl(given)
   const saved = url === undefined ? undefined : await logins.of(url)
   if (url === undefined || !saved) throw new UsageError(`you are not logged in${url ? ` to ${url}` : ''}`)
@@ -61,11 +66,17 @@ export async function logout(call: ClientCall): Promise<undefined> {
   else terminal.say(`Logged out of ${url}.`)
 }
 
-async function whichService({ terminal, positionals, environment, folder }: ClientCall): Promise<string> {
+async function whichService(call: ClientCall): Promise<string> {
+  const { terminal, positionals, environment } = call
   const given = positionals[0] ?? environment.url
   if (given !== undefined) return given
-  const known = (await findProject(folder))?.project.url ?? (await createSavedLogins(environment.configFolder).last())
-  if (terminal.isInteractive) return askText(terminal, 'Address of the service', known)
+  const named = (await findProject(call))?.project.url
+  const known = named ?? (await createSavedLogins(environment.configFolder).last())
+  if (terminal.isInteractive) {
+    if (named)
+      terminal.say(`${PROJECT_FILE} names ${serviceUrl(named)}. Your password is sent to the address that you give.`)
+    return askText(terminal, 'Address of the service', known)
+  }
   throw new UsageError('which service? headland login URL, as in https://headland.example.com')
 }
 
@@ -94,16 +105,27 @@ async function firstLineOfStdin(): Promise<string> {
 
 /** The pair that the service sets as a cookie is what it wants to see again. */
 async function openSession(url: string, email: string, password: string): Promise<Authorization> {
-  const response = await createService(url, undefined).ask('/v1/session', { method: 'POST', body: { email, password } })
+  const response = await createService(url, undefined).ask(api`/v1/session`, {
+    method: 'POST',
+    body: { email, password },
+  })
   const [cookie] = (response.headers.getSetCookie()[0] ?? '').split(';')
-  const { expireTime } = (await response.json()) as Session
-  if (!cookie?.includes('=')) throw new CallFailed(0, 'NO_ANSWER', `${url} does not answer as a Headland does.`)
+  const { expireTime } = await sessionIn(response)
+  if (!cookie?.includes('=') || !Number.isFinite(Date.parse(expireTime))) throw notAHeadland(url)
   return { cookie, expireTime }
+
+  async function sessionIn(response: Response): Promise<Session> {
+    try {
+      return JSON.parse(await textOf(response, SESSION_BYTES_MOST))
+    } catch {
+      throw notAHeadland(url)
+    }
+  }
 }
 
 async function endSession(url: string, saved: Authorization): Promise<boolean> {
   try {
-    await createService(url, saved).call('/v1/session', { method: 'DELETE', signal: AbortSignal.timeout(10_000) })
+    await createService(url, saved).call(api`/v1/session`, { method: 'DELETE', signal: AbortSignal.timeout(10_000) })
     return true
   } catch (error) {
     if (error instanceof CallFailed || (error as Error).name === 'TimeoutError') return false

@@ -1,14 +1,15 @@
 /** Prints the log of a running app, or of a build. Its lines are data, and go to stdout. */
+import { printableLine } from '../../base/index.ts'
 import { EXIT, names, optionText, type resources, UsageError } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
 import { tellFailure } from '../follow-build.ts'
 import { listenForInterrupts } from '../interrupts.ts'
 import { followLog, type LogLine, lastNumber, readLog } from '../log-lines.ts'
 import { idIn, numberIn } from '../options.ts'
+import { api, resource } from '../path.ts'
 import { createHeadings, lineInWords } from '../report-text.ts'
 import { reportFor } from '../reports.ts'
-import { firstOf } from '../rows.ts'
-import { harmless, Interrupted } from '../terminal.ts'
+import { Interrupted } from '../terminal.ts'
 import { type AtEnvironment, atEnvironment } from '../where.ts'
 
 const LINES_OF_APP = 100
@@ -22,7 +23,7 @@ export async function logs(call: ClientCall): Promise<number> {
   const id = wanted === undefined || wanted === 'latest' ? wanted : idIn(wanted, names.buildId.pattern, 'build')
   const at = await atEnvironment(call)
   const build = id === undefined ? undefined : await readBuild(at, id)
-  const path = build ? `/v1/${build.name}/log` : `${at.path}/logs`
+  const path = build ? api`/v1/${resource(build.name)}/log` : api`${at.path}/logs`
   const last = lines ?? (build ? undefined : LINES_OF_APP)
   const after = last === undefined ? 0 : Math.max(0, (await lastNumber(at.service, path)) - last)
 
@@ -52,8 +53,8 @@ export async function logs(call: ClientCall): Promise<number> {
 
 async function readBuild({ service, path }: AtEnvironment, wanted: string): Promise<resources.Build> {
   if (wanted !== 'latest')
-    return service.call<resources.Build>(`${path}/builds/${wanted.slice(wanted.lastIndexOf('/') + 1)}`)
-  const { items } = await firstOf<resources.Build>(service, `${path}/builds`, 'builds', 1)
+    return service.call<resources.Build>(api`${path}/builds/${wanted.slice(wanted.lastIndexOf('/') + 1)}`)
+  const { items } = await service.first<resources.Build>(api`${path}/builds`, 'builds', 1)
   if (!items[0]) throw new UsageError("there is no build yet: 'headland deploy' makes the first")
   return items[0]
 }
@@ -68,7 +69,10 @@ const printJson =
 /** In a terminal the hour, and phases as headings; for programs the whole time, and the phase in each line. */
 function printText({ terminal }: ClientCall, isOfBuild: boolean): (line: LogLine) => void {
   if (!terminal.isShown) {
-    return (line) => terminal.print([timeOf(line), ...(isOfBuild ? [line.phase] : []), harmless(line.text)].join(' '))
+    return (line) =>
+      terminal.print(
+        [timeOf(line), ...(isOfBuild ? [printableLine(line.phase)] : []), printableLine(line.text)].join(' '),
+      )
   }
   const heading = isOfBuild ? createHeadings(terminal) : () => undefined
   const indent = isOfBuild ? '  ' : ''

@@ -2,6 +2,7 @@
 import { type resources, UsageError } from '../../contract/index.ts'
 
 import type { ClientCall } from '../command.ts'
+import { api } from '../path.ts'
 import { oneLine, tell } from '../rows.ts'
 import { atEnvironment } from '../where.ts'
 
@@ -14,7 +15,7 @@ export async function purge(call: ClientCall): Promise<undefined> {
   if (tags.includes('')) throw new UsageError('--tag is empty')
   const { service, path, environment } = await atEnvironment(call)
   const body = { ...(paths.length > 0 ? { paths } : {}), ...(tags.length > 0 ? { tags } : {}) }
-  const done = await service.call<resources.Operation>(`${path}:clearCache`, { method: 'POST', body })
+  const done = await service.call<resources.Operation>(api`${path}:clearCache`, { method: 'POST', body })
   const what = [...paths, ...tags.map((tag) => `the tag ${oneLine(tag)}`)].join(', ')
   tell(call, done, `Purged ${what || 'everything that was stored'} of ${oneLine(environment.displayName)}.`)
 }

@@ -3,6 +3,7 @@ import { EXIT, type resources } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
 import { followBuild } from '../follow-build.ts'
 import { listenForInterrupts } from '../interrupts.ts'
+import { api } from '../path.ts'
 import { reportFor } from '../reports.ts'
 import { atEnvironment } from '../where.ts'
 
@@ -10,7 +11,7 @@ export async function rebuild(call: ClientCall): Promise<number> {
   const { terminal, options } = call
   const { service, path } = await atEnvironment(call)
   const body = { clean: options.clean === true }
-  const operation = await service.call<resources.Operation>(`${path}:rebuild`, { method: 'POST', body })
+  const operation = await service.call<resources.Operation>(api`${path}:rebuild`, { method: 'POST', body })
   const report = reportFor(call)
   report.accepted(operation)
   if (options.detach) {

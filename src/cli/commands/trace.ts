@@ -1,18 +1,19 @@
 /** "Why do I see this version?": the answer in a sentence, and what it rests on. */
 import { names, optionText, type resources, table, UsageError } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
+import { api, type Path, resource } from '../path.ts'
 import { factsOf, oneLine, sizeOf, when } from '../rows.ts'
 import type { Service } from '../service.ts'
 import { accountsOf, atEnvironment, atService, lastPart } from '../where.ts'
 
 export async function trace(call: ClientCall): Promise<undefined> {
   const { service, path } = await environmentAt(call)
-  const found = await service.call<resources.Trace>(`${path}:trace`, { query: { url: call.positionals[0] } })
+  const found = await service.call<resources.Trace>(api`${path}:trace`, { query: { url: call.positionals[0] } })
   call.terminal.print(call.options.json ? JSON.stringify(found) : inWords(call, found))
 }
 
 /** A path is at the environment that every other command would take; a whole address tells itself whose it is. */
-async function environmentAt(call: ClientCall): Promise<{ service: Service; path: string }> {
+async function environmentAt(call: ClientCall): Promise<{ service: Service; path: Path }> {
   const [address = ''] = call.positionals
   if (address.startsWith('/') || call.options.env !== undefined) return atEnvironment(call)
   const url = URL.parse(address)
@@ -22,7 +23,7 @@ async function environmentAt(call: ClientCall): Promise<{ service: Service; path
   const { service } = await atService(call)
   const host = url.hostname.replace(/\.$/, '')
   for await (const environment of environmentsOf(call, service)) {
-    if (hostsOf(environment).includes(host)) return { service, path: `/v1/${environment.name}` }
+    if (hostsOf(environment).includes(host)) return { service, path: api`/v1/${resource(environment.name)}` }
   }
   throw new UsageError(`no environment that you can see answers at ${host}`)
 }
@@ -30,11 +31,11 @@ async function environmentAt(call: ClientCall): Promise<{ service: Service; path
 /** All that the caller can see, unless an account or an app narrows it. */
 async function* environmentsOf({ options }: ClientCall, service: Service): AsyncGenerator<resources.Environment> {
   const [account, app] = [optionText(options, 'account'), optionText(options, 'app')]
-  const accounts = account ? [names.accountResource(account)] : (await accountsOf(service)).map(({ name }) => name)
+  const accounts = account ? [api`accounts/${account}`] : (await accountsOf(service)).map(({ name }) => resource(name))
   for (const owner of accounts) {
-    const all = await service.list<resources.App>(`/v1/${owner}/apps`, 'apps')
+    const all = await service.list<resources.App>(api`/v1/${owner}/apps`, 'apps')
     for (const one of all.filter((found) => app === undefined || names.fold(lastPart(found)) === names.fold(app))) {
-      yield* await service.list<resources.Environment>(`/v1/${one.name}/environments`, 'environments')
+      yield* await service.list<resources.Environment>(api`/v1/${resource(one.name)}/environments`, 'environments')
     }
   }
 }

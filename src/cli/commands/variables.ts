@@ -1,7 +1,9 @@
 /** Variables that an app gets when it is built and when it runs. */
 import { optionText, type resources, UsageError } from '../../contract/index.ts'
+import { makeSureOfAccount } from '../accounts-used.ts'
 import type { ClientCall } from '../command.ts'
 import { finishInSight } from '../operation.ts'
+import { api, resource } from '../path.ts'
 import { printList, tell } from '../rows.ts'
 import { type AtEnvironment, atEnvironment } from '../where.ts'
 import { checkKey, readPairs, readPairsIn } from './variable-pairs.ts'
@@ -24,6 +26,7 @@ export async function setVariables(call: ClientCall): Promise<undefined> {
     ...(await readPairs(call, call.positionals)),
   ]
   const at = await atEnvironment(call)
+  await makeSureOfAccount(call, at)
   // A variable that is sent without a value keeps the one it has.
   const kept = at.environment.shellVariables.map(({ key }): resources.ChangedVariable => ({ key }))
   const all = new Map([...kept, ...given].map((one) => [one.key, one]))
@@ -52,7 +55,7 @@ async function change(call: ClientCall, at: AtEnvironment, all: resources.Change
 /** When it is seen. What was written into pages while they were built is not changed by a restart. */
 async function effectOf({ service }: AtEnvironment, { build }: resources.Environment): Promise<string> {
   if (!build) return 'The first build takes it up.'
-  const { plan } = await service.call<resources.Build>(`/v1/${build}`)
+  const { plan } = await service.call<resources.Build>(api`/v1/${resource(build)}`)
   const isStatic = (plan?.output as { kind?: unknown } | undefined)?.kind === 'static'
   if (isStatic) return "The site is files, so it changes with the next build: 'headland rebuild'."
   const compiledIn = 'What the framework wrote into pages while it built, such as NEXT_PUBLIC_…, needs'

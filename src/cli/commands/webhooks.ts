@@ -2,7 +2,8 @@
 import { type OptionValues, optionText, type resources, table } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
 import { makeSure, numberIn } from '../options.ts'
-import { factsOf, firstOf, oneLine, tell, when } from '../rows.ts'
+import { api } from '../path.ts'
+import { factsOf, oneLine, tell, when } from '../rows.ts'
 import { type AtEnvironment, atEnvironment } from '../where.ts'
 
 const TRIGGERS_SHOWN = 10
@@ -16,8 +17,8 @@ const MEANINGS: Record<resources.WebhookAction, string> = {
 export async function showWebhooks(call: ClientCall): Promise<undefined> {
   const { terminal } = call
   const { service, path } = await atEnvironment(call)
-  const set = await service.call<resources.WebhookSet>(`${path}/webhooks`)
-  const { items } = await firstOf<resources.RecordedTrigger>(service, `${path}/triggers`, 'triggers', TRIGGERS_SHOWN)
+  const set = await service.call<resources.WebhookSet>(api`${path}/webhooks`)
+  const { items } = await service.first<resources.RecordedTrigger>(api`${path}/triggers`, 'triggers', TRIGGERS_SHOWN)
   if (call.options.json) return void terminal.print(JSON.stringify({ ...set, triggers: items }))
   const uses = set.webhooks.map(({ action, lastUseTime }): [string, string] => [
     action,
@@ -35,19 +36,22 @@ export async function showWebhooks(call: ClientCall): Promise<undefined> {
 
 export async function createWebhooks(call: ClientCall): Promise<undefined> {
   const at = await atEnvironment(call)
-  issued(call, await at.service.call<resources.IssuedWebhookSet>(`${at.path}/webhooks`, { method: 'POST' }))
+  issued(call, await at.service.call<resources.IssuedWebhookSet>(api`${at.path}/webhooks`, { method: 'POST' }))
 }
 
 export async function regenerateWebhooks(call: ClientCall): Promise<undefined> {
   const at = await atEnvironment(call)
   await makeSureOf(call, at, 'The URLs that are in use stop at once: whoever calls them must be given the new ones.')
-  issued(call, await at.service.call<resources.IssuedWebhookSet>(`${at.path}/webhooks:regenerate`, { method: 'POST' }))
+  issued(
+    call,
+    await at.service.call<resources.IssuedWebhookSet>(api`${at.path}/webhooks:regenerate`, { method: 'POST' }),
+  )
 }
 
 export async function deleteWebhooks(call: ClientCall): Promise<undefined> {
   const at = await atEnvironment(call)
   await makeSureOf(call, at, 'The URLs stop at once, and cannot be had back.')
-  await at.service.call(`${at.path}/webhooks`, { method: 'DELETE' })
+  await at.service.call(api`${at.path}/webhooks`, { method: 'DELETE' })
   tell(call, {}, `Deleted the webhooks of ${oneLine(at.environment.displayName)}.`)
 }
 
@@ -57,7 +61,7 @@ export async function quietWebhooks(call: ClientCall): Promise<undefined> {
   const most = secondsIn(call.options, 'most')
   const { service, path } = await atEnvironment(call)
   const body = { quietSeconds, ...(most === undefined ? {} : { quietSecondsMost: most }) }
-  const set = await service.call<resources.WebhookSet>(`${path}/webhooks`, { method: 'PATCH', body })
+  const set = await service.call<resources.WebhookSet>(api`${path}/webhooks`, { method: 'PATCH', body })
   tell(call, set, `From now on, builds begin ${settlingOf(set)}.`)
 }
 
@@ -71,7 +75,7 @@ function issued({ terminal, options }: ClientCall, set: resources.IssuedWebhookS
   terminal.say('These URLs hold tokens and are shown this once. To be called by POST:')
   terminal.print(
     set.webhooks
-      .map(({ action, url }) => `\n${action}: ${MEANINGS[action]}\n${url}`)
+      .map(({ action, url }) => `\n${oneLine(action)}: ${MEANINGS[action]}\n${oneLine(url)}`)
       .join('\n')
       .trimStart(),
   )

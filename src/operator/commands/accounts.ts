@@ -1,4 +1,4 @@
-import { printable, toRfc3339 } from '../../base/index.ts'
+import { printableLine, toRfc3339 } from '../../base/index.ts'
 import { JSON_OPTION, names, table, UsageError } from '../../contract/index.ts'
 import type { Command } from '../command.ts'
 
@@ -25,7 +25,7 @@ export const accountsList: Command = {
   async run({ options, ground, print }) {
     const accounts = await (await ground()).accounts.list()
     const rows = accounts.map(({ name, create_time }) => ({
-      account: printable(name),
+      account: printableLine(name),
       created: toRfc3339(create_time),
     }))
     print(options.json ? JSON.stringify(rows) : table(rows))

@@ -17,13 +17,10 @@ const HEADLAND_RETRY_AFTER_AT_MOST = 300;
  * @return array ok, code, message, operation, can_retry, wait (seconds that the other side asks for).
  */
 function headland_call( $url ) {
-	return headland_with_private_address(
+	$response = headland_at_place(
 		$url,
 		function () use ( $url ) {
-			if ( ! wp_http_validate_url( $url ) ) {
-				return headland_failure( headland_why_refused( $url ) );
-			}
-			$response = wp_safe_remote_post(
+			return wp_safe_remote_post(
 				$url,
 				array(
 					'timeout'             => HEADLAND_CALL_SECONDS,
@@ -33,87 +30,12 @@ function headland_call( $url ) {
 					'headers'             => array( 'Referer' => '' ),
 				)
 			);
-			return is_wp_error( $response ) ? headland_no_answer( $url, $response ) : headland_answer( $response );
 		}
 	);
-}
-
-/**
- * Does something while private addresses and any port are allowed, where the operator says so: for this host and port alone.
- *
- * @param string   $url  The webhook's URL.
- * @param callable $work What to do.
- * @return mixed What it gives.
- */
-function headland_with_private_address( $url, $work ) {
-	if ( ! defined( 'HEADLAND_ALLOW_PRIVATE_ADDRESS' ) || ! HEADLAND_ALLOW_PRIVATE_ADDRESS ) {
-		return $work();
+	if ( null === $response ) {
+		return headland_failure( headland_why_refused( $url ) );
 	}
-	return headland_with_filters( $url, $work );
-}
-
-/**
- * Does something with the two filters that open one host and port.
- *
- * @param string   $url  The webhook's URL.
- * @param callable $work What to do.
- * @return mixed What it gives.
- */
-function headland_with_filters( $url, $work ) {
-	$place   = headland_place_of( $url );
-	$is_ours = function ( $other ) use ( $place ) {
-		return headland_place_of( $other ) === $place;
-	};
-	$host    = function ( $is_external, $host, $other ) use ( $is_ours ) {
-		return $is_external || $is_ours( $other );
-	};
-	$ports   = function ( $ports, $host, $other ) use ( $is_ours, $place ) {
-		return $is_ours( $other ) ? array_merge( $ports, array( $place[1] ) ) : $ports;
-	};
-	add_filter( 'http_request_host_is_external', $host, 10, 3 );
-	add_filter( 'http_allowed_safe_ports', $ports, 10, 3 );
-	try {
-		return $work();
-	} finally {
-		remove_filter( 'http_request_host_is_external', $host, 10 );
-		remove_filter( 'http_allowed_safe_ports', $ports, 10 );
-	}
-}
-
-/**
- * Host and port of a URL.
- *
- * @param string $url The URL.
- * @return array
- */
-function headland_place_of( $url ) {
-	$parts = wp_parse_url( $url );
-	$port  = isset( $parts['scheme'] ) && 'https' === strtolower( $parts['scheme'] ) ? 443 : 80;
-	return array( strtolower( $parts['host'] ?? '' ), (int) ( $parts['port'] ?? $port ) );
-}
-
-/**
- * Why WordPress does not call a URL: because it is private, or because it is no URL that anybody could call.
- *
- * @param string $url The URL.
- * @return string
- */
-function headland_why_refused( $url ) {
-	$would_do = headland_with_filters(
-		$url,
-		function () use ( $url ) {
-			return (bool) wp_http_validate_url( $url );
-		}
-	);
-	if ( ! $would_do ) {
-		return __( 'WordPress cannot call this URL: its host has no address, or it is not a URL that can be called.', 'headland' );
-	}
-	return sprintf(
-		/* translators: 1: host and port, 2: a line of PHP. */
-		__( 'WordPress does not call %1$s: the address is private, or the port is none of 80, 443 and 8080. If it is yours, add the line %2$s to wp-config.php.', 'headland' ),
-		implode( ':', headland_place_of( $url ) ),
-		"define( 'HEADLAND_ALLOW_PRIVATE_ADDRESS', true );"
-	);
+	return is_wp_error( $response ) ? headland_no_answer( $url, $response ) : headland_answer( $response );
 }
 
 /**
@@ -125,12 +47,11 @@ function headland_why_refused( $url ) {
  */
 function headland_no_answer( $url, $error ) {
 	if ( 'http_request_not_executed' === $error->get_error_code() ) {
-		$place = headland_place_of( $url );
 		return headland_failure(
 			sprintf(
 				/* translators: %s: host name. */
 				__( 'Calls to other hosts are switched off in wp-config.php. Add %s to WP_ACCESSIBLE_HOSTS.', 'headland' ),
-				$place[0]
+				(string) wp_parse_url( $url, PHP_URL_HOST )
 			)
 		);
 	}

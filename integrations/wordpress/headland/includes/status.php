@@ -23,6 +23,10 @@ function headland_print_status() {
 		);
 		return;
 	}
+	$fault = headland_fault_of_constant();
+	if ( '' !== $fault ) {
+		printf( '<div class="notice notice-error inline"><p>%s</p></div>', esc_html( $fault ) );
+	}
 	$last = get_option( 'headland_last_call' );
 	echo '<p>';
 	if ( is_array( $last ) ) {

@@ -1,0 +1,97 @@
+/**
+ * What git has of a file. Only the index is read (gitformat-index(5), versions 2 to 4), and git itself is not started: the
+ * settings of a repository that somebody else made can name programs that git would run. An index of another form, or one
+ * that is damaged, has nothing.
+ */
+import { createHash } from 'node:crypto'
+import { join, resolve } from 'node:path'
+import { NotPlain, readSmallFile } from '../small-files.ts'
+
+const INDEX_BYTES_MOST = 128 * 1024 * 1024
+const FILE_BYTES_MOST = 1024 * 1024
+/** Times, device, owner, mode and size of a file; its object id; flags. */
+const FACTS_BYTES = 40
+const ID_BYTES = 20
+const HEAD_BYTES = 12
+
+export type GitIndex = {
+  /** Whether the content of a file is what git has under this path, relative to the top of the repository. */
+  hasContent(path: string, file: string): Promise<boolean>
+}
+
+/** The index of the repository with this top folder. */
+export async function openGitIndex(top: string): Promise<GitIndex> {
+  const content = await read(join(await folderOf(top), 'index'), INDEX_BYTES_MOST)
+  const ids = content ? idsIn(content) : new Map<string, string>()
+  return {
+    async hasContent(path, file) {
+      const id = ids.get(path)
+      const found = id === undefined ? undefined : await read(file, FILE_BYTES_MOST)
+      return found !== undefined && idOf(found) === id
+    },
+  }
+}
+
+/** `.git`, or the folder that a file of that name leads to: so it is in a worktree and in a submodule. */
+async function folderOf(top: string): Promise<string> {
+  const link = await read(join(top, '.git'), 4096)
+  const [, folder] = /^gitdir: (.+?)\r?\n?$/.exec(link?.toString('utf8') ?? '') ?? []
+  return folder === undefined ? join(top, '.git') : resolve(top, folder)
+}
+
+async function read(file: string, maxBytes: number): Promise<Buffer | undefined> {
+  try {
+    return (await readSmallFile(file, { maxBytes }))?.content
+  } catch (error) {
+    if (error instanceof NotPlain) return undefined
+    throw error
+  }
+}
+
+/** The name that git gives to a content. */
+const idOf = (content: Buffer): string =>
+  createHash('sha1').update(`blob ${content.length}\0`).update(content).digest('hex')
+
+export function idsIn(index: Buffer): Map<string, string> {
+  const ids = new Map<string, string>()
+  try {
+    if (index.toString('latin1', 0, 4) !== 'DIRC') return ids
+    const version = index.readUInt32BE(4)
+    const count = index.readUInt32BE(8)
+    if (version < 2 || version > 4) return ids
+    let name: Buffer = Buffer.alloc(0)
+    let at = HEAD_BYTES
+    for (let entry = 0; entry < count; entry++) {
+      const idAt = at + FACTS_BYTES
+      const flags = index.readUInt16BE(idAt + ID_BYTES)
+      const nameAt = idAt + ID_BYTES + ((flags & EXTENDED) === 0 ? 2 : 4)
+      const kept = version === 4 ? lengthAt(index, nameAt) : { length: name.length, next: nameAt }
+      const end = index.indexOf(0, kept.next)
+      if (end < 0 || kept.length > name.length) return ids
+      name = Buffer.concat([name.subarray(0, name.length - kept.length), index.subarray(kept.next, end)])
+      if ((flags & STAGE) === 0) ids.set(name.toString('utf8'), index.toString('hex', idAt, idAt + ID_BYTES))
+      // An entry of the older versions is filled up to a multiple of 8.
+      at = version === 4 ? end + 1 : at + ((end - at + 8) & ~7)
+    }
+    return ids
+  } catch (error) {
+    if (error instanceof RangeError) return ids
+    throw error
+  }
+}
+
+const EXTENDED = 0x4000
+/** Of a conflict; 0 where there is none. */
+const STAGE = 0x3000
+
+/** How much of the name before is dropped: seven bits a byte, the highest says that there are more. */
+function lengthAt(index: Buffer, start: number): { length: number; next: number } {
+  let next = start
+  let byte = index.readUInt8(next++)
+  let length = byte & 127
+  while (byte >= 128) {
+    byte = index.readUInt8(next++)
+    length = (length + 1) * 128 + (byte & 127)
+  }
+  return { length, next }
+}

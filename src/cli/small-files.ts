@@ -1,0 +1,58 @@
+/**
+ * Small files that are read as a whole, and files that are written as a whole. A repository that somebody else made can
+ * have a link, a pipe or a device in the place of any of them.
+ */
+import { randomUUID } from 'node:crypto'
+import { constants, type Stats } from 'node:fs'
+import { open, rename, rm, writeFile } from 'node:fs/promises'
+import { buffer } from 'node:stream/consumers'
+
+export type SmallFile = { content: Buffer; facts: Stats }
+
+type ReadOptions = { maxBytes: number; followsLinks?: boolean }
+
+/** Undefined where there is none, or a folder. What is no plain file, or is too large, is refused before anything of it is read. */
+export async function readSmallFile(
+  file: string,
+  { maxBytes, followsLinks = false }: ReadOptions,
+): Promise<SmallFile | undefined> {
+  // Without O_NONBLOCK, opening a pipe waits for somebody who writes into it.
+  const flags = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (followsLinks ? 0 : (constants.O_NOFOLLOW ?? 0))
+  const handle = await open(file, flags).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return undefined
+    if (error.code === 'ELOOP') throw new NotPlain(`${file} is a link: put the file itself in its place`)
+    throw error
+  })
+  if (!handle) return undefined
+  try {
+    const facts = await handle.stat()
+    if (facts.isDirectory()) return undefined
+    if (!facts.isFile()) throw new NotPlain(`${file} is not a file`)
+    if (facts.size > maxBytes) throw new NotPlain(`${file} has more than ${maxBytes} bytes`)
+    // It may grow meanwhile, and some files of the system tell no size at all: so much is read, and no more.
+    const content = await buffer(handle.createReadStream({ start: 0, end: maxBytes, autoClose: false }))
+    if (content.length > maxBytes) throw new NotPlain(`${file} has more than ${maxBytes} bytes`)
+    return { content, facts }
+  } finally {
+    await handle.close()
+  }
+}
+
+/** What stands there is nothing that one reads as a whole. */
+export class NotPlain extends Error {}
+
+/**
+ * Puts a text in the place of a file, whole or not at all. It is written under a name that nobody can foresee and that
+ * must not be there yet, so that it is never written through a link; a link in the place of the file itself is replaced.
+ */
+export async function replaceFile(file: string, text: string, mode: number) {
+  const fresh = `${file}.${randomUUID()}`
+  // `wx` is O_CREAT and O_EXCL, with which the last step of a path is not followed if it is a link.
+  await writeFile(fresh, text, { mode, flag: 'wx' })
+  try {
+    await rename(fresh, file)
+  } catch (error) {
+    await rm(fresh, { force: true })
+    throw error
+  }
+}
