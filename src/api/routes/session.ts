@@ -19,22 +19,6 @@ export function sessionRoutes({ sessions, users, invitations, browserSession }: 
     expireTime: toRfc3339(session.expireTime),
   })
 
-  const answerRoute = (verb: 'accept' | 'decline', summary: string): Route =>
-    route({
-      method: 'POST',
-      path: `/v1/session/invitations/{invitation}:${verb}`,
-      tag,
-      summary,
-      access: 'session',
-      reply: resources.session,
-      problems: ['INVITATION_NOT_FOUND'],
-      async handle({ principal, params }) {
-        const session = sessionOf(principal)
-        await invitations[verb](session.user.id, params.invitation)
-        return render(session)
-      },
-    })
-
   return [
     route({
       method: 'POST',
@@ -95,8 +79,34 @@ export function sessionRoutes({ sessions, users, invitations, browserSession }: 
         return {}
       },
     }),
-    answerRoute('accept', 'Accept an invitation: the user belongs to the account from now on'),
-    answerRoute('decline', 'Decline an invitation'),
+    route({
+      method: 'POST',
+      path: '/v1/session/invitations/{invitation}:accept',
+      tag,
+      summary: 'Accept an invitation: the user belongs to the account from now on',
+      access: 'session',
+      reply: resources.session,
+      problems: ['INVITATION_NOT_FOUND'],
+      async handle({ principal, params }) {
+        const session = sessionOf(principal)
+        await invitations.accept(session.user.id, params.invitation)
+        return render(session)
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/v1/session/invitations/{invitation}:decline',
+      tag,
+      summary: 'Decline an invitation',
+      access: 'session',
+      reply: resources.session,
+      problems: ['INVITATION_NOT_FOUND'],
+      async handle({ principal, params }) {
+        const session = sessionOf(principal)
+        await invitations.decline(session.user.id, params.invitation)
+        return render(session)
+      },
+    }),
   ]
 }
 
