@@ -1,5 +1,6 @@
 /** Asks the worker which names of a folder its rules leave out. One question at a time. */
-import type { FromRules, Listing } from './rules.worker.ts'
+import type { Listing } from './rules.ts'
+import type { FromRules } from './rules.worker.ts'
 import type { Judge } from './select.ts'
 import { startWorker } from './workers.ts'
 

@@ -10,6 +10,9 @@ export const RULE_FILES = { git: '.gitignore', own: '.headlandignore' } as const
 /** The texts of the files with rules in one folder. */
 export type RuleTexts = { git: string; own: string }
 
+/** One folder: the rules in it, and the names that are in question. */
+export type Listing = { folder: string; texts: RuleTexts; names: { name: string; isFolder: boolean }[] }
+
 export type Rules = {
   /** `path` is relative to the top. What is in a folder that is left out must not be asked for. */
   leavesOut(path: string, isFolder: boolean): boolean

@@ -2,10 +2,7 @@
  * Applies the rules of a folder, away from the page: they are somebody else's regular expressions, and one can be written
  * that takes for ever. The page ends this worker when it has waited long enough.
  */
-import { createRules, type Rules, type RuleTexts } from './rules.ts'
-
-/** One folder: the rules in it, and the names that are in question. */
-export type Listing = { folder: string; texts: RuleTexts; names: { name: string; isFolder: boolean }[] }
+import { createRules, type Listing, type Rules } from './rules.ts'
 
 export type FromRules = { kind: 'judged'; leftOut: boolean[] } | { kind: 'failed'; message: string }
 

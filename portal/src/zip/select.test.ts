@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createRules, type Rules } from './rules.ts'
-import { type Judge, SELECT_LIMITS, type Selection, type SelectLimits, selectFiles } from './select.ts'
-import type { Entry } from './tree.ts'
+import { type Entry, type Judge, SELECT_LIMITS, type Selection, type SelectLimits, selectFiles } from './select.ts'
 
 /** A folder by its paths; those that end with a slash are empty folders. */
 function folderOf(files: Record<string, string>, name = 'app'): Entry {

@@ -5,9 +5,12 @@
  */
 import { CallFailed, noAnswer } from '../api/problem.ts'
 import { faultOfName, faultOfPath, fold, isLocalSetting, isNeverSent, shown } from './names.ts'
-import { RULE_FILES, type RuleTexts } from './rules.ts'
-import type { Listing } from './rules.worker.ts'
-import type { Entry } from './tree.ts'
+import { type Listing, RULE_FILES, type RuleTexts } from './rules.ts'
+
+/** A name in a tree that is read step by step. */
+export type Entry =
+  | { kind: 'file'; name: string; open(): Promise<File> }
+  | { kind: 'folder'; name: string /** Some at a time, until there are no more. */; list(): AsyncIterable<Entry[]> }
 
 export type Chosen = { path: string; file: File }
 

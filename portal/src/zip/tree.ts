@@ -1,8 +1,5 @@
 /** What was dropped or chosen, as a tree of names that is read step by step: nobody knows how large it is. */
-
-export type Entry =
-  | { kind: 'file'; name: string; open(): Promise<File> }
-  | { kind: 'folder'; name: string /** Some at a time, until there are no more. */; list(): AsyncIterable<Entry[]> }
+import type { Entry } from './select.ts'
 
 /** Must be called while the drop event is handled: afterwards its items are gone. */
 export function entriesOfDrop(items: DataTransferItemList): Entry[] {

@@ -9,8 +9,7 @@ import type { Problem } from '../../api/problem.ts'
 import type { Operation } from '../../api/types.ts'
 import { uploadArchive } from '../../api/upload.ts'
 import { isArchive } from '../../zip/choose.ts'
-import type { Chosen, LeftOut, Selection } from '../../zip/select.ts'
-import type { Entry } from '../../zip/tree.ts'
+import type { Chosen, Entry, LeftOut, Selection } from '../../zip/select.ts'
 
 export type Progress =
   | { step: 'reading'; entries: number }
