@@ -59,12 +59,7 @@ function Asked({ invitation }: { invitation: Invitation }) {
         <Button aria-label={`Decline the invitation of ${account}`} onClick={() => give('decline')}>
           Decline
         </Button>
-        <Button
-          kind="primary"
-          busy={answer.isBusy}
-          aria-label={`Accept the invitation of ${account}`}
-          onClick={() => give('accept')}
-        >
+        <Button busy={answer.isBusy} aria-label={`Accept the invitation of ${account}`} onClick={() => give('accept')}>
           Accept
         </Button>
       </div>

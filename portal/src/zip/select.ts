@@ -45,18 +45,29 @@ type Options = {
 }
 
 const OPENED_AT_ONCE = 64
+const PAUSE_EVERY_MS = 20
 
 export async function selectFiles(given: readonly Entry[], options: Options): Promise<Selection> {
   const { judge, signal, onProgress, limits = SELECT_LIMITS } = options
   const selection: Selection = { files: [], localSettings: [], leftOut: { names: [], count: 0 } }
   let entries = 0
   let bytes = 0
+  let pausedAt = performance.now()
 
   function count(more: number) {
     entries += more
     onProgress(entries)
     if (entries > limits.entries)
       throw tooLarge(`There are more than ${limits.entries.toLocaleString('en')} files and folders in it`)
+  }
+
+  /** Lets the page do its work now and then, and ends where somebody wants no more. */
+  async function pause() {
+    signal.throwIfAborted()
+    if (performance.now() - pausedAt < PAUSE_EVERY_MS) return
+    await new Promise((resolve) => setTimeout(resolve))
+    pausedAt = performance.now()
+    signal.throwIfAborted()
   }
 
   function leaveOut(path: string, { kind }: Entry) {
@@ -69,7 +80,7 @@ export async function selectFiles(given: readonly Entry[], options: Options): Pr
     const all: Entry[] = []
     try {
       for await (const some of folder.list()) {
-        signal.throwIfAborted()
+        await pause()
         count(some.length)
         for (const entry of some) all.push(entry)
       }
@@ -80,7 +91,7 @@ export async function selectFiles(given: readonly Entry[], options: Options): Pr
   }
 
   async function walk(at: string, all: readonly Entry[]): Promise<void> {
-    signal.throwIfAborted()
+    await pause()
     const pathOf = ({ name }: Entry): string => (at === '' ? name : `${at}/${name}`)
     const asked: Entry[] = []
     for (const entry of all) {
@@ -99,8 +110,11 @@ export async function selectFiles(given: readonly Entry[], options: Options): Pr
     checkNames(kept.map((entry) => ({ name: entry.name, path: pathOf(entry) })))
 
     const files = kept.filter((entry) => entry.kind === 'file')
+    // Said before any is opened: a hundred thousand take a while.
+    if (selection.files.length + selection.localSettings.length + files.length > limits.files)
+      throw tooLarge(`There are more than ${limits.files.toLocaleString('en')} files to send, which a zip cannot hold`)
     for (let first = 0; first < files.length; first += OPENED_AT_ONCE) {
-      signal.throwIfAborted()
+      await pause()
       const some = files.slice(first, first + OPENED_AT_ONCE)
       for (const chosen of await Promise.all(some.map((entry) => open(entry, pathOf(entry))))) take(chosen)
     }
@@ -112,8 +126,6 @@ export async function selectFiles(given: readonly Entry[], options: Options): Pr
     const list = isLocalSetting(chosen.path) ? selection.localSettings : selection.files
     list.push(chosen)
     bytes += chosen.file.size
-    if (selection.files.length + selection.localSettings.length > limits.files)
-      throw tooLarge(`There are more than ${limits.files.toLocaleString('en')} files to send, which a zip cannot hold`)
     if (bytes > limits.bytes)
       throw tooLarge(`There are more than ${Math.floor(limits.bytes / 1024 ** 2).toLocaleString('en')} MiB to send`)
   }
