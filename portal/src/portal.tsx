@@ -12,6 +12,7 @@ import { FaultBoundary } from './parts/fault-boundary.tsx'
 import { Toasts } from './parts/toasts.tsx'
 import { appsPath } from './paths.ts'
 import { lastAccount, rememberAccount } from './session/last-account.ts'
+import { NoAccount } from './session/no-account.tsx'
 import { accountsOf, SessionIn } from './session/session.tsx'
 
 const ENVIRONMENT = '/:account/apps/:app/environments/:environment'
@@ -33,8 +34,7 @@ function Pages({ session }: { session: Session }) {
   const fallback = lastAccount(accounts)
   // `/me` is about the person; the account around it is the one that was looked at last.
   const account = accounts.includes(first) ? first : fallback
-  if (account === undefined)
-    return <NotFound title="You belong to no account" detail="Ask an owner to add you to one." />
+  if (account === undefined) return <NoAccount session={session} />
   if (first === '') return <Redirect to={appsPath(account)} replace />
   rememberAccount(account)
 

@@ -1,7 +1,13 @@
 /**
- * Limits how often a log-in is tried, per user and per address. The counts live in the database: they hold across
- * restarts and for every process. Each attempt is paid before the password is looked at, so a hundred at once are not
- * a hundred free guesses; a right password gives its user's attempts back.
+ * Limits how often a log-in is tried. The counts live in the database: they hold across restarts and for every process.
+ * Each attempt is paid before the password is looked at, so a hundred at once are not a hundred free guesses.
+ *
+ *   guesses   at one user from one network; a right password gives them back
+ *   network   from one network, at whatever users
+ *   user      at one user from all networks together where that user has never logged in
+ *
+ * Strangers use up only what is theirs: a user's own networks do not pay for `user`, and are not refused by it. So many
+ * machines together get a hundred guesses at a user and then one a minute, and the user logs in meanwhile.
  *
  * The arithmetic is that of a leaky bucket kept as one time (GCRA): `paid_until` moves one interval per attempt, and an
  * attempt is refused while that time lies more than the burst ahead.
@@ -10,11 +16,19 @@ import type { Clock } from '../base/index.ts'
 import { Problem, type Reason } from '../contract/index.ts'
 import { type Sql, statement, type Transaction } from '../storage/index.ts'
 
+export type Attempt = {
+  email: string
+  /** That of the client's address. */
+  network: string
+  /** Whether the user has logged in from there before. */
+  isKnown: boolean
+}
 export type AttemptLimit = { burst: number; intervalMs: number }
 
 export const LOG_IN_LIMITS = {
-  user: { burst: 10, intervalMs: 60_000 },
-  address: { burst: 30, intervalMs: 10_000 },
+  guesses: { burst: 10, intervalMs: 60_000 },
+  network: { burst: 30, intervalMs: 10_000 },
+  user: { burst: 100, intervalMs: 60_000 },
 } as const satisfies Record<string, AttemptLimit>
 
 export function createAttempts({ sql, clock }: { sql: Sql; clock: Clock }) {
@@ -42,12 +56,13 @@ export function createAttempts({ sql, clock }: { sql: Sql; clock: Clock }) {
   }
 
   return {
-    async take(email: string, address: string) {
+    async take({ email, network, isKnown }: Attempt) {
       const now = clock.now()
       await sql.transaction(async (tx) => {
         await tx.query(statement`DELETE FROM log_in_attempts WHERE paid_until < ${now}`)
-        await pay(tx, `address ${address}`, LOG_IN_LIMITS.address, now)
-        await pay(tx, `user ${email}`, LOG_IN_LIMITS.user, now)
+        await pay(tx, `network ${network}`, LOG_IN_LIMITS.network, now)
+        await pay(tx, guessesOf({ email, network }), LOG_IN_LIMITS.guesses, now)
+        if (!isKnown) await pay(tx, `user ${email}`, LOG_IN_LIMITS.user, now)
       })
     },
     /** Something else than a log-in that must not be tried too often. */
@@ -55,8 +70,16 @@ export function createAttempts({ sql, clock }: { sql: Sql; clock: Clock }) {
       const now = clock.now()
       await sql.transaction((tx) => pay(tx, subject, limit, now, reason))
     },
-    async forgive(tx: Transaction, email: string) {
-      await tx.query(statement`DELETE FROM log_in_attempts WHERE subject = ${`user ${email}`}`)
+    async forgive(tx: Transaction, attempt: Pick<Attempt, 'email' | 'network'>) {
+      await forgiveOne(tx, guessesOf(attempt))
     },
+    forgiveOne,
   }
 }
+
+async function forgiveOne(tx: Transaction, subject: string) {
+  await tx.query(statement`DELETE FROM log_in_attempts WHERE subject = ${subject}`)
+}
+
+/** The network first, which has no blank: no address of a user makes it the subject of somebody else. */
+const guessesOf = ({ email, network }: Pick<Attempt, 'email' | 'network'>): string => `guesses ${network} ${email}`

@@ -1,5 +1,6 @@
 export { type Account, type Accounts, createAccounts } from './accounts.ts'
 export { type Credential, type Credentials, createCredentials } from './credentials.ts'
+export { createInvitations, type Invitation, type Invitations } from './invitations.ts'
 export { createMembers, type Member, type Members } from './members.ts'
 export { createSessions, type Session, type Sessions } from './sessions.ts'
 export { createUsers, type Membership, type User, type Users } from './users.ts'

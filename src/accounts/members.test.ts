@@ -25,8 +25,8 @@ test('users from before there were members are members, each under an id that ca
   await migrate(sql, MIGRATIONS, 0)
   const members = createMembers({ sql, clock: systemClock, newId: createIds(systemClock) })
   assert.deepEqual((await members.list('a', toPage({}))).items, [
-    { id: 'v', email: 'older@example.com', role: 'developer', createTime: 4 },
-    { id: 'u', email: 'old@example.com', role: 'owner', createTime: 5 },
+    { id: 'v', email: 'older@example.com', role: 'developer', state: 'ACTIVE', createTime: 4 },
+    { id: 'u', email: 'old@example.com', role: 'owner', state: 'ACTIVE', createTime: 5 },
   ])
   assert.equal((await members.setRole('b', 'u', 'developer')).role, 'developer')
   await assert.rejects(members.remove('a', 'u'), { reason: 'LAST_OWNER' })

@@ -6,19 +6,24 @@
  * So such a user can be added to another account by the operator only: otherwise an owner could make users under the
  * addresses of strangers, and wait until somebody else lets them in.
  *
- * A user who belongs to no account any more is removed, and the address is free again.
+ * Somebody who is a user already is invited, and listed beside the members until they have answered.
+ *
+ * A user who belongs to no account any more, and whom none invites, is removed, and the address is free again.
  */
 import { type Clock, type NewId, randomToken, Secret } from '../base/index.ts'
 import { Problem, type resources } from '../contract/index.ts'
 import { type Page, type PageOf, pageOf, type Sql, statement, type Transaction } from '../storage/index.ts'
 import { type AttemptLimit, createAttempts } from './attempts.ts'
-import { hashPassword } from './passwords.ts'
+import { removeStray } from './invitations.ts'
+import { hashPassword, passwordQueue } from './passwords.ts'
 import { foldEmail } from './users.ts'
 
 type Role = resources.Role
 
-export type Member = { id: string; email: string; role: Role; createTime: number }
-type MemberRow = { id: string; email: string; role: Role; create_time: number }
+type State = resources.UserState
+
+export type Member = { id: string; email: string; role: Role; state: State; createTime: number }
+type MemberRow = { id: string; email: string; role: Role; state: State; create_time: number }
 
 /** Of one account. Each costs a slow hash, and tells whether an address is taken. */
 export const NEW_USER_LIMIT: AttemptLimit = { burst: 20, intervalMs: 30_000 }
@@ -30,8 +35,7 @@ export function createMembers({ sql, clock, newId }: Parts) {
 
   async function require(tx: Transaction, accountId: string, id: string): Promise<Member & { userId: string }> {
     const [row] = await tx.query<MemberRow & { user_id: string }>(statement`
-      SELECT m.id, u.email, m.role, m.create_time, m.user_id FROM memberships m JOIN users u ON u.id = m.user_id
-      WHERE m.account_id = ${accountId} AND m.id = ${id}`)
+      SELECT * FROM (${peopleOf(accountId)}) AS people WHERE id = ${id}`)
     if (!row) throw new Problem('USER_NOT_FOUND')
     return { ...toMember(row), userId: row.user_id }
   }
@@ -40,8 +44,8 @@ export function createMembers({ sql, clock, newId }: Parts) {
    * Asked after the change of a member, within its transaction: an account that has an owner who can log in keeps one.
    * (Those that are used by programs alone have none.)
    */
-  async function checkOwned(tx: Transaction, accountId: string, { role }: Member) {
-    if (role !== 'owner') return
+  async function checkOwned(tx: Transaction, accountId: string, { role, state }: Member) {
+    if (role !== 'owner' || state !== 'ACTIVE') return
     const [owner] = await tx.query(
       statement`SELECT id FROM memberships WHERE account_id = ${accountId} AND role = 'owner' LIMIT 1`,
     )
@@ -52,45 +56,47 @@ export function createMembers({ sql, clock, newId }: Parts) {
     async list(accountId: string, page: Page): Promise<PageOf<Member>> {
       // Named as a whole: the condition and the order of a page are on the column `id`.
       const rows = await sql.query<MemberRow>(statement`
-        SELECT id, email, role, create_time FROM (
-          SELECT m.id, u.email, m.role, m.create_time FROM memberships m JOIN users u ON u.id = m.user_id
-          WHERE m.account_id = ${accountId}) AS members
-        WHERE ${page.after} ${page.order}`)
+        SELECT * FROM (${peopleOf(accountId)}) AS people WHERE ${page.after} ${page.order}`)
       return pageOf(rows.map(toMember), page)
     },
 
-    /** The password is that of a new user; one who is a user already keeps theirs. */
+    /** The password is that of a new user; one who is a user already keeps theirs, and is asked whether they agree. */
     async add(
       accountId: string,
-      { email: given, role }: { email: string; role: Role },
+      { email: given, role, inviter }: { email: string; role: Role; inviter: string },
     ): Promise<{ member: Member; password: Secret | undefined }> {
       await attempts.takeOne(`users of ${accountId}`, NEW_USER_LIMIT, 'TOO_MANY_NEW_USERS')
       const email = foldEmail(given)
       const password = randomToken()
       // Also where it is not needed: how long the answer takes tells nothing.
-      const passwordHash = await hashPassword(password)
+      const guest = { client: `account ${accountId}`, kind: 'known', crowded: 'TOO_MANY_NEW_USERS' } as const
+      const passwordHash = await passwordQueue.admit(guest, (turn) => hashPassword(password, turn))
       return sql.transaction(async (tx) => {
-        const now = clock.now()
+        const [id, now] = [newId(), clock.now()]
         const [made] = await tx.query<{ id: string }>(statement`
           INSERT INTO users (id, email, password_hash, create_time, made_by)
           VALUES (${newId()}, ${email}, ${passwordHash}, ${now}, ${accountId})
           ON CONFLICT (email) DO NOTHING RETURNING id`)
-        const userId = made?.id ?? (await requireVouched(tx, accountId, email))
-        const [row] = await tx.query<Omit<MemberRow, 'email'>>(statement`
-          INSERT INTO memberships (user_id, account_id, role, id, create_time)
-          VALUES (${userId}, ${accountId}, ${role}, ${newId()}, ${now})
-          ON CONFLICT (user_id, account_id) DO NOTHING RETURNING id, role, create_time`)
-        if (!row) throw new Problem('USER_EXISTS', `${email} belongs to the account already.`)
-        tx.tell(accountId, `users/${row.id}`)
-        return { member: toMember({ ...row, email }), password: made ? new Secret(password) : undefined }
+        if (made)
+          await tx.query(statement`
+            INSERT INTO memberships (user_id, account_id, role, id, create_time)
+            VALUES (${made.id}, ${accountId}, ${role}, ${id}, ${now})`)
+        else await invite(tx, { id, accountId, email, role, inviter, now })
+        tx.tell(accountId, `users/${id}`)
+        const state = made ? 'ACTIVE' : 'INVITED'
+        return {
+          member: { id, email, role, state, createTime: now },
+          password: made ? new Secret(password) : undefined,
+        }
       })
     },
 
     setRole(accountId: string, id: string, role: Role): Promise<Member> {
       return sql.transaction(async (tx) => {
         const { userId, ...member } = await require(tx, accountId, id)
+        const table = tableOf(member)
         await tx.query(statement`
-          UPDATE memberships SET role = ${role} WHERE account_id = ${accountId} AND user_id = ${userId}`)
+          UPDATE ${table} SET role = ${role} WHERE account_id = ${accountId} AND user_id = ${userId}`)
         await checkOwned(tx, accountId, member)
         tx.tell(accountId, `users/${id}`)
         return { ...member, role }
@@ -101,11 +107,10 @@ export function createMembers({ sql, clock, newId }: Parts) {
     async remove(accountId: string, id: string) {
       await sql.transaction(async (tx) => {
         const { userId, ...member } = await require(tx, accountId, id)
-        await tx.query(statement`DELETE FROM memberships WHERE account_id = ${accountId} AND user_id = ${userId}`)
+        const table = tableOf(member)
+        await tx.query(statement`DELETE FROM ${table} WHERE account_id = ${accountId} AND user_id = ${userId}`)
         await checkOwned(tx, accountId, member)
-        await tx.query(statement`
-          DELETE FROM users WHERE id = ${userId}
-          AND NOT EXISTS (SELECT 1 FROM memberships WHERE user_id = ${userId})`)
+        await removeStray(tx, userId)
         tx.tell(accountId, `users/${id}`)
       })
     },
@@ -123,9 +128,35 @@ async function requireVouched(tx: Transaction, accountId: string, email: string)
   return vouched.id
 }
 
+type Invite = { id: string; accountId: string; email: string; role: Role; inviter: string; now: number }
+
+async function invite(tx: Transaction, { id, accountId, email, role, inviter, now }: Invite) {
+  const userId = await requireVouched(tx, accountId, email)
+  const [member] = await tx.query(
+    statement`SELECT id FROM memberships WHERE account_id = ${accountId} AND user_id = ${userId}`,
+  )
+  if (member) throw new Problem('USER_EXISTS', `${email} belongs to the account already.`)
+  const [row] = await tx.query(statement`
+    INSERT INTO invitations (id, user_id, account_id, role, inviter, create_time)
+    VALUES (${id}, ${userId}, ${accountId}, ${role}, ${inviter}, ${now})
+    ON CONFLICT (user_id, account_id) DO NOTHING RETURNING id`)
+  if (!row) throw new Problem('USER_EXISTS', `${email} is invited already, and has not answered yet.`)
+}
+
+/** Everybody whom the account lists: its members, and those whom it has invited. */
+const peopleOf = (accountId: string) => statement`
+  SELECT m.id, u.email, m.role, 'ACTIVE' AS state, m.create_time, m.user_id
+  FROM memberships m JOIN users u ON u.id = m.user_id WHERE m.account_id = ${accountId}
+  UNION ALL
+  SELECT i.id, u.email, i.role, 'INVITED' AS state, i.create_time, i.user_id
+  FROM invitations i JOIN users u ON u.id = i.user_id WHERE i.account_id = ${accountId}`
+
+const tableOf = ({ state }: Member) => (state === 'ACTIVE' ? statement`memberships` : statement`invitations`)
+
 const toMember = (row: MemberRow): Member => ({
   id: row.id,
   email: row.email,
   role: row.role,
+  state: row.state,
   createTime: row.create_time,
 })

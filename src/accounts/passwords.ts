@@ -1,27 +1,28 @@
 /**
  * People's passwords, hashed with scrypt at OWASP's second set of parameters (N=2^15, r=8, p=3: 32 MiB, and the machine's
- * own scrypt from the platform). One hash runs at a time: a flood of log-ins queues here, and does not take the thread
- * pool away from everything that reads a file.
+ * own scrypt from the platform). Each waits for its turn in the one queue of the process.
  */
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
+import { createPasswordQueue, type Turn } from './password-queue.ts'
 
 const derive = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt)
 const COST = { N: 2 ** 15, r: 8, p: 3 } as const
 const KEY_BYTES = 32
 
-let last: Promise<unknown> = Promise.resolve()
+/** One for the process, as its processors and its thread pool are. */
+export const passwordQueue = createPasswordQueue()
 
-export async function hashPassword(password: string): Promise<string> {
+export async function hashPassword(password: string, turn: Turn): Promise<string> {
   const salt = randomBytes(16)
-  const key = await inTurn(() => run(password, salt, COST))
+  const key = await turn(() => run(password, salt, COST))
   return `scrypt$${COST.N}$${COST.r}$${COST.p}$${salt.toString('base64url')}$${key.toString('base64url')}`
 }
 
 /** Without a stored hash it does the same work and answers no, so that nobody learns who has an account. */
-export async function verifyPassword(password: string, stored: string | undefined): Promise<boolean> {
+export async function verifyPassword(password: string, stored: string | undefined, turn: Turn): Promise<boolean> {
   const { cost, salt, key } = stored ? parse(stored) : NOBODY
-  const given = await inTurn(() => run(password, salt, cost))
+  const given = await turn(() => run(password, salt, cost))
   return timingSafeEqual(given, key) && stored !== undefined
 }
 
@@ -39,10 +40,4 @@ function parse(stored: string) {
 
 function run(password: string, salt: Buffer, cost: { N: number; r: number; p: number }): Promise<Buffer> {
   return derive(password.normalize('NFC'), salt, KEY_BYTES, { ...cost, maxmem: 256 * cost.N * cost.r })
-}
-
-function inTurn<T>(work: () => Promise<T>): Promise<T> {
-  const mine = last.then(work)
-  last = mine.catch(() => undefined)
-  return mine
 }

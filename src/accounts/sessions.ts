@@ -2,11 +2,12 @@
  * Sessions of the portal. The cookie holds 256 random bits; the database holds their digest. A session ends when it is
  * deleted, when its user's password is reset or changed elsewhere, or when its time is over.
  */
-import { type Clock, digestOf, randomToken, Secret } from '../base/index.ts'
+import { type Clock, clientNetwork, digestOf, randomToken, Secret } from '../base/index.ts'
 import { Problem } from '../contract/index.ts'
 import { type Sql, statement } from '../storage/index.ts'
-import { createAttempts } from './attempts.ts'
-import { hashPassword, verifyPassword } from './passwords.ts'
+import { createAttempts, LOG_IN_LIMITS } from './attempts.ts'
+import { createKnownNetworks } from './known-networks.ts'
+import { hashPassword, passwordQueue, verifyPassword } from './passwords.ts'
 import { foldEmail, type User } from './users.ts'
 
 export const SESSION_MS = 14 * 24 * 60 * 60 * 1000
@@ -16,31 +17,37 @@ export type ChangedPassword = { password: string; newPassword: string }
 
 export function createSessions({ sql, clock }: { sql: Sql; clock: Clock }) {
   const attempts = createAttempts({ sql, clock })
+  const networks = createKnownNetworks({ sql, clock })
 
   return {
     async logIn(emailGiven: string, password: string, address: string): Promise<{ token: Secret; session: Session }> {
       const email = foldEmail(emailGiven)
-      await attempts.take(email, address)
-      const [user] = await sql.query<{ id: string; email: string; password_hash: string }>(
-        statement`SELECT id, email, password_hash FROM users WHERE email = ${email}`,
-      )
-      const isRight = await verifyPassword(password, user?.password_hash)
-      if (!user || !isRight) throw new Problem('LOG_IN_FAILED')
+      const network = clientNetwork(address)
+      const isKnown = await networks.isKnown(email, network)
+      return passwordQueue.admit({ client: network, kind: isKnown ? 'known' : 'stranger' }, async (turn) => {
+        await attempts.take({ email, network, isKnown })
+        const [user] = await sql.query<{ id: string; email: string; password_hash: string }>(
+          statement`SELECT id, email, password_hash FROM users WHERE email = ${email}`,
+        )
+        const isRight = await verifyPassword(password, user?.password_hash, turn)
+        if (!user || !isRight) throw new Problem('LOG_IN_FAILED')
 
-      const token = randomToken()
-      const now = clock.now()
-      const expireTime = now + SESSION_MS
-      await sql.transaction(async (tx) => {
-        await attempts.forgive(tx, email)
-        await tx.query(statement`DELETE FROM sessions WHERE expire_time <= ${now}`)
-        // The password may have been changed while it was looked at, which ended every session but this one.
-        const [opened] = await tx.query(statement`
-          INSERT INTO sessions (digest, user_id, create_time, expire_time)
-          SELECT ${digestOf(token)}, id, ${now}, ${expireTime} FROM users
-          WHERE id = ${user.id} AND password_hash = ${user.password_hash} RETURNING user_id`)
-        if (!opened) throw new Problem('LOG_IN_FAILED')
+        const token = randomToken()
+        const now = clock.now()
+        const expireTime = now + SESSION_MS
+        await sql.transaction(async (tx) => {
+          await attempts.forgive(tx, { email, network })
+          await tx.query(statement`DELETE FROM sessions WHERE expire_time <= ${now}`)
+          // The password may have been changed while it was looked at, which ended every session but this one.
+          const [opened] = await tx.query(statement`
+            INSERT INTO sessions (digest, user_id, create_time, expire_time)
+            SELECT ${digestOf(token)}, id, ${now}, ${expireTime} FROM users
+            WHERE id = ${user.id} AND password_hash = ${user.password_hash} RETURNING user_id`)
+          if (!opened) throw new Problem('LOG_IN_FAILED')
+          await networks.remember(tx, user.id, network)
+        })
+        return { token: new Secret(token), session: { user: { id: user.id, email: user.email }, expireTime } }
       })
-      return { token: new Secret(token), session: { user: { id: user.id, email: user.email }, expireTime } }
     },
 
     async find(token: string): Promise<Session | undefined> {
@@ -61,23 +68,30 @@ export function createSessions({ sql, clock }: { sql: Sql; clock: Clock }) {
 
     /**
      * Every session but this one ends. The password is asked for although somebody is logged in: a browser that was left
-     * open must not be enough. Guesses are counted as those of a log-in.
+     * open must not be enough. Guesses are counted for the user wherever they come from: only who has a session can make
+     * them, so strangers cannot use them up.
      */
     async changePassword({ token, user }: { token: string; user: User }, given: ChangedPassword, address: string) {
-      await attempts.take(user.email, address)
-      const [row] = await sql.query<{ password_hash: string }>(
-        statement`SELECT password_hash FROM users WHERE id = ${user.id}`,
-      )
-      if (!(await verifyPassword(given.password, row?.password_hash))) throw new Problem('PASSWORD_WRONG')
-      const next = await hashPassword(given.newPassword)
-      await sql.transaction(async (tx) => {
-        const [changed] = await tx.query(statement`
-          UPDATE users SET password_hash = ${next}
-          WHERE id = ${user.id} AND password_hash = ${row?.password_hash ?? ''} RETURNING id`)
-        // Somebody else changed it in this very moment: it is not the password any more.
-        if (!changed) throw new Problem('PASSWORD_WRONG')
-        await attempts.forgive(tx, user.email)
-        await tx.query(statement`DELETE FROM sessions WHERE user_id = ${user.id} AND digest <> ${digestOf(token)}`)
+      const subject = `password of ${user.id}`
+      const network = clientNetwork(address)
+      await passwordQueue.admit({ client: network, kind: 'known' }, async (turn) => {
+        await attempts.takeOne(subject, LOG_IN_LIMITS.guesses, 'TOO_MANY_LOG_INS')
+        const [row] = await sql.query<{ password_hash: string }>(
+          statement`SELECT password_hash FROM users WHERE id = ${user.id}`,
+        )
+        if (!(await verifyPassword(given.password, row?.password_hash, turn))) throw new Problem('PASSWORD_WRONG')
+        const next = await hashPassword(given.newPassword, turn)
+        await sql.transaction(async (tx) => {
+          const [changed] = await tx.query(statement`
+            UPDATE users SET password_hash = ${next}
+            WHERE id = ${user.id} AND password_hash = ${row?.password_hash ?? ''} RETURNING id`)
+          // Somebody else changed it in this very moment: it is not the password any more.
+          if (!changed) throw new Problem('PASSWORD_WRONG')
+          await attempts.forgiveOne(tx, subject)
+          await tx.query(statement`DELETE FROM sessions WHERE user_id = ${user.id} AND digest <> ${digestOf(token)}`)
+          await networks.forget(tx, user.id)
+          await networks.remember(tx, user.id, network)
+        })
       })
     },
   }

@@ -1,9 +1,10 @@
 /** Users: people who log in to the portal. One user may belong to several accounts, with a role in each. */
 import { type Clock, type NewId, randomToken, Secret } from '../base/index.ts'
 import { Problem, type resources } from '../contract/index.ts'
-import { type Reader, type Sql, statement } from '../storage/index.ts'
+import { type Reader, type Sql, statement, type Transaction } from '../storage/index.ts'
 import type { Account, Accounts } from './accounts.ts'
-import { hashPassword } from './passwords.ts'
+import { forgetNetworks } from './known-networks.ts'
+import { hashPassword, passwordQueue } from './passwords.ts'
 
 type Role = resources.Role
 
@@ -18,7 +19,7 @@ export function createUsers({ sql, clock, newId, accounts }: Parts) {
   return {
     /**
      * A new user gets a generated password, returned this once. Somebody who is a user already joins the account and
-     * keeps their password.
+     * keeps their password. They are not asked: the operator, who may see everything anyway, vouches for them.
      */
     async create(
       email: string,
@@ -27,7 +28,7 @@ export function createUsers({ sql, clock, newId, accounts }: Parts) {
       { makeAccount = false } = {},
     ): Promise<{ password: Secret | undefined }> {
       const password = randomToken()
-      const passwordHash = await hashPassword(password)
+      const passwordHash = await hashFirst(password)
       return sql.transaction(async (tx) => {
         const account = await (makeAccount ? accounts.add(tx, accountName) : accounts.require(tx, accountName))
         const [made] = await tx.query<{ id: string }>(statement`
@@ -40,6 +41,8 @@ export function createUsers({ sql, clock, newId, accounts }: Parts) {
           VALUES (${user.id}, ${account.id}, ${role}, ${newId()}, ${clock.now()})
           ON CONFLICT (user_id, account_id) DO NOTHING RETURNING id`)
         if (!joined) throw new Problem('USER_EXISTS', `${email} belongs to the account ${accountName} already.`)
+        await tx.query(statement`
+          DELETE FROM invitations WHERE user_id = ${user.id} AND account_id = ${account.id}`)
         tx.tell(account.id, `users/${joined.id}`)
         return { password: made ? new Secret(password) : undefined }
       })
@@ -47,17 +50,20 @@ export function createUsers({ sql, clock, newId, accounts }: Parts) {
 
     /**
      * A new password, and the end of every session that the old one opened. Only the operator can do this, who vouches for
-     * the user by it: whoever knew the old password is out.
+     * the user by it: whoever knew the old password is out. An account that had made the user for somebody of its own
+     * choice has to ask the person who has the password now.
      */
     async resetPassword(email: string): Promise<{ password: Secret }> {
       const password = randomToken()
-      const passwordHash = await hashPassword(password)
+      const passwordHash = await hashFirst(password)
       await sql.transaction(async (tx) => {
         const user = await requireUser(tx, email)
+        await askAgain(tx, user.id)
         await tx.query(
           statement`UPDATE users SET password_hash = ${passwordHash}, made_by = NULL WHERE id = ${user.id}`,
         )
         await tx.query(statement`DELETE FROM sessions WHERE user_id = ${user.id}`)
+        await forgetNetworks(tx, user.id)
       })
       return { password: new Secret(password) }
     },
@@ -78,3 +84,18 @@ async function requireUser(reader: Reader, email: string): Promise<{ id: string 
   if (!found) throw new Problem('USER_NOT_FOUND', `There is no user ${email}.`)
   return found
 }
+
+/** The membership that the user never accepted, since the account made the user, becomes an invitation. */
+async function askAgain(tx: Transaction, userId: string) {
+  const [made] = await tx.query<{ account_id: string; id: string }>(statement`
+    INSERT INTO invitations (id, user_id, account_id, role, inviter, create_time)
+    SELECT m.id, m.user_id, m.account_id, m.role, '', m.create_time
+    FROM memberships m JOIN users u ON u.id = m.user_id AND u.made_by = m.account_id
+    WHERE m.user_id = ${userId} RETURNING account_id, id`)
+  if (!made) return
+  await tx.query(statement`DELETE FROM memberships WHERE user_id = ${userId} AND account_id = ${made.account_id}`)
+  tx.tell(made.account_id, `users/${made.id}`)
+}
+
+const hashFirst = (password: string): Promise<string> =>
+  passwordQueue.admit({ client: 'operator', kind: 'known' }, (turn) => hashPassword(password, turn))

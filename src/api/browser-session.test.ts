@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import fc from 'fast-check'
 import type { FastifyRequest } from 'fastify'
+import { holds } from '../../test/support/fuzz.ts'
 import { createBrowserSession } from './browser-session.ts'
 
 const request = (headers: Record<string, string>, method = 'POST') =>
@@ -20,6 +22,55 @@ test('without HTTPS the cookie has its plain name, as browsers want it', () => {
   const { cookieFor, tokenOf } = createBrowserSession({})
   assert.equal(cookieFor('secret', 60), 'headland_session=secret; Path=/; HttpOnly; SameSite=Strict; Max-Age=60')
   assert.equal(tokenOf(request({ cookie: 'a=b; headland_session=ours; c=d' })), 'ours')
+})
+
+const PLANTED = ['\u00a0', '\u00a0\u00a0', '\t', '\v', '\f', '\ufeff', '\u2028', '"', ';', '=', '\u00a0 ', ';;']
+
+test('a cookie whose name begins with a blank of any kind is not the session, with or without HTTPS', () => {
+  for (const publicUrl of ['https://headland.example.com', undefined]) {
+    const { cookieFor, tokenOf } = createBrowserSession({ publicUrl })
+    const [name = ''] = cookieFor('', 0).split('=')
+    for (const blank of PLANTED) {
+      for (const cookie of [
+        `${blank}${name}=planted`,
+        `a=b;${blank}${name}=planted`,
+        `a=b; ${blank}${name}=planted`,
+        `a=b; ${blank}${name}=planted; ${name}${blank}=planted`,
+      ])
+        assert.equal(tokenOf(request({ cookie })), undefined, JSON.stringify(cookie))
+      assert.equal(tokenOf(request({ cookie: `${blank}${name}=planted; ${name}=ours` })), 'ours')
+    }
+  }
+})
+
+test('whatever bytes a neighbour plants, the session is a token that stands alone under the exact name', async () => {
+  const { tokenOf } = createBrowserSession({ publicUrl: 'https://headland.example.com' })
+  // Every byte but the one that ends a cookie, as latin1 gives it.
+  const byte = fc.integer({ min: 0x20, max: 0xff }).filter((code) => code !== 0x3b)
+  const junk = fc.array(byte, { maxLength: 6 }).map((codes) => String.fromCharCode(...codes))
+  const NAME = '__Host-headland_session'
+  await holds(
+    fc.property(junk, junk, junk, (before, middle, after) => {
+      const planted = `${before}${NAME}${middle}=planted${after}`
+      const isExact = before === '' && middle === ''
+      const token = tokenOf(request({ cookie: `a=b; ${planted}; ${NAME}=ours; c=d` }))
+      // One that has the exact name can only be one that the browser let through: then neither is believed.
+      assert.equal(token, isExact ? undefined : 'ours')
+    }),
+    500,
+  )
+})
+
+test('two session cookies are none, whichever comes first', () => {
+  const { tokenOf } = createBrowserSession({ publicUrl: 'https://headland.example.com' })
+  const [one, other] = ['__Host-headland_session=one', '__Host-headland_session=other']
+  for (const cookie of [
+    `${one}; ${other}`,
+    `${one}; ${one}`,
+    `${one}; a=b; ${other}`,
+    `${one}; __Host-headland_session=`,
+  ])
+    assert.equal(tokenOf(request({ cookie })), undefined, cookie)
 })
 
 test('who writes must come from the address that was asked, or from the public one', () => {

@@ -7,6 +7,7 @@ import { Problem } from '../contract/index.ts'
 
 export const SESSION_COOKIE = 'headland_session'
 
+const TOKEN = /^[A-Za-z0-9_-]{1,100}$/
 const ATTRIBUTES = 'Path=/; HttpOnly; SameSite=Strict'
 
 export function createBrowserSession({ publicUrl }: { publicUrl?: string | undefined }) {
@@ -15,14 +16,23 @@ export function createBrowserSession({ publicUrl }: { publicUrl?: string | undef
   // A neighbour can set cookies for the domain they share, but none with this prefix (RFC 6265bis, 4.1.3.2).
   const name = isHttps ? `__Host-${SESSION_COOKIE}` : SESSION_COOKIE
   const attributes = `${ATTRIBUTES}${isHttps ? '; Secure' : ''}`
-  const pattern = new RegExp(`(?:^|;\\s*)${name}=([A-Za-z0-9_-]{1,100})(?:;|$)`)
+  const prefix = `${name}=`
 
   return {
     /** The value of Set-Cookie; with 0 seconds the cookie goes. */
     cookieFor: (token: string, maxAgeSeconds: number): string =>
       `${name}=${token}; ${attributes}; Max-Age=${maxAgeSeconds}`,
 
-    tokenOf: ({ headers }: FastifyRequest): string | undefined => pattern.exec(headers.cookie ?? '')?.[1],
+    /**
+     * Browsers put exactly `; ` between cookies (RFC 6265, 4.2.1). Any other blank belongs to a name: one that begins with
+     * U+00A0 is no `__Host-` to a browser, so a neighbour may set it. Two cookies of the name are none, since nothing tells
+     * which of them is ours.
+     */
+    tokenOf({ headers }: FastifyRequest): string | undefined {
+      const [found, ...more] = (headers.cookie ?? '').split('; ').filter((cookie) => cookie.startsWith(prefix))
+      const token = found?.slice(prefix.length) ?? ''
+      return more.length === 0 && TOKEN.test(token) ? token : undefined
+    },
 
     /**
      * SameSite=Strict keeps the cookie from other sites' pages; this check also holds where "same site" is wider than "same

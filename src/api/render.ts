@@ -1,5 +1,5 @@
 /** Records as the contract shows them. Environments are described in the room that also records them in operations. */
-import type { Account, Credential, Member } from '../accounts/index.ts'
+import type { Account, Credential, Invitation, Member } from '../accounts/index.ts'
 import type { App } from '../apps/index.ts'
 import { toRfc3339 } from '../base/index.ts'
 import type { Build, Contacts } from '../builds/index.ts'
@@ -60,11 +60,20 @@ export const renderCredential = (account: Account, credential: Credential): reso
   createTime: toRfc3339(credential.createTime),
 })
 
-export const renderUser = (account: Account, { id, email, role, createTime }: Member): resources.User => ({
+export const renderUser = (account: Account, { id, email, role, state, createTime }: Member): resources.User => ({
   name: names.userResource(account.name, id),
   email,
   role,
+  state,
   createTime: toRfc3339(createTime),
+})
+
+export const renderInvitation = (invitation: Invitation): resources.Invitation => ({
+  name: names.invitationResource(invitation.id),
+  account: names.accountResource(invitation.account.name),
+  role: invitation.role,
+  inviter: invitation.inviter,
+  createTime: toRfc3339(invitation.createTime),
 })
 
 export function renderBuild(at: names.EnvironmentPath, build: Build): resources.Build {

@@ -18,7 +18,7 @@ export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 export type Call<Query, Body> = {
   /** Path segments by name, already of the form that the contract demands. */
   params: Record<
-    'account' | 'app' | 'environment' | 'operation' | 'build' | 'deployment' | 'credential' | 'user',
+    'account' | 'app' | 'environment' | 'operation' | 'build' | 'deployment' | 'credential' | 'user' | 'invitation',
     string
   >
   query: Query

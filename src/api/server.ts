@@ -30,6 +30,7 @@ const PATH_PARAMETERS: Record<string, schema.Schema> = {
   deployment: names.deploymentId,
   credential: names.credentialId,
   user: names.userId,
+  invitation: names.invitationId,
   action: resources.webhookAction,
 }
 

@@ -1,5 +1,6 @@
 export * from './buckets.ts'
 export * from './changes.ts'
+export * from './client-network.ts'
 export * from './clock.ts'
 export * from './ids.ts'
 export * from './log.ts'

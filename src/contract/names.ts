@@ -31,6 +31,7 @@ export const operationId = string({ pattern: uuid7, description: 'Id of the oper
 export const buildId = string({ pattern: uuid7, description: 'Id of the build, given by the service.' })
 export const deploymentId = string({ pattern: uuid7, description: 'Id of the deployment, given by the service.' })
 export const userId = string({ pattern: uuid7, description: 'Id of the user in this account, given by the service.' })
+export const invitationId = string({ pattern: uuid7, description: 'Id of the invitation, given by the service.' })
 export const credentialId = string({ pattern: uuid7, description: 'Id of the credential: its userId.' })
 
 export const displayName = string({
@@ -81,6 +82,7 @@ export type EnvironmentPath = AppPath & { environment: string }
 export const accountResource = (account: string) => `accounts/${account}`
 export const credentialResource = (account: string, id: string) => `accounts/${account}/credentials/${id}`
 export const userResource = (account: string, id: string) => `accounts/${account}/users/${id}`
+export const invitationResource = (id: string) => `session/invitations/${id}`
 export const appResource = (at: AppPath) => `accounts/${at.account}/apps/${at.app}`
 export const accountUsageResource = (account: string) => `accounts/${account}/usage`
 export const environmentResource = (at: EnvironmentPath) => `${appResource(at)}/environments/${at.environment}`

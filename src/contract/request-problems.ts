@@ -89,6 +89,13 @@ export const REQUEST_PROBLEMS = {
     'No environment answers for that host name; and callers on other machines are never told which do.',
     'Nothing to mend: a proxy needs no certificate for it. Ask from the machine that the service runs on.',
   ),
+  INVITATION_NOT_FOUND: row(
+    404,
+    'NOT_FOUND',
+    'caller',
+    'There is no such invitation: it was answered already, or withdrawn.',
+    'Read the session again: it lists those that are open.',
+  ),
   USER_NOT_FOUND: row(404, 'NOT_FOUND', 'caller', 'There is no such user.', 'List the users of the account.'),
   WEBHOOKS_NOT_FOUND: row(
     404,
@@ -236,8 +243,16 @@ export const REQUEST_PROBLEMS = {
     429,
     'RESOURCE_EXHAUSTED',
     'caller',
-    'Too many log-ins were tried for this user or from this address.',
+    'Too many log-ins were tried for this user or from this network.',
     'Wait as long as `Retry-After` says.',
+    true,
+  ),
+  PASSWORDS_BUSY: row(
+    503,
+    'UNAVAILABLE',
+    'service',
+    'More passwords wait to be checked than the service can check at once.',
+    'Try again as `Retry-After` says. Sessions and API access go on working.',
     true,
   ),
   TOO_MANY_NEW_USERS: row(

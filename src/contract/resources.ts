@@ -16,6 +16,7 @@ import {
   string,
   time,
 } from './schema.ts'
+import { invitation } from './users.ts'
 
 export * from './events.ts'
 export * from './operation.ts'
@@ -329,7 +330,15 @@ export const newSession = object(
 )
 
 export const session = object(
-  { email: string(), accounts: array(account), expireTime: time('When the session ends by itself.') },
+  {
+    email: string(),
+    accounts: array(account),
+    invitations: array(invitation, {
+      description:
+        'Accounts that ask the user to belong to them. They are not among `accounts` until they are accepted.',
+    }),
+    expireTime: time('When the session ends by itself.'),
+  },
   { title: 'Session' },
 )
 

@@ -1,13 +1,19 @@
 /** The users of an account, and what a user may change by themselves. */
 import { LIMITS } from './limits.ts'
 import { role } from './roles.ts'
-import { object, optional, type Static, string, time } from './schema.ts'
+import { object, oneOf, optional, type Static, string, time } from './schema.ts'
+
+export const USER_STATES = ['ACTIVE', 'INVITED'] as const
+export type UserState = (typeof USER_STATES)[number]
 
 const userFields = {
   name: string({ description: '`accounts/{account}/users/{user}`' }),
   email: string(),
   role,
-  createTime: time('When the user was added to the account.'),
+  state: oneOf(USER_STATES, {
+    description: '`INVITED` until somebody who was a user already has accepted: until then they have no access.',
+  }),
+  createTime: time('When the user was invited or added to the account.'),
 }
 
 export const user = object(userFields, { title: 'User', description: 'Somebody who logs in to the portal.' })
@@ -34,6 +40,18 @@ export const addedUser = object(
   },
   { title: 'AddedUser' },
 )
+
+export const invitation = object(
+  {
+    name: string({ description: '`session/invitations/{invitation}`' }),
+    account: string({ description: '`accounts/{account}`: the account that asks.' }),
+    role,
+    inviter: string({ description: 'E-mail address of the owner who asks; empty where a program did.' }),
+    createTime: time('When the user was invited.'),
+  },
+  { title: 'Invitation', description: 'An account asks the user to belong to it. It gives access to nothing.' },
+)
+export type Invitation = Static<typeof invitation>
 
 export const changedUser = object({ role }, { title: 'ChangedUser' })
 

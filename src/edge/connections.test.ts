@@ -5,7 +5,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { connectionsOf, until } from '../../test/support/edge.ts'
 import { type Client, connectTo, startLaneServer } from '../../test/support/lane.ts'
-import { createConnections, toClient } from './connections.ts'
+import { createConnections } from './connections.ts'
 import { LIMITS, type Limits } from './limits.ts'
 import { toWire } from './wire.ts'
 
@@ -63,20 +63,6 @@ test('all clients together have so many connections and no more', async (t) => {
   assert.equal((await tryOne()).isServed, true)
   assert.equal((await tryOne('127.0.0.2')).isServed, true)
   assert.equal((await tryOne('127.0.0.3')).isServed, false)
-})
-
-test('whom an address belongs to', () => {
-  const clients: Record<string, string> = {
-    '192.0.2.1': '192.0.2.1',
-    '2001:db8:1:2:3:4:5:6': '2001:db8:1:2::/64',
-    '2001:db8:1:2::6': '2001:db8:1:2::/64',
-    '2001:db8::6': '2001:db8:0:0::/64',
-    '2001:db8::5:6:7:8:9': '2001:db8:0:5::/64',
-    '::1': '0:0:0:0::/64',
-    '::': '0:0:0:0::/64',
-    'fe80::1%eth0': 'fe80:0:0:0::/64',
-  }
-  for (const [address, client] of Object.entries(clients)) assert.equal(toClient(address), client, address)
 })
 
 const QUICK: Partial<Limits> = { clientSweepMs: 10, requestHeadMs: 150, idleClientMs: 300 }

@@ -11,7 +11,8 @@
  * A client that does not read its answer or stops in the middle of a body is let go by the socket's own timeout.
  */
 import type { IncomingMessage, Server } from 'node:http'
-import { isIPv6, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
+import { clientNetwork } from './client-network.ts'
 import type { Limits } from './limits.ts'
 import { refuseOn } from './strict.ts'
 
@@ -53,9 +54,9 @@ export function createConnections({ http, limits, isExempt = () => false }: Part
     const { remoteAddress } = socket
     // One that was closed before we saw it has no address any more.
     if (remoteAddress === undefined) return void socket.destroy()
-    const address = remoteAddress.replace(MAPPED, '')
-    if (isExempt(address)) return
-    const client = toClient(address)
+    // A socket for both protocols writes IPv4 so.
+    if (isExempt(remoteAddress.replace(/^::ffff:(?=\d+\.)/i, ''))) return
+    const client = clientNetwork(remoteAddress)
     const count = counts.get(client) ?? 0
     if (count >= limits.connectionsPerClient) return void socket.destroy()
     counts.set(client, count + 1)
@@ -111,19 +112,3 @@ export function createConnections({ http, limits, isExempt = () => false }: Part
 }
 
 export type Connections = ReturnType<typeof createConnections>
-
-/** An address of IPv4, as a socket for both protocols writes it. */
-const MAPPED = /^::ffff:(?=\d+\.)/i
-
-/** Whom an address belongs to: of IPv6, everybody has at least a /64 (RFC 6177). */
-export function toClient(address: string): string {
-  if (!isIPv6(address)) return address
-  const [before = '', after] = address.replace(/%.*$/, '').split('::')
-  const groups = before === '' ? [] : before.split(':')
-  if (after !== undefined) {
-    const tail = after === '' ? [] : after.split(':')
-    while (groups.length + tail.length < 8) groups.push('0')
-    groups.push(...tail)
-  }
-  return `${groups.slice(0, 4).join(':')}::/64`
-}

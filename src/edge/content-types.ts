@@ -1,4 +1,5 @@
 /** What a file is, by its name; and whether it is worth compressing. */
+import { trimBlanks } from './header-text.ts'
 
 export type ContentType = { type: string; isCompressible: boolean }
 
@@ -74,7 +75,7 @@ export function contentTypeOf(path: string): ContentType {
 
 /** Whether a response of this type, as its header says it, is worth compressing. */
 export function isCompressible(header: string): boolean {
-  const type = (header.split(';', 1)[0] ?? '').trim().toLowerCase()
+  const type = trimBlanks(header.split(';', 1)[0] ?? '').toLowerCase()
   return COMPRESSIBLE.has(type) || type.startsWith('text/') || type.endsWith('+json') || type.endsWith('+xml')
 }
 

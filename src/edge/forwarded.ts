@@ -2,8 +2,10 @@
  * What an app is told about its visitor: the address, and whether the visitor came by https. A visitor's own word is not
  * passed on; that of a proxy in front of us is, where the operator named its address.
  */
+
 import type { IncomingMessage } from 'node:http'
 import { BlockList, isIP, type Socket } from 'node:net'
+import { trimBlanks } from './header-text.ts'
 
 export type Visitor = { address: string | undefined; protocol: 'http' | 'https' }
 
@@ -44,6 +46,6 @@ export function createForwarded() {
 }
 
 const toProtocol = (said: string | undefined): Visitor['protocol'] =>
-  said?.trim().toLowerCase() === 'https' ? 'https' : 'http'
+  trimBlanks(said ?? '').toLowerCase() === 'https' ? 'https' : 'http'
 
 export type Forwarded = ReturnType<typeof createForwarded>

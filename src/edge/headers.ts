@@ -1,6 +1,8 @@
 /** Which headers go on to an upstream, and which come back: pure lists, `[name, value, name, value, …]`. */
+
 import type { IncomingMessage } from 'node:http'
 import type { Visitor } from './forwarded.ts'
+import { trimBlanks } from './header-text.ts'
 import { remembering, toLower } from './remember.ts'
 
 /** Each side of a proxy speaks for itself about its connection (RFC 9110, section 7.6.1). */
@@ -107,7 +109,7 @@ export function toClient(rawHeaders: readonly string[]): { headers: string[]; is
     const value = rawHeaders[at + 1] ?? ''
     const lower = toLower(name)
     if (lower === 'connection') named = union(named, namedBy(value))
-    else if (lower === 'content-type') isEventStream = /^\s*text\/event-stream/i.test(value)
+    else if (lower === 'content-type') isEventStream = /^[ \t]*text\/event-stream/i.test(value)
     if (!NOT_FROM_UPSTREAMS.has(lower) && !lower.startsWith('proxy-')) headers.push(name, value)
   }
   if (named) headers = without(headers, named)
@@ -126,7 +128,7 @@ function namedBy(connection: string | undefined): Set<string> | undefined {
   const names = connection
     .toLowerCase()
     .split(',')
-    .map((name) => name.trim())
+    .map(trimBlanks)
     .filter((name) => name !== '' && !CONNECTION_WORDS.has(name))
   return names.length > 0 ? new Set(names) : undefined
 }

@@ -1,4 +1,5 @@
 /** The headers by which a client says which form of a file it wants, and which part: RFC 9110, sections 12 to 14. */
+import { trimBlanks } from './header-text.ts'
 
 export type Encoding = 'br' | 'gzip' | 'identity'
 
@@ -11,7 +12,7 @@ export function chooseEncoding(acceptEncoding: string | undefined, available: re
   const weights = new Map<string, number>()
   for (const part of acceptEncoding.toLowerCase().split(',')) {
     const [name = '', ...parameters] = part.split(';')
-    weights.set(name.trim(), readWeight(parameters))
+    weights.set(trimBlanks(name), readWeight(parameters))
   }
   const everythingElse = weights.get('*') ?? 0
   let best: Encoding = 'identity'
@@ -26,7 +27,7 @@ export function chooseEncoding(acceptEncoding: string | undefined, available: re
 
 function readWeight(parameters: readonly string[]): number {
   for (const parameter of parameters) {
-    const [, weight] = /^\s*q\s*=\s*([\d.]+)\s*$/.exec(parameter) ?? []
+    const [, weight] = /^[ \t]*q[ \t]*=[ \t]*([\d.]+)[ \t]*$/.exec(parameter) ?? []
     if (weight !== undefined) return Math.min(Number(weight) || 0, 1)
   }
   return 1
@@ -35,7 +36,7 @@ function readWeight(parameters: readonly string[]): number {
 /** Whether the client's copy is this one: a list of tags, compared weakly (section 13.1.2). */
 export function isKnown(ifNoneMatch: string | undefined, etag: string): boolean {
   if (ifNoneMatch === undefined) return false
-  if (ifNoneMatch.trim() === '*') return true
+  if (trimBlanks(ifNoneMatch) === '*') return true
   for (const [tag] of ifNoneMatch.matchAll(/"[^"]*"/g)) if (tag === etag) return true
   return false
 }
@@ -52,8 +53,8 @@ export function readRange(
   { size, etag }: { size: number; etag: string },
 ): Part | 'whole' | 'unsatisfiable' {
   if (range === undefined) return 'whole'
-  if (ifRange !== undefined && ifRange.trim() !== etag) return 'whole'
-  const [, first = '', last = ''] = /^bytes=\s*(\d*)\s*-\s*(\d*)\s*$/i.exec(range) ?? []
+  if (ifRange !== undefined && trimBlanks(ifRange) !== etag) return 'whole'
+  const [, first = '', last = ''] = /^bytes=[ \t]*(\d*)[ \t]*-[ \t]*(\d*)[ \t]*$/i.exec(range) ?? []
   if (first === '' && last === '') return 'whole'
   if (first === '') {
     const length = Math.min(Number(last), size)

@@ -4,8 +4,7 @@
  * that a leaked URL that purges cannot keep editors from their builds. Guesses are counted by address, and never against
  * those who know a token.
  */
-import { isIPv6 } from 'node:net'
-import { type Clock, createBuckets, type Rate } from '../base/index.ts'
+import { type Clock, clientNetwork, createBuckets, type Rate } from '../base/index.ts'
 import { Problem, type resources } from '../contract/index.ts'
 
 type Limits = { callsPerMinute: number; guessesPerMinute: number }
@@ -26,7 +25,7 @@ export function createWebhookRates(clock: Clock, { callsPerMinute, guessesPerMin
 
     /** Pays for a call with a wrong one. */
     guess(address: string): Problem | undefined {
-      return problemAfter('TOO_MANY_GUESSES', guesses.take(neighbourhoodOf(address), 1, perMinute(guessesPerMinute)))
+      return problemAfter('TOO_MANY_GUESSES', guesses.take(clientNetwork(address), 1, perMinute(guessesPerMinute)))
     },
 
     /** Whether a refused call is to be written down: the first of each minute is, so that a flood is not a flood of rows. */
@@ -44,13 +43,4 @@ const perMinute = (count: number): Rate => ({ atOnce: count, perSecond: count / 
 
 function problemAfter(reason: 'TOO_MANY_TRIGGERS' | 'TOO_MANY_GUESSES', waitMs: number): Problem | undefined {
   return waitMs > 0 ? new Problem(reason, undefined, { retryAfterSeconds: Math.ceil(waitMs / 1000) }) : undefined
-}
-
-/** One customer of an IPv6 network has 2^64 addresses. */
-function neighbourhoodOf(address: string): string {
-  if (!isIPv6(address) || address.startsWith('::ffff:')) return address
-  const [head = '', tail] = address.split('::')
-  const groups = head === '' ? [] : head.split(':')
-  const missing = tail === undefined ? 0 : 8 - groups.length - (tail === '' ? 0 : tail.split(':').length)
-  return [...groups, ...Array.from({ length: missing }, () => '0')].slice(0, 4).join(':')
 }

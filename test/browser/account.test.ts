@@ -116,6 +116,66 @@ test('a user who was added logs in with the password that was shown, gets anothe
   assertQuiet(page)
 })
 
+test('somebody who is a user already is invited, sees who asks, and belongs to the account once they accept', async () => {
+  const person = await makePerson(service, 'developer', { email: 'asked@example.com' })
+  for (const account of ['agency', 'trap']) {
+    await service.operator('accounts', 'create', account)
+    const boss = await makePerson(service, 'owner', { email: `owner@${account}.example.com`, account })
+    const page = await browser.open()
+    await logIn(page, boss, `/${account}/users`)
+    await page.getByRole('button', { name: 'Add user' }).click()
+    await page.getByRole('dialog').getByLabel('E-mail').fill(person.email)
+    await page.getByRole('dialog').getByRole('button', { name: 'Add user' }).click()
+    await page.getByText('They belong to the account once they accept.').waitFor()
+    await page
+      .getByRole('row', { name: /asked@example\.com/ })
+      .getByText('Invited')
+      .waitFor()
+    await assertWell(page, 'an invited user')
+  }
+
+  const page = await browser.open({ size: 'phone' })
+  await logIn(page, person, '/default/apps')
+  const asked = page.getByRole('region', { name: 'Invitations' })
+  await asked.getByText('owner@agency.example.com asked').waitFor()
+  await assertWell(page, 'two invitations on a phone')
+  assert.equal(
+    await page.getByLabel('Account', { exact: true }).getByRole('option').count(),
+    0,
+    'there is no choice yet',
+  )
+  await page.goto('/trap/apps')
+  await page.getByText('The account does not exist, or you do not belong to it.').waitFor()
+  await page.getByRole('button', { name: 'Decline the invitation of trap' }).click()
+  await page.getByText('You declined the invitation of trap.').waitFor()
+  await page.getByRole('button', { name: 'Accept the invitation of agency' }).click()
+  await page.getByText('You belong to agency now.').waitFor()
+  await asked.waitFor({ state: 'detached' })
+  const options = await page.locator('select[aria-label=Account] option').allInnerTexts()
+  assert.deepEqual(options, ['agency', 'default'])
+  assertQuiet(page)
+})
+
+test('somebody who belongs to no account is asked by those that invite them, and can log out', async () => {
+  const made = await service.call('/v1/accounts/default/users', {
+    method: 'POST',
+    as: program,
+    body: { email: 'homeless@example.com', role: 'developer' },
+  })
+  assert.equal(made.status, 200)
+  // The operator gives the password to somebody else than the account had in mind.
+  const { password } = JSON.parse(await service.operator('users', 'reset-password', 'homeless@example.com', '--json'))
+  const page = await browser.open()
+  await page.request.post('/v1/session', { data: { email: 'homeless@example.com', password } })
+  await page.goto('/default/apps')
+  await page.getByRole('heading', { name: 'You belong to no account' }).waitFor()
+  await assertWell(page, 'the page of somebody without an account')
+  await page.getByRole('button', { name: 'Log out' }).waitFor()
+  await page.getByRole('button', { name: 'Accept the invitation of default' }).click()
+  await page.getByRole('heading', { name: 'Apps', level: 1 }).waitFor()
+  assertQuiet(page)
+})
+
 test('the last owner stays one, and the page says why', async () => {
   const page = await browser.open({ size: 'phone' })
   await logIn(page, owner, '/default/users')

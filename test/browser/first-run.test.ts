@@ -87,7 +87,7 @@ test('a folder is zipped in the browser, without packages and history', async (t
   const page = await browser.open()
   await logIn(page, ownerOf(service), `/${name.replace('accounts/', '')}`)
   await page.getByLabel('Folder', { exact: true }).setInputFiles(folder)
-  await page.getByText(/Sent, without (node_modules and \.git|\.git and node_modules)/).waitFor()
+  await page.getByText(/Sent, without (node_modules\/, \.git\/|\.git\/, node_modules\/)/).waitFor()
   await page.getByRole('link', { name: 'Open the site' }).waitFor()
   assert.equal((await siteAnswer(service, url)).text, 'from a folder')
   const { json } = await service.call(`/v1/${name}/builds`, { as })

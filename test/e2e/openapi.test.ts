@@ -4,7 +4,9 @@ import { readdir, readFile } from 'node:fs/promises'
 import { after, test } from 'node:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import { LOG_IN_LIMITS } from '../../src/accounts/attempts.ts'
+import { type AttemptLimit, LOG_IN_LIMITS } from '../../src/accounts/attempts.ts'
+import { KNOWN_NETWORKS } from '../../src/accounts/known-networks.ts'
+import { PASSWORD_QUEUE } from '../../src/accounts/password-queue.ts'
 import { flagName, SETTINGS, variableName } from '../../src/config.ts'
 import { LIMITS, PROBLEMS, type Reason } from '../../src/contract/index.ts'
 import { startService } from '../support/service.ts'
@@ -200,10 +202,15 @@ test('docs/reference/limits.md has every limit with the value that the code has'
 
 test('docs/reference/limits.md has the limits of log-ins as the code has them', async () => {
   const text = (await readFile(new URL('docs/reference/limits.md', TOP), 'utf8')).replaceAll('\n', ' ')
-  const { user, address } = LOG_IN_LIMITS
-  const rule = ({ burst, intervalMs }: typeof user | typeof address) =>
+  const { guesses, network, user } = LOG_IN_LIMITS
+  const rule = ({ burst, intervalMs }: AttemptLimit) =>
     `${burst} at once and then one every ${intervalMs / 1000} seconds`
-  assert.ok(text.includes(`for one user ${rule(user)}, from one address ${rule(address)}`))
+  assert.ok(text.includes(`for one user from one network ${rule(guesses)}; from one network ${rule(network)}`))
+  assert.ok(text.includes(`has not logged in before ${rule(user)}`))
+  const { places, placesOfClient } = PASSWORD_QUEUE
+  assert.ok(text.includes(`${places.stranger} passwords wait to be checked, ${placesOfClient} of one network`))
+  assert.ok(text.includes(`${places.known} more`))
+  assert.ok(text.includes(`the last ${KNOWN_NETWORKS.perUser} networks of a user`))
 })
 
 /** Defaults that depend on the machine are told in words. */

@@ -65,6 +65,8 @@ const REQUESTS: Record<string, { query?: string; body?: unknown }> = {
   postV1Session: { body: { email: 'nobody@example.com', password: 'wrong' } },
   getV1Session: {},
   deleteV1Session: {},
+  postV1SessionInvitationsInvitationAccept: {},
+  postV1SessionInvitationsInvitationDecline: {},
   postV1SessionChangePassword: { body: { password: 'wrong', newPassword: 'something-longer' } },
   getHealthz: {},
   getReadyz: {},
@@ -86,6 +88,7 @@ const ABSENT: Record<string, string> = {
   deployment: UNUSED_ID,
   credential: UNUSED_ID,
   user: UNUSED_ID,
+  invitation: UNUSED_ID,
 }
 
 const service = await startService({ after })
@@ -100,7 +103,7 @@ const strangersCookie = await logIn('stranger@example.com', THEIRS)
 
 /** Values for the path parameters, each of something that exists in the account. */
 type Furniture = Record<
-  'account' | 'app' | 'environment' | 'operation' | 'build' | 'deployment' | 'credential' | 'user',
+  'account' | 'app' | 'environment' | 'operation' | 'build' | 'deployment' | 'credential' | 'user' | 'invitation',
   string
 >
 
@@ -131,6 +134,8 @@ async function furnish(as: Login, account: string, app: string): Promise<Furnitu
     deployment: last(live.metadata.deployment),
     credential: issued.json.userId,
     user: last(added.json.name),
+    // Nobody's: an invitation belongs to its user and not to an account.
+    invitation: last(added.json.name),
   }
 }
 

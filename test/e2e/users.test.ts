@@ -69,23 +69,58 @@ test('somebody who belongs to the account already is not added twice', async () 
   assert.equal(again.reason, 'USER_EXISTS')
 })
 
-test('a user whom the operator made joins another account, keeps the password, and tells it nothing but the address', async () => {
-  const made = JSON.parse(
-    await service.operator('users', 'create', 'both@example.com', '--account', 'default', '--role', 'owner', '--json'),
-  )
+const makeUser = async (email: string): Promise<string> =>
+  JSON.parse(await service.operator('users', 'create', email, '--account', 'default', '--role', 'owner', '--json'))
+    .password
+
+test('a user whom the operator made joins another account once they accept, keeps the password, and tells it nothing but the address', async () => {
+  const password = await makeUser('both@example.com')
   const joined = await add('both@example.com', 'viewer', other, '/v1/accounts/other/users')
   assert.equal(joined.status, 200, joined.text)
-  assert.deepEqual(Object.keys(joined.json).sort(), ['createTime', 'email', 'name', 'role'])
+  assert.deepEqual(Object.keys(joined.json).sort(), ['createTime', 'email', 'name', 'role', 'state'])
+  assert.equal(joined.json.state, 'INVITED')
   const { json } = await service.call(USERS, { as: owner })
   const here = json.users.find(({ email }: resources.User) => email === 'both@example.com')
   assert.notEqual(here.name.split('/').at(-1), joined.json.name.split('/').at(-1))
 
-  const { cookie } = await logIn('both@example.com', made.password)
+  const { cookie } = await logIn('both@example.com', password)
+  const before = (await service.call('/v1/session', as(cookie))).json
+  assert.deepEqual(before.accounts, [{ name: 'accounts/default', role: 'owner' }])
+  assert.deepEqual(
+    before.invitations.map(({ account, role, inviter }: resources.Invitation) => [account, role, inviter]),
+    [['accounts/other', 'viewer', '']],
+  )
+  const accepted = await service.call(`/v1/${before.invitations[0].name}:accept`, { method: 'POST', ...as(cookie) })
+  assert.equal(accepted.status, 200, accepted.text)
   const session = await service.call('/v1/session', as(cookie))
+  assert.deepEqual(session.json, accepted.json)
   assert.deepEqual(session.json.accounts, [
     { name: 'accounts/default', role: 'owner' },
     { name: 'accounts/other', role: 'viewer' },
   ])
+  assert.deepEqual(session.json.invitations, [])
+})
+
+test('an account that only invited somebody is not there for them, on any route, and a decline is the end of it', async () => {
+  const password = await makeUser('steered@example.com')
+  await add('steered@example.com', 'owner', other, '/v1/accounts/other/users')
+  const { cookie } = await logIn('steered@example.com', password)
+  assert.deepEqual((await service.call('/v1/accounts', as(cookie))).json.accounts, [
+    { name: 'accounts/default', role: 'owner' },
+  ])
+  for (const path of ['apps', 'users', 'credentials', 'events', 'usage'])
+    assert.equal((await service.call(`/v1/accounts/other/${path}`, as(cookie))).reason, 'ACCOUNT_NOT_FOUND', path)
+
+  const [invitation] = (await service.call('/v1/session', as(cookie))).json.invitations
+  const answer = (verb: string, init: object) =>
+    service.call(`/v1/${invitation.name}:${verb}`, { method: 'POST', ...init })
+  const evil = { headers: { cookie, origin: 'http://evil.localhost' } }
+  assert.equal((await answer('accept', evil)).reason, 'ORIGIN_REFUSED', "a tenant's page cannot accept for them")
+  assert.equal((await answer('accept', { as: other })).reason, 'CREDENTIALS_REQUIRED', 'nor can a program')
+  assert.equal((await answer('decline', as(cookie))).status, 200)
+  assert.equal((await answer('accept', as(cookie))).reason, 'INVITATION_NOT_FOUND')
+  const { json } = await service.call('/v1/accounts/other/users', { as: other })
+  assert.ok(!json.users.some(({ email }: resources.User) => email === 'steered@example.com'))
 })
 
 test("nobody gets into an account by a user that another account made under a stranger's address", async () => {

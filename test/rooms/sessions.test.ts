@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { LOG_IN_LIMITS } from '../../src/accounts/attempts.ts'
+import { type AttemptLimit, createAttempts, LOG_IN_LIMITS } from '../../src/accounts/attempts.ts'
+import { createKnownNetworks, KNOWN_NETWORKS } from '../../src/accounts/known-networks.ts'
 import { SESSION_MS } from '../../src/accounts/sessions.ts'
 import { statement } from '../../src/storage/index.ts'
 import { lowerRooms } from '../support/parts.ts'
@@ -45,38 +46,135 @@ test('a session ends by logging out, with its time, and with a reset of the pass
   await logIn(next.reveal())
 })
 
-test('guesses at one user are refused after the burst, all at once or one by one, and allowed again with time', async (t) => {
+test('guesses at one user from one network are refused after the burst, and allowed again with time', async (t) => {
   const { sessions, clock, password } = await withOwner(t)
-  const guess = (index: number) =>
-    sessions.logIn('owner@example.com', 'wrong', `10.0.0.${index}`).catch((error) => error)
-  const answers = await Promise.all(Array.from({ length: LOG_IN_LIMITS.user.burst + 5 }, (_, index) => guess(index)))
-  const refused = answers.filter(({ reason }) => reason === 'TOO_MANY_LOG_INS')
-  assert.equal(refused.length, 5)
-  assert.ok(refused.every(({ retryAfterSeconds }) => retryAfterSeconds > 0))
+  const guess = () => sessions.logIn('owner@example.com', 'wrong', '10.0.0.1').catch((error) => error)
+  const together = await Promise.all(Array.from({ length: 5 }, guess))
+  for (let times = 5; times < LOG_IN_LIMITS.guesses.burst; times++) together.push(await guess())
+  assert.ok(together.every(({ reason }) => reason === 'LOG_IN_FAILED'))
+  const refused = await guess()
+  assert.equal(refused.reason, 'TOO_MANY_LOG_INS')
+  assert.ok(refused.retryAfterSeconds > 0)
 
-  await clock.advance(LOG_IN_LIMITS.user.intervalMs)
+  await clock.advance(LOG_IN_LIMITS.guesses.intervalMs)
   await sessions.logIn('owner@example.com', password, '10.0.0.1')
 })
 
-test('one address that tries many users is refused, and other addresses are not', async (t) => {
-  const { sessions, sql, clock } = await withOwner(t)
-  // As if the address had used up its burst already: thirty slow hashes would prove no more.
-  const paidUntil = clock.now() + LOG_IN_LIMITS.address.burst * LOG_IN_LIMITS.address.intervalMs
-  await sql.transaction((tx) =>
-    tx.query(statement`INSERT INTO log_in_attempts (subject, paid_until) VALUES (${'address 10.9.9.9'}, ${paidUntil})`),
-  )
-  await assert.rejects(sessions.logIn('a@example.com', 'x', '10.9.9.9'), { reason: 'TOO_MANY_LOG_INS' })
-  await assert.rejects(sessions.logIn('a@example.com', 'x', '10.9.9.8'), { reason: 'LOG_IN_FAILED' })
+test('wrong guesses from one network do not keep the owner out, who comes from another', async (t) => {
+  const { sessions, password } = await withOwner(t)
+  for (let times = 0; times <= LOG_IN_LIMITS.guesses.burst; times++)
+    await assert.rejects(sessions.logIn('owner@example.com', 'wrong', '203.0.113.9'))
+  await sessions.logIn('owner@example.com', password, '198.51.100.7')
 })
 
-test('a right password gives its user the attempts back', async (t) => {
-  const { sessions, password } = await withOwner(t)
-  for (let round = 0; round < 2; round++) {
-    for (let tries = 0; tries < LOG_IN_LIMITS.user.burst - 1; tries++) {
-      await assert.rejects(sessions.logIn('owner@example.com', 'wrong', `10.1.${round}.${tries}`))
-    }
-    await sessions.logIn('owner@example.com', password, '10.2.0.1')
+/** As if so many attempts were paid already: a hundred slow hashes would prove no more. */
+async function exhaust(
+  { sql, clock }: Pick<Awaited<ReturnType<typeof lowerRooms>>, 'sql' | 'clock'>,
+  subject: string,
+  { burst, intervalMs }: AttemptLimit,
+) {
+  const paidUntil = clock.now() + burst * intervalMs
+  await sql.transaction((tx) =>
+    tx.query(statement`INSERT INTO log_in_attempts (subject, paid_until) VALUES (${subject}, ${paidUntil})
+      ON CONFLICT (subject) DO UPDATE SET paid_until = ${paidUntil}`),
+  )
+}
+
+test('many machines have a bounded number of guesses at one user, who logs in meanwhile from where they did before', async (t) => {
+  const rooms = await withOwner(t)
+  const { sessions, password, clock } = rooms
+  const home = '2001:db8:1:2::1'
+  await sessions.logIn('owner@example.com', password, home)
+  await exhaust(rooms, 'user owner@example.com', LOG_IN_LIMITS.user)
+  for (const stranger of ['203.0.113.1', '203.0.113.2', '2001:db8:1:3::1'])
+    await assert.rejects(sessions.logIn('owner@example.com', password, stranger), { reason: 'TOO_MANY_LOG_INS' })
+
+  // From the same /64, under another address of it, as a device has a new one every day.
+  await sessions.logIn('owner@example.com', password, '2001:db8:1:2:aaaa::9')
+  // Guesses from home are still counted there.
+  for (let times = 0; times < LOG_IN_LIMITS.guesses.burst; times++)
+    await assert.rejects(sessions.logIn('owner@example.com', 'wrong', home), { reason: 'LOG_IN_FAILED' })
+  await assert.rejects(sessions.logIn('owner@example.com', 'wrong', home), { reason: 'TOO_MANY_LOG_INS' })
+
+  await clock.advance(LOG_IN_LIMITS.user.intervalMs)
+  await assert.rejects(sessions.logIn('owner@example.com', 'wrong', '203.0.113.3'), { reason: 'LOG_IN_FAILED' })
+  await assert.rejects(sessions.logIn('owner@example.com', 'wrong', '203.0.113.4'), { reason: 'TOO_MANY_LOG_INS' })
+})
+
+test('a network is a stranger again after a new password, and when it was not used for long', async (t) => {
+  const rooms = await withOwner(t)
+  const { sessions, users, clock, password } = rooms
+  await sessions.logIn('owner@example.com', password, '198.51.100.7')
+  const { password: next } = await users.resetPassword('owner@example.com')
+  await exhaust(rooms, 'user owner@example.com', LOG_IN_LIMITS.user)
+  const refusal = { reason: 'TOO_MANY_LOG_INS' }
+  await assert.rejects(sessions.logIn('owner@example.com', next.reveal(), '198.51.100.7'), refusal)
+
+  await clock.advance(LOG_IN_LIMITS.user.intervalMs)
+  await sessions.logIn('owner@example.com', next.reveal(), '198.51.100.7')
+  await clock.advance(KNOWN_NETWORKS.keptMs)
+  await exhaust(rooms, 'user owner@example.com', LOG_IN_LIMITS.user)
+  await assert.rejects(sessions.logIn('owner@example.com', next.reveal(), '198.51.100.7'), refusal)
+})
+
+test('of the networks of a user only the latest are known', async (t) => {
+  const { sql, clock, sessions, password } = await withOwner(t)
+  const { session } = await sessions.logIn('owner@example.com', password, '10.0.0.0')
+  const networks = createKnownNetworks({ sql, clock })
+  for (let index = 1; index <= KNOWN_NETWORKS.perUser; index++) {
+    await clock.advance(1)
+    await sql.transaction((tx) => networks.remember(tx, session.user.id, `10.0.0.${index}`))
   }
+  assert.equal(await networks.isKnown('owner@example.com', '10.0.0.0'), false)
+  assert.equal(await networks.isKnown('owner@example.com', '10.0.0.1'), true)
+  assert.equal((await sql.query(statement`SELECT * FROM known_networks`)).length, KNOWN_NETWORKS.perUser)
+})
+
+test('all addresses of one IPv6 network are counted as one, and one of IPv4 in either form', async (t) => {
+  const rooms = await withOwner(t)
+  await exhaust(rooms, 'network 2001:db8:9:9::/64', LOG_IN_LIMITS.network)
+  await exhaust(rooms, 'network 10.9.9.9', LOG_IN_LIMITS.network)
+  const { sessions } = rooms
+  for (const address of ['2001:db8:9:9::1', '2001:DB8:9:9:ffff::2', '10.9.9.9', '::ffff:10.9.9.9', '::ffff:a09:909'])
+    await assert.rejects(sessions.logIn('a@example.com', 'x', address), { reason: 'TOO_MANY_LOG_INS' }, address)
+  for (const address of ['2001:db8:9:8::1', '10.9.9.8'])
+    await assert.rejects(sessions.logIn('a@example.com', 'x', address), { reason: 'LOG_IN_FAILED' }, address)
+})
+
+test('an address of a user cannot be made up that pays for another user', async (t) => {
+  const { sql, clock } = await lowerRooms(t)
+  const { take } = createAttempts({ sql, clock })
+  const made = [
+    'owner@example.com',
+    'x owner@example.com',
+    'guesses 10.0.0.1 owner@example.com',
+    'user owner@example.com',
+  ]
+  for (const email of made) await take({ email, network: '10.0.0.1', isKnown: false })
+  const rows = await sql.query(statement`SELECT subject FROM log_in_attempts`)
+  assert.equal(rows.length, 1 + 2 * made.length)
+})
+
+test('a right password gives its user the attempts back from there, and from nowhere else', async (t) => {
+  const { sessions, password } = await withOwner(t)
+  const guess = (address: string) => sessions.logIn('owner@example.com', 'wrong', address)
+  for (const address of ['10.1.0.1', '10.1.0.2'])
+    for (let tries = 1; tries < LOG_IN_LIMITS.guesses.burst; tries++) await assert.rejects(guess(address))
+  await sessions.logIn('owner@example.com', password, '10.1.0.1')
+  for (let tries = 0; tries < 2; tries++) await assert.rejects(guess('10.1.0.1'), { reason: 'LOG_IN_FAILED' })
+  await assert.rejects(guess('10.1.0.2'), { reason: 'LOG_IN_FAILED' })
+  await assert.rejects(guess('10.1.0.2'), { reason: 'TOO_MANY_LOG_INS' })
+})
+
+test('who guesses at the password of an open session is counted wherever they are', async (t) => {
+  const { sessions, password } = await withOwner(t)
+  const { token, session } = await sessions.logIn('owner@example.com', password, '10.0.0.1')
+  const mine = { token: token.reveal(), user: session.user }
+  const guess = (index: number) =>
+    sessions.changePassword(mine, { password: 'guess', newPassword: 'a long enough one' }, `10.3.0.${index}`)
+  for (let index = 0; index < LOG_IN_LIMITS.guesses.burst; index++)
+    await assert.rejects(guess(index), { reason: 'PASSWORD_WRONG' })
+  await assert.rejects(guess(99), { reason: 'TOO_MANY_LOG_INS' })
 })
 
 test('neither a password nor a session token is in the database', async (t) => {

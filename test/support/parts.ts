@@ -1,5 +1,12 @@
 /** The lower rooms on a real database, with a clock that the test moves. */
-import { createAccounts, createCredentials, createSessions, createUsers } from '../../src/accounts/index.ts'
+import {
+  createAccounts,
+  createCredentials,
+  createInvitations,
+  createMembers,
+  createSessions,
+  createUsers,
+} from '../../src/accounts/index.ts'
 import { createApps, createEnvironments } from '../../src/apps/index.ts'
 import { createIds } from '../../src/base/index.ts'
 import { createOperations } from '../../src/operations/index.ts'
@@ -17,6 +24,8 @@ export async function lowerRooms(t: Scope) {
     accounts,
     users: createUsers({ ...parts, accounts }),
     credentials: createCredentials(parts),
+    members: createMembers(parts),
+    invitations: createInvitations(parts),
     sessions: createSessions(parts),
     apps: createApps(parts),
     environments: createEnvironments(parts),

@@ -13,6 +13,7 @@ export type Session = schema.Static<typeof resources.session>
 export type NewEnvironment = resources.NewEnvironment
 export type Region = schema.Static<typeof resources.region>
 export type User = resources.User
+export type Invitation = resources.Invitation
 export type Credential = resources.Credential
 export type Traffic = resources.Traffic
 export type TrafficRange = resources.TrafficRange

@@ -5,6 +5,7 @@ import { useEvents, useLiveness } from '../api/events.ts'
 import { Icon } from '../parts/icon.tsx'
 import { Mark } from '../parts/mark.tsx'
 import { accountPath, appsPath } from '../paths.ts'
+import { Invitations } from '../session/invitations.tsx'
 import { useSession } from '../session/session.tsx'
 import css from './account-frame.module.css'
 import { AccountSwitch } from './account-switch.tsx'
@@ -19,7 +20,7 @@ export const accountLinks = (account: string) => [
 ]
 
 export function AccountFrame({ children }: { children: ReactNode }) {
-  const { account } = useSession()
+  const { account, invitations } = useSession()
   const [location] = useLocation()
   useEvents(account)
 
@@ -54,6 +55,7 @@ export function AccountFrame({ children }: { children: ReactNode }) {
         </div>
       </header>
       <main id="content" tabIndex={-1} className={css.content}>
+        <Invitations invitations={invitations} />
         {children}
       </main>
       <Shortcuts />

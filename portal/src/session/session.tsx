@@ -4,7 +4,7 @@ import { createContext, type ReactNode, useContext, useMemo } from 'react'
 import { call } from '../api/client.ts'
 import { CallFailed } from '../api/problem.ts'
 import { SESSION_KEY } from '../api/session-key.ts'
-import type { Role, Session } from '../api/types.ts'
+import type { Invitation, Role, Session } from '../api/types.ts'
 
 /** The session, or null for nobody. */
 export async function fetchSession(): Promise<Session | null> {
@@ -21,6 +21,7 @@ export { SESSION_KEY }
 export type Known = {
   email: string
   accounts: readonly string[]
+  invitations: readonly Invitation[]
   /** The account that is looked at. */
   account: string
   role: Role
@@ -48,6 +49,7 @@ export function SessionIn({ session, account, children }: { session: Session; ac
     return {
       email: session.email,
       accounts: accountsOf(session),
+      invitations: session.invitations,
       account,
       role,
       canWrite: role !== 'viewer',

@@ -1,37 +1,33 @@
 /** Asks the worker for a zip, and tells how far it is. */
-import type { Chosen } from './read-drop.ts'
-import type { FromWorker } from './zip.worker.ts'
-import workerUrl from './zip.worker.ts?worker&url'
+import type { Chosen } from './select.ts'
+import { startWorker } from './workers.ts'
+import type { FromZip, ToZip } from './zip.worker.ts'
 
 type Options = { signal: AbortSignal; onProgress(share: number): void }
 
+/** Handing over many at once would hold up the page. */
+const HANDED_AT_ONCE = 1000
+
 export function zipFiles(files: readonly Chosen[], { signal, onProgress }: Options): Promise<Blob> {
   const total = files.reduce((sum, { file }) => sum + file.size, 0)
-  const worker = new Worker(trusted(workerUrl), { type: 'module' })
+  const worker = startWorker('zip')
+  const hand = (message: ToZip) => worker.postMessage(message)
   return new Promise<Blob>((resolve, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason), { once: true })
     worker.onerror = (event) => reject(new Error(event.message || 'The browser could not make the archive.'))
-    worker.onmessage = ({ data }: MessageEvent<FromWorker>) => {
+    worker.onmessage = ({ data }: MessageEvent<FromZip>) => {
       if (data.kind === 'done') resolve(data.zip)
       else if (data.kind === 'failed') reject(new Error(`The folder could not be read: ${data.message}`))
       else onProgress(total === 0 ? 1 : data.bytes / total)
     }
-    worker.postMessage(files)
+    handOver().catch(reject)
   }).finally(() => worker.terminate())
+
+  async function handOver() {
+    for (let at = 0; at < files.length && !signal.aborted; at += HANDED_AT_ONCE) {
+      hand({ kind: 'files', files: files.slice(at, at + HANDED_AT_ONCE) })
+      await new Promise((resolve) => setTimeout(resolve))
+    }
+    hand({ kind: 'zip' })
+  }
 }
-
-type ScriptUrlPolicy = { createScriptURL(url: string): string }
-type Policies = { createPolicy(name: string, rules: ScriptUrlPolicy): ScriptUrlPolicy }
-
-/**
- * The page's policy takes no plain text as the address of a script (Trusted Types). This address is a constant of the
- * build; any other is refused. Browsers without the rule take the text itself.
- */
-const policies = (globalThis as unknown as { trustedTypes?: Policies }).trustedTypes
-const policy = policies?.createPolicy('headland', {
-  createScriptURL(url) {
-    if (url !== workerUrl) throw new TypeError(`${url} is no script of the portal`)
-    return url
-  },
-})
-const trusted = (url: string): string => policy?.createScriptURL(url) ?? url

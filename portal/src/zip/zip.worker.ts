@@ -1,32 +1,49 @@
 /** Makes a zip of files, away from the page so that it stays quick. One at a time: the next is asked of a new worker. */
 import { Zip, ZipDeflate, ZipPassThrough } from 'fflate'
 import { isPacked } from './choose.ts'
-import type { Chosen } from './read-drop.ts'
+import type { Chosen } from './select.ts'
 
-export type FromWorker =
+export type ToZip = { kind: 'files'; files: Chosen[] } | { kind: 'zip' }
+
+export type FromZip =
   | { kind: 'progress'; bytes: number }
   | { kind: 'done'; zip: Blob }
   | { kind: 'failed'; message: string }
 
-const say = (message: FromWorker) => postMessage(message)
+const say = (message: FromZip) => postMessage(message)
 
-addEventListener('message', async ({ data }: MessageEvent<Chosen[]>) => {
+const files: Chosen[] = []
+
+addEventListener('message', async ({ data }: MessageEvent<ToZip>) => {
+  if (data.kind === 'files') return void files.push(...data.files)
   try {
-    say({ kind: 'done', zip: await zipOf(data) })
+    say({ kind: 'done', zip: await zipOf(files) })
   } catch (error) {
     say({ kind: 'failed', message: (error as Error).message })
   }
 })
 
-async function zipOf(files: readonly Chosen[]): Promise<Blob> {
-  const pieces: Uint8Array<ArrayBuffer>[] = []
+/** Beyond this they are handed to the browser, which may keep a blob on the disk. */
+const HELD_BYTES_MOST = 16 * 1024 * 1024
+
+async function zipOf(all: readonly Chosen[]): Promise<Blob> {
+  const blobs: Blob[] = []
+  let pieces: Uint8Array<ArrayBuffer>[] = []
+  let heldBytes = 0
   let fault: Error | undefined
   const zip = new Zip((error, piece) => {
     if (error) fault = error
     else pieces.push(piece as Uint8Array<ArrayBuffer>)
+    heldBytes += piece?.length ?? 0
+    if (heldBytes > HELD_BYTES_MOST) release()
   })
+  function release() {
+    blobs.push(new Blob(pieces))
+    pieces = []
+    heldBytes = 0
+  }
   let bytes = 0
-  for (const { path, file } of files) {
+  for (const { path, file } of all) {
     const entry = isPacked(path) ? new ZipPassThrough(path) : new ZipDeflate(path, { level: 6 })
     zip.add(entry)
     const reader = file.stream().getReader()
@@ -42,5 +59,6 @@ async function zipOf(files: readonly Chosen[]): Promise<Blob> {
   }
   zip.end()
   if (fault) throw fault
-  return new Blob(pieces, { type: 'application/zip' })
+  release()
+  return new Blob(blobs, { type: 'application/zip' })
 }

@@ -1,6 +1,6 @@
 /** Every route of the API, in the order in which the documentation shows them. */
 
-import type { Account, Credentials, Members, Sessions, Users } from '../../accounts/index.ts'
+import type { Account, Credentials, Invitations, Members, Sessions, Users } from '../../accounts/index.ts'
 import type { Apps, Domains, Environments, Variables } from '../../apps/index.ts'
 import type { Archives } from '../../archives/index.ts'
 import type { Changes, Clock } from '../../base/index.ts'
@@ -54,6 +54,7 @@ export type RouteParts = {
   sessions: Sessions
   users: Users
   members: Members
+  invitations: Invitations
   auth: Auth
   metrics: Metrics
   archives: Archives

@@ -1,20 +1,22 @@
-import type { Sessions, Users } from '../../accounts/index.ts'
+import type { Invitations, Session, Sessions, Users } from '../../accounts/index.ts'
 import { toRfc3339 } from '../../base/index.ts'
 import { Problem, resources, schema } from '../../contract/index.ts'
 import type { Principal } from '../auth.ts'
 import type { BrowserSession } from '../browser-session.ts'
+import { renderInvitation } from '../render.ts'
 import { type Route, route } from '../route.ts'
 import { renderAccounts } from './accounts.ts'
 
 const tag = 'Session'
 
-type Parts = { sessions: Sessions; users: Users; browserSession: BrowserSession }
+type Parts = { sessions: Sessions; users: Users; invitations: Invitations; browserSession: BrowserSession }
 
-export function sessionRoutes({ sessions, users, browserSession }: Parts): Route[] {
-  const render = (principal: Pick<Principal, 'memberships' | 'session'>) => ({
-    email: principal.session?.user.email ?? '',
-    accounts: renderAccounts(principal),
-    expireTime: toRfc3339(principal.session?.expireTime ?? 0),
+export function sessionRoutes({ sessions, users, invitations, browserSession }: Parts): Route[] {
+  const render = async (session: Session) => ({
+    email: session.user.email,
+    accounts: renderAccounts({ memberships: await users.memberships(session.user.id) }),
+    invitations: (await invitations.ofUser(session.user.id)).map(renderInvitation),
+    expireTime: toRfc3339(session.expireTime),
   })
 
   return [
@@ -26,16 +28,13 @@ export function sessionRoutes({ sessions, users, browserSession }: Parts): Route
       access: 'public',
       body: resources.newSession,
       reply: resources.session,
-      problems: ['LOG_IN_FAILED', 'TOO_MANY_LOG_INS', 'ORIGIN_REFUSED'],
+      problems: ['LOG_IN_FAILED', 'TOO_MANY_LOG_INS', 'PASSWORDS_BUSY', 'ORIGIN_REFUSED'],
       async handle({ body, request, reply }) {
         browserSession.checkOrigin(request)
         const { token, session } = await sessions.logIn(body.email, body.password, request.ip)
         const maxAgeSeconds = Math.floor((session.expireTime - Date.now()) / 1000)
         reply.header('set-cookie', browserSession.cookieFor(token.reveal(), maxAgeSeconds))
-        return render({
-          memberships: await users.memberships(session.user.id),
-          session: { ...session, token: token.reveal() },
-        })
+        return render(session)
       },
     }),
     route({
@@ -45,7 +44,7 @@ export function sessionRoutes({ sessions, users, browserSession }: Parts): Route
       summary: 'Read who is logged in',
       access: 'session',
       reply: resources.session,
-      handle: ({ principal }) => render(principal),
+      handle: ({ principal }) => render(sessionOf(principal)),
     }),
     route({
       method: 'DELETE',
@@ -74,10 +73,38 @@ export function sessionRoutes({ sessions, users, browserSession }: Parts): Route
       access: 'session',
       body: resources.changedPassword,
       reply: resources.empty,
-      problems: ['PASSWORD_WRONG', 'TOO_MANY_LOG_INS'],
+      problems: ['PASSWORD_WRONG', 'TOO_MANY_LOG_INS', 'PASSWORDS_BUSY'],
       async handle({ principal, body, request }) {
         await sessions.changePassword(sessionOf(principal), body, request.ip)
         return {}
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/v1/session/invitations/{invitation}:accept',
+      tag,
+      summary: 'Accept an invitation: the user belongs to the account from now on',
+      access: 'session',
+      reply: resources.session,
+      problems: ['INVITATION_NOT_FOUND'],
+      async handle({ principal, params }) {
+        const session = sessionOf(principal)
+        await invitations.accept(session.user.id, params.invitation)
+        return render(session)
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/v1/session/invitations/{invitation}:decline',
+      tag,
+      summary: 'Decline an invitation',
+      access: 'session',
+      reply: resources.session,
+      problems: ['INVITATION_NOT_FOUND'],
+      async handle({ principal, params }) {
+        const session = sessionOf(principal)
+        await invitations.decline(session.user.id, params.invitation)
+        return render(session)
       },
     }),
   ]

@@ -12,7 +12,7 @@ export const userRoutes = ({ members }: { members: Members }): Route[] => [
     method: 'GET',
     path: USERS,
     tag,
-    summary: 'List the users of an account',
+    summary: 'List the users of an account, and those whom it has invited',
     access: 'viewer',
     query: pageQuery,
     reply: listOf('users', resources.user),
@@ -26,13 +26,15 @@ export const userRoutes = ({ members }: { members: Members }): Route[] => [
     method: 'POST',
     path: USERS,
     tag,
-    summary: "Add a user to an account; a new user's password is in this answer only",
+    summary:
+      "Add a user to an account; a new user's password is in this answer only, and one who is a user already is invited",
     access: 'owner',
     body: resources.newUser,
     reply: resources.addedUser,
-    problems: ['USER_EXISTS', 'USER_NOT_VOUCHED', 'TOO_MANY_NEW_USERS'],
-    async handle({ account, body }) {
-      const { member, password } = await members.add(account.id, body)
+    problems: ['USER_EXISTS', 'USER_NOT_VOUCHED', 'TOO_MANY_NEW_USERS', 'PASSWORDS_BUSY'],
+    async handle({ account, body, principal }) {
+      const inviter = principal.session?.user.email ?? ''
+      const { member, password } = await members.add(account.id, { ...body, inviter })
       return { ...renderUser(account, member), ...(password ? { password: password.reveal() } : {}) }
     },
   }),
@@ -53,7 +55,7 @@ export const userRoutes = ({ members }: { members: Members }): Route[] => [
     method: 'DELETE',
     path: `${USERS}/{user}`,
     tag,
-    summary: 'Remove a user from the account; their sessions have no access to it any more',
+    summary: 'Remove a user from the account, or withdraw an invitation; their sessions have no access any more',
     access: 'owner',
     reply: resources.empty,
     problems: ['USER_NOT_FOUND', 'LAST_OWNER'],

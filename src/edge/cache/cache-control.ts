@@ -5,6 +5,7 @@
  * Where a directive is badly written, the careful meaning counts: a lifetime that cannot be read is one of zero, and
  * `no-store; max-age=60` is still a no-store.
  */
+import { trimBlanks } from '../header-text.ts'
 import { remembering } from '../remember.ts'
 import { fieldOf, type HeaderList, membersOf } from './header-list.ts'
 import { readDictionary } from './structured-field.ts'
@@ -69,12 +70,12 @@ function splitOutsideQuotes(value: string): string[] {
     if (openedAt >= 0 && character === '\\') at++
     else if (character === '"') openedAt = openedAt < 0 ? at : -1
     else if (character === ',' && openedAt < 0) {
-      members.push(value.slice(from, at).trim())
+      members.push(trimBlanks(value.slice(from, at)))
       from = at + 1
     }
   }
   const rest = value.slice(from)
-  return members.concat(openedAt < 0 ? rest.trim() : membersOf(rest))
+  return members.concat(openedAt < 0 ? trimBlanks(rest) : membersOf(rest))
 }
 
 /**

@@ -1,4 +1,5 @@
 /** How long a response is good for, and how old it is: RFC 9111, sections 4.2 and 5.2.2, and RFC 5861. No guesses. */
+import { trimBlanks } from '../header-text.ts'
 import { type Directives, type Policy, policyOf, seconds } from './cache-control.ts'
 import { firstOf, type HeaderList } from './header-list.ts'
 import { readHttpDate } from './http-date.ts'
@@ -52,7 +53,7 @@ function freshness(policy: Policy, headers: HeaderList, { mustValidate, dateMs, 
   if (mustValidate) return { freshMs: 0, from: `${policy.field}: no-cache` }
   const stated = statedLifetime(policy, headers, dateMs)
   // Next.js gives what it has while it makes the new one: its lifetime was that of the old one, and is over.
-  const isOver = firstOf(headers, 'x-nextjs-cache')?.trim().toUpperCase() === 'STALE'
+  const isOver = trimBlanks(firstOf(headers, 'x-nextjs-cache') ?? '').toUpperCase() === 'STALE'
   if (!isOver || stated.from === 'none' || stated.freshMs <= ageMs) return stated
   return { freshMs: ageMs, from: 'x-nextjs-cache: STALE' }
 }
@@ -85,6 +86,6 @@ function initialAge({ headers, requestMs, responseMs, dateMs = responseMs }: Arr
 /** Of several ages the first counts, and one that is not a number of seconds is none (section 5.1). */
 function readAge(headers: HeaderList): number {
   const [first = ''] = (firstOf(headers, 'age') ?? '').split(',', 1)
-  const age = first.trim()
+  const age = trimBlanks(first)
   return /^\d+$/.test(age) ? Math.min(Number(age), 2 ** 31) : 0
 }

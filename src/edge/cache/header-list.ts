@@ -1,4 +1,5 @@
 /** Header fields as they came over the wire, and how one of them is read. */
+import { trimBlanks } from '../header-text.ts'
 
 /** `[name, value, name, value, …]`, as they came over the wire. */
 export type HeaderList = readonly string[]
@@ -34,7 +35,7 @@ export function requestField(headers: RequestHeaders, name: string): string | un
 export function membersOf(list: string): string[] {
   return list
     .split(',')
-    .map((member) => member.trim())
+    .map(trimBlanks)
     .filter((member) => member !== '')
 }
 

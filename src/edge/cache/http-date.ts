@@ -1,4 +1,5 @@
 /** The three ways to write a date in HTTP (RFC 9110, section 5.6.7), as strictly as caches are told to read them. */
+import { trimBlanks } from '../header-text.ts'
 import { remembering } from '../remember.ts'
 
 const DAY = '(?:mon|tue|wed|thu|fri|sat|sun)'
@@ -20,7 +21,7 @@ export const readHttpDate = (value: string | undefined): number | undefined =>
   value === undefined ? undefined : readDate(value)
 
 const readDate = remembering((value): number | undefined => {
-  const text = value.trim()
+  const text = trimBlanks(value)
   for (const format of FORMATS) {
     const parts = format.exec(text)?.groups
     if (parts) return toMs(parts)

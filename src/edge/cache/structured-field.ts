@@ -2,6 +2,7 @@
  * A dictionary as a structured field (RFC 8941, section 3.2): every member is read by its grammar, and one that does
  * not follow it spoils them all, as the RFC wants. Parameters are read and left out: nothing here has a use for them.
  */
+import { trimBlanks } from '../header-text.ts'
 
 export type Item =
   | { kind: 'integer'; value: number }
@@ -25,7 +26,7 @@ const COMMA = /[ \t]*,[ \t]*/y
 
 /** Undefined when it is none. A key that comes twice has its last value. */
 export function readDictionary(field: string): Map<string, Item> | undefined {
-  const text = field.trim()
+  const text = trimBlanks(field)
   const members = new Map<string, Item>()
   let at = 0
   while (at < text.length) {

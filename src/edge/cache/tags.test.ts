@@ -6,6 +6,11 @@ const TAGS: [what: string, headers: string[], tags: string[]][] = [
   ['none', ['Content-Type', 'a'], []],
   ['commas between them', ['Cache-Tag', 'a,b, c ,,d'], ['a', 'b', 'c', 'd']],
   ['spaces between them', ['Cache-Tag', ' a b\tc '], ['a', 'b', 'c']],
+  [
+    'bytes of UTF-8 that only JavaScript takes for blanks',
+    ['Cache-Tag', 'voil\u00c3\u00a0 b'],
+    ['voil\u00c3\u00a0', 'b'],
+  ],
   ['several lines', ['Cache-Tag', 'a', 'cache-tag', 'b'], ['a', 'b']],
   ['none twice, case counts', ['Cache-Tag', 'a, A, a'], ['a', 'A']],
   ['those for Fastly', ['Surrogate-Key', 'post-1 post-2'], ['post-1', 'post-2']],

@@ -1,4 +1,5 @@
 /** The names by which purges find what is stored: tags that a response was given, and its path. */
+import { trimBlanks } from '../header-text.ts'
 import { fieldOf, type HeaderList } from './header-list.ts'
 
 export type TagLimits = { tags: number; bytes: number }
@@ -15,9 +16,9 @@ export const TAG_FIELDS = ['cache-tag', 'x-next-cache-tags']
  * their fields are read as well, and left where they are, for they may be meant for the one in front of us.
  */
 const SOURCES: readonly (readonly [field: string, separator: RegExp])[] = [
-  ['cache-tag', /[\s,]+/],
-  ['surrogate-key', /[\s,]+/],
-  ['edge-cache-tag', /[\s,]+/],
+  ['cache-tag', /[ \t,]+/],
+  ['surrogate-key', /[ \t,]+/],
+  ['edge-cache-tag', /[ \t,]+/],
   ['x-next-cache-tags', /,/],
 ]
 
@@ -34,7 +35,7 @@ export function collectTags(headers: HeaderList, limits = TAG_LIMITS): { tags: s
     const value = fieldOf(headers, field)
     if (value === undefined) continue
     for (const part of value.split(separator)) {
-      const tag = part.trim()
+      const tag = trimBlanks(part)
       if (tag === '' || tags.has(tag)) continue
       // A character of a header that came over the wire is a byte.
       if (tag.length > limits.bytes || tags.size >= limits.tags) isComplete = false

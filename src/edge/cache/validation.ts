@@ -2,6 +2,7 @@
  * Questions whether a copy is still right, in both directions: ours to the app about what is stored (RFC 9111, section
  * 4.3), and a client's to us about what it has (RFC 9110, section 13).
  */
+import { trimBlanks } from '../header-text.ts'
 import { toClient } from '../headers.ts'
 import { readRange } from '../negotiate.ts'
 import { firstOf, type HeaderList, type RequestHeaders, requestField } from './header-list.ts'
@@ -92,7 +93,7 @@ export function answerFrom(
   const range = requestField(request.headers, 'range')
   if (range === undefined || request.method !== 'GET') return WHOLE
   const ifRange = requestField(request.headers, 'if-range')
-  if (ifRange !== undefined && !isTheVeryOne(stored.headers, ifRange.trim())) return WHOLE
+  if (ifRange !== undefined && !isTheVeryOne(stored.headers, trimBlanks(ifRange))) return WHOLE
   const part = readRange(range, undefined, { size: stored.size, etag: '' })
   if (part === 'whole') return WHOLE
   return part === 'unsatisfiable' ? { kind: 'unsatisfiable' } : { kind: 'part', ...part }
@@ -104,7 +105,7 @@ const NOT_MODIFIED: Answer = { kind: 'not-modified' }
 function isKnownToClient(stored: HeaderList, request: RequestHeaders): boolean {
   const ifNoneMatch = requestField(request, 'if-none-match')
   // It wins: a date beside it is for those who do not know it.
-  if (ifNoneMatch !== undefined) return isListed(ifNoneMatch.trim(), firstOf(stored, 'etag'))
+  if (ifNoneMatch !== undefined) return isListed(trimBlanks(ifNoneMatch), firstOf(stored, 'etag'))
   const since = readHttpDate(requestField(request, 'if-modified-since'))
   if (since === undefined) return false
   // Where nobody said when it was changed, it was no later than it was sent (RFC 9111, section 4.3.2).

@@ -38,6 +38,26 @@ for (const [what, vary, one, other] of SAME) {
 }
 
 const DIFFERENT: [what: string, vary: string[], one: Headers, other: Headers][] = [
+  ['a byte that only JavaScript takes for a blank', ['foo'], { foo: 'a' }, { foo: '\u00a0a' }],
+  ['such a byte in a list', ['foo'], { foo: 'a, b' }, { foo: 'a, \u00a0b' }],
+  [
+    'such a byte before a language',
+    ['accept-language'],
+    { 'accept-language': 'en' },
+    { 'accept-language': '\u00a0en' },
+  ],
+  [
+    'such a byte before a weight',
+    ['accept-language'],
+    { 'accept-language': 'en;q=0.5' },
+    { 'accept-language': 'en;\u00a0q=0.5' },
+  ],
+  [
+    'bytes that are one letter in two cases to Latin-1 only',
+    ['accept-language'],
+    { 'accept-language': '\u00c0' },
+    { 'accept-language': '\u00e0' },
+  ],
   ['another value', ['foo'], { foo: '1' }, { foo: '2' }],
   ['another case', ['foo'], { foo: 'a' }, { foo: 'A' }],
   ['another order', ['foo'], { foo: '1, 2' }, { foo: '2, 1' }],

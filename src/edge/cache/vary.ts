@@ -2,6 +2,7 @@
  * Which of several responses under one key a request gets: that of the requests before it whose headers, those that the
  * response named in Vary, said the same (RFC 9111, section 4.1).
  */
+import { lowerAscii, trimBlanks } from '../header-text.ts'
 import { membersOf, type RequestHeaders, requestField } from './header-list.ts'
 
 /**
@@ -35,14 +36,14 @@ function toPlain(name: string, value: string | undefined): string | undefined {
   if (name === 'accept-language') return toPlainLanguages(value)
   // Not lists, or lists whose members may have commas of their own: every character counts.
   if (OPAQUE.has(name) || value.includes('"')) return value
-  return value.includes(',') ? membersOf(value).join(',') : value.trim()
+  return value.includes(',') ? membersOf(value).join(',') : trimBlanks(value)
 }
 
 const OPAQUE = new Set(['authorization', 'cookie', 'referer', 'user-agent'])
 
 /** Neither case nor order counts, only the weights do (RFC 9110, section 12.5.4). */
 function toPlainLanguages(value: string): string {
-  return membersOf(value.toLowerCase())
+  return membersOf(lowerAscii(value))
     .map((member) => {
       const { name, weight } = readWeighted(member)
       return `${name};q=${weight}`
@@ -73,7 +74,7 @@ export function normalizeAcceptEncoding(value: string | undefined): string {
 
 function readAcceptEncoding(value: string): string {
   const weights = new Map<string, number>()
-  for (const member of membersOf(value.toLowerCase())) {
+  for (const member of membersOf(lowerAscii(value))) {
     const { name, weight } = readWeighted(member)
     // Another name for the same (RFC 9110, section 8.4.1.3).
     weights.set(name === 'x-gzip' ? 'gzip' : name, weight)
@@ -85,9 +86,9 @@ function readAcceptEncoding(value: string): string {
 
 /** A weight that cannot be read is none: better to send something plainer than something unwanted. */
 function readWeighted(member: string): { name: string; weight: number } {
-  const [name = '', ...parameters] = member.split(';').map((part) => part.trim())
-  const stated = parameters.find((parameter) => /^q\s*=/.test(parameter))
+  const [name = '', ...parameters] = member.split(';').map(trimBlanks)
+  const stated = parameters.find((parameter) => /^q[ \t]*=/.test(parameter))
   if (stated === undefined) return { name, weight: 1 }
-  const [, digits] = /^q\s*=\s*(0(?:\.\d*)?|1(?:\.0*)?)$/.exec(stated) ?? []
+  const [, digits] = /^q[ \t]*=[ \t]*(0(?:\.\d*)?|1(?:\.0*)?)$/.exec(stated) ?? []
   return { name, weight: Number(digits ?? 0) }
 }

@@ -8,6 +8,7 @@
  *   untilEnd  a body that ends with the connection
  *   done      nothing leads out; bytes that come now belong to nobody
  */
+import { trimBlanks } from '../header-text.ts'
 import { remembering, toLower } from '../remember.ts'
 
 export type Head = {
@@ -215,21 +216,10 @@ const parseLine = remembering((line): { name: string; value: string } => {
   const colon = line.indexOf(':')
   const name = line.slice(0, colon)
   if (colon <= 0 || !NAME.test(name)) throw new Malformed('a header without a valid name')
-  const value = trimmed(line, colon + 1)
+  const value = trimBlanks(line.slice(colon + 1))
   if (NOT_IN_VALUES.test(value)) throw new Malformed('a header with control characters')
   return { name, value }
 }, 4000)
-
-/** Without blanks and tabs at its ends. Not `trim`, which takes more than HTTP calls white space. */
-function trimmed(line: string, from: number): string {
-  let start = from
-  let end = line.length
-  while (start < end && isBlank(line.charCodeAt(start))) start++
-  while (end > start && isBlank(line.charCodeAt(end - 1))) end--
-  return line.slice(start, end)
-}
-
-const isBlank = (code: number): boolean => code === 0x20 || code === 0x09
 
 const readKeepAlive = remembering((value) => Number(/timeout\s*=\s*"?(\d+)/i.exec(value)?.[1] ?? Number.NaN) * 1000)
 
@@ -265,7 +255,7 @@ function readFraming({ headers, isOld }: ParsedHead): Framing {
   if (length !== undefined && !LENGTH.test(length)) throw new Malformed('a length that is none')
   if (coding !== undefined && length !== undefined) throw new Malformed('a length and chunks')
   if (coding !== undefined && (isOld || coding.toLowerCase() !== 'chunked')) throw new Malformed('an unknown coding')
-  const words = connection === '' ? [] : connection.split(',').map((word) => word.trim())
+  const words = connection === '' ? [] : connection.split(',').map(trimBlanks)
   return {
     isChunked: coding !== undefined,
     length: length === undefined ? undefined : Number(length),

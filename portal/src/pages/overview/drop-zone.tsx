@@ -7,8 +7,11 @@ import { bytes } from '../../parts/format.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { ProblemNote } from '../../parts/problem-note.tsx'
 import { useToast } from '../../parts/toasts.tsx'
-import { readDrop, readField, type Selection } from '../../zip/read-drop.ts'
+import type { Entry } from '../../zip/select.ts'
+import { entriesOfDrop, entriesOfField } from '../../zip/tree.ts'
 import css from './drop-zone.module.css'
+import { inWords } from './left-out.ts'
+import { LocalSettings } from './local-settings.tsx'
 import { type Deploy, type Progress, useDeploy } from './use-deploy.ts'
 
 type Props = { place: Place /** The environment, as people call it. */; name: string; children?: ReactNode }
@@ -16,18 +19,20 @@ type Props = { place: Place /** The environment, as people call it. */; name: st
 export function DropZone({ place, name, children }: Props) {
   const deploy = useDeploy(place.name)
   const say = useToast()
-  const isOver = usePageDrop(!deploy.progress, (selection) => begin(selection))
+  const isOver = usePageDrop(!deploy.progress, (entries) => begin(entries))
 
-  async function begin(selection: Selection | Promise<Selection>) {
-    const operation = await deploy.start(selection)
-    if (!operation) return
-    const { leftOut } = await selection
-    say(leftOut.length > 0 ? `Sent, without ${leftOut.join(' and ')}. It is being built.` : 'Sent. It is being built.')
+  async function begin(entries: readonly Entry[]) {
+    const sent = await deploy.start(entries)
+    if (!sent) return
+    const without = inWords(sent.leftOut)
+    say(without ? `Sent, without ${without}. It is being built.` : 'Sent. It is being built.')
   }
 
   return (
     <div className={css.zone} data-over={isOver || undefined}>
-      {deploy.progress ? (
+      {deploy.question ? (
+        <LocalSettings question={deploy.question} onCancel={deploy.cancel} />
+      ) : deploy.progress ? (
         <Sending progress={deploy.progress} onCancel={deploy.cancel} />
       ) : (
         <Chooser onChosen={begin}>{children}</Chooser>
@@ -46,13 +51,13 @@ export function DropZone({ place, name, children }: Props) {
   )
 }
 
-function Chooser({ children, onChosen }: { children: ReactNode; onChosen(selection: Selection): void }) {
+function Chooser({ children, onChosen }: { children: ReactNode; onChosen(entries: readonly Entry[]): void }) {
   const [archive, folder] = [useRef<HTMLInputElement>(null), useRef<HTMLInputElement>(null)]
   const id = useId()
 
   function take(event: ChangeEvent<HTMLInputElement>) {
     const { files } = event.target
-    if (files && files.length > 0) onChosen(readField(files))
+    if (files && files.length > 0) onChosen(entriesOfField(files))
     // The same file chosen again is a change, too.
     event.target.value = ''
   }
@@ -63,8 +68,9 @@ function Chooser({ children, onChosen }: { children: ReactNode; onChosen(selecti
       <div className={css.words}>
         {children}
         <p className={css.hint}>
-          Drop a zip or a folder anywhere on this page. Of a folder, <code>node_modules</code> and <code>.git</code> are
-          left out.
+          Drop a zip or a folder anywhere on this page. Of a folder, <code>node_modules</code>, <code>.git</code>, what{' '}
+          <code>.gitignore</code> and <code>.headlandignore</code> name, and local settings such as <code>.env</code>{' '}
+          are left out. A zip is sent as it is.
         </p>
       </div>
       <div className={css.buttons}>
@@ -101,27 +107,37 @@ function Chooser({ children, onChosen }: { children: ReactNode; onChosen(selecti
 }
 
 function Sending({ progress, onCancel }: { progress: Progress; onCancel: Deploy['cancel'] }) {
-  const { step, share, what, bytes: size } = progress
-  const isAllSent = step === 'sending' && share >= 1
-  const words = step === 'zipping' ? `Zipping ${what}` : isAllSent ? `Checking ${what}` : `Sending ${what}`
+  const words = inProgress(progress)
+  const isReading = progress.step === 'reading'
+  const without = isReading ? '' : inWords(progress.leftOut)
   return (
     <div className={css.sending}>
       <p className={css.line}>
         <span>{words}</span>
         <span className={css.figures}>
-          {Math.floor(share * 100)} % of {bytes(size)}
+          {isReading
+            ? `${progress.entries.toLocaleString('en')} looked at`
+            : `${Math.floor(progress.share * 100)} % of ${bytes(progress.bytes)}`}
         </span>
       </p>
-      <progress className={css.progress} value={share} max={1} aria-label={words} />
+      <progress className={css.progress} value={isReading ? undefined : progress.share} max={1} aria-label={words} />
       <Button small onClick={onCancel}>
         Cancel
       </Button>
+      {without && <p className={css.without}>Left out: {without}</p>}
     </div>
   )
 }
 
+function inProgress(progress: Progress): string {
+  if (progress.step === 'reading') return 'Reading the folder'
+  const { step, share, what } = progress
+  if (step === 'zipping') return `Zipping ${what}`
+  return share >= 1 ? `Checking ${what}` : `Sending ${what}`
+}
+
 /** True while files are dragged over the page; calls with what is dropped. */
-function usePageDrop(isOpen: boolean, onDrop: (selection: Promise<Selection>) => void): boolean {
+function usePageDrop(isOpen: boolean, onDrop: (entries: readonly Entry[]) => void): boolean {
   const [isOver, setOver] = useState(false)
   const handler = useRef(onDrop)
   handler.current = onDrop
@@ -148,7 +164,7 @@ function usePageDrop(isOpen: boolean, onDrop: (selection: Promise<Selection>) =>
       event.preventDefault()
       depth = 0
       setOver(false)
-      handler.current(readDrop(event.dataTransfer.items))
+      handler.current(entriesOfDrop(event.dataTransfer.items))
     }
     document.addEventListener('dragenter', onEnter)
     document.addEventListener('dragleave', onLeave)

@@ -1,6 +1,7 @@
 /**
- * Takes what was dropped to the service. States: `idle`; `zipping` and `sending`, each with the share that is done;
- * `failed`, with why. When it is sent, the operation shows on the page by itself.
+ * Takes what was dropped to the service. States: `idle`; `reading`, `zipping` and `sending`, each with how much is done;
+ * in between, a question where there are local settings among the files; `failed`, with why. When it is sent, the
+ * operation shows on the page by itself.
  */
 import { useRef, useState } from 'react'
 import { useAction } from '../../api/data.ts'
@@ -8,56 +9,103 @@ import type { Problem } from '../../api/problem.ts'
 import type { Operation } from '../../api/types.ts'
 import { uploadArchive } from '../../api/upload.ts'
 import { isArchive } from '../../zip/choose.ts'
-import type { Selection } from '../../zip/read-drop.ts'
+import type { Chosen, Entry, LeftOut, Selection } from '../../zip/select.ts'
 
-export type Progress = { step: 'zipping' | 'sending'; share: number; what: string; bytes: number }
+export type Progress =
+  | { step: 'reading'; entries: number }
+  | { step: 'zipping' | 'sending'; share: number; what: string; bytes: number; leftOut: LeftOut }
+
+/** Whether files with local settings are sent, too. */
+export type Question = { localSettings: readonly Chosen[]; answer(areSent: boolean): void }
 
 export type Deploy = {
   progress: Progress | undefined
+  question: Question | undefined
   problem: Problem | undefined
-  start(selection: Selection | Promise<Selection>): Promise<Operation | undefined>
+  start(entries: readonly Entry[]): Promise<{ operation: Operation; leftOut: LeftOut } | undefined>
   cancel(): void
 }
 
+const NOTHING: LeftOut = { names: [], count: 0 }
+
 export function useDeploy(environment: string): Deploy {
   const [progress, setProgress] = useState<Progress>()
+  const [question, setQuestion] = useState<Question>()
   const [isCancelled, setCancelled] = useState(false)
   const ending = useRef<AbortController>(undefined)
 
   const action = useAction(
-    async (selection: Selection | Promise<Selection>) => {
+    async (entries: readonly Entry[]) => {
       ending.current = new AbortController()
       const { signal } = ending.current
-      const { files } = await selection
-      const [first] = files
-      if (!first) throw new Error('There is no file in what you dropped.')
-      const isZip = files.length === 1 && isArchive(first.path)
-      const what = isZip ? first.file.name : `${files.length} files`
-      const zipped = isZip ? first.file : await zip(files, signal, what)
-      setProgress({ step: 'sending', share: 0, what, bytes: zipped.size })
-      return uploadArchive(environment, zipped, {
+      const [first] = entries
+      const isZip = entries.length === 1 && first?.kind === 'file' && isArchive(first.name)
+      const sent = isZip
+        ? { archive: await first.open(), what: first.name, leftOut: NOTHING }
+        : await packed(entries, signal)
+      const { archive, what, leftOut } = sent
+      const told = { step: 'sending', what, bytes: archive.size, leftOut } as const
+      setProgress({ ...told, share: 0 })
+      const operation = await uploadArchive(environment, archive, {
         signal,
-        onProgress: (sent, total) => setProgress({ step: 'sending', share: sent / total, what, bytes: zipped.size }),
+        onProgress: (done, total) => setProgress({ ...told, share: done / total }),
       })
+      return { operation, leftOut }
     },
     { refreshes: [environment, `${environment}/operations`, `${environment}/builds`] },
   )
 
-  /** Loaded when a folder is dropped for the first time: an archive is sent as it is. */
-  async function zip(files: Selection['files'], signal: AbortSignal, what: string): Promise<Blob> {
-    const { zipFiles } = await import('../../zip/zip.ts')
+  async function packed(entries: readonly Entry[], signal: AbortSignal) {
+    const selection = await select(entries, signal)
+    const { files, leftOut } = await decide(selection, signal)
+    const what = files.length === 1 ? '1 file' : `${files.length.toLocaleString('en')} files`
     const bytes = files.reduce((sum, { file }) => sum + file.size, 0)
-    setProgress({ step: 'zipping', share: 0, what, bytes })
-    return zipFiles(files, { signal, onProgress: (share) => setProgress({ step: 'zipping', share, what, bytes }) })
+    const told = { step: 'zipping', what, bytes, leftOut } as const
+    setProgress({ ...told, share: 0 })
+    const { zipFiles } = await import('../../zip/zip.ts')
+    const archive = await zipFiles(files, { signal, onProgress: (share) => setProgress({ ...told, share }) })
+    return { archive, what, leftOut }
+  }
+
+  /** Loaded when a folder is dropped for the first time: an archive is sent as it is. */
+  async function select(entries: readonly Entry[], signal: AbortSignal): Promise<Selection> {
+    const [{ selectFiles }, { createJudge }] = await Promise.all([
+      import('../../zip/select.ts'),
+      import('../../zip/judge.ts'),
+    ])
+    const { judge, end } = createJudge(signal)
+    try {
+      return await selectFiles(entries, {
+        judge,
+        signal,
+        onProgress: (count) => setProgress({ step: 'reading', entries: count }),
+      })
+    } finally {
+      end()
+    }
+  }
+
+  /** Local settings are sent where somebody ticks a box, and nowhere else. */
+  async function decide({ files, localSettings, leftOut }: Selection, signal: AbortSignal) {
+    if (localSettings.length === 0) return { files, leftOut }
+    const areSent = await new Promise<boolean>((resolve, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+      setQuestion({ localSettings, answer: resolve })
+    }).finally(() => setQuestion(undefined))
+    if (areSent) return { files: [...files, ...localSettings], leftOut }
+    if (files.length === 0) throw new Error('There is nothing else in it to send.')
+    const names = [...localSettings.map(({ path }) => path), ...leftOut.names]
+    return { files, leftOut: { names, count: leftOut.count + localSettings.length } }
   }
 
   return {
-    progress: action.isBusy ? (progress ?? { step: 'zipping', share: 0, what: '', bytes: 0 }) : undefined,
+    progress: action.isBusy ? (progress ?? { step: 'reading', entries: 0 }) : undefined,
+    question: action.isBusy ? question : undefined,
     problem: isCancelled ? undefined : action.problem,
-    async start(selection) {
+    async start(entries) {
       setCancelled(false)
       setProgress(undefined)
-      return action.run(selection)
+      return action.run(entries)
     },
     cancel() {
       setCancelled(true)

@@ -10,6 +10,7 @@ import { useConfirm } from '../../parts/confirm.tsx'
 import { More } from '../../parts/more.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Fact, Facts, Panel } from '../../parts/panel.tsx'
+import { Pill } from '../../parts/pill.tsx'
 import { ProblemNote } from '../../parts/problem-note.tsx'
 import { SkeletonRows } from '../../parts/skeleton.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
@@ -38,6 +39,11 @@ export default function UsersPage(_: AccountPageProps) {
         <span className={css.who}>
           {user.email}
           {user.email === email && <span className={css.you}>you</span>}
+          {user.state === 'INVITED' && (
+            <Pill tone="idle" icon="clock">
+              Invited
+            </Pill>
+          )}
         </span>
       ),
     },
@@ -60,9 +66,15 @@ export default function UsersPage(_: AccountPageProps) {
                 <Button small aria-label={`Change the role of ${user.email}`} onClick={() => setChanging(user)}>
                   Change role
                 </Button>
-                <Button small aria-label={`Remove ${user.email}`} onClick={() => remove(user)}>
-                  Remove
-                </Button>
+                {user.state === 'INVITED' ? (
+                  <Button small aria-label={`Withdraw the invitation of ${user.email}`} onClick={() => remove(user)}>
+                    Withdraw
+                  </Button>
+                ) : (
+                  <Button small aria-label={`Remove ${user.email}`} onClick={() => remove(user)}>
+                    Remove
+                  </Button>
+                )}
               </span>
             ),
           },
@@ -116,12 +128,15 @@ export default function UsersPage(_: AccountPageProps) {
   )
 }
 
-/** One who is new gets a password; one who belongs to another account has it already. */
+/** One who is new gets a password; one who belongs to another account has it already, and is asked. */
 function Added({ user, onDone }: { user: AddedUser; onDone(): void }) {
   if (user.password === undefined) {
     return (
-      <ShownOnce key={user.name} title={`${user.email} is added`} onDone={onDone} done="Close">
-        <p>They log in with the password that they have already.</p>
+      <ShownOnce key={user.name} title={`${user.email} is invited`} onDone={onDone} done="Close">
+        <p>
+          They are a user already, with a password of their own. No mail is sent: tell them to log in. They belong to
+          the account once they accept.
+        </p>
       </ShownOnce>
     )
   }
@@ -144,7 +159,22 @@ function useRemove(account: string, self: string): (user: User) => void {
   const confirm = useConfirm()
   const say = useToast()
   const client = useQueryClient()
-  return ({ name, email }) =>
+  const refresh = (email: string) =>
+    client.invalidateQueries({ queryKey: email === self ? SESSION_KEY : [`accounts/${account}/users`] })
+
+  const withdraw = ({ name, email }: User) =>
+    confirm({
+      title: `Withdraw the invitation of ${email}?`,
+      stops: ['They can accept it no more. You may invite them again.'],
+      label: 'Withdraw invitation',
+      async run() {
+        await call(`/v1/${name}`, { method: 'DELETE' })
+        refresh(email)
+        say(`The invitation of ${email} is withdrawn.`)
+      },
+    })
+
+  const remove = ({ name, email }: User) =>
     confirm({
       title: `Remove ${email}?`,
       stops: [
@@ -157,8 +187,10 @@ function useRemove(account: string, self: string): (user: User) => void {
       label: 'Remove user',
       async run() {
         await call(`/v1/${name}`, { method: 'DELETE' })
-        client.invalidateQueries({ queryKey: email === self ? SESSION_KEY : [`accounts/${account}/users`] })
+        refresh(email)
         say(`${email} is removed.`)
       },
     })
+
+  return (user) => (user.state === 'INVITED' ? withdraw(user) : remove(user))
 }

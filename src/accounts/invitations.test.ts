@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { lowerRooms } from '../../test/support/parts.ts'
+import { statement, toPage } from '../storage/index.ts'
+
+type Scope = Parameters<typeof lowerRooms>[0]
+
+/** Ann, whom the operator made in `home`, and the account `other` with an owner of its own. */
+async function withAnn(t: Scope) {
+  const rooms = await lowerRooms(t)
+  await rooms.users.create('ann@example.com', 'home', 'developer', { makeAccount: true })
+  await rooms.users.create('owner@example.com', 'other', 'owner', { makeAccount: true })
+  const other = await rooms.accounts.byName('other')
+  const idOf = async (email: string): Promise<string> => {
+    const [row] = await rooms.sql.query<{ id: string }>(statement`SELECT id FROM users WHERE email = ${email}`)
+    return row?.id ?? ''
+  }
+  const accountsOf = async (email: string): Promise<string[]> =>
+    (await rooms.users.memberships(await idOf(email))).map(({ account }) => account.name)
+  const invite = (role: 'viewer' | 'owner' = 'viewer', email = 'ann@example.com') =>
+    rooms.members.add(other.id, { email, role, inviter: 'owner@example.com' })
+  return { ...rooms, other, idOf, accountsOf, invite, ann: await idOf('ann@example.com') }
+}
+
+test('somebody who is a user already belongs to another account only after they have said so', async (t) => {
+  const { invite, invitations, members, accountsOf, other, ann } = await withAnn(t)
+  const { member, password } = await invite('owner')
+  assert.deepEqual([member.state, password], ['INVITED', undefined])
+  assert.deepEqual(await accountsOf('ann@example.com'), ['home'])
+
+  const [invitation] = await invitations.ofUser(ann)
+  assert.deepEqual(
+    [invitation?.id, invitation?.account.name, invitation?.role, invitation?.inviter],
+    [member.id, 'other', 'owner', 'owner@example.com'],
+  )
+  await invitations.accept(ann, member.id)
+  assert.deepEqual(await accountsOf('ann@example.com'), ['home', 'other'])
+  assert.deepEqual(await invitations.ofUser(ann), [])
+  const { items } = await members.list(other.id, toPage({}))
+  assert.deepEqual(
+    items.find(({ id }) => id === member.id),
+    { ...member, state: 'ACTIVE' },
+    'under the same id',
+  )
+})
+
+test('a declined invitation leaves nothing, and neither does one that is withdrawn', async (t) => {
+  const { invite, invitations, members, accountsOf, other, ann } = await withAnn(t)
+  const gone = { reason: 'INVITATION_NOT_FOUND' }
+  const { member } = await invite()
+  await invitations.decline(ann, member.id)
+  await assert.rejects(invitations.accept(ann, member.id), gone)
+
+  const second = await invite()
+  await members.remove(other.id, second.member.id)
+  await assert.rejects(invitations.accept(ann, second.member.id), gone)
+  assert.deepEqual(await accountsOf('ann@example.com'), ['home'])
+})
+
+test('nobody answers for somebody else', async (t) => {
+  const { invite, invitations, idOf, accountsOf, ann } = await withAnn(t)
+  const { member } = await invite()
+  const owner = await idOf('owner@example.com')
+  for (const answer of [invitations.accept, invitations.decline])
+    await assert.rejects(answer(owner, member.id), { reason: 'INVITATION_NOT_FOUND' })
+  assert.equal((await invitations.ofUser(ann)).length, 1)
+  assert.deepEqual(await accountsOf('owner@example.com'), ['other'])
+})
+
+test('an invited owner is no owner yet: the last one stays', async (t) => {
+  const { invite, members, other } = await withAnn(t)
+  await invite('owner')
+  const owner = (await members.list(other.id, toPage({}))).items.find(({ email }) => email === 'owner@example.com')
+  await assert.rejects(members.remove(other.id, owner?.id ?? ''), { reason: 'LAST_OWNER' })
+  await assert.rejects(members.setRole(other.id, owner?.id ?? '', 'viewer'), { reason: 'LAST_OWNER' })
+})
+
+test('the role of an invitation can be changed, and is the one that is accepted', async (t) => {
+  const { invite, members, invitations, users, other, ann } = await withAnn(t)
+  const { member } = await invite('owner')
+  assert.equal((await members.setRole(other.id, member.id, 'viewer')).state, 'INVITED')
+  await invitations.accept(ann, member.id)
+  const roles = (await users.memberships(ann)).map(({ account, role }) => [account.name, role])
+  assert.deepEqual(roles, [
+    ['home', 'developer'],
+    ['other', 'viewer'],
+  ])
+})
+
+test('nobody is invited twice, nor if they belong to the account', async (t) => {
+  const { invite, invitations, ann } = await withAnn(t)
+  const { member } = await invite()
+  await assert.rejects(invite(), { reason: 'USER_EXISTS', message: /has not answered yet/ })
+  await invitations.accept(ann, member.id)
+  await assert.rejects(invite(), { reason: 'USER_EXISTS', message: /belongs to the account already/ })
+})
+
+test('a user whom nothing holds any more is removed: with the last membership, or the last invitation', async (t) => {
+  const { invite, invitations, members, accounts, idOf, ann } = await withAnn(t)
+  const home = await accounts.byName('home')
+  const { member } = await invite()
+  const mine = (await members.list(home.id, toPage({}))).items.find(({ email }) => email === 'ann@example.com')
+  await members.remove(home.id, mine?.id ?? '')
+  assert.equal(await idOf('ann@example.com'), ann, 'an open invitation keeps the user')
+  await invitations.decline(ann, member.id)
+  assert.equal(await idOf('ann@example.com'), '')
+})
+
+test('an account that made a user for somebody of its choice has to ask the person whom the operator gives the password', async (t) => {
+  const { invite, invitations, users, accountsOf, idOf } = await withAnn(t)
+  const { member, password } = await invite('viewer', 'victim@example.com')
+  assert.ok(password, 'the account made the user, and needs nobody’s word for it')
+  assert.deepEqual(await accountsOf('victim@example.com'), ['other'])
+
+  await users.resetPassword('victim@example.com')
+  assert.deepEqual(await accountsOf('victim@example.com'), [])
+  const victim = await idOf('victim@example.com')
+  assert.deepEqual(
+    (await invitations.ofUser(victim)).map(({ id, account }) => [id, account.name]),
+    [[member.id, 'other']],
+  )
+  await invitations.accept(victim, member.id)
+  // It was accepted: another password does not take that back.
+  await users.resetPassword('victim@example.com')
+  assert.deepEqual(await accountsOf('victim@example.com'), ['other'])
+})
+
+test('what the operator does needs no answer, and ends an open invitation', async (t) => {
+  const { invite, invitations, users, accountsOf, ann } = await withAnn(t)
+  await invite()
+  await users.create('ann@example.com', 'other', 'developer')
+  assert.deepEqual(await accountsOf('ann@example.com'), ['home', 'other'])
+  assert.deepEqual(await invitations.ofUser(ann), [])
+})
