@@ -48,10 +48,12 @@ export const LIMITS = {
   refreshes: 64,
   /** Addresses that are remembered for having nothing to store. */
   passesKnown: 10_000,
-  /** Small files of static deployments that are held in memory. */
+  /** Small files of static deployments that are held in memory. The environment that holds most gives way to others. */
   readyFileBytes: 64 * 1024 * 1024,
-  /** Files of all manifests that are kept in memory, at about 450 bytes each. */
-  manifestFiles: 50_000,
+  /** Addresses of static deployments that were looked up of late, by the same rule. */
+  manifestBytes: 16 * 1024 * 1024,
+  /** Manifests that are kept open. One that is not costs its next visitor four reads more. */
+  openManifests: 256,
 }
 
 export type Limits = typeof LIMITS

@@ -12,6 +12,7 @@ import { createInFlight } from './in-flight.ts'
 import { createLane } from './lane.ts'
 import type { PlainRequest } from './lane-request.ts'
 import { LIMITS, type Limits } from './limits.ts'
+import { UnreadableManifest } from './manifest-file.ts'
 import { PAGES, type Page, sendPage } from './pages.ts'
 import { createPools } from './pools.ts'
 import { createProxy } from './proxy.ts'
@@ -235,7 +236,7 @@ export function createEdgeServer({
   function fail(response: ServerResponse, error: unknown) {
     // A client that went away is no fault of ours.
     if (!response.destroyed) report(error)
-    sendPage(response, PAGES.fault)
+    sendPage(response, error instanceof UnreadableManifest ? PAGES.unreadable : PAGES.fault)
   }
 
   return {
@@ -249,6 +250,7 @@ export function createEdgeServer({
       const kept = instancesOf(next)
       pools.keepOnly(kept)
       instances.keepOnly(kept)
+      statics.useRoutes(next)
       held.useRoutes(next)
     },
     drain: inFlight.drain,
