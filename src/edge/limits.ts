@@ -14,8 +14,14 @@ export const LIMITS = {
   turnMs: 10,
   /** How long an unused connection to an instance is kept. */
   idleUpstreamMs: 30_000,
-  /** Requests, over all hosts, that wait for a sleeping deployment. */
-  held: 1000,
+  /** Requests that wait for a sleeping deployment, of all environments together. */
+  held: 4000,
+  heldPerEnvironment: 500,
+  /** So many of an environment wait in any case, however many wait for others. */
+  heldReserved: 50,
+  heldPerClient: 200,
+  /** Of those that were sent behind each other without waiting for an answer, which browsers do not do. */
+  heldPerConnection: 8,
   heldMs: 75_000,
   /** How long a client may neither send what it announced nor read what it asked for. */
   stalledClientMs: 60_000,

@@ -117,7 +117,7 @@ export function createEdgeServer({
     if (!address) return sendPage(response, PAGES.badRequest)
     const visit = { ...address, request, response, isHit: false }
     count(visit)
-    route(address.host, response, {
+    route(address.host, response, request, {
       goOn: (target) => answer(visit, target).catch((error) => fail(response, error)),
       refuse: (page) => sendPage(response, page),
       doWithout: (target) => isCacheable(request) && cache.answerStored(visit, target),
@@ -151,7 +151,7 @@ export function createEdgeServer({
     const address = readAddress(request)
     if (!address) return refuseUpgrade(socket, PAGES.badRequest)
     const upgrade = { ...address, request, socket, head, onAnswer: countUpgrade(address.host, socket) }
-    route(address.host, socket, {
+    route(address.host, socket, request, {
       goOn(target) {
         try {
           answerUpgrade(upgrade, target)
@@ -195,12 +195,12 @@ export function createEdgeServer({
     doWithout?(target: Extract<Routed, { kind: 'asleep' }>): boolean
   }
 
-  function route(host: string, client: ServerResponse | Socket, ways: Ways) {
+  function route(host: string, visitor: ServerResponse | Socket, request: IncomingMessage, ways: Ways) {
     const target = findTarget(host)
     if (!isWaiting(target)) return ways.goOn(target)
     if (target.kind === 'asleep' && ways.doWithout?.(target)) return
     if (isStopping) return ways.refuse(PAGES.down)
-    held.hold({ host, client, ...ways }, target)
+    held.hold({ host, visitor, connection: request.socket, client: forwarded.clientOf(request), ...ways }, target)
   }
 
   async function answer(visit: Visit, target: Routed | undefined): Promise<void> {
