@@ -3,11 +3,19 @@
 export type Encoding = 'br' | 'gzip' | 'identity'
 
 /**
+ * What is longer is not read: a client may send thirty kilobytes of it with every request, and no browser sends more than
+ * a few hundred bytes. Each header says below what holds instead.
+ */
+export const LIST_LENGTH_MOST = 1024
+const RANGE_LENGTH_MOST = 128
+
+/**
  * The encoding that the client likes best out of those there are, the smaller one where it likes them equally. Where it
- * wants none of them, it gets the file as it is (section 12.5.3 allows it), which every client understands.
+ * wants none of them, or says too much to be read, it gets the file as it is (section 12.5.3 allows it), which every client
+ * understands.
  */
 export function chooseEncoding(acceptEncoding: string | undefined, available: readonly Encoding[]): Encoding {
-  if (!acceptEncoding) return 'identity'
+  if (!acceptEncoding || acceptEncoding.length > LIST_LENGTH_MOST) return 'identity'
   const weights = new Map<string, number>()
   for (const part of acceptEncoding.toLowerCase().split(',')) {
     const [name = '', ...parameters] = part.split(';')
@@ -32,9 +40,9 @@ function readWeight(parameters: readonly string[]): number {
   return 1
 }
 
-/** Whether the client's copy is this one: a list of tags, compared weakly (section 13.1.2). */
+/** Whether the client's copy is this one: a list of tags, compared weakly (section 13.1.2). Not known in a list too long. */
 export function isKnown(ifNoneMatch: string | undefined, etag: string): boolean {
-  if (ifNoneMatch === undefined) return false
+  if (ifNoneMatch === undefined || ifNoneMatch.length > LIST_LENGTH_MOST) return false
   if (ifNoneMatch.trim() === '*') return true
   for (const [tag] of ifNoneMatch.matchAll(/"[^"]*"/g)) if (tag === etag) return true
   return false
@@ -44,14 +52,14 @@ export type Part = { start: number; end: number }
 
 /**
  * The part that a Range header asks for, its end included; `whole` where it is to be ignored: another unit, bad syntax,
- * several ranges (section 14.2 allows it), or a copy that has changed since (If-Range).
+ * several ranges (section 14.2 allows it), too long, or a copy that has changed since (If-Range).
  */
 export function readRange(
   range: string | undefined,
   ifRange: string | undefined,
   { size, etag }: { size: number; etag: string },
 ): Part | 'whole' | 'unsatisfiable' {
-  if (range === undefined) return 'whole'
+  if (range === undefined || range.length > RANGE_LENGTH_MOST) return 'whole'
   if (ifRange !== undefined && ifRange.trim() !== etag) return 'whole'
   const [, first = '', last = ''] = /^bytes=\s*(\d*)\s*-\s*(\d*)\s*$/i.exec(range) ?? []
   if (first === '' && last === '') return 'whole'

@@ -2,6 +2,7 @@
  * Which of several responses under one key a request gets: that of the requests before it whose headers, those that the
  * response named in Vary, said the same (RFC 9111, section 4.1).
  */
+import { LIST_LENGTH_MOST } from '../negotiate.ts'
 import { membersOf, type RequestHeaders, requestField } from './header-list.ts'
 
 /**
@@ -32,6 +33,8 @@ export function readVariant(variant: string): Record<string, string> {
 function toPlain(name: string, value: string | undefined): string | undefined {
   if (name === 'accept-encoding') return normalizeAcceptEncoding(value)
   if (value === undefined) return undefined
+  // Not worked on: what is written in another way is another variant, which is never wrong.
+  if (value.length > LIST_LENGTH_MOST) return value
   if (name === 'accept-language') return toPlainLanguages(value)
   // Not lists, or lists whose members may have commas of their own: every character counts.
   if (OPAQUE.has(name) || value.includes('"')) return value
@@ -67,7 +70,7 @@ export function normalizeAcceptEncoding(value: string | undefined): string {
     case 'gzip, deflate':
       return 'gzip'
     default:
-      return readAcceptEncoding(value)
+      return value.length > LIST_LENGTH_MOST ? 'identity' : readAcceptEncoding(value)
   }
 }
 
