@@ -7,6 +7,10 @@ export const LIMITS = {
   waitingPerInstance: 1024,
   /** Event streams and upgraded connections of one instance: idle nearly always, so they take none of the places above. */
   streamsPerInstance: 4096,
+  /** Those of all environments together: each takes a connection of a client, and half of them stay free. */
+  streams: 10_000,
+  /** So many of an environment in any case, however many others have. */
+  streamsReserved: 100,
   /** How long an instance may take until its response begins. While a request body moves, the time starts anew. */
   responseStartMs: 60_000,
   /** Of one environment's responses, so much is read in a turn: 200 MB a second leave most of the edge to the others. */
@@ -48,12 +52,18 @@ export const LIMITS = {
   pieceBytes: 64 * 1024,
   /** A body up to this length is held in memory to be stored; a longer one goes to the disk as it comes. */
   heldBytes: 1024 * 1024,
+  /** Of bodies that are on their way and will be stored. Beyond it they go to the disk as they come, or are not stored. */
+  collectingBytes: 128 * 1024 * 1024,
+  collectingBytesPerEnvironment: 32 * 1024 * 1024,
   /** How long a body that is to be stored may take when its last reader has left. */
   unwatchedMs: 30_000,
   /** Stale objects that are refreshed at a time behind their readers' backs. */
   refreshes: 64,
-  /** Addresses that are remembered for having nothing to store. */
-  passesKnown: 10_000,
+  refreshesPerEnvironment: 16,
+  /** So many of an environment in any case, however many others are refreshed. */
+  refreshesReserved: 2,
+  /** Addresses that are remembered for having nothing to store. The environment that holds most gives way to others. */
+  passBytes: 8 * 1024 * 1024,
   /** Small files of static deployments that are held in memory. The environment that holds most gives way to others. */
   readyFileBytes: 64 * 1024 * 1024,
   /** Addresses of static deployments that were looked up of late, by the same rule. */
