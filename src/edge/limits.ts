@@ -38,6 +38,8 @@ export const LIMITS = {
   requestHeadMs: 20_000,
   /** How long a connection is kept between two requests. Clients are told. */
   idleClientMs: 65_000,
+  /** How long a connection that does nothing is kept when three quarters of all connections are taken. */
+  crowdedMs: 5000,
   /** How often it is looked for connections that are past those times. */
   clientSweepMs: 1000,
   /** Connections of clients. Each takes about 12 KB of memory and a file descriptor. */
