@@ -12,7 +12,13 @@ import { MANIFEST_NAME, type ManifestFile, openManifestFile, UnreadableManifest 
 import { inManifestThread, LEGACY_MANIFEST_NAME } from './manifest-thread.ts'
 import { createShares } from './shares.ts'
 
-type Open = { file: ManifestFile; users: number; isClosing: boolean }
+type Open = {
+  file: ManifestFile
+  /** Stands for its path in the names of what is known, which are made for every request. */
+  number: number
+  users: number
+  isClosing: boolean
+}
 
 /** What a file's sizes, digest and names take. */
 const FILE_BYTES = 512
@@ -23,6 +29,7 @@ export function createManifests({ openManifests, manifestBytes }: Pick<Limits, '
   /** In the order of their last use. */
   const open = new Map<string, Open>()
   const opening = new Map<string, Promise<Open>>()
+  let lastNumber = 0
   const known = createShares<StaticFile | typeof NONE>(manifestBytes)
 
   function acquire(path: string): Open | Promise<Open> {
@@ -51,7 +58,7 @@ export function createManifests({ openManifests, manifestBytes }: Pick<Limits, '
         keptMs = error instanceof UnreadableManifest ? RETRY_MS : 0
         throw error
       })
-      const found = { file, users: 0, isClosing: false }
+      const found = { file, number: ++lastNumber, users: 0, isClosing: false }
       open.set(path, found)
       closeOldest(path)
       return found
@@ -91,7 +98,7 @@ export function createManifests({ openManifests, manifestBytes }: Pick<Limits, '
       const site: Site = {
         ...found.file.settings,
         find(address) {
-          const name = `${path} ${address}`
+          const name = `${found.number} ${address}`
           const before = known.get(owner, name)
           if (before !== undefined) return before === NONE ? undefined : before
           return found.file.find(address).then((file) => {
