@@ -44,7 +44,6 @@ const REACH = 64
 /** A path has at most 4,096 bytes, and an entry has two of them. */
 const ENTRY_BYTES_MOST = 64 * 1024
 const CHUNK_BYTES = 1024 * 1024
-const FREE_TURN_ENTRIES = 1000
 
 /** Beside its place first, and then moved there: whoever finds it finds all of it, also after a power cut. */
 export async function writeManifestFile(path: string, { files, ...settings }: StaticManifest): Promise<void> {
@@ -75,7 +74,7 @@ async function fill(handle: FileHandle, files: StaticManifest['files'], settings
   let waitingBytes = 0
 
   async function flush() {
-    await handle.writev(chunks, position - waitingBytes)
+    await writeAll(handle, Buffer.concat(chunks), position - waitingBytes)
     chunks = []
     waitingBytes = 0
   }
@@ -96,14 +95,21 @@ async function fill(handle: FileHandle, files: StaticManifest['files'], settings
     slots.writeUIntBE(position, slot + 6, 6)
     slots.writeUInt32BE(entry.length, slot + 12)
     add(entry)
-    if (waitingBytes >= CHUNK_BYTES || chunks.length >= FREE_TURN_ENTRIES) await flush()
+    if (waitingBytes >= CHUNK_BYTES) await flush()
   }
   const settingsAt = position
   add(Buffer.from(JSON.stringify(settings)))
   await flush()
-  await handle.write(slots, 0, slots.length, HEADER_BYTES)
-  await handle.write(toHeader(salt, [slotCount, settingsAt, position - settingsAt, position]), 0, HEADER_BYTES, 0)
+  await writeAll(handle, slots, HEADER_BYTES)
+  await writeAll(handle, toHeader(salt, [slotCount, settingsAt, position - settingsAt, position]), 0)
   return true
+}
+
+/** A disk that is nearly full takes a part, and says so with the next one. */
+async function writeAll(handle: FileHandle, bytes: Buffer, position: number) {
+  for (let done = 0; done < bytes.length; ) {
+    done += (await handle.write(bytes, done, bytes.length - done, position + done)).bytesWritten
+  }
 }
 
 const hashOf = (salt: Buffer, address: string): Buffer =>

@@ -235,7 +235,9 @@ test('whoever asks why is told of the last purge that concerned an address', asy
 })
 
 test('a purge by the longest list that there may be holds after a restart, and costs no other environment what it has', async (t) => {
-  const app = await startUpstream(t, (_, response) => send(response, { ...MINUTE, 'cache-tag': `${'x'.repeat(1000)}999` }))
+  const app = await startUpstream(t, (_, response) =>
+    send(response, { ...MINUTE, 'cache-tag': `${'x'.repeat(1000)}999` }),
+  )
   const hosts = { [HOST]: serverTarget(app.port), [OTHER]: otherTarget(app.port) }
   const settings = { memoryBytes: 1e8, folder: await temporaryFolder(t), diskBytes: 1e8 }
   const before = await startTestEdge(t, hosts)
