@@ -7,6 +7,7 @@ import { edgeMiss } from './edge-miss.ts'
 import { edgePurge } from './edge-purge.ts'
 import { edgeRoutes } from './edge-routes.ts'
 import { idleStatic } from './idle-static.ts'
+import { largeSites } from './large-sites.ts'
 import { listEnvironments } from './list-environments.ts'
 import { nextByHand } from './next-by-hand.ts'
 import { operationRead } from './operation-read.ts'
@@ -32,6 +33,7 @@ export const BENCHES: readonly Bench[] = [
   ...edgeHits,
   edgeMiss,
   edgeRoutes,
+  largeSites,
   edgePurge,
   ...edgeConformance,
 ]

@@ -25,7 +25,7 @@ import {
   type Workplace,
 } from '../builds/index.ts'
 import { Problem, type Reason } from '../contract/index.ts'
-import { createManifest, writeManifest } from '../edge/index.ts'
+import { makeManifest } from '../edge/index.ts'
 import { type Contact, newContacts } from '../engines/index.ts'
 import type { Sql } from '../storage/index.ts'
 import type { GetAppVariables } from './app-variables.ts'
@@ -233,5 +233,5 @@ const ownerOf = ({ id }: Environment, { output }: Plan, packages: string): strin
 async function prepareForEdge({ output }: Plan, files: string, edgeFolder: string) {
   if (output.kind !== 'static') return
   const { singlePage, basePath } = output
-  await writeManifest(edgeFolder, await createManifest(files, edgeFolder, { singlePage, basePath }))
+  await makeManifest(files, edgeFolder, { singlePage, basePath })
 }

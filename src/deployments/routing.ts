@@ -7,12 +7,10 @@ import { join } from 'node:path'
 import type { Domains, Environments } from '../apps/index.ts'
 import type { Clock, Log } from '../base/index.ts'
 import type { Outputs } from '../builds/index.ts'
-import type { Edge, RouteTable, Target } from '../edge/index.ts'
+import { type Edge, MANIFEST_NAME, type RouteTable, type Target } from '../edge/index.ts'
 import type { Supervisor } from '../runtime/index.ts'
 import { type Sql, statement, type Transaction } from '../storage/index.ts'
 import { type MadeOf, readMadeOf } from './made-of.ts'
-
-export const MANIFEST = 'manifest.json'
 
 const FOLLOW_MS = 1000
 
@@ -59,7 +57,7 @@ export function createRouting({ sql, clock, log, environments, domains, outputs,
     // Deleted between the two queries: the next table has it no more.
     if (!made) return { kind: 'empty', environment }
     if (made.kind === 'static') {
-      const manifest = join(outputs.edgeFolderOf(made.output), MANIFEST)
+      const manifest = join(outputs.edgeFolderOf(made.output), MANIFEST_NAME)
       return { kind: 'static', environment, deployment, folder: outputs.filesOf(made.output), manifest }
     }
     const running = supervisor.of(deployment)

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { connectionsOf, until } from '../../test/support/edge.ts'
+import { ask, connectionsOf, startTestEdge, until } from '../../test/support/edge.ts'
 import { type Client, connectTo, startLaneServer } from '../../test/support/lane.ts'
 import { createConnections } from './connections.ts'
 import { LIMITS, type Limits } from './limits.ts'
@@ -169,4 +169,17 @@ test('a connection that speaks another protocol is no longer watched', async (t)
   connections.closeIdle()
   await client.send('still there')
   assert.match(client.text(), /still there$/)
+})
+
+test('connections that do nothing make room when most are taken, and are kept while there is room', async (t) => {
+  for (const connections of [4, 100]) {
+    const edge = await startTestEdge(t, {}, { limits: { connections, crowdedMs: 0, clientSweepMs: 10 } })
+    const idle = Array.from({ length: 4 }, () => connect(edge.port, '127.0.0.1').on('error', () => undefined))
+    t.after(() => idle.forEach((socket) => void socket.destroy()))
+    await Promise.all(idle.map((socket) => once(socket, 'connect')))
+    for (const socket of idle) socket.resume()
+    if (connections === 4) await until(() => idle.some((socket) => socket.closed))
+    else assert.ok(idle.every((socket) => !socket.closed))
+    assert.equal((await ask(edge.port)).status, 404, 'whoever asks is answered')
+  }
 })

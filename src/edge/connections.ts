@@ -8,6 +8,9 @@
  *   head    a request has begun: 408 after `requestHeadMs`
  *   next    it is kept between two requests: closed after `idleClientMs`
  *
+ * When most of the connections that there may be are taken, those that do nothing are closed after `crowdedMs`, so that
+ * whoever only holds them leaves room for whoever asks for something.
+ *
  * A client that does not read its answer or stops in the middle of a body is let go by the socket's own timeout.
  */
 import type { IncomingMessage, Server } from 'node:http'
@@ -36,16 +39,26 @@ type Parts = {
   isExempt?(address: string): boolean
 }
 
+/** Of a connection that sent nothing yet, and of one between two requests. */
+type Patience = { headMs: number; idleMs: number }
+
+/** The part of all connections from which on they are scarce. */
+const CROWDED = 0.75
+
 export function createConnections({ http, limits, isExempt = () => false }: Parts) {
   const watched = new Map<Socket, Connection>()
   const counts = new Map<string, number>()
+  let total = 0
   let now = performance.now()
 
+  const usual: Patience = { headMs: limits.requestHeadMs, idleMs: limits.idleClientMs }
   http.maxConnections = limits.connections
   http.on('connection', admit)
   const sweep = setInterval(() => {
     now = performance.now()
-    for (const connection of watched.values()) endOverdue(connection)
+    const isCrowded = total > limits.connections * CROWDED
+    const patience = isCrowded ? { headMs: limits.crowdedMs, idleMs: limits.crowdedMs } : usual
+    for (const connection of watched.values()) endOverdue(connection, patience)
   }, limits.clientSweepMs)
   sweep.unref()
   http.once('close', () => clearInterval(sweep))
@@ -54,9 +67,11 @@ export function createConnections({ http, limits, isExempt = () => false }: Part
     const { remoteAddress } = socket
     // One that was closed before we saw it has no address any more.
     if (remoteAddress === undefined) return void socket.destroy()
-    // A socket for both protocols writes IPv4 so.
-    if (isExempt(remoteAddress.replace(/^::ffff:(?=\d+\.)/i, ''))) return
-    const client = clientNetwork(remoteAddress)
+    total++
+    socket.once('close', () => total--)
+    const address = remoteAddress.replace(MAPPED, '')
+    if (isExempt(address)) return
+    const client = clientNetwork(address)
     const count = counts.get(client) ?? 0
     if (count >= limits.connectionsPerClient) return void socket.destroy()
     counts.set(client, count + 1)
@@ -67,12 +82,12 @@ export function createConnections({ http, limits, isExempt = () => false }: Part
     })
   }
 
-  function endOverdue({ socket, awaits, since, answers, body, isHeldBack }: Connection) {
+  function endOverdue({ socket, awaits, since, answers, body, isHeldBack }: Connection, { headMs, idleMs }: Patience) {
     if (answers > 0 || body || isHeldBack) return
     const age = now - since
     if (awaits === 'head' && age >= limits.requestHeadMs) refuseOn(socket, 408)
-    else if (awaits === 'first' && age >= limits.requestHeadMs) socket.destroySoon()
-    else if (awaits === 'next' && age >= limits.idleClientMs) socket.destroySoon()
+    else if (awaits === 'first' && age >= headMs) socket.destroySoon()
+    else if (awaits === 'next' && age >= idleMs) socket.destroySoon()
   }
 
   /** Ends what waits for a request that has not begun, after what was written to it. */
@@ -112,3 +127,6 @@ export function createConnections({ http, limits, isExempt = () => false }: Part
 }
 
 export type Connections = ReturnType<typeof createConnections>
+
+/** A socket for both protocols writes IPv4 so. */
+const MAPPED = /^::ffff:(?=\d+\.)/i

@@ -5,6 +5,7 @@
 
 import type { IncomingMessage } from 'node:http'
 import { BlockList, isIP, type Socket } from 'node:net'
+import { clientNetwork } from './client-network.ts'
 import { trimBlanks } from './header-text.ts'
 
 export type Visitor = { address: string | undefined; protocol: 'http' | 'https' }
@@ -33,6 +34,18 @@ export function createForwarded() {
     protocolOf(socket: Socket, header: (name: string) => string | undefined): Visitor['protocol'] {
       if (!hasTrusted || !isTrusted(socket.remoteAddress?.replace(/^::ffff:/, '') ?? '')) return 'http'
       return toProtocol(header('x-forwarded-proto'))
+    },
+
+    /**
+     * Whom a request counts for where each client has a bound: the address that it came from, or the one that our proxy
+     * says. Undefined where the proxy says none.
+     */
+    clientOf({ socket, headers }: Pick<IncomingMessage, 'socket' | 'headers'>): string | undefined {
+      const peer = socket.remoteAddress?.replace(/^::ffff:/, '')
+      if (peer === undefined || !isTrusted(peer)) return peer && clientNetwork(peer)
+      const before = headers['x-forwarded-for']?.toString() ?? ''
+      const address = trimBlanks(before.slice(before.lastIndexOf(',') + 1))
+      return isIP(address) === 0 ? undefined : clientNetwork(address)
     },
 
     visitorOf({ socket, headers }: Pick<IncomingMessage, 'socket' | 'headers'>): Visitor {

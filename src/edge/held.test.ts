@@ -77,8 +77,8 @@ test('a deployment that is down, or gone, is said to those who wait', async (t) 
   }
 })
 
-test('those who wait are bounded in number, and whoever leaves makes room', async (t) => {
-  const edge = await sleepingEdge(t, { held: 2 })
+test('those who wait for one environment are bounded in number, and whoever leaves makes room', async (t) => {
+  const edge = await sleepingEdge(t, { heldPerEnvironment: 2 })
   const upstream = await upstreamOf(t)
   const leaver = connect(edge.port, '127.0.0.1')
   leaver.write(`GET / HTTP/1.1\r\nhost: ${HOST}\r\n\r\n`)
@@ -95,6 +95,91 @@ test('those who wait are bounded in number, and whoever leaves makes room', asyn
   edge.use({ [HOST]: serverTarget(upstream.port), 'other.localhost': serverTarget(upstream.port) })
   assert.equal((await answer).status, 200)
   assert.equal((await elsewhere).status, 200)
+})
+
+const OTHERS: Record<string, Target> = Object.fromEntries(
+  ['e2', 'e3', 'e4'].map((name) => [
+    `${name}.localhost`,
+    { kind: 'asleep', environment: name, deployment: `d-${name}` },
+  ]),
+)
+
+/** Requests sent behind each other over one connection, whose answers nobody waits for. */
+function pipeline(t: TestContext, port: number, host: string, count: number) {
+  const socket = connect(port, '127.0.0.1')
+  socket.on('error', () => undefined)
+  t.after(() => socket.destroy())
+  socket.write(`GET / HTTP/1.1\r\nhost: ${host}\r\n\r\n`.repeat(count))
+  return socket
+}
+
+test('sixty connections that ask an app which never comes up keep no sleeping app of another down', async (t) => {
+  const edge = await sleepingEdge(t)
+  const upstream = await upstreamOf(t)
+  edge.use({ [HOST]: ASLEEP, ...OTHERS })
+  let asked = 0
+  edge.http.on('request', () => asked++)
+  for (let n = 0; n < 60; n++) pipeline(t, edge.port, HOST, 20)
+  await until(() => asked === 1200)
+  const victim = ask(edge.port, { host: 'e2.localhost' })
+  await until(() => edge.woken.includes('d-e2'))
+  edge.use({ [HOST]: ASLEEP, 'e2.localhost': serverTarget(upstream.port) })
+  assert.equal((await victim).status, 200)
+})
+
+test('however many environments are waited for, one more is, and a visitor is refused only after the waking', async (t) => {
+  const edge = await sleepingEdge(t, { held: 2, heldReserved: 1 })
+  edge.use({ [HOST]: ASLEEP, ...OTHERS })
+  const waiting = [HOST, 'e2.localhost', 'e3.localhost', 'e4.localhost'].map((host) => pipeline(t, edge.port, host, 1))
+  await until(() => edge.woken.length === 4)
+  assert.equal((await ask(edge.port, { host: 'e4.localhost' })).status, 503, 'the second of one has nothing reserved')
+  assert.equal(waiting.filter((socket) => socket.bytesRead > 0).length, 0, 'all four still wait')
+})
+
+test('one connection and one client have so many requests that wait and no more, and what they ask for wakes', async (t) => {
+  const ofConnection = await sleepingEdge(t, { heldPerConnection: 3 })
+  const upstream = await upstreamOf(t)
+  const socket = pipeline(t, ofConnection.port, HOST, 5)
+  await until(() => ofConnection.woken.length === 1)
+  ofConnection.use({ [HOST]: serverTarget(upstream.port) })
+  let answers = ''
+  socket.on('data', (chunk) => {
+    answers += chunk
+  })
+  await until(() => answers.split('HTTP/1.1 ').length === 6)
+  assert.deepEqual(answers.match(/(?<=HTTP\/1\.1 )\d{3}/g), ['200', '200', '200', '503', '503'])
+
+  const ofClient = await sleepingEdge(t, { heldPerClient: 1, heldReserved: 0 })
+  ofClient.use({ [HOST]: ASLEEP, ...OTHERS })
+  const first = pipeline(t, ofClient.port, HOST, 1)
+  await until(() => ofClient.woken.length === 1)
+  assert.equal((await ask(ofClient.port, { host: 'e2.localhost' })).status, 503)
+  assert.deepEqual(ofClient.woken, ['d1', 'd-e2'])
+  first.destroy()
+  let last = 503
+  while (last === 503) last = await statusWithin(ofClient.port, 'e2.localhost')
+  assert.equal(last, 0, 'whoever leaves makes room')
+})
+
+/** 0 where there is no answer yet. */
+function statusWithin(port: number, host: string): Promise<number> {
+  const waited = new Promise<number>((resolve) => setTimeout(resolve, 50, 0))
+  return Promise.race([ask(port, { host }).then(({ status }) => status), waited])
+}
+
+test('behind a trusted proxy each visitor counts for itself', async (t) => {
+  const edge = await sleepingEdge(t, { heldPerClient: 1, heldReserved: 0 })
+  edge.trust(['127.0.0.1'])
+  let asked = 0
+  edge.http.on('request', () => asked++)
+  const by = (address: string) => ask(edge.port, { headers: { 'x-forwarded-for': `9.9.9.9, ${address}` } })
+  const waiting = [by('192.0.2.1'), by('192.0.2.2'), by('2001:db8::1')]
+  await until(() => asked === 3)
+  assert.equal((await by('192.0.2.1')).status, 503)
+  assert.equal((await by('2001:db8::2')).status, 503, 'of IPv6, a network is one client')
+  const upstream = await upstreamOf(t)
+  edge.use({ [HOST]: serverTarget(upstream.port) })
+  for (const answer of await Promise.all(waiting)) assert.equal(answer.status, 200)
 })
 
 test('those who wait too long are told so, and the next one asks again', async (t) => {

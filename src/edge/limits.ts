@@ -7,6 +7,10 @@ export const LIMITS = {
   waitingPerInstance: 1024,
   /** Event streams and upgraded connections of one instance: idle nearly always, so they take none of the places above. */
   streamsPerInstance: 4096,
+  /** Those of all environments together: each takes a connection of a client, and half of them stay free. */
+  streams: 10_000,
+  /** So many of an environment in any case, however many others have. */
+  streamsReserved: 100,
   /** How long an instance may take until its response begins. While a request body moves, the time starts anew. */
   responseStartMs: 60_000,
   /** Of one environment's responses, so much is read in a turn: 200 MB a second leave most of the edge to the others. */
@@ -14,8 +18,14 @@ export const LIMITS = {
   turnMs: 10,
   /** How long an unused connection to an instance is kept. */
   idleUpstreamMs: 30_000,
-  /** Requests, over all hosts, that wait for a sleeping deployment. */
-  held: 1000,
+  /** Requests that wait for a sleeping deployment, of all environments together. */
+  held: 4000,
+  heldPerEnvironment: 500,
+  /** So many of an environment wait in any case, however many wait for others. */
+  heldReserved: 50,
+  heldPerClient: 200,
+  /** Of those that were sent behind each other without waiting for an answer, which browsers do not do. */
+  heldPerConnection: 8,
   heldMs: 75_000,
   /** How long a client may neither send what it announced nor read what it asked for. */
   stalledClientMs: 60_000,
@@ -28,6 +38,8 @@ export const LIMITS = {
   requestHeadMs: 20_000,
   /** How long a connection is kept between two requests. Clients are told. */
   idleClientMs: 65_000,
+  /** How long a connection that does nothing is kept when three quarters of all connections are taken. */
+  crowdedMs: 5000,
   /** How often it is looked for connections that are past those times. */
   clientSweepMs: 1000,
   /** Connections of clients. Each takes about 12 KB of memory and a file descriptor. */
@@ -42,16 +54,24 @@ export const LIMITS = {
   pieceBytes: 64 * 1024,
   /** A body up to this length is held in memory to be stored; a longer one goes to the disk as it comes. */
   heldBytes: 1024 * 1024,
+  /** Of bodies that are on their way and will be stored. Beyond it they go to the disk as they come, or are not stored. */
+  collectingBytes: 128 * 1024 * 1024,
+  collectingBytesPerEnvironment: 32 * 1024 * 1024,
   /** How long a body that is to be stored may take when its last reader has left. */
   unwatchedMs: 30_000,
   /** Stale objects that are refreshed at a time behind their readers' backs. */
   refreshes: 64,
-  /** Addresses that are remembered for having nothing to store. */
-  passesKnown: 10_000,
-  /** Small files of static deployments that are held in memory. */
+  refreshesPerEnvironment: 16,
+  /** So many of an environment in any case, however many others are refreshed. */
+  refreshesReserved: 2,
+  /** Addresses that are remembered for having nothing to store. The environment that holds most gives way to others. */
+  passBytes: 8 * 1024 * 1024,
+  /** Small files of static deployments that are held in memory. The environment that holds most gives way to others. */
   readyFileBytes: 64 * 1024 * 1024,
-  /** Files of all manifests that are kept in memory, at about 450 bytes each. */
-  manifestFiles: 50_000,
+  /** Addresses of static deployments that were looked up of late, by the same rule. */
+  manifestBytes: 16 * 1024 * 1024,
+  /** Manifests that are kept open. One that is not costs its next visitor four reads more. */
+  openManifests: 256,
 }
 
 export type Limits = typeof LIMITS

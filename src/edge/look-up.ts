@@ -1,6 +1,11 @@
-/** Decides what a request path means in a static deployment. Nothing is read: the manifest knows every file. */
+/** Decides what a request path means in a static deployment. No file is looked for: the manifest knows every one. */
 import type { StaticFile } from './manifest.ts'
-import type { LoadedManifest } from './manifests.ts'
+import type { SiteSettings } from './manifest-file.ts'
+
+/** A site whose files are asked for one by one. */
+export type Site = SiteSettings & {
+  find(address: string): StaticFile | undefined | Promise<StaticFile | undefined>
+}
 
 export type Found =
   /** The path is the one in the folder. */
@@ -18,31 +23,31 @@ export type Found =
  * A site with a base path needs no rules of its own for its files: the manifest has them by their addresses. Outside of
  * the base path there is no site, and so no page of it to fall back on.
  */
-export function lookUp(manifest: LoadedManifest, rawPath: string): Found {
-  const { files, singlePage, notFound, basePath } = manifest
+export async function lookUp(site: Site, rawPath: string): Promise<Found> {
+  const { singlePage, notFound, basePath } = site
   const path = decode(rawPath)
   if (path === undefined) return { kind: 'malformed' }
 
-  const exact = files.get(path)
+  const exact = await site.find(path)
   if (exact) return found(path, exact)
 
   if (path.endsWith('/')) {
-    const index = files.get(`${path}index.html`)
+    const index = await site.find(`${path}index.html`)
     if (index) return found(`${path}index.html`, index)
     const page = path.slice(0, -1)
-    if (files.has(`${page}.html`)) return { kind: 'redirect', status: 301, location: encode(page) }
+    if (await site.find(`${page}.html`)) return { kind: 'redirect', status: 301, location: encode(page) }
   } else {
-    const page = files.get(`${path}.html`)
+    const page = await site.find(`${path}.html`)
     if (page) return found(`${path}.html`, page)
-    if (files.has(`${path}/index.html`)) return { kind: 'redirect', status: 301, location: `${encode(path)}/` }
+    if (await site.find(`${path}/index.html`)) return { kind: 'redirect', status: 301, location: `${encode(path)}/` }
   }
 
   // Whoever opens the host's address wants to see the site. Only for now: the next deployment may be at the top.
   if (path === '/' && basePath !== '') return { kind: 'redirect', status: 307, location: `${encode(basePath)}/` }
 
   const hasExtension = path.includes('.', path.lastIndexOf('/'))
-  const fallback = singlePage && !hasExtension && isUnder(basePath, path) ? onlyPage(manifest) : notFound
-  const file = fallback === null ? undefined : files.get(fallback)
+  const fallback = singlePage && !hasExtension && isUnder(basePath, path) ? await onlyPage(site) : notFound
+  const file = fallback === null ? undefined : await site.find(fallback)
   if (fallback === null || !file) return { kind: 'missing' }
   return found(fallback, file, fallback === notFound ? 404 : 200)
 }
@@ -55,8 +60,8 @@ const found = (address: string, file: StaticFile, status: 200 | 404 = 200): Foun
 })
 
 /** Where some of its pages are files, the one for all the others has a name of its own, by a custom of several tools. */
-const onlyPage = ({ files, basePath }: LoadedManifest): string =>
-  files.has(`${basePath}/200.html`) ? `${basePath}/200.html` : `${basePath}/index.html`
+const onlyPage = async ({ find, basePath }: Site): Promise<string> =>
+  (await find(`${basePath}/200.html`)) ? `${basePath}/200.html` : `${basePath}/index.html`
 
 /** A path with two dots may lead out again. No browser sends one, so what it means is not worked out. */
 const isUnder = (basePath: string, path: string): boolean =>

@@ -7,8 +7,7 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { temporaryFolder } from '../../test/support/folder.ts'
 import { contentTypeOf } from './content-types.ts'
 import { isContentHashed } from './hashed-names.ts'
-import { createManifest, writeManifest } from './manifest.ts'
-import { createManifests } from './manifests.ts'
+import { createManifest, TooLargeToList } from './manifest.ts'
 
 const LONG_TEXT = 'A line that comes again and again.\n'.repeat(200)
 
@@ -119,12 +118,6 @@ test('a base path is kept in the one form that a decoded request can have', asyn
   }
 })
 
-test('a manifest from before there were base paths is one for the top of the host', async (t) => {
-  const folder = await folderWith(t, { 'manifest.json': '{"files":{},"singlePage":true,"notFound":null}' })
-  const manifest = await createManifests(1).get(join(folder, 'manifest.json'))
-  assert.deepEqual(manifest, { files: new Map(), singlePage: true, notFound: null, basePath: '' })
-})
-
 test('text is compressed once, and only where it is worth it', async (t) => {
   const folder = await folderWith(t, {
     'long.js': LONG_TEXT,
@@ -165,40 +158,6 @@ test('the same folder gives the same manifest and the same bytes', async (t) => 
   for (const name of await readdir(one)) {
     assert.ok((await readFile(join(one, name))).equals(await readFile(join(other, name))), name)
   }
-})
-
-test('a manifest is written beside its variants and read again as it was', async (t) => {
-  const variants = await temporaryFolder(t)
-  const manifest = await createManifest(await folderWith(t, { 'a.txt': 'a' }), variants, { singlePage: false })
-  const file = await writeManifest(variants, manifest)
-  assert.equal(dirname(file), variants)
-  assert.deepEqual(JSON.parse(await readFile(file, 'utf8')), manifest)
-})
-
-test('manifests are read once, kept by their last use, and bounded by the number of their files', async (t) => {
-  const folder = await temporaryFolder(t)
-  const paths: string[] = []
-  for (const name of ['a', 'b', 'c']) {
-    const files = Object.fromEntries(Array.from({ length: 4 }, (_, n) => [`/${name}${n}`, { size: 0, digest: '' }]))
-    await mkdir(join(folder, name))
-    paths.push(await writeManifest(join(folder, name), { files, singlePage: false, notFound: null, basePath: '' }))
-  }
-  const [a = '', b = '', c = ''] = paths
-  const manifests = createManifests(8)
-  const [first, shared] = await Promise.all([manifests.get(a), manifests.get(a)])
-  assert.equal(first, shared)
-  await manifests.get(b)
-  assert.equal(manifests.get(a), first)
-  await manifests.get(c)
-  assert.deepEqual(manifests.count(), { manifests: 2, files: 8 })
-  assert.equal(manifests.get(a), first, 'used last, it stays')
-  assert.ok(manifests.get(b) instanceof Promise, 'not used for longest, it was forgotten')
-
-  const small = createManifests(1)
-  const large = await small.get(a)
-  assert.equal(small.get(a), large, 'one that is too large by itself is kept while it is used')
-  await assert.rejects(async () => small.get(join(folder, 'none')))
-  await assert.rejects(async () => small.get(join(folder, 'none')), 'a failure is not remembered')
 })
 
 test('names tell what a file is', () => {
@@ -253,4 +212,10 @@ test('a file is taken for immutable only where its name surely holds a hash', ()
   ]) {
     assert.equal(isContentHashed(path), false, path)
   }
+})
+
+test('a base path that no request could have is refused by name', async (t) => {
+  const folder = await folderWith(t, { 'index.html': 'x' })
+  const options = { singlePage: false, basePath: `/${'a'.repeat(10_000)}` }
+  await assert.rejects(createManifest(folder, await temporaryFolder(t), options), TooLargeToList)
 })

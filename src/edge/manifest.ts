@@ -4,13 +4,14 @@
  */
 import { createHash } from 'node:crypto'
 import { constants, createWriteStream } from 'node:fs'
-import { mkdir, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, open, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { join, posix } from 'node:path'
 import type { Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { promisify } from 'node:util'
 import { brotliCompress, createBrotliCompress, createGzip, gzip, constants as zlib } from 'node:zlib'
 import { contentTypeOf } from './content-types.ts'
+import { MANIFEST_NAME, writeManifestFile } from './manifest-file.ts'
 
 export type StaticFile = {
   /** Where it is in the folder, when that is not its address. */
@@ -36,7 +37,6 @@ export type StaticManifest = {
   basePath: string
 }
 
-const NAME = 'manifest.json'
 /** As many as libuv has threads, which do the hashing's reads and the compression. */
 const AT_A_TIME = 4
 const WORTH_COMPRESSING_BYTES = 1024
@@ -45,7 +45,15 @@ const HELD_BYTES = 1024 * 1024
 /** A compressed form that saves less is not worth a second copy. */
 const KEPT_BELOW = 0.9
 
-type Options = {
+/** Of all files together: what is listed is held in memory until it is written. */
+const PATH_BYTES_MOST = 128 * 1024 * 1024
+/** No request has a longer one. */
+const BASE_PATH_LENGTH_MOST = 8 * 1024
+
+/** For whoever deployed it: the message says what there is too much of. */
+export class TooLargeToList extends Error {}
+
+export type ManifestOptions = {
   singlePage: boolean
   /** What the files were built to be served under, as it was written. */
   basePath?: string
@@ -55,7 +63,7 @@ type Options = {
 export async function createManifest(
   folder: string,
   variantsFolder: string,
-  { singlePage, basePath: written = '' }: Options,
+  { singlePage, basePath: written = '' }: ManifestOptions,
 ): Promise<StaticManifest> {
   await mkdir(variantsFolder, { recursive: true })
   const paths = (await listFiles(folder)).sort()
@@ -90,15 +98,15 @@ export async function createManifest(
 
 /** Writes the manifest into the folder of its variants, and says where it is. Written once, it never changes. */
 export async function writeManifest(variantsFolder: string, manifest: StaticManifest): Promise<string> {
-  const file = join(variantsFolder, NAME)
-  const draft = `${file}.new`
-  await writeFile(draft, JSON.stringify(manifest))
-  await rename(draft, file)
+  const file = join(variantsFolder, MANIFEST_NAME)
+  await writeManifestFile(file, manifest)
   return file
 }
 
 /** Requests are compared with it when they are decoded, so it is decoded too; and two slashes would be another host. */
 function readBasePath(written: string): string {
+  if (written.length > BASE_PATH_LENGTH_MOST)
+    throw new TooLargeToList(`The base path has more than ${BASE_PATH_LENGTH_MOST} characters.`)
   return posix.normalize(`/${decoded(written)}/`).slice(0, -1)
 }
 
@@ -136,10 +144,13 @@ function* each(paths: readonly string[]) {
 async function listFiles(top: string): Promise<string[]> {
   const files: string[] = []
   const folders = ['']
+  let pathBytes = 0
   // Grows while it is walked.
   for (const folder of folders) {
     for (const entry of await readdir(join(top, folder), { withFileTypes: true })) {
       const path = `${folder}/${entry.name}`
+      pathBytes += path.length
+      if (pathBytes > PATH_BYTES_MOST) throw pathsTooLong()
       // What is not UTF-8 is read as this character, and can neither be opened nor asked for.
       if (entry.name.includes('\u{fffd}')) continue
       if (entry.name.startsWith('.') && !(path === '/.well-known' && entry.isDirectory())) continue
@@ -149,6 +160,11 @@ async function listFiles(top: string): Promise<string[]> {
   }
   return files
 }
+
+const pathsTooLong = () =>
+  new TooLargeToList(
+    `The paths of the output's files are longer than ${PATH_BYTES_MOST} characters together. Give files and folders shorter names.`,
+  )
 
 type Content = {
   path: string

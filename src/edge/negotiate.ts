@@ -4,11 +4,18 @@ import { trimBlanks } from './header-text.ts'
 export type Encoding = 'br' | 'gzip' | 'identity'
 
 /**
+ * What is longer is not read: a client may send thirty kilobytes of it with every request, and no browser sends more than
+ * a few hundred bytes. Each header says below what holds instead.
+ */
+export const LIST_LENGTH_MOST = 1024
+
+/**
  * The encoding that the client likes best out of those there are, the smaller one where it likes them equally. Where it
- * wants none of them, it gets the file as it is (section 12.5.3 allows it), which every client understands.
+ * wants none of them, or says too much to be read, it gets the file as it is (section 12.5.3 allows it), which every client
+ * understands.
  */
 export function chooseEncoding(acceptEncoding: string | undefined, available: readonly Encoding[]): Encoding {
-  if (!acceptEncoding) return 'identity'
+  if (!acceptEncoding || acceptEncoding.length > LIST_LENGTH_MOST) return 'identity'
   const weights = new Map<string, number>()
   for (const part of acceptEncoding.toLowerCase().split(',')) {
     const [name = '', ...parameters] = part.split(';')
@@ -33,13 +40,16 @@ function readWeight(parameters: readonly string[]): number {
   return 1
 }
 
-/** Whether the client's copy is this one: a list of tags, compared weakly (section 13.1.2). */
+/** Whether the client's copy is this one: a list of tags, compared weakly (section 13.1.2). Not known in a list too long. */
 export function isKnown(ifNoneMatch: string | undefined, etag: string): boolean {
-  if (ifNoneMatch === undefined) return false
+  if (ifNoneMatch === undefined || ifNoneMatch.length > LIST_LENGTH_MOST) return false
   if (trimBlanks(ifNoneMatch) === '*') return true
   for (const [tag] of ifNoneMatch.matchAll(/"[^"]*"/g)) if (tag === etag) return true
   return false
 }
+
+/** No two blanks in a row that could be parted in more than one way: read in one pass, however long it is. */
+const RANGE = /^bytes=[ \t]*(?:(\d+)[ \t]*)?-[ \t]*(?:(\d+)[ \t]*)?$/i
 
 export type Part = { start: number; end: number }
 
@@ -54,7 +64,7 @@ export function readRange(
 ): Part | 'whole' | 'unsatisfiable' {
   if (range === undefined) return 'whole'
   if (ifRange !== undefined && trimBlanks(ifRange) !== etag) return 'whole'
-  const [, first = '', last = ''] = /^bytes=[ \t]*(\d*)[ \t]*-[ \t]*(\d*)[ \t]*$/i.exec(range) ?? []
+  const [, first = '', last = ''] = RANGE.exec(range) ?? []
   if (first === '' && last === '') return 'whole'
   if (first === '') {
     const length = Math.min(Number(last), size)

@@ -14,6 +14,11 @@ export const PAGES = {
   notFound: { status: 404, title: 'Not found', text: 'There is no page at this address.' },
   wrongMethod: { status: 405, title: 'Method not allowed', text: 'This address can only be read.' },
   fault: { status: 500, title: 'Something went wrong', text: 'Please try again.' },
+  unreadable: {
+    status: 500,
+    title: 'Site not readable',
+    text: 'The list of this site’s files is damaged. Its owner mends it by deploying the site again.',
+  },
   badGateway: { status: 502, title: 'No valid answer', text: 'The application did not give a valid answer.' },
   busy: { status: 503, title: 'Too busy', text: 'Too many requests are waiting. Please try again in a moment.' },
   down: { status: 503, title: 'Not available', text: 'The application is not running at the moment.' },

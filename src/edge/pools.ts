@@ -5,6 +5,7 @@
 import { Agent, type ClientRequestArgs } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import type { Limits } from './limits.ts'
+import { createQuota, type Quota } from './quota.ts'
 import type { ServerTarget } from './routes.ts'
 
 export type Place = {
@@ -23,10 +24,15 @@ export type Pool = {
 
 export function createPools(limits: Limits) {
   const pools = new Map<string, Pool & { retire(): void }>()
+  const streams = createQuota({
+    most: limits.streams,
+    mostPerOwner: limits.streams,
+    reserved: limits.streamsReserved,
+  })
 
   return {
-    of({ instance }: ServerTarget): Pool {
-      const pool = pools.get(instance) ?? createPool(limits)
+    of({ instance, environment }: ServerTarget): Pool {
+      const pool = pools.get(instance) ?? createPool(limits, streams, environment)
       pools.set(instance, pool)
       return pool
     },
@@ -52,11 +58,22 @@ export function connectTo({ host, port }: ServerTarget): Socket {
   return socket
 }
 
-function createPool(limits: Limits): Pool & { retire(): void } {
+function createPool(limits: Limits, ofAll: Quota, environment: string): Pool & { retire(): void } {
   const agent = new UpstreamAgent({ keepAlive: true, timeout: limits.idleUpstreamMs })
   const waiting = new Set<() => void>()
   let active = 0
   let streams = 0
+
+  function beginStream(): boolean {
+    if (streams >= limits.streamsPerInstance || !ofAll.take(environment)) return false
+    streams++
+    return true
+  }
+
+  function endStream() {
+    streams--
+    ofAll.giveBack(environment)
+  }
 
   function freePlace() {
     active--
@@ -82,27 +99,20 @@ function createPool(limits: Limits): Pool & { retire(): void } {
 
       return {
         becomeStream() {
-          if (role !== 'active' || streams >= limits.streamsPerInstance) return
+          if (role !== 'active' || !beginStream()) return
           role = 'stream'
-          streams++
           freePlace()
         },
         leave() {
           if (role === 'waiting') waiting.delete(start)
-          if (role === 'stream') streams--
+          if (role === 'stream') endStream()
           if (role === 'active') freePlace()
           role = 'gone'
         },
       }
     },
     enterStream() {
-      if (streams >= limits.streamsPerInstance) return undefined
-      streams++
-      return {
-        leave() {
-          streams--
-        },
-      }
+      return beginStream() ? { leave: endStream } : undefined
     },
     retire() {
       // Not `destroy`, which would break off what is under way.

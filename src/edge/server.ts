@@ -13,6 +13,7 @@ import { createInFlight } from './in-flight.ts'
 import { createLane } from './lane.ts'
 import type { PlainRequest } from './lane-request.ts'
 import { LIMITS, type Limits } from './limits.ts'
+import { UnreadableManifest } from './manifest-file.ts'
 import { PAGES, type Page, sendPage } from './pages.ts'
 import { createPools } from './pools.ts'
 import { createProxy } from './proxy.ts'
@@ -118,7 +119,7 @@ export function createEdgeServer({
     doing(address.host)
     const visit = { ...address, request, response, isHit: false }
     count(visit)
-    route(address.host, response, {
+    route(address.host, response, request, {
       goOn: (target) => answer(visit, target).catch((error) => fail(response, error)),
       refuse: (page) => sendPage(response, page),
       doWithout: (target) => isCacheable(request) && cache.answerStored(visit, target),
@@ -153,7 +154,7 @@ export function createEdgeServer({
     if (!address) return refuseUpgrade(socket, PAGES.badRequest)
     doing(address.host)
     const upgrade = { ...address, request, socket, head, onAnswer: countUpgrade(address.host, socket) }
-    route(address.host, socket, {
+    route(address.host, socket, request, {
       goOn(target) {
         try {
           answerUpgrade(upgrade, target)
@@ -198,12 +199,12 @@ export function createEdgeServer({
     doWithout?(target: Extract<Routed, { kind: 'asleep' }>): boolean
   }
 
-  function route(host: string, client: ServerResponse | Socket, ways: Ways) {
+  function route(host: string, visitor: ServerResponse | Socket, request: IncomingMessage, ways: Ways) {
     const target = findTarget(host)
     if (!isWaiting(target)) return ways.goOn(target)
     if (target.kind === 'asleep' && ways.doWithout?.(target)) return
     if (isStopping) return ways.refuse(PAGES.down)
-    held.hold({ host, client, ...ways }, target)
+    held.hold({ host, visitor, connection: request.socket, client: forwarded.clientOf(request), ...ways }, target)
   }
 
   async function answer(visit: Visit, target: Routed | undefined): Promise<void> {
@@ -239,7 +240,7 @@ export function createEdgeServer({
   function fail(response: ServerResponse, error: unknown) {
     // A client that went away is no fault of ours.
     if (!response.destroyed) report(error)
-    sendPage(response, PAGES.fault)
+    sendPage(response, error instanceof UnreadableManifest ? PAGES.unreadable : PAGES.fault)
   }
 
   return {
@@ -253,6 +254,7 @@ export function createEdgeServer({
       const kept = instancesOf(next)
       pools.keepOnly(kept)
       instances.keepOnly(kept)
+      statics.useRoutes(next)
       held.useRoutes(next)
     },
     drain: inFlight.drain,

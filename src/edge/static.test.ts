@@ -456,3 +456,25 @@ test('every answer about files says that the edge gave it: found, partly, elsewh
     assert.deepEqual([answer.status, answer.headers['cache-status']], [status, 'headland; hit; detail=file'], path)
   }
 })
+
+test('a site whose visitors ask for everything pushes no small file of a neighbour out of memory', async (t) => {
+  const page = 'x'.repeat(2000)
+  const [large, small] = [
+    await deploy(t, Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`${n}.txt`, page]))),
+    await deploy(t, { 'index.html': page }),
+  ]
+  const hosts = {
+    'large.localhost': { ...large, environment: 'large' },
+    'small.localhost': { ...small, environment: 'small' },
+  }
+  const shared = await startTestEdge(t, hosts, { limits: { readyFileBytes: 100_000 } })
+  await ask(shared.port, { host: 'small.localhost' })
+  for (let n = 0; n < 300; n++) await ask(shared.port, { host: 'large.localhost', path: `/${n}.txt` })
+  let byNode = 0
+  shared.http.on('request', () => byNode++)
+  const again = { host: 'small.localhost', headers: { connection: 'keep-alive' } }
+  assert.equal((await ask(shared.port, again)).text, page)
+  assert.equal(byNode, 0, 'the fast lane had it')
+  await ask(shared.port, { ...again, host: 'large.localhost', path: '/0.txt' })
+  assert.equal(byNode, 1, 'the large one gave up its own')
+})

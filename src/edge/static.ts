@@ -11,13 +11,13 @@ import { contentTypeOf } from './content-types.ts'
 import { isContentHashed } from './hashed-names.ts'
 import type { PlainRequest } from './lane-request.ts'
 import type { Limits } from './limits.ts'
-import { type Found, lookUp } from './look-up.ts'
+import type { Found } from './look-up.ts'
 import type { StaticFile } from './manifest.ts'
 import { createManifests } from './manifests.ts'
 import { chooseEncoding, type Encoding, isKnown, type Part, readRange } from './negotiate.ts'
 import { PAGES, sendPage } from './pages.ts'
 import { createReadyFiles, type ReadyFiles } from './ready-files.ts'
-import type { StaticTarget } from './routes.ts'
+import type { Routes, StaticTarget } from './routes.ts'
 import type { Visit } from './visit.ts'
 import { toParts, type Wire } from './wire.ts'
 
@@ -30,7 +30,7 @@ const OF_FILES = { 'cache-status': FILE_STATUS }
 const SMALL_BYTES = 64 * 1024
 
 export function createStatics({ limits }: { limits: Limits }) {
-  const manifests = createManifests(limits.manifestFiles)
+  const manifests = createManifests(limits)
   const ready = createReadyFiles(limits.readyFileBytes)
 
   return {
@@ -50,7 +50,7 @@ export function createStatics({ limits }: { limits: Limits }) {
         return sendPage(response, PAGES.wrongMethod, { allow: 'GET, HEAD', ...OF_FILES })
       }
       const [path = '', query] = split(visit.path)
-      const found = lookUp(await manifests.get(target.manifest), path)
+      const found = await manifests.lookUp(target.environment, target.manifest, path)
       switch (found.kind) {
         case 'malformed':
           return sendPage(response, PAGES.badRequest, OF_FILES)
@@ -61,6 +61,19 @@ export function createStatics({ limits }: { limits: Limits }) {
         case 'file':
           return sendFile(visit, target, found, ready)
       }
+    },
+
+    /** A new table is in use: what belongs to nobody any more goes. */
+    useRoutes(routes: Routes) {
+      const environments = new Set<string>()
+      const paths = new Set<string>()
+      for (const target of routes.values()) {
+        if (target.kind !== 'static') continue
+        environments.add(target.environment)
+        paths.add(target.manifest)
+      }
+      ready.keepOnly(environments)
+      manifests.keepOnly(environments, paths)
     },
   }
 }

@@ -216,3 +216,26 @@ test('a handshake that meets a sleeping deployment waits for it', async (t) => {
   edge.use({ [HOST]: { kind: 'down', environment: 'e1', deployment: 'd1' } })
   assert.match(await readRaw(other), /^HTTP\/1\.1 503 /)
 })
+
+test('one environment that holds all connections without an end leaves a few to every other', async (t) => {
+  const echo = await startEcho(t)
+  const other = { ...serverTarget(echo.port, 'i2', 'd2'), environment: 'e2' }
+  const hosts = { [HOST]: serverTarget(echo.port), 'other.localhost': other }
+  const edge = await startTestEdge(t, hosts, { limits: { streams: 5, streamsReserved: 2 } })
+  const shake = (text = handshake()) => askRaw(edge.port, text, /\r\n\r\n/)
+  const open: Socket[] = []
+  for (let n = 0; n < 5; n++) open.push((await shake()).socket)
+  assert.match((await shake()).text, /^HTTP\/1\.1 503 /)
+  const ofOther = handshake().replace(HOST, 'other.localhost')
+  for (let n = 0; n < 2; n++) {
+    const { text, socket } = await shake(ofOther)
+    assert.match(text, /^HTTP\/1\.1 101 /)
+    open.push(socket)
+  }
+  assert.match((await shake(ofOther)).text, /^HTTP\/1\.1 503 /)
+  for (const socket of open) socket.destroy()
+  await until(() => echo.sockets.every((socket) => socket.closed))
+  const { text, socket } = await shake()
+  assert.match(text, /^HTTP\/1\.1 101 /, 'what was given back is there again')
+  socket.destroy()
+})

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -115,4 +115,17 @@ test('files are looked up as the edge looks them up', async (t) => {
   const missing = await look('/nothing')
   assert.deepEqual([missing.kind, 'status' in missing && missing.status], ['FILE', 404])
   assert.deepEqual(await look('/%ff'), { kind: 'MISSING', status: 400 })
+})
+
+test('the list of a site with very many files is not read for one address', async (t) => {
+  const edge = await temporaryFolder(t)
+  const files = Object.fromEntries(Array.from({ length: 50_000 }, (_, n) => [`/${n}.html`, { size: n, digest: 'x' }]))
+  await writeManifest(edge, { files, singlePage: false, notFound: null, basePath: '' })
+  const ask = createAskOrigin({ outputs: { edgeFolderOf: () => edge }, supervisor: { of: () => undefined } })
+  const made = build('build 1', { plan: planOf('static'), output: `sha256:${'a'.repeat(64)}` })
+  const bytesRead = async () => Number(/^rchar: (\d+)$/m.exec(await readFile('/proc/self/io', 'utf8'))?.[1])
+  const before = await bytesRead()
+  const found = await ask('d', made, new URL('https://shop.example/49999'), NEVER)
+  assert.deepEqual([found.kind, 'bytes' in found && found.bytes], ['FILE', 49_999])
+  assert.ok((await bytesRead()) - before < 16 * 1024)
 })

@@ -7,9 +7,8 @@ import { type IncomingMessage, request } from 'node:http'
 import { join } from 'node:path'
 import type { Build, Outputs } from '../../builds/index.ts'
 import type { resources } from '../../contract/index.ts'
-import { createManifests, lookUp } from '../../edge/index.ts'
+import { lookUpOnce, MANIFEST_NAME } from '../../edge/index.ts'
 import type { Supervisor } from '../../runtime/index.ts'
-import { MANIFEST } from '../routing.ts'
 import type { Answer, Origin } from './facts.ts'
 
 const PATIENCE_MS = 5000
@@ -22,9 +21,7 @@ type Parts = { outputs: Pick<Outputs, 'edgeFolderOf'>; supervisor: Pick<Supervis
 export function createAskOrigin({ outputs, supervisor }: Parts) {
   async function lookInto({ output, plan }: Build, url: URL): Promise<Origin> {
     if (!output || plan?.output.kind !== 'static') return { kind: 'NOTHING' }
-    // Read anew each time: the edge has its own, and to keep them here as well would cost memory for a rare question.
-    const manifest = await createManifests(0).get(join(outputs.edgeFolderOf(output), MANIFEST))
-    const found = lookUp(manifest, url.pathname)
+    const found = await lookUpOnce(join(outputs.edgeFolderOf(output), MANIFEST_NAME), url.pathname)
     switch (found.kind) {
       case 'file': {
         const { size, digest } = found.file

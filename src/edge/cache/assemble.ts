@@ -49,8 +49,7 @@ export function assembleCache({ limits, instances, forwarded, report, now = Date
   /** False: a restart could bring back what is gone now, because the disk can neither note it nor forget. */
   function purge(what: Purge, by: 'all' | 'switch' = 'all'): boolean {
     const n = store.purge(what, { by })
-    const note: Note = { ...what, n, by }
-    return disk?.note(JSON.stringify(note)) ?? true
+    return notesOf({ ...what, n, by }).every((note) => disk?.note(JSON.stringify(note)) ?? true)
   }
 
   /** Whose objects were found after a restart: what was live meanwhile, nobody knows. */
@@ -124,6 +123,36 @@ export function assembleCache({ limits, instances, forwarded, report, now = Date
     peek: createPeek({ now, store, forwarded }),
     inspect: createInspect({ now, store, bodies }),
   }
+}
+
+/** Of names in one note: with their escapes they are shorter than the longest that the disk takes. */
+const NOTE_LENGTH_MOST = 32 * 1024
+
+/**
+ * Long lists are noted in several parts. What is too long for the disk makes it forget everything, and one environment's
+ * list must not cost the others what they have stored.
+ */
+function notesOf(note: Note): Note[] {
+  const { environment, n, by, paths, tags } = note
+  if (paths === undefined && tags === undefined) return [note]
+  return [
+    ...inParts(paths ?? []).map((part) => ({ environment, n, by, paths: part })),
+    ...inParts(tags ?? []).map((part) => ({ environment, n, by, tags: part })),
+  ]
+}
+
+function inParts(names: readonly string[]): string[][] {
+  const parts: string[][] = []
+  let length = NOTE_LENGTH_MOST
+  for (const name of names) {
+    if (length + name.length > NOTE_LENGTH_MOST) {
+      parts.push([])
+      length = 0
+    }
+    parts.at(-1)?.push(name)
+    length += name.length
+  }
+  return parts
 }
 
 const NO_HEADERS: IncomingMessage['headers'] = {}

@@ -20,8 +20,8 @@ type LargeParts = {
 const MAKING_MOST = 2
 
 export function createBodies({ store, disk, report }: Parts) {
-  /** Forms that are being made: each once, whoever wants it. */
-  const making = new Set<StoredResponse>()
+  /** The environments for which a form is being made: one for each at a time, whoever wants it. */
+  const making = new Set<Shelf>()
 
   /** Undefined: it is gone. */
   async function load(shelf: Shelf, stored: StoredResponse): Promise<Buffer | undefined> {
@@ -36,8 +36,8 @@ export function createBodies({ store, disk, report }: Parts) {
 
   function compress(shelf: Shelf, stored: StoredResponse, body: Buffer, acceptEncoding: string | undefined) {
     const encoding = missingForm(stored, acceptEncoding)
-    if (encoding === undefined || making.has(stored) || making.size >= MAKING_MOST) return
-    making.add(stored)
+    if (encoding === undefined || making.has(shelf) || making.size >= MAKING_MOST) return
+    making.add(shelf)
     makeForm(body, encoding)
       .then((made) =>
         store.change(shelf, stored, () => {
@@ -45,7 +45,7 @@ export function createBodies({ store, disk, report }: Parts) {
         }),
       )
       .catch(report)
-      .finally(() => making.delete(stored))
+      .finally(() => making.delete(shelf))
   }
 
   return {

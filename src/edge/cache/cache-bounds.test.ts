@@ -206,3 +206,37 @@ test('variants of one address are bounded', async (t) => {
   assert.match(statusOf(await edge.get('/', { 'x-theme': '99' })), /^hit/)
   assert.equal((await edge.get('/', { 'x-theme': '0' })).text, '0')
 })
+
+test('bodies on their way take so much memory for one environment and no more, and nothing of a neighbour’s', async (t) => {
+  const begun: ServerResponse[] = []
+  const edge = await cachedApp(
+    t,
+    (asked, response) => {
+      if (asked.headers.host !== HOST) return send(response, MINUTE, 'whole')
+      response.writeHead(200, MINUTE)
+      response.write(body(100_000))
+      begun.push(response)
+    },
+    { limits: { collectingBytes: 400_000, collectingBytesPerEnvironment: 300_000, heldBytes: 200_000 } },
+  )
+  const other = { ...serverTarget(edge.app.port, 'i2', 'd2'), environment: 'e2' }
+  edge.use({ [HOST]: serverTarget(edge.app.port), 'other.localhost': other })
+  const answers = Array.from({ length: 8 }, (_, n) => edge.get(`/${n}`))
+  await until(() => begun.length === 8)
+  await untilStill(() => edge.asked.length)
+  const visit = () => ask(edge.port, { host: 'other.localhost' })
+  await visit()
+  assert.match(statusOf(await visit()), /^hit/, 'a neighbour’s is stored meanwhile')
+  for (const response of begun) response.end('end')
+  for (const answer of await Promise.all(answers)) assert.equal(answer.body.length, 100_003, 'nobody lost anything')
+  const again = await Promise.all(
+    Array.from({ length: 8 }, (_, n) => edge.inspect('e1', `http://${HOST}/${n}`).then(({ stored }) => stored.length)),
+  )
+  const count = again.reduce((sum, each) => sum + each, 0)
+  assert.ok(count > 0 && count <= 3, `${count} of 8 were held in memory, and stored`)
+  const free = edge.get('/free')
+  await until(() => begun.length === 9)
+  begun[8]?.end()
+  await free
+  await untilStored(edge, '/free')
+})

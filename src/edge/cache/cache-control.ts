@@ -2,8 +2,8 @@
  * What a message says about its caching: Cache-Control (RFC 9111, section 5.2), and CDN-Cache-Control, which is meant
  * for caches like this one and wins over it (RFC 9213).
  *
- * Where a directive is badly written, the careful meaning counts: a lifetime that cannot be read is one of zero, and
- * `no-store; max-age=60` is still a no-store.
+ * Where a directive is badly written, the careful meaning counts: a lifetime that cannot be read is one of zero,
+ * `no-store; max-age=60` is still a no-store, and so is a field that is too long to be read.
  */
 import { trimBlanks } from '../header-text.ts'
 import { remembering } from '../remember.ts'
@@ -17,13 +17,14 @@ export type Directives = ReadonlyMap<string, string | true>
 export type Policy = { field: 'cdn-cache-control' | 'cache-control'; directives: Directives }
 
 export function policyOf(headers: HeaderList): Policy {
-  const targeted = readTargeted(fieldOf(headers, 'cdn-cache-control'))
+  const field = fieldOf(headers, 'cdn-cache-control')
+  const targeted = (field?.length ?? 0) > LENGTH_MOST ? UNREAD : readTargeted(field)
   if (targeted) return { field: 'cdn-cache-control', directives: targeted }
   return { field: 'cache-control', directives: readCacheControl(fieldOf(headers, 'cache-control')) }
 }
 
 export const readCacheControl = (value: string | undefined): Directives =>
-  value === undefined ? NONE : readDirectives(value)
+  value === undefined ? NONE : value.length > LENGTH_MOST ? UNREAD : readDirectives(value)
 
 const readDirectives = remembering((value): Directives => {
   const found = new Map<string, string | true>()
@@ -36,6 +37,9 @@ const readDirectives = remembering((value): Directives => {
 })
 
 const NONE: Directives = new Map()
+/** What is longer costs every message milliseconds, and nobody writes it by hand. */
+const LENGTH_MOST = 4096
+const UNREAD: Directives = new Map([['no-store', true]])
 
 const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 const NAME = new RegExp(`^${TOKEN}`)

@@ -4,7 +4,8 @@ import { once } from 'node:events'
 import { type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { test } from 'node:test'
 import { cachedApp, send, statusOf } from '../../../test/support/cache.ts'
-import { ask, HOST, serverTarget, startUpstream, until, untilStill } from '../../../test/support/edge.ts'
+import { ask, HOST, serverTarget, startTestEdge, startUpstream, until, untilStill } from '../../../test/support/edge.ts'
+import { temporaryFolder } from '../../../test/support/folder.ts'
 import type { Target } from '../routes.ts'
 
 const MINUTE = { 'cache-control': 's-maxage=60' }
@@ -231,4 +232,25 @@ test('whoever asks why is told of the last purge that concerned an address', asy
   edge.purge({ environment: 'e1', tags: ['all'] })
   await edge.get('/a')
   assert.deepEqual([await last('/a'), await last('/b')], ['tag', 'all'])
+})
+
+test('a purge by the longest list that there may be holds after a restart, and costs no other environment what it has', async (t) => {
+  const app = await startUpstream(t, (_, response) =>
+    send(response, { ...MINUTE, 'cache-tag': `${'x'.repeat(1000)}999` }),
+  )
+  const hosts = { [HOST]: serverTarget(app.port), [OTHER]: otherTarget(app.port) }
+  const settings = { memoryBytes: 1e8, folder: await temporaryFolder(t), diskBytes: 1e8 }
+  const before = await startTestEdge(t, hosts)
+  await before.openCache(settings)
+  for (const host of [HOST, OTHER]) await ask(before.port, { host })
+  const tags = Array.from({ length: 1000 }, (_, n) => `${'x'.repeat(1000)}${n}`)
+  assert.equal(before.purge({ environment: 'e1', tags }), true)
+  await before.closeCache()
+
+  const after = await startTestEdge(t, hosts)
+  t.after(() => after.closeCache())
+  await after.openCache(settings)
+  assert.match(statusOf(await ask(after.port, { host: OTHER })), /^hit/, 'of another environment nothing went')
+  assert.match(statusOf(await ask(after.port)), /^fwd=uri-miss/, 'what was purged is gone')
+  assert.deepEqual(before.troubles, [])
 })

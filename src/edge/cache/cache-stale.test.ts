@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
 import { cachedApp, counting, send, statusOf } from '../../../test/support/cache.ts'
-import { ask, HOST, until, untilStill } from '../../../test/support/edge.ts'
+import { ask, HOST, serverTarget, until, untilStill } from '../../../test/support/edge.ts'
 
 const REVALIDATED = { 'cache-control': 's-maxage=10, stale-while-revalidate=60' }
 
@@ -51,6 +51,28 @@ test('refreshes are bounded, and those beyond are tried by the next reader', asy
   await untilStill(() => app.length)
   for (const path of paths) await edge.get(path)
   assert.equal(await untilStill(() => app.length), 4)
+})
+
+test('an app that never answers its refreshes keeps none of another environment’s from being made', async (t) => {
+  let isSlow = false
+  const edge = await cachedApp(
+    t,
+    (asked, response) => {
+      if (!isSlow || asked.headers.host !== HOST) send(response, REVALIDATED, isSlow ? 'new' : 'old')
+    },
+    { limits: { refreshes: 4, refreshesPerEnvironment: 100 } },
+  )
+  const other = { ...serverTarget(edge.app.port, 'i2', 'd2'), environment: 'e2' }
+  edge.use({ [HOST]: serverTarget(edge.app.port), 'other.localhost': other })
+  const visit = (path: string) => ask(edge.port, { host: 'other.localhost', path })
+  for (let n = 0; n < 10; n++) await edge.get(`/${n}`)
+  await visit('/')
+  isSlow = true
+  edge.pass(20)
+  for (let n = 0; n < 10; n++) assert.equal((await edge.get(`/${n}`)).text, 'old')
+  assert.equal((await visit('/')).text, 'old')
+  await untilStill(() => edge.asked.length)
+  assert.equal((await visit('/')).text, 'new')
 })
 
 test('a refresh that fails leaves what is stale where it is', async (t) => {

@@ -6,6 +6,7 @@ import type { Forwarded } from '../forwarded.ts'
 import { hidesHeaders, toUpstream } from '../headers.ts'
 import type { Limits } from '../limits.ts'
 import { PAGES, sendPage } from '../pages.ts'
+import { createQuota } from '../quota.ts'
 import type { ServerTarget } from '../routes.ts'
 import type { Instances } from '../upstream/instances.ts'
 import type { Head } from '../upstream/response-reader.ts'
@@ -46,18 +47,27 @@ type Question = {
   isAsItCame: boolean
 }
 
-/** Who waits for a fetch, under which name others find it, and who wants to know when it is over. */
-type Sharing = { reader?: Reader; shared?: string; onOver?(): void }
+/** Who waits for a fetch, under which name others find it, and who wants to know when nothing of it is under way. */
+type Sharing = { reader?: Reader; shared?: string; onEnd?(): void }
 
 /** Why the app is asked (RFC 9211, section 2.2), and about what. */
 type Cause = { why: Parameters<typeof forwardStatus>[0]['why']; detail?: string; stale?: Stale }
 
 export function createCache({ limits, now, store, bodies, judge, instances, forwarded }: Parts) {
   const fetches = new Map<string, Fetch>()
-  const passes = createPasses({ now, most: limits.passesKnown })
+  const passes = createPasses({ now, bytesMost: limits.passBytes })
   /** How many fetches are under way that may be stored, by environment and path. */
   const paths = new Map<string, number>()
-  let refreshes = 0
+  const refreshes = createQuota({
+    most: limits.refreshes,
+    mostPerOwner: limits.refreshesPerEnvironment,
+    reserved: limits.refreshesReserved,
+  })
+  const collecting = createQuota({
+    most: limits.collectingBytes,
+    mostPerOwner: limits.collectingBytesPerEnvironment,
+    reserved: limits.heldBytes,
+  })
 
   /** For GET and HEAD. */
   function answer(visit: Visit, target: ServerTarget) {
@@ -145,7 +155,7 @@ export function createCache({ limits, now, store, bodies, judge, instances, forw
   /** Together with all who want the same. */
   function fetch(question: Question, cause: Cause) {
     const shared = sharedName(question)
-    if (passes.has(shared) && !cause.stale) return passOn(question, cause)
+    if (passes.has(question.target.environment, shared) && !cause.stale) return passOn(question, cause)
     // What is not to be stored is for him alone: the others would have waited for nothing.
     if (readRequestWishes(question.visit.request.headers).noStore) return fetchAlone(question, cause)
     const reader = readerFor(question, cause)
@@ -168,18 +178,18 @@ export function createCache({ limits, now, store, bodies, judge, instances, forw
   /** Behind the reader's back, within bounds: beyond them the next reader tries again. */
   function refresh(question: Question, stored: StoredResponse) {
     const shared = sharedName(question)
-    if (fetches.has(shared) || refreshes >= limits.refreshes) return
-    if (readRequestWishes(question.visit.request.headers).noStore) return
-    refreshes++
+    const { environment } = question.target
+    if (fetches.has(shared) || readRequestWishes(question.visit.request.headers).noStore) return
+    if (!refreshes.take(environment)) return
     const use: Validate = { kind: 'validate', why: 'stale', mayServeOnError: true, ageSeconds: 0, ttlSeconds: 0 }
-    start(question, { why: 'stale', stale: { stored, use } }, { shared, onOver: () => refreshes-- })
+    start(question, { why: 'stale', stale: { stored, use } }, { shared, onEnd: () => refreshes.giveBack(environment) })
   }
 
   /** What is asked for under somebody's name is mostly his alone, and nobody else waits for it. */
   const sharedName = ({ target, visit, key }: Question): string =>
     `${target.environment} ${visit.request.headers.authorization === undefined ? '' : 'authorized '}${normalizeAcceptEncoding(accepted(visit))} ${key}`
 
-  function start(question: Question, cause: Cause, { reader, shared, onOver }: Sharing): Fetch {
+  function start(question: Question, cause: Cause, { reader, shared, onEnd }: Sharing): Fetch {
     const { visit, target, shelf, key, isAsItCame } = question
     const { request, authority, path } = visit
     const method = request.method === 'HEAD' ? 'HEAD' : 'GET'
@@ -213,19 +223,21 @@ export function createCache({ limits, now, store, bodies, judge, instances, forw
         judge(head) {
           const verdict = judge.head(exchange, head)
           if (verdict.kind === 'pass' && exchange.mayStore && isForOthersToo(exchange, head, verdict.detail))
-            passes.add(sharedName(question))
+            passes.add(target.environment, sharedName(question))
           return verdict
         },
         instead: (why) => judge.instead(exchange, why),
         keep: (body) => judge.keep(exchange, body),
+        mayHold: (bytes) => collecting.take(target.environment, bytes),
+        letGo: (bytes) => collecting.giveBack(target.environment, bytes),
         openLarge: () => judge.openLarge(exchange),
         over() {
           if (isOver) return
           isOver = true
           if (shared !== undefined && fetches.get(shared) === started) fetches.delete(shared)
-          onOver?.()
         },
         ended() {
+          onEnd?.()
           const count = (paths.get(name) ?? 0) - 1
           if (!exchange.mayStore) return
           if (count > 0) paths.set(name, count)

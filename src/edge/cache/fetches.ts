@@ -54,6 +54,9 @@ export type Rules = {
   instead(why: Failure): { stored: StoredResponse; way: Omit<Way, 'isCollapsed'> } | undefined
   /** The whole body has come: it becomes an object, which is stored unless it was purged meanwhile. */
   keep(body: Buffer): { stored: StoredResponse; isStored: boolean }
+  /** Whether so much more of the body may be held in memory. What was allowed is given back by `letGo`. */
+  mayHold(bytes: number): boolean
+  letGo(bytes: number): void
   /** A body that is too large for memory; undefined when there is no place for it. */
   openLarge(length: number | undefined): LargeBody | undefined
   /** Nobody can join it any more. */
@@ -97,6 +100,8 @@ export function startFetch(rules: Rules, bounds: Bounds, purgeNumber: number, le
   let isInPieces = false
   let held: Buffer[] = []
   let heldBytes = 0
+  /** Of those, what counts for all that the environment's fetches hold. */
+  let countedBytes = 0
   let large: LargeBody | undefined
   /** Those who take nothing more for now. While there are any, the app is not listened to. */
   const full = new Set<Reader | LargeBody>()
@@ -170,7 +175,7 @@ export function startFetch(rules: Rules, bounds: Bounds, purgeNumber: number, le
       opened.onDrain = () => flow(opened)
       for (const chunk of held) opened.write(chunk)
     }
-    held = []
+    letGo()
     for (const reader of readers) {
       if (!isBegun) begin(reader)
       reader.onDrain = () => flow(reader)
@@ -178,6 +183,12 @@ export function startFetch(rules: Rules, bounds: Bounds, purgeNumber: number, le
     if (readers.size > 0) return
     if (opened) watchAlone()
     else stop()
+  }
+
+  function letGo() {
+    held = []
+    rules.letGo(countedBytes)
+    countedBytes = 0
   }
 
   function begin(reader: Reader) {
@@ -192,8 +203,11 @@ export function startFetch(rules: Rules, bounds: Bounds, purgeNumber: number, le
       heldBytes += chunk.length
       // A copy: what the socket read is a part of something larger, which would be held with it.
       held.push(Buffer.from(chunk))
-      if (isInPieces) for (const reader of readers) reader.write(chunk)
-      if (heldBytes > bounds.heldBytes) spill(undefined)
+      // What is short and sent in one piece is not counted: there is nothing else that could be done with it.
+      if (!isInPieces) return
+      for (const reader of readers) reader.write(chunk)
+      if (heldBytes > bounds.heldBytes || !rules.mayHold(chunk.length)) spill(undefined)
+      else countedBytes += chunk.length
       return
     }
     const wasFull = full.size > 0
@@ -233,6 +247,7 @@ export function startFetch(rules: Rules, bounds: Bounds, purgeNumber: number, le
   function settle(tell: (reader: Reader) => void) {
     stage = 'over'
     clearTimeout(watch)
+    letGo()
     rules.over()
     rules.ended()
     const all = [...readers]

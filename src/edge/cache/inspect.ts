@@ -49,8 +49,14 @@ export function createInspect({ now, store, bodies }: Parts) {
     const stored = store.all(shelf, keyOf({ scheme, authority: host, target: pathname + search, headers: {} }))
     const tags = stored.flatMap((found) => found.tags)
     const last = store.lastPurgeOf(shelf, purgePathOf(pathname), tags)
+    const described: StoredObject[] = []
+    for (const found of stored) {
+      described.push(describe(found, await bodies.read(found), now()))
+      // There may be many, each with a megabyte to hash: visitors come in between.
+      await new Promise((resolve) => setImmediate(resolve))
+    }
     return {
-      stored: await Promise.all(stored.map(async (found) => describe(found, await bodies.read(found), now()))),
+      stored: described,
       lastPurge: last ? { time: last.time, by: last.by } : null,
     }
   }

@@ -51,7 +51,7 @@ export function decideStorage(exchange: Exchange): Storable | Unstorable {
   if (why) return { kind: 'pass', why }
 
   const vary = varyOf(headers)
-  if (vary?.includes('*')) return { kind: 'pass', why: 'vary-all' }
+  if (vary === 'all') return { kind: 'pass', why: 'vary-all' }
 
   const lifetime = lifetimeBy(policy, exchange)
   if (!isOfUse(lifetime, exchange)) return { kind: 'pass', why: 'no-lifetime' }
@@ -119,10 +119,17 @@ function isOfUse(lifetime: Lifetime, { status, headers, responseMs }: Exchange):
   return hasValidator && status < 300
 }
 
-function varyOf(headers: HeaderList): readonly string[] | undefined {
-  const names = readVary(fieldOf(headers, 'vary') ?? '')
+/** `all` also where it names more than can be compared for every request: nobody gets it but the one who asked. */
+function varyOf(headers: HeaderList): readonly string[] | 'all' | undefined {
+  const field = fieldOf(headers, 'vary') ?? ''
+  if (field.length > VARY_LENGTH_MOST) return 'all'
+  const names = readVary(field)
+  if (names.includes('*') || names.length > VARY_NAMES_MOST) return 'all'
   return names.length > 0 ? names : undefined
 }
+
+const VARY_LENGTH_MOST = 2048
+const VARY_NAMES_MOST = 32
 
 const readVary = remembering((vary): readonly string[] => [...new Set(membersOf(vary.toLowerCase()))].sort())
 

@@ -348,3 +348,25 @@ test('one object never takes more than a quarter of the memory', () => {
   assert.equal(store.put(store.shelfOf('e1'), object('/large', { body: Buffer.alloc(30_000) })), false)
   assert.equal(store.put(store.shelfOf('e1'), object('/small', { body: Buffer.alloc(20_000) })), true)
 })
+
+test('making room looks at so many objects and no more, though a hundred thousand were all used', () => {
+  let looked = 0
+  const store = createTestStore(1e8)
+  const shelf = store.shelfOf('e1')
+  const count = 100_000
+  for (let n = 0; n < count; n++) {
+    const stored = object(`/${n}`, { body: Buffer.alloc(0) })
+    let isUsed = true
+    Object.defineProperty(stored, 'isUsed', {
+      get: () => isUsed,
+      set(value: boolean) {
+        isUsed = value
+        looked++
+      },
+    })
+    store.put(shelf, stored)
+  }
+  store.resize(store.bytes() - 1)
+  assert.ok(store.count() < count, 'something went')
+  assert.ok(looked <= 2000, `${looked} were given another chance`)
+})

@@ -53,6 +53,8 @@ const MARKS_MOST = 50_000
 /** Of the names of those marks. A visitor's request can make one of eight thousand letters. */
 const MARK_BYTES_MOST = 4 * 1024 * 1024
 const FRAMED_MOST = 10_000
+/** So many are spared when something must go, used of late or not in memory; then the next one goes, whatever it is. */
+const SPARED_MOST = 2000
 /** Once something must go, this much goes, so that it is not looked for with every object. */
 const ROOM_MADE = 0.02
 
@@ -111,14 +113,17 @@ export function createStore({ now, isOnDisk = () => false, ...sizes }: Parts) {
 
   /**
    * The oldest first; one that was used since gets another chance. Bodies that are on the disk go, and what finds them
-   * there stays, for it is small; but it never takes more than half, or there would be no room for bodies.
+   * there stays, for it is small; but it never takes more than half, or there would be no room for bodies. What is looked at
+   * is bounded, for a shelf may hold a million objects that were all used.
    */
   function thin(shelf: Shelf, toBytes: number) {
+    let looked = 0
     for (const [key, slot] of shelf.slots) {
       if (shelf.bytes <= toBytes) return
       let isKept = false
       for (const stored of isVaried(slot) ? [...slot.variants.values()] : [slot]) {
-        if (stored.isUsed) {
+        if (++looked > SPARED_MOST) remove(shelf, stored)
+        else if (stored.isUsed) {
           stored.isUsed = false
           isKept = true
         } else if (stored.body && isOnDisk(stored)) {

@@ -15,11 +15,11 @@ export const TAG_FIELDS = ['cache-tag', 'x-next-cache-tags']
  * everywhere; but tags of Next.js may have spaces. An app that was written for one of those can be purged as it is:
  * their fields are read as well, and left where they are, for they may be meant for the one in front of us.
  */
-const SOURCES: readonly (readonly [field: string, separator: RegExp])[] = [
-  ['cache-tag', /[ \t,]+/],
-  ['surrogate-key', /[ \t,]+/],
-  ['edge-cache-tag', /[ \t,]+/],
-  ['x-next-cache-tags', /,/],
+const SOURCES: readonly (readonly [field: string, tag: RegExp])[] = [
+  ['cache-tag', /[^ \t,]+/g],
+  ['surrogate-key', /[^ \t,]+/g],
+  ['edge-cache-tag', /[^ \t,]+/g],
+  ['x-next-cache-tags', /[^,]+/g],
 ]
 
 /** As they are written: case counts. None twice, none too long, not too many. */
@@ -31,10 +31,13 @@ export function readTags(headers: HeaderList, limits = TAG_LIMITS): string[] {
 export function collectTags(headers: HeaderList, limits = TAG_LIMITS): { tags: string[]; isComplete: boolean } {
   const tags = new Set<string>()
   let isComplete = true
-  for (const [field, separator] of SOURCES) {
+  let count = 0
+  for (const [field, pattern] of SOURCES) {
     const value = fieldOf(headers, field)
     if (value === undefined) continue
-    for (const part of value.split(separator)) {
+    for (const [part] of value.matchAll(pattern)) {
+      // The same one again and again is read so often and no more.
+      if (++count > limits.tags * 2) return { tags: [...tags], isComplete: false }
       const tag = trimBlanks(part)
       if (tag === '' || tags.has(tag)) continue
       // A character of a header that came over the wire is a byte.

@@ -1,0 +1,150 @@
+/** Static sites of very many files: what a visit to one costs, and what it costs their neighbour. */
+import assert from 'node:assert/strict'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { Agent, request } from 'node:http'
+import { join } from 'node:path'
+import { createLog, systemClock } from '../src/base/index.ts'
+import { type StaticFile, startEdge, type Target, writeManifest } from '../src/edge/index.ts'
+import { type Bench, IS_QUICK, median } from './bench.ts'
+import { inTurns, TURNS } from './rounds.ts'
+import { temporaryFolder } from './service.ts'
+
+const FILES = 150_000
+const FEW_FILES = 100
+const PAGE = 'a page '.repeat(100)
+const ROUNDS = IS_QUICK ? 1 : 5
+const VISITS = IS_QUICK ? 50 : 200
+const AT_A_TIME = 4
+
+const NEIGHBOUR = 'neighbour.example'
+const SITES = ['one.example', 'two.example']
+
+export const largeSites: Bench = {
+  name: 'large-sites',
+  what: `static sites of ${FILES} files, asked in turn for another page each time, and a neighbour of theirs`,
+  noise: `quiet and busy times in turns, medians of ${ROUNDS} rounds; ${TURNS}`,
+  async run() {
+    await using folder = await temporaryFolder()
+    const edge = await startEdge({
+      clock: systemClock,
+      log: createLog('warn'),
+      host: '127.0.0.1',
+      port: 0,
+      tableFile: join(folder.path, 'routes.json'),
+      cache: { memoryBytes: 0, folder: '', diskBytes: 0 },
+    })
+    try {
+      const hosts: Record<string, Target> = { [NEIGHBOUR]: await siteIn(folder.path, NEIGHBOUR, FEW_FILES) }
+      for (const host of SITES) hosts[host] = await siteIn(folder.path, host, FILES)
+      await edge.publish({ hosts })
+      const { port } = edge.address
+      const neighbour = await neighbourTimes(port)
+      const cost = await costs(folder.path, port, edge.pid() as number)
+      return [
+        {
+          what: 'the neighbour’s page, 95 of 100 within',
+          beside: 'when nobody else is visited',
+          unit: 'ms',
+          ours: neighbour.busy,
+          peer: neighbour.quiet,
+          goal: { of: 'ratio', most: 10 },
+        },
+        {
+          what: 'CPU per page that was not asked for before',
+          beside: `a site of ${FEW_FILES} files`,
+          unit: 'µs',
+          ours: cost.large.cpuMicrosecondsPerRequest,
+          peer: cost.small.cpuMicrosecondsPerRequest,
+          goal: { of: 'ratio', most: 2 },
+        },
+      ]
+    } finally {
+      await edge.stop(1000)
+    }
+  },
+}
+
+/** Every address is the same file: what is measured is how it is found. */
+async function siteIn(top: string, host: string, count: number): Promise<Target> {
+  const [folder, variants] = [join(top, host, 'files'), join(top, host, 'edge')]
+  await mkdir(folder, { recursive: true })
+  await mkdir(variants)
+  await writeFile(join(folder, 'page.html'), PAGE)
+  const file = { path: '/page.html', size: PAGE.length, digest: 'd'.repeat(64) }
+  const files: Record<string, StaticFile> = {}
+  for (let n = 0; n < count; n++) files[`/articles/number-${n}/index.html`] = file
+  const manifest = await writeManifest(variants, { files, singlePage: false, notFound: null, basePath: '' })
+  return { kind: 'static', environment: host, deployment: host, folder, manifest }
+}
+
+async function neighbourTimes(port: number): Promise<{ quiet: number; busy: number }> {
+  const times = { quiet: [] as number[], busy: [] as number[] }
+  for (let round = 0; round < ROUNDS; round++) {
+    times.quiet.push(await neighbourTime(port))
+    const attack = visitInTurn(port)
+    times.busy.push(await neighbourTime(port))
+    await attack.stop()
+  }
+  return { quiet: median(times.quiet), busy: median(times.busy) }
+}
+
+async function neighbourTime(port: number): Promise<number> {
+  const agent = new Agent({ keepAlive: true })
+  const taken: number[] = []
+  for (let n = 0; n < VISITS; n++) {
+    const begin = performance.now()
+    await visit(port, agent, NEIGHBOUR, `/articles/number-${n % FEW_FILES}/`)
+    taken.push(performance.now() - begin)
+  }
+  agent.destroy()
+  return taken.sort((a, b) => a - b)[Math.floor(taken.length * 0.95)] ?? Number.NaN
+}
+
+/** Few visitors at a time, as few as it took: the sites' pages in turn, each time another one. */
+function visitInTurn(port: number) {
+  const agent = new Agent({ keepAlive: true, maxSockets: AT_A_TIME })
+  let isStopped = false
+  let n = 0
+  const visitors = Array.from({ length: AT_A_TIME }, async () => {
+    while (!isStopped) {
+      n++
+      await visit(port, agent, SITES[n % SITES.length] as string, `/articles/number-${(n * 7919) % FILES}/`)
+    }
+  })
+  return {
+    async stop() {
+      isStopped = true
+      await Promise.all(visitors)
+      agent.destroy()
+    },
+  }
+}
+
+function visit(port: number, agent: Agent, host: string, path: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const asked = request({ host: '127.0.0.1', port, path, headers: { host }, agent }, (response) => {
+      assert.equal(response.statusCode, 200)
+      response.resume().once('end', resolve)
+    })
+    asked.on('error', reject).end()
+  })
+}
+
+/** Of parts, which are not kept ready in memory: every request is looked up. */
+async function costs(folder: string, port: number, pid: number) {
+  const script = join(folder, 'pages.lua')
+  await writeFile(
+    script,
+    `local n, host, count = 0, '${NEIGHBOUR}', ${FEW_FILES}
+init = function(args)
+  if args[1]:find('large') then host, count = '${SITES[0]}', ${FILES} end
+end
+request = function()
+  n = n + 7919
+  return wrk.format('GET', '/articles/number-' .. n % count .. '/', { Host = host, Range = 'bytes=0-' })
+end
+`,
+  )
+  const server = { url: `http://127.0.0.1:${port}`, pid }
+  return inTurns({ large: server, small: server }, { script })
+}

@@ -1,0 +1,203 @@
+/**
+ * A manifest on the disk: a hash table in a file, so that an address is found by two short reads however many files a
+ * site has, and nothing of the rest is ever in memory.
+ *
+ *   header    what it is, the salt, how many slots, where the settings are, how long the file is, a checksum of all that
+ *   slots     48 bits of the address's hash, where its entry begins, how long it is; a length of 0 for an empty one
+ *   entries   [address, file] as JSON, one after the other
+ *   settings  what holds for the whole site, as JSON
+ *
+ * An entry stands in the first free slot from its own on, and never further away than one reading reaches. Tenants choose
+ * the addresses, and must not be able to choose ones that meet in a slot: so each file is salted with its own random bytes.
+ */
+import { hash, randomBytes } from 'node:crypto'
+import { close, constants, fstat, open, read } from 'node:fs'
+import { type FileHandle, open as openHandle, rename, rm } from 'node:fs/promises'
+import { promisify } from 'node:util'
+import { crc32 } from 'node:zlib'
+import type { StaticFile, StaticManifest } from './manifest.ts'
+
+export type SiteSettings = Omit<StaticManifest, 'files'>
+
+export type ManifestFile = {
+  settings: SiteSettings
+  find(address: string): Promise<StaticFile | undefined>
+  close(): Promise<void>
+}
+
+/** The file is not what was written: truncated, damaged, or of another kind. */
+export class UnreadableManifest extends Error {}
+
+export const MANIFEST_NAME = 'files.index'
+
+const MAGIC = Buffer.from('headland files 1')
+const SALT_BYTES = 16
+/** Magic, salt, four numbers of six bytes, checksum. */
+const NUMBERS_AT = MAGIC.length + SALT_BYTES
+const CHECKSUM_AT = NUMBERS_AT + 4 * 6
+const HEADER_BYTES = CHECKSUM_AT + 4
+
+const SLOT_BYTES = 16
+/** With a third of the slots taken, the chance that one of a million entries finds none within reach is one in a million. */
+const SLOTS_PER_FILE = 3
+const REACH = 64
+/** A path has at most 4,096 bytes, and an entry has two of them. */
+const ENTRY_BYTES_MOST = 64 * 1024
+const CHUNK_BYTES = 1024 * 1024
+
+/** Beside its place first, and then moved there: whoever finds it finds all of it, also after a power cut. */
+export async function writeManifestFile(path: string, { files, ...settings }: StaticManifest): Promise<void> {
+  const draft = `${path}.${randomBytes(6).toString('hex')}.new`
+  try {
+    const handle = await openHandle(draft, 'wx', 0o644)
+    try {
+      // A crowded table is rare, and another salt gives another one.
+      while (!(await fill(handle, files, settings))) await handle.truncate(0)
+      await handle.datasync()
+    } finally {
+      await handle.close()
+    }
+    await rename(draft, path)
+  } finally {
+    await rm(draft, { force: true })
+  }
+}
+
+/** False where an entry found no free slot. */
+async function fill(handle: FileHandle, files: StaticManifest['files'], settings: SiteSettings): Promise<boolean> {
+  const addresses = Object.keys(files)
+  const salt = randomBytes(SALT_BYTES)
+  const slotCount = Math.max(REACH, addresses.length * SLOTS_PER_FILE)
+  const slots = Buffer.alloc((slotCount + REACH) * SLOT_BYTES)
+  let position = HEADER_BYTES + slots.length
+  let chunks: Buffer[] = []
+  let waitingBytes = 0
+
+  async function flush() {
+    await writeAll(handle, Buffer.concat(chunks), position - waitingBytes)
+    chunks = []
+    waitingBytes = 0
+  }
+  function add(bytes: Buffer) {
+    chunks.push(bytes)
+    waitingBytes += bytes.length
+    position += bytes.length
+  }
+
+  for (const address of addresses) {
+    const entry = Buffer.from(JSON.stringify([address, files[address]]))
+    // Longer than any request: nobody can ask for it.
+    if (entry.length > ENTRY_BYTES_MOST) continue
+    const place = hashOf(salt, address)
+    const slot = freeSlot(slots, firstSlot(place, slotCount))
+    if (slot === undefined) return false
+    place.copy(slots, slot, 0, 6)
+    slots.writeUIntBE(position, slot + 6, 6)
+    slots.writeUInt32BE(entry.length, slot + 12)
+    add(entry)
+    if (waitingBytes >= CHUNK_BYTES) await flush()
+  }
+  const settingsAt = position
+  add(Buffer.from(JSON.stringify(settings)))
+  await flush()
+  await writeAll(handle, slots, HEADER_BYTES)
+  await writeAll(handle, toHeader(salt, [slotCount, settingsAt, position - settingsAt, position]), 0)
+  return true
+}
+
+/** A disk that is nearly full takes a part, and says so with the next one. */
+async function writeAll(handle: FileHandle, bytes: Buffer, position: number) {
+  for (let done = 0; done < bytes.length; ) {
+    done += (await handle.write(bytes, done, bytes.length - done, position + done)).bytesWritten
+  }
+}
+
+const hashOf = (salt: Buffer, address: string): Buffer =>
+  hash('sha256', Buffer.concat([salt, Buffer.from(address)]), 'buffer')
+
+const firstSlot = (place: Buffer, slotCount: number): number => place.readUIntBE(0, 6) % slotCount
+
+function freeSlot(slots: Buffer, first: number): number | undefined {
+  for (let at = first; at < first + REACH; at++) {
+    if (slots.readUInt32BE(at * SLOT_BYTES + 12) === 0) return at * SLOT_BYTES
+  }
+  return undefined
+}
+
+function toHeader(salt: Buffer, numbers: readonly number[]): Buffer {
+  const header = Buffer.alloc(HEADER_BYTES)
+  MAGIC.copy(header)
+  salt.copy(header, MAGIC.length)
+  for (const [at, number] of numbers.entries()) header.writeUIntBE(number, NUMBERS_AT + at * 6, 6)
+  header.writeUInt32BE(crc32(header.subarray(0, CHECKSUM_AT)), CHECKSUM_AT)
+  return header
+}
+
+// Descriptors, because a FileHandle costs as much again as the reading.
+const openFile = promisify(open)
+const readFile = promisify(read)
+const statFile = promisify(fstat)
+const closeFile = promisify(close)
+
+/** Rejects with ENOENT where there is none, and with `UnreadableManifest` where it is damaged. */
+export async function openManifestFile(path: string): Promise<ManifestFile> {
+  const descriptor = await openFile(path, constants.O_RDONLY | constants.O_NOFOLLOW)
+
+  async function readAt(position: number, length: number): Promise<Buffer> {
+    const bytes = Buffer.allocUnsafe(length)
+    for (let filled = 0; filled < length; ) {
+      const { bytesRead } = await readFile(descriptor, bytes, filled, length - filled, position + filled)
+      if (bytesRead === 0) throw damaged(path, 'ends before its end')
+      filled += bytesRead
+    }
+    return bytes
+  }
+
+  async function readJson(position: number, length: number): Promise<unknown> {
+    if (length > ENTRY_BYTES_MOST) throw damaged(path, `has an entry of ${length} bytes`)
+    try {
+      return JSON.parse((await readAt(position, length)).toString())
+    } catch (error) {
+      if (error instanceof SyntaxError) throw damaged(path, `has an entry at ${position} that is none`)
+      throw error
+    }
+  }
+
+  try {
+    const header = await readAt(0, HEADER_BYTES)
+    if (!header.subarray(0, MAGIC.length).equals(MAGIC)) throw damaged(path, 'does not begin like one')
+    if (header.readUInt32BE(CHECKSUM_AT) !== crc32(header.subarray(0, CHECKSUM_AT))) {
+      throw damaged(path, 'has a damaged header')
+    }
+    const salt = Buffer.from(header.subarray(MAGIC.length, NUMBERS_AT))
+    const numberAt = (at: number) => header.readUIntBE(NUMBERS_AT + at * 6, 6)
+    const [slotCount, settingsAt, settingsBytes, fileBytes] = [0, 1, 2, 3].map(numberAt) as Four
+    if ((await statFile(descriptor)).size !== fileBytes) throw damaged(path, 'is not as long as it was')
+    const settings = (await readJson(settingsAt, settingsBytes)) as SiteSettings
+
+    return {
+      settings,
+      async find(address) {
+        const place = hashOf(salt, address)
+        const slots = await readAt(HEADER_BYTES + firstSlot(place, slotCount) * SLOT_BYTES, REACH * SLOT_BYTES)
+        for (let slot = 0; slot < slots.length; slot += SLOT_BYTES) {
+          const length = slots.readUInt32BE(slot + 12)
+          if (length === 0) return undefined
+          if (slots.compare(place, 0, 6, slot, slot + 6) !== 0) continue
+          const [name, file] = (await readJson(slots.readUIntBE(slot + 6, 6), length)) as [string, StaticFile]
+          if (name === address) return file
+        }
+        return undefined
+      },
+      close: () => closeFile(descriptor),
+    }
+  } catch (error) {
+    await closeFile(descriptor)
+    throw error
+  }
+}
+
+type Four = [number, number, number, number]
+
+const damaged = (path: string, how: string) =>
+  new UnreadableManifest(`the list of a site's files, ${path}, ${how}; deploying the site again writes it anew`)

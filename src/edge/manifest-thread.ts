@@ -1,0 +1,37 @@
+/** Hands the work on lists of files to a thread, and tells how it ended. */
+import { extname } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import type { ManifestOptions } from './manifest.ts'
+
+/** What a manifest was named when it was one JSON text. */
+export const LEGACY_MANIFEST_NAME = 'manifest.json'
+
+export type Task =
+  /** Lists the files of a folder, compresses them into the other one, and writes the manifest there. */
+  | { kind: 'make'; folder: string; variantsFolder: string; options: ManifestOptions }
+  /** Writes the manifest of an output that has only one of the earlier format. */
+  | { kind: 'convert'; variantsFolder: string }
+
+export type Outcome =
+  | { kind: 'done' }
+  /** The output has more than can be listed, and the message says of what. */
+  | { kind: 'too-large'; message: string }
+  | { kind: 'failed'; message: string }
+
+/** Beside this file: TypeScript in a checkout, compiled in a package. */
+const PROGRAM = new URL(`./manifest-worker${extname(import.meta.url)}`, import.meta.url)
+/** Enough for the most files and the longest paths that an output may have. */
+const HEAP_MEGABYTES = 1024
+
+/** Beyond its memory a thread ends, and the process that started it goes on. */
+export function inManifestThread(task: Task): Promise<Outcome> {
+  return new Promise((resolve, reject) => {
+    const thread = new Worker(PROGRAM, {
+      workerData: task,
+      resourceLimits: { maxOldGenerationSizeMb: HEAP_MEGABYTES },
+    })
+    thread.once('message', resolve)
+    thread.once('error', reject)
+    thread.once('exit', () => reject(new Error('the thread ended before its work did')))
+  })
+}

@@ -1,0 +1,38 @@
+/**
+ * Counts what is taken by many owners out of one whole: so much for each first, so much for all second. A little is there
+ * for everybody in any case, so that no number of greedy owners leaves another one with nothing.
+ */
+
+type Bounds = {
+  most: number
+  mostPerOwner: number
+  /** What an owner gets though others have taken all. */
+  reserved: number
+}
+
+export function createQuota({ most, mostPerOwner, reserved }: Bounds) {
+  const taken = new Map<string, number>()
+  let total = 0
+
+  return {
+    /** Whether it was there. What was taken is to be given back. */
+    take(owner: string, amount = 1): boolean {
+      const own = (taken.get(owner) ?? 0) + amount
+      if (own > mostPerOwner || (own > reserved && total + amount > most)) return false
+      taken.set(owner, own)
+      total += amount
+      return true
+    },
+
+    giveBack(owner: string, amount = 1) {
+      const left = (taken.get(owner) ?? 0) - amount
+      if (left > 0) taken.set(owner, left)
+      else taken.delete(owner)
+      total -= amount
+    },
+
+    of: (owner: string): number => taken.get(owner) ?? 0,
+  }
+}
+
+export type Quota = ReturnType<typeof createQuota>
