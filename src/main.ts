@@ -30,7 +30,7 @@ import {
   DEFAULT_OUTPUT_LIMITS,
 } from './builds/index.ts'
 import { type Config, formatListen, type Listen } from './config.ts'
-import { Problem } from './contract/index.ts'
+import { type Ceilings, Problem } from './contract/index.ts'
 import {
   createAppVariables,
   createBlame,
@@ -87,6 +87,7 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
     parts.defer(() => ground.sql.close())
     const { sql, clock, newId } = ground
     const { trustedProxies } = config
+    const ceilings = ceilingsOf(config)
     const vault = await openVault(sql, { file: files.masterKey, given: config.masterKey?.reveal() })
     if (process.platform === 'linux') endOrphans(config.dataDir)
     const machine = await openMachine(config, files.toolchain, log)
@@ -152,7 +153,7 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
     parts.defer(() => routing.stop())
 
     const buildRequests = createBuildRequests(rooms)
-    const requests = createRequests({ ...rooms, buildRequests, routing })
+    const requests = createRequests({ ...rooms, buildRequests, routing, environmentsMost: ceilings.ENVIRONMENTS })
     const switching = createSwitch({ ...rooms, routing, onSwitched: rounds.switched })
     const provision = createProvision({ ...rooms, routing, switching })
     const live = { ...rooms, launcher, switching, finishWithEnvironment: provision.finishWithEnvironment }
@@ -172,6 +173,7 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
         ACTIVATE: redeploy.activate,
       },
       concurrency: { quick: QUICK_CONCURRENCY, build: config.concurrency },
+      ...(ceilings.RUNNING_BUILDS > 0 ? { perAccount: { build: ceilings.RUNNING_BUILDS } } : {}),
     })
     parts.defer(() => worker.stop(GRACE_MS.worker))
     const idle = watchIdle({ ...rooms, routing, idleMs: config.idleTimeout * 1000 })
@@ -208,10 +210,11 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
     const routes = createRoutes({
       ...rooms,
       usage,
+      ceilings,
       traffic,
       room,
       requests,
-      replaceDomains: createReplaceDomains({ ...rooms, routing }),
+      replaceDomains: createReplaceDomains({ ...rooms, routing, domainsMost: ceilings.DOMAINS }),
       trace: createTrace(rooms),
       clearCache,
       webhookSets,
@@ -271,6 +274,17 @@ const archiveLimits = ({ archiveBytes, archiveEntries, unpackedBytes, uploadStal
   entries: archiveEntries,
   unpackedBytes,
   stallMs: uploadStall * 1000,
+})
+
+/** How many of each an account may have. */
+const ceilingsOf = (config: Config): Ceilings => ({
+  APPS: config.accountApps,
+  ENVIRONMENTS: config.accountEnvironments,
+  DOMAINS: config.accountDomains,
+  CREDENTIALS: config.accountCredentials,
+  AWAKE_APPS: config.accountAwakeApps,
+  APP_MEMORY: config.accountAppMemory,
+  RUNNING_BUILDS: config.accountBuilds,
 })
 
 export const filesIn = (dataDir: string) => ({

@@ -171,6 +171,14 @@ export function createEnvironments({ sql, clock, newId }: { sql: Sql; clock: Clo
       await tx.query(statement`DELETE FROM environments WHERE id = ${id}`)
     },
 
+    /** Those of an account, also while they are being deleted. */
+    async count(accountId: string, reader: Reader = sql): Promise<number> {
+      const [row] = await reader.query<{ n: number }>(
+        statement`SELECT COUNT(*) AS n FROM environments WHERE account_id = ${accountId}`,
+      )
+      return row?.n ?? 0
+    },
+
     /** Of one account or of all, also those that are being deleted. */
     async all(accountId?: string): Promise<Pick<Environment, 'id' | 'accountId' | 'appName'>[]> {
       const mine = accountId === undefined ? statement`e.id IS NOT NULL` : statement`e.account_id = ${accountId}`

@@ -9,7 +9,7 @@
  * running → done by the one worker that still holds the lease. A cancelled operation is asked to end; its handler says how.
  */
 import type { Clock, NewId } from '../base/index.ts'
-import { names, operationError, Problem, type resources } from '../contract/index.ts'
+import { LIMITS, names, operationError, Problem, type resources } from '../contract/index.ts'
 import {
   list,
   type Page,
@@ -225,31 +225,41 @@ export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock
       for (const row of rows) tell(tx, toOperation(row))
     },
 
-    /** Those that could begin: what still lets calls settle must not fill the queue for everybody. */
-    async countWaitingBuilds(reader: Reader): Promise<number> {
+    /**
+     * How many builds are before this one in the queue, itself included; 0 when it does not wait. In a long queue counting
+     * ends early. Those that still let calls settle stand before nobody.
+     */
+    async queuePosition({ id, doneTime, phase }: Operation): Promise<number> {
+      if (doneTime !== null || phase !== 'QUEUED') return 0
+      const waiting = statement`done_time IS NULL AND lane = 'build' AND lease_owner IS NULL`
+      const [row] = await sql.query<{ position: number }>(statement`
+        SELECT COUNT(*) AS position FROM (
+          SELECT id FROM operations WHERE ${waiting} AND id = ${id}
+          UNION ALL
+          SELECT id FROM (
+            SELECT id FROM operations
+            WHERE ${waiting} AND id < ${id} AND (not_before IS NULL OR not_before <= ${clock.now()})
+            LIMIT ${LIMITS.queueCounted - 1}) AS before
+          WHERE EXISTS (SELECT 1 FROM operations WHERE ${waiting} AND id = ${id})) AS found`)
+      return row?.position ?? 0
+    },
+
+    /** Changes of this environment that wait or are under way, without those that make or delete it, and without builds. */
+    async countChanges(reader: Reader, { accountId, environmentId }: OperationPath): Promise<number> {
       const [row] = await reader.query<{ n: number }>(statement`
         SELECT COUNT(*) AS n FROM operations
-        WHERE done_time IS NULL AND lane = 'build' AND lease_owner IS NULL
-        AND (not_before IS NULL OR not_before <= ${clock.now()})`)
+        WHERE environment_id = ${environmentId} AND account_id = ${accountId} AND done_time IS NULL
+        AND trigger_name IN ('UPDATE', 'ACTIVATE')`)
       return row?.n ?? 0
     },
 
-    /** How many builds are before this one in the queue, itself included; 0 when it does not wait. */
-    async queuePosition({ id, doneTime, phase }: Operation): Promise<number> {
-      if (doneTime !== null || phase !== 'QUEUED') return 0
-      const rows = await sql.query<{ id: string }>(statement`
-        SELECT id FROM operations
-        WHERE done_time IS NULL AND lane = 'build' AND lease_owner IS NULL AND id <= ${id}
-        AND (id = ${id} OR not_before IS NULL OR not_before <= ${clock.now()})`)
-      return rows.some((row) => row.id === id) ? rows.length : 0
-    },
-
-    /** Ends an operation that nobody works on yet. */
-    async abort(tx: Transaction, id: string, problem: Problem) {
+    /** Ends an operation that nobody works on yet, and those whose work it was to do; tells their ids. */
+    async abort(tx: Transaction, id: string, problem: Problem): Promise<string[]> {
       const rows = await tx.query<OperationRow>(statement`
         UPDATE operations SET done_time = ${clock.now()}, phase = 'DONE', error = ${JSON.stringify(operationError(problem))}
-        WHERE id = ${id} AND done_time IS NULL AND lease_owner IS NULL RETURNING ${columns}`)
+        WHERE (id = ${id} OR satisfied_by = ${id}) AND done_time IS NULL AND lease_owner IS NULL RETURNING ${columns}`)
       for (const row of rows) tell(tx, toOperation(row), true)
+      return rows.map((row) => row.id)
     },
 
     /** The waiting operation is taken out of its lane, and ends as the other one will. */
@@ -285,14 +295,11 @@ export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock
     },
 
     /** Asks it to end early. Whether it could is told by how it ends; one that is done stays as it is. */
-    async cancel(path: OperationPath, id: string) {
-      await sql.transaction(async (tx) => {
-        tell(tx, await require(path, id, tx))
-        await tx.query(statement`
-          UPDATE operations SET cancel_time = ${clock.now()}
-          WHERE id = ${id} AND done_time IS NULL AND cancel_time IS NULL`)
-      })
-      this.announce()
+    async cancel(tx: Transaction, path: OperationPath, id: string) {
+      tell(tx, await require(path, id, tx))
+      await tx.query(statement`
+        UPDATE operations SET cancel_time = ${clock.now()}
+        WHERE id = ${id} AND done_time IS NULL AND cancel_time IS NULL`)
     },
 
     /** The operation as it is when it is done or the time is over, whichever comes first. */

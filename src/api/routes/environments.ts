@@ -61,7 +61,7 @@ export function environmentRoutes(parts: Parts): Route[] {
       access: 'developer',
       body: resources.newEnvironment,
       reply: resources.operation,
-      problems: ['APP_NOT_FOUND', 'VARIABLE_RESERVED'],
+      problems: ['APP_NOT_FOUND', 'VARIABLE_RESERVED', 'ACCOUNT_LIMIT'],
       async handle({ account, params, body }) {
         return renderOperation(account, await requests.createEnvironment(account, params.app, body))
       },
@@ -115,7 +115,7 @@ export function environmentRoutes(parts: Parts): Route[] {
       }),
       body: resources.changedEnvironment,
       reply: resources.operation,
-      problems: ['ENVIRONMENT_NOT_FOUND', 'ENVIRONMENT_DELETING', 'VARIABLE_RESERVED'],
+      problems: ['ENVIRONMENT_NOT_FOUND', 'ENVIRONMENT_DELETING', 'VARIABLE_RESERVED', 'TOO_MANY_CHANGES'],
       async handle({ account, params, query, body }) {
         const mask = parseMask(query.updateMask, body)
         const { app, environment } = params

@@ -5,7 +5,7 @@ import type { Apps, Domains, Environments, Variables } from '../../apps/index.ts
 import type { Archives } from '../../archives/index.ts'
 import type { Changes, Clock } from '../../base/index.ts'
 import type { Builds } from '../../builds/index.ts'
-import type { resources } from '../../contract/index.ts'
+import type { Ceilings, resources } from '../../contract/index.ts'
 import type { ClearCache, Deployments, ReplaceDomains, Requests, SiteUrl, Trace } from '../../deployments/index.ts'
 import type { Operations } from '../../operations/index.ts'
 import type { Supervisor } from '../../runtime/index.ts'
@@ -64,6 +64,7 @@ export type RouteParts = {
   webhookSets: WebhookSets
   webhooks: Webhooks
   usage: Usage
+  ceilings: Ceilings
   traffic: Traffic
   changes: Changes
   room: RoomOnDisk

@@ -50,7 +50,6 @@ export const uploadRoutes = ({ archives, environments, requests, room, checkIsol
       'ARCHIVE_TOO_LARGE',
       'PLAN_FAILED',
       'QUOTA_EXCEEDED',
-      'QUEUE_FULL',
       'ISOLATION_MISSING',
     ],
     async handle({ account, params, query, request, reply }) {
