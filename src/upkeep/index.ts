@@ -1,7 +1,9 @@
 import { statfs } from 'node:fs/promises'
-import { createCollect } from './collect.ts'
+import type { Archives } from '../archives/index.ts'
+import { type Collect, createCollect } from './collect.ts'
 import { createFigures } from './figures.ts'
 import { createForget } from './history.ts'
+import { createLingering } from './lingering.ts'
 import { createRetain } from './retain.ts'
 import { createRoom } from './room.ts'
 import { createRounds } from './round.ts'
@@ -18,8 +20,8 @@ type Given = Omit<
     Parameters<typeof createRoom>[0] &
     Parameters<typeof createRounds>[0] &
     Parameters<typeof createUsage>[0] & { dataDir: string },
-  'collect' | 'figures' | 'forget' | 'retain' | 'usage' | 'onShortage' | 'freeBytes'
->
+  'collect' | 'figures' | 'forget' | 'lingering' | 'retain' | 'usage' | 'onShortage' | 'freeBytes'
+> & { archives: Archives }
 
 /** The whole room, for what lies in a data folder. */
 export function createUpkeep(given: Given) {
@@ -31,8 +33,14 @@ export function createUpkeep(given: Given) {
   const figures = createFigures(given)
   const usage = createUsage({ ...given, figures })
   const retain = createRetain(given)
-  const collect = createCollect({ ...given, figures })
+  const lingering = createLingering(given)
+  const collectAll = createCollect({ ...given, figures })
+  const collect: Collect = async (signal) => {
+    const removed = await collectAll(signal)
+    await lingering.collected()
+    return removed
+  }
   const rounds = createRounds({ ...given, figures, retain, forget: createForget(given), collect, freeBytes })
-  const room = createRoom({ ...given, usage, freeBytes, onShortage: () => rounds.hurry() })
+  const room = createRoom({ ...given, usage, lingering, freeBytes, onShortage: () => rounds.hurry() })
   return { usage, room, rounds, freeBytes }
 }
