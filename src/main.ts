@@ -114,7 +114,9 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
     parts.defer(() => inApp.close())
     const listening = await inApp.listen(networks?.gateway ?? '127.0.0.1')
     await networks?.openService(listening.port)
-    const supervisor = createSupervisor({ engine, networks, clock, log, startDeadlineMs: config.startTimeout * 1000 })
+    const startDeadlineMs = config.startTimeout * 1000
+    const awakeLimits = { apps: ceilings.AWAKE_APPS, memoryBytes: ceilings.APP_MEMORY }
+    const supervisor = createSupervisor({ engine, networks, clock, log, startDeadlineMs, awakeLimits })
     parts.defer(() => supervisor.stop(GRACE_MS.apps))
 
     const variables = createVariables({ vault })
