@@ -62,7 +62,7 @@ import { createBallast, createLineLogs, MIGRATIONS, migrate, newestId, openVault
 import { openSqlite } from './storage/sqlite.ts'
 import { createTraffic } from './traffic/index.ts'
 import { createLedger } from './triggers/index.ts'
-import { createUpkeep } from './upkeep/index.ts'
+import { createCounts, createUpkeep } from './upkeep/index.ts'
 import { createValues } from './values/index.ts'
 import { version } from './version.ts'
 import { createWebhookRates, createWebhookSets, createWebhooks } from './webhooks/index.ts'
@@ -212,6 +212,7 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
     const routes = createRoutes({
       ...rooms,
       usage,
+      counts: createCounts({ ...rooms, ceilings, concurrency: config.concurrency }),
       ceilings,
       traffic,
       room,

@@ -244,6 +244,14 @@ export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock
       return row?.position ?? 0
     },
 
+    /** Builds of an account that are at work. */
+    async countRunningBuilds(accountId: string): Promise<number> {
+      const [row] = await sql.query<{ n: number }>(statement`
+        SELECT COUNT(*) AS n FROM operations
+        WHERE done_time IS NULL AND lease_owner IS NOT NULL AND lane = 'build' AND account_id = ${accountId}`)
+      return row?.n ?? 0
+    },
+
     /** Changes of this environment that wait or are under way, without those that make or delete it, and without builds. */
     async countChanges(reader: Reader, { accountId, environmentId }: OperationPath): Promise<number> {
       const [row] = await reader.query<{ n: number }>(statement`

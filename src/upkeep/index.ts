@@ -9,6 +9,7 @@ import { createRoom } from './room.ts'
 import { createRounds } from './round.ts'
 import { createUsage } from './usage.ts'
 
+export { type Counts, createCounts } from './counts.ts'
 export type { RoomOnDisk } from './room.ts'
 export type { Usage } from './usage.ts'
 

@@ -12,7 +12,7 @@ import type { Supervisor } from '../../runtime/index.ts'
 import type { LineLogs } from '../../storage/index.ts'
 import type { Traffic } from '../../traffic/index.ts'
 import type { Ledger } from '../../triggers/index.ts'
-import type { RoomOnDisk, Usage } from '../../upkeep/index.ts'
+import type { Counts, RoomOnDisk, Usage } from '../../upkeep/index.ts'
 import type { WebhookSets, Webhooks } from '../../webhooks/index.ts'
 import type { Auth } from '../auth.ts'
 import type { BrowserSession } from '../browser-session.ts'
@@ -64,6 +64,7 @@ export type RouteParts = {
   webhookSets: WebhookSets
   webhooks: Webhooks
   usage: Usage
+  counts: Counts
   ceilings: Ceilings
   traffic: Traffic
   changes: Changes
