@@ -21,11 +21,7 @@ async function open(t: Scope) {
   }
   const purges = createPurges({ ...rooms, edge })
   const environment = await rooms.environment()
-  const clearCache = createClearCache({
-    ...rooms,
-    purges,
-    finishWithEnvironment: (operation) => async () => ({ response: { name: operation.environmentId } }),
-  })
+  const clearCache = createClearCache({ ...rooms, purges })
   return { ...rooms, edge, asked, purges, environment, another: rooms.environment, clearCache }
 }
 

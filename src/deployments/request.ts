@@ -120,8 +120,9 @@ export function createRequests(parts: Parts) {
       mask: readonly Changeable[],
     ): Promise<Operation> {
       return inOneTransaction(async (tx) => {
-        const { environment: before, path } = await requireOpen(tx, environments, account, appName, id)
+        const { path } = await requireOpen(tx, environments, account, appName, id)
         await requireRoom(tx, path)
+        const before = await environments.requireWhole(account.id, appName, id, tx)
         const change: EnvironmentChange = {}
         if (mask.includes('displayName')) change.displayName = required('displayName', given.displayName)
         if (mask.includes('cmsEnvironment')) change.cmsEnvironment = required('cmsEnvironment', given.cmsEnvironment)

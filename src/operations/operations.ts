@@ -14,12 +14,13 @@ import {
   list,
   type Page,
   type PageOf,
-  pageOf,
+  pageWithin,
   type Reader,
   type Sql,
   statement,
   type Transaction,
 } from '../storage/index.ts'
+import { createWaits } from './waits.ts'
 
 export type Operation = {
   id: string
@@ -75,11 +76,10 @@ export type Lane = (typeof LANES)[number]
 
 export type Ending = { response: unknown } | { error: Problem }
 
-/** How often a wait looks for an end that another process recorded. Its own are known at once. */
-const WAIT_POLL_MS = 1000
+/** Of responses on one page: each may show the names of all variables of its environment. */
+const PAGE_BYTES = 1024 * 1024
 
 export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock; newId: NewId }) {
-  const waiters = new Map<string, Set<() => void>>()
   const onRequested = new Set<() => void>()
 
   const matching = ({ accountId, appName, environmentId }: OperationPath) => statement`
@@ -102,6 +102,7 @@ export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock
 
   return {
     require,
+    ...createWaits({ clock, require }),
 
     /** Records that the work is wanted. Call `announce` once the transaction is committed. */
     async request(
@@ -159,12 +160,20 @@ export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock
       return () => onRequested.delete(wake)
     },
 
+    /** A page ends early where the responses on it are long. */
     async list(path: OperationPath, page: Page): Promise<PageOf<Operation>> {
-      const rows = await sql.query<OperationRow>(statement`
-        SELECT ${columns} FROM operations WHERE ${matching(path)} AND ${page.after} ${page.order}`)
+      const keys = await sql.query<{ id: string; bytes: number }>(statement`
+        SELECT id, COALESCE(octet_length(response), 0) AS bytes FROM operations
+        WHERE ${matching(path)} AND ${page.after} ${page.order}`)
       // Every environment has at least the operation that created it, also when it is gone.
-      if (rows.length === 0 && !page.isResumed) throw new Problem('ENVIRONMENT_NOT_FOUND')
-      return pageOf(rows.map(toOperation), page)
+      if (keys.length === 0 && !page.isResumed) throw new Problem('ENVIRONMENT_NOT_FOUND')
+      const { items, nextPageToken } = pageWithin(keys, page, PAGE_BYTES)
+      if (items.length === 0) return { items: [], nextPageToken }
+      const ids = items.map(({ id }) => id)
+      const rows = await sql.query<OperationRow>(statement`
+        SELECT ${columns} FROM operations WHERE id IN (${list(ids)})`)
+      const found = new Map(rows.map((row) => [row.id, toOperation(row)]))
+      return { items: ids.flatMap((id) => found.get(id) ?? []), nextPageToken }
     },
 
     /** Those of the given environments that an unfinished operation is changing. */
@@ -310,23 +319,6 @@ export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock
         WHERE id = ${id} AND done_time IS NULL AND cancel_time IS NULL`)
     },
 
-    /** The operation as it is when it is done or the time is over, whichever comes first. */
-    async wait(path: OperationPath, id: string, timeoutMs: number, signal: AbortSignal): Promise<Operation> {
-      const deadline = clock.now() + timeoutMs
-      for (;;) {
-        const finished = new AbortController()
-        const stopWaiting = register(id, () => finished.abort())
-        try {
-          const operation = await require(path, id)
-          const leftMs = deadline - clock.now()
-          if (operation.doneTime !== null || leftMs <= 0 || signal.aborted) return operation
-          await clock.sleep(Math.min(leftMs, WAIT_POLL_MS), AbortSignal.any([finished.signal, signal]))
-        } finally {
-          stopWaiting()
-        }
-      }
-    },
-
     /** Records how it ended: only once, and only by the holder of the lease. Call `ended` after the commit. */
     async end(tx: Transaction, id: string, leaseOwner: string, ending: Ending): Promise<boolean> {
       const { response, error } = toColumns(ending)
@@ -342,10 +334,6 @@ export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock
       return true
     },
 
-    ended(id: string) {
-      for (const wake of waiters.get(id) ?? []) wake()
-    },
-
     /** Whether anybody ever asked for anything. */
     async isAny(): Promise<boolean> {
       return (await sql.query(statement`SELECT id FROM operations LIMIT 1`)).length > 0
@@ -358,15 +346,6 @@ export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock
       )
       return { unfinished: row?.unfinished ?? 0 }
     },
-  }
-
-  function register(id: string, wake: () => void): () => void {
-    const mine = waiters.get(id) ?? new Set()
-    waiters.set(id, mine.add(wake))
-    return () => {
-      mine.delete(wake)
-      if (mine.size === 0 && waiters.get(id) === mine) waiters.delete(id)
-    }
   }
 }
 

@@ -95,7 +95,7 @@ export function environmentRoutes(parts: Parts): Route[] {
       async handle({ account, role, params, query }) {
         const { view = 'BASIC' } = query
         if (view === 'FULL') checkRole(role, 'developer')
-        const found = await environments.require(account.id, params.app, params.environment)
+        const found = await environments.requireWhole(account.id, params.app, params.environment)
         return (await show(account, [found], view))[0]
       },
     }),
