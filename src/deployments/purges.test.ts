@@ -121,7 +121,7 @@ test('clearing the cache is an operation that is done, and waits for none', asyn
   assert.equal(made.trigger, 'PURGE_CACHE')
   assert.equal(made.phase, 'DONE')
   assert.notEqual(made.doneTime, null)
-  assert.deepEqual(made.response, { name: id })
+  assert.deepEqual(made.response, {})
   assert.deepEqual(asked, [{ environment: id, paths: ['/a'] }])
   const path = { accountId: account.id, appName, environmentId: id }
   assert.deepEqual(await operations.require(path, made.id), made)

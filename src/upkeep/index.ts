@@ -1,7 +1,9 @@
 import { statfs } from 'node:fs/promises'
+import type { Accounts } from '../accounts/index.ts'
 import type { Archives } from '../archives/index.ts'
 import { type Collect, createCollect } from './collect.ts'
 import { createFigures } from './figures.ts'
+import { createForgetGone } from './gone.ts'
 import { createForget } from './history.ts'
 import { createLingering } from './lingering.ts'
 import { createRetain } from './retain.ts'
@@ -22,7 +24,7 @@ type Given = Omit<
     Parameters<typeof createRounds>[0] &
     Parameters<typeof createUsage>[0] & { dataDir: string },
   'collect' | 'figures' | 'forget' | 'lingering' | 'retain' | 'usage' | 'onShortage' | 'freeBytes'
-> & { archives: Archives }
+> & { archives: Archives; accounts: Accounts }
 
 /** The whole room, for what lies in a data folder. */
 export function createUpkeep(given: Given) {
@@ -35,11 +37,13 @@ export function createUpkeep(given: Given) {
   const usage = createUsage({ ...given, figures })
   const retain = createRetain(given)
   const lingering = createLingering(given)
+  const forgetGone = createForgetGone(given)
   const collectAll = createCollect({ ...given, figures })
   const collect: Collect = async (signal) => {
     const removed = await collectAll(signal)
     await lingering.collected()
-    return removed
+    const forgotten = await forgetGone(signal)
+    return forgotten > 0 ? { ...removed, operations: forgotten } : removed
   }
   const rounds = createRounds({ ...given, figures, retain, forget: createForget(given), collect, freeBytes })
   const room = createRoom({ ...given, usage, lingering, freeBytes, onShortage: () => rounds.hurry() })
