@@ -76,7 +76,11 @@ export function createDeployments({ sql, clock, newId }: { sql: Sql; clock: Cloc
   return {
     find,
 
-    async require({ accountId, environmentId }: DeploymentPath, id: string, reader: Reader = sql): Promise<DeploymentHead> {
+    async require(
+      { accountId, environmentId }: DeploymentPath,
+      id: string,
+      reader: Reader = sql,
+    ): Promise<DeploymentHead> {
       const [row] = await reader.query<HeadRow>(statement`
         SELECT ${headColumns} FROM deployments
         WHERE id = ${id} AND account_id = ${accountId} AND environment_id = ${environmentId}`)

@@ -3,8 +3,8 @@ import { type TestContext, test } from 'node:test'
 import { handClock } from '../../test/support/clock.ts'
 import { lowerRooms } from '../../test/support/parts.ts'
 import { createLog } from '../base/index.ts'
-import { Problem, resources } from '../contract/index.ts'
-import { statement, type Transaction } from '../storage/index.ts'
+import { LIMITS, Problem, resources } from '../contract/index.ts'
+import { statement, type Transaction, toPage } from '../storage/index.ts'
 import { LEASE_MS } from './claim.ts'
 import type { Operation } from './operations.ts'
 import { ATTEMPTS_MOST, type Handler, type Handlers, startWorker } from './worker.ts'
@@ -463,4 +463,45 @@ test('an operation whose work another does ends as that one ends', { timeout: 20
   })
   assert.deepEqual((await untilDone(waiting)).response, { by: doing.id })
   assert.deepEqual(ran, [doing.id])
+})
+
+test('an account that waits for very many operations at a time is told at once how the next one stands', {
+  timeout: 20_000,
+}, async (t) => {
+  const { ask, operations, path, accounts, newId, sql } = await setUp(t)
+  const operation = await ask()
+  const at = path(operation.environmentId)
+  const leaving = new AbortController()
+  const waits = Array.from({ length: LIMITS.waitsAtOnce }, () =>
+    operations.wait(at, operation.id, 60_000, leaving.signal),
+  )
+  assert.equal((await operations.wait(at, operation.id, 60_000, leaving.signal)).doneTime, null)
+  const other = { accountId: (await accounts.create('other')).id, appName: 'App', environmentId: newId() }
+  const theirs = await sql.transaction((tx) => operations.request(tx, other, 'CREATE'))
+  let isOver = false
+  const waiting = operations.wait(other, theirs.id, 60_000, leaving.signal).finally(() => {
+    isOver = true
+  })
+  for (let turn = 0; turn < 20; turn++) await operations.require(other, theirs.id)
+  assert.equal(isOver, false, 'others wait as before')
+  leaving.abort()
+  await Promise.all([...waits, waiting])
+})
+
+test('a page of operations ends where their responses are long, and the pages together have all of them', async (t) => {
+  const { ask, operations, path, newId, sql } = await setUp(t)
+  const environmentId = newId()
+  const asked: string[] = []
+  for (let count = 0; count < 40; count++) asked.push((await ask(environmentId)).id)
+  const response = JSON.stringify({ text: 'x'.repeat(75_000) })
+  await sql.transaction((tx) => tx.query(statement`UPDATE operations SET response = ${response}, done_time = 1`))
+  const found: string[] = []
+  let pages = 0
+  for (let pageToken = ''; pages === 0 || pageToken !== ''; pages++) {
+    const page = await operations.list(path(environmentId), toPage({ pageSize: 200, order: 'oldest', pageToken }))
+    assert.ok(page.items.length > 0 && page.items.length <= 14)
+    found.push(...page.items.map(({ id }) => id))
+    pageToken = page.nextPageToken
+  }
+  assert.deepEqual(found, asked)
 })

@@ -8,7 +8,13 @@ import type { Environments } from '../apps/index.ts'
 import type { Archives } from '../archives/index.ts'
 import type { Clock, Log } from '../base/index.ts'
 import type { Builds, Holdings, Outputs, PackageStore, Toolchains } from '../builds/index.ts'
-import { buildLogName, type DeploymentHead, type Deployments, type Folders, runtimeLogName } from '../deployments/index.ts'
+import {
+  buildLogName,
+  type DeploymentHead,
+  type Deployments,
+  type Folders,
+  runtimeLogName,
+} from '../deployments/index.ts'
 import type { Operations } from '../operations/index.ts'
 import type { Supervisor } from '../runtime/index.ts'
 import { isHeld, type LineLogs, type Reader } from '../storage/index.ts'

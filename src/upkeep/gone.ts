@@ -34,7 +34,8 @@ export function createForgetGone({ sql, accounts, kept = KEPT }: Parts) {
         // Most of the time there is nothing to do, and nobody has to wait for it.
         const spare = statement`SELECT id FROM operations WHERE ${some} AND ${isSpare} LIMIT ${AT_A_TIME}`
         removed = (await sql.query(spare)).length
-        if (removed > 0) await sql.transaction((tx) => tx.query(statement`DELETE FROM operations WHERE id IN (${spare})`))
+        if (removed > 0)
+          await sql.transaction((tx) => tx.query(statement`DELETE FROM operations WHERE id IN (${spare})`))
       }
     }
     return count
