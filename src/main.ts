@@ -202,7 +202,7 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
       await checkIsolation()
       await room.forRebuild(account, environmentId)
     }
-    const clearCache = createClearCache(rooms)
+    const clearCache = createClearCache({ ...rooms, finishWithEnvironment: provision.finishWithEnvironment })
     const webhookSets = createWebhookSets(ground)
     const rates = createWebhookRates(clock, {
       callsPerMinute: config.webhookCalls,

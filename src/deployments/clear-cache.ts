@@ -5,7 +5,7 @@
 import type { Account } from '../accounts/index.ts'
 import type { Environments } from '../apps/index.ts'
 import { fieldInvalid, LIMITS } from '../contract/index.ts'
-import type { Operation, Operations } from '../operations/index.ts'
+import type { Finish, Operation, Operations } from '../operations/index.ts'
 import type { Sql } from '../storage/index.ts'
 import type { Asked, Ledger } from '../triggers/index.ts'
 import { abridge, isOfNothing, type Purged, type Purges } from './purges.ts'
@@ -17,10 +17,14 @@ type Parts = {
   operations: Operations
   purges: Pick<Purges, 'atEdge'>
   ledger: Ledger
+  finishWithEnvironment(operation: Operation): Finish
 }
 
 /** More than the ledger names, and not without end: whoever knows a URL that purges may call it all day. */
 const PURGES_KEPT = 2 * LIMITS.triggersKeptOfWebhooks
+
+/** Purges whose answer shows the environment: it may name 500 variables, and there may be thousands of purges. */
+const ANSWERS_KEPT = 20
 
 /** Whoever asked before it began may ask together: one purge does for all of them. */
 export type ClearCache = (
@@ -32,7 +36,7 @@ export type ClearCache = (
 ) => Promise<Operation>
 
 export function createClearCache(parts: Parts): ClearCache {
-  const { sql, environments, operations, purges, ledger } = parts
+  const { sql, environments, operations, purges, ledger, finishWithEnvironment } = parts
 
   return async (account, appName, id, what, asked) => {
     const { paths = [], tags = [] } = what
@@ -43,8 +47,8 @@ export function createClearCache(parts: Parts): ClearCache {
     const { environment, path } = await requireOpen(sql, environments, account, appName, id)
     await purges.atEdge(environment, what)
     return sql.transaction(async (tx) => {
-      // There may be thousands, and nothing of the environment is another: a purge answers with nothing.
-      const done = await operations.record(tx, path, 'PURGE_CACHE', async () => ({ response: {} }))
+      const done = await operations.record(tx, path, 'PURGE_CACHE', (operation) => finishWithEnvironment(operation)(tx))
+      await operations.abridgePurge(tx, path, ANSWERS_KEPT)
       const outcome = { answer: 200, operationId: done.id, purged: abridge(what) }
       const { isPruned } = await ledger.add(tx, id, asked, outcome)
       if (isPruned) await operations.forgetPurges(tx, path, PURGES_KEPT)

@@ -141,6 +141,15 @@ export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock
       return toOperation(row as OperationRow)
     },
 
+    /** Only so many of the newest purges keep what they answered with: called after each, it takes that of the next older one. */
+    async abridgePurge(tx: Transaction, { accountId, environmentId }: OperationPath, kept: number) {
+      await tx.query(statement`
+        UPDATE operations SET response = '{}' WHERE id = (
+          SELECT id FROM operations
+          WHERE environment_id = ${environmentId} AND account_id = ${accountId} AND trigger_name = 'PURGE_CACHE'
+          ORDER BY id DESC LIMIT 1 OFFSET ${kept})`)
+    },
+
     /** Only the newest purges of an environment are kept: they end as soon as they are asked for, and may be many. */
     async forgetPurges(tx: Transaction, { accountId, environmentId }: OperationPath, kept: number) {
       const purges = statement`

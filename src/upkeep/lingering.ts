@@ -1,6 +1,7 @@
 /**
- * Archives that came and may be nobody's: refused after the last byte, or replaced by a newer upload. They lie on the disk until
- * they are collected, and count for the account that sent them until then. The list is in memory: a start begins with a round.
+ * Archives that came and may be nobody's: refused after the last byte, replaced by a newer upload, or deleted with their
+ * environment. They lie on the disk until they are collected, and count for the account that sent them until then. The list is in
+ * memory: a start begins with a round.
  */
 import type { Archives } from '../archives/index.ts'
 import type { Archive, Holdings } from '../builds/index.ts'

@@ -49,8 +49,8 @@ export function createRoom(parts: Parts) {
 
   async function checkQuota(account: Account, needed: number) {
     if (accountBytes === 0) return
-    const lingering = await parts.lingering.bytesOf(account.id)
-    const used = (await usage.bytesOf(account.id)) + lingering + promisedBytes(account.id)
+    await checkLingering(account, needed)
+    const used = (await usage.bytesOf(account.id)) + promisedBytes(account.id)
     if (used + needed <= accountBytes) return
     const { advice, metadata } = await wayOut(account)
     parts.onShortage()
@@ -58,6 +58,18 @@ export function createRoom(parts: Parts) {
       'QUOTA_EXCEEDED',
       `The account holds ${bytesInWords(used)} of ${bytesInWords(accountBytes)}, and this takes ${atLeast(needed)} more. ${advice}`,
       { metadata: { ...metadata, limit: String(accountBytes), used: String(used), needed: String(needed) } },
+    )
+  }
+
+  /** What is nobody's any more may be as much as what is somebody's: an account never has more than twice what it may hold. */
+  async function checkLingering({ id }: Account, needed: number) {
+    const lingering = await parts.lingering.bytesOf(id)
+    if (lingering === 0 || lingering + needed <= accountBytes) return
+    parts.onShortage()
+    throw new Problem(
+      'QUOTA_EXCEEDED',
+      `Archives that were replaced, refused or deleted of late take ${bytesInWords(lingering)} until they are removed, in some minutes. Try again then.`,
+      { metadata: { limit: String(accountBytes), lingering: String(lingering), needed: String(needed) } },
     )
   }
 
