@@ -49,9 +49,8 @@ export function createRoom(parts: Parts) {
 
   async function checkQuota(account: Account, needed: number) {
     if (accountBytes === 0) return
-    await checkLingering(account, needed)
     const used = (await usage.bytesOf(account.id)) + promisedBytes(account.id)
-    if (used + needed <= accountBytes) return
+    if (used + needed <= accountBytes) return checkLingering(account, needed)
     const { advice, metadata } = await wayOut(account)
     parts.onShortage()
     throw new Problem(
