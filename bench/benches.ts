@@ -1,6 +1,7 @@
 /** Every measurement, in the order of the table. */
 import type { Bench } from './bench.ts'
 import { capacity } from './capacity.ts'
+import { claim } from './claim.ts'
 import { edgeConformance } from './edge-conformance.ts'
 import { edgeHits } from './edge-hit.ts'
 import { edgeMiss } from './edge-miss.ts'
@@ -22,6 +23,7 @@ export const BENCHES: readonly Bench[] = [
   operationRead,
   start,
   listEnvironments,
+  claim,
   upload,
   webhook,
   nextByHand,

@@ -4,7 +4,7 @@
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
-import { availableParallelism, homedir } from 'node:os'
+import { availableParallelism, homedir, totalmem } from 'node:os'
 import { join, resolve } from 'node:path'
 import { LOG_LEVELS, type LogLevel, Secret } from './base/index.ts'
 import type { ClientEnvironment } from './cli/index.ts'
@@ -34,6 +34,13 @@ export type Config = {
   keepDeployments: number
   keepHistory: number
   accountBytes: number
+  accountApps: number
+  accountEnvironments: number
+  accountDomains: number
+  accountCredentials: number
+  accountAwakeApps: number
+  accountAppMemory: number
+  accountBuilds: number
   diskReserve: number
   cacheMemory: number
   cacheDisk: number
@@ -63,6 +70,9 @@ const setting = <T>(byDefault: string, meaning: string, parse: (text: string) =>
 
 /** Tools start threads by the number of processors. */
 const PROCESSES = Math.max(512, 64 * availableParallelism())
+
+/** Three quarters of what the machine has, so that apps alone never use it up. */
+const APP_MEMORY = Math.floor(0.75 * totalmem())
 
 /** `docs/reference/settings.md` is checked against this table. */
 export const SETTINGS: { [K in keyof Config]: Setting<Config[K]> } = {
@@ -111,6 +121,29 @@ export const SETTINGS: { [K in keyof Config]: Setting<Config[K]> } = {
     count,
   ),
   accountBytes: setting('21474836480', 'Bytes that an account may hold on the disk; 0 for no limit.', countOrNone),
+  accountApps: setting('500', 'Apps that an account may have; 0 for no limit.', countOrNone),
+  accountEnvironments: setting('500', 'Environments that an account may have; 0 for no limit.', countOrNone),
+  accountDomains: setting(
+    '500',
+    'Custom domains that an account may have in all its environments; 0 for no limit.',
+    countOrNone,
+  ),
+  accountCredentials: setting('100', 'API credentials that an account may have; 0 for no limit.', countOrNone),
+  accountAwakeApps: setting(
+    '100',
+    "Apps of an account that are awake at a time; the next one to wake puts the account's longest unvisited one to sleep. 0 for no limit.",
+    countOrNone,
+  ),
+  accountAppMemory: setting(
+    String(APP_MEMORY),
+    'Bytes of memory that the awake apps of an account may use together; above it the longest unvisited ones sleep. 0 for no limit.',
+    countOrNone,
+  ),
+  accountBuilds: setting(
+    '0',
+    'Builds of an account at a time; 0 for all places but one where there are several accounts, and for all where there is one.',
+    countOrNone,
+  ),
   diskReserve: setting('1073741824', 'Bytes of the disk that uploads and builds leave free.', countOrNone),
   cacheMemory: setting('268435456', 'Bytes of memory that the cache of the edge may use.', count),
   cacheDisk: setting('2147483648', 'Bytes of the disk that the cache of the edge may use; 0 for none.', countOrNone),

@@ -31,7 +31,7 @@ import {
   DEFAULT_OUTPUT_LIMITS,
 } from './builds/index.ts'
 import { type Config, formatListen, type Listen } from './config.ts'
-import { Problem } from './contract/index.ts'
+import { type Ceilings, Problem } from './contract/index.ts'
 import {
   createAppVariables,
   createBlame,
@@ -74,7 +74,7 @@ import {
 import { openSqlite, openSqliteApart } from './storage/sqlite.ts'
 import { createTraffic } from './traffic/index.ts'
 import { createLedger } from './triggers/index.ts'
-import { createUpkeep } from './upkeep/index.ts'
+import { createCounts, createUpkeep } from './upkeep/index.ts'
 import { createValues } from './values/index.ts'
 import { version } from './version.ts'
 import { type Stall, watchStalls } from './watchdog/index.ts'
@@ -101,6 +101,7 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
     const { sql, clock, newId } = ground
     parts.defer(await watchPlace(files.database, clock, onDeath))
     const { trustedProxies } = config
+    const ceilings = ceilingsOf(config)
     const vault = await openVault(sql, { file: files.masterKey, given: config.masterKey?.reveal() })
     if (process.platform === 'linux') endOrphans(config.dataDir)
     const machine = await openMachine(config, files.toolchain, log)
@@ -127,7 +128,9 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
     parts.defer(() => inApp.close())
     const listening = await inApp.listen(networks?.gateway ?? '127.0.0.1')
     await networks?.openService(listening.port)
-    const supervisor = createSupervisor({ engine, networks, clock, log, startDeadlineMs: config.startTimeout * 1000 })
+    const startDeadlineMs = config.startTimeout * 1000
+    const awakeLimits = { apps: ceilings.AWAKE_APPS, memoryBytes: ceilings.APP_MEMORY }
+    const supervisor = createSupervisor({ engine, networks, clock, log, startDeadlineMs, awakeLimits })
     parts.defer(() => supervisor.stop(GRACE_MS.apps))
 
     const variables = createVariables({ vault })
@@ -166,7 +169,7 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
     parts.defer(() => routing.stop())
 
     const buildRequests = createBuildRequests(rooms)
-    const requests = createRequests({ ...rooms, buildRequests, routing })
+    const requests = createRequests({ ...rooms, buildRequests, routing, environmentsMost: ceilings.ENVIRONMENTS })
     const switching = createSwitch({ ...rooms, routing, onSwitched: rounds.switched })
     const provision = createProvision({ ...rooms, routing, switching })
     const live = { ...rooms, launcher, switching, finishWithEnvironment: provision.finishWithEnvironment }
@@ -186,6 +189,7 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
         ACTIVATE: redeploy.activate,
       },
       concurrency: { quick: QUICK_CONCURRENCY, build: config.concurrency },
+      ...(ceilings.RUNNING_BUILDS > 0 ? { perAccount: { build: ceilings.RUNNING_BUILDS } } : {}),
     })
     parts.defer(() => worker.stop(GRACE_MS.worker))
     const idle = watchIdle({ ...rooms, routing, idleMs: config.idleTimeout * 1000 })
@@ -228,10 +232,12 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
     const routes = createRoutes({
       ...rooms,
       usage,
+      counts: createCounts({ ...rooms, ceilings, concurrency: config.concurrency }),
+      ceilings,
       traffic,
       room,
       requests,
-      replaceDomains: createReplaceDomains({ ...rooms, routing }),
+      replaceDomains: createReplaceDomains({ ...rooms, routing, domainsMost: ceilings.DOMAINS }),
       trace: createTrace(rooms),
       clearCache,
       webhookSets,
@@ -291,6 +297,17 @@ const archiveLimits = ({ archiveBytes, archiveEntries, unpackedBytes, uploadStal
   entries: archiveEntries,
   unpackedBytes,
   stallMs: uploadStall * 1000,
+})
+
+/** How many of each an account may have. */
+const ceilingsOf = (config: Config): Ceilings => ({
+  APPS: config.accountApps,
+  ENVIRONMENTS: config.accountEnvironments,
+  DOMAINS: config.accountDomains,
+  CREDENTIALS: config.accountCredentials,
+  AWAKE_APPS: config.accountAwakeApps,
+  APP_MEMORY: config.accountAppMemory,
+  RUNNING_BUILDS: config.accountBuilds,
 })
 
 export const filesIn = (dataDir: string) => ({

@@ -46,3 +46,22 @@ test('a list shows the credentials of one account, newest first, a page at a tim
   )
   assert.equal(second.nextPageToken, '')
 })
+
+test('an account has so many credentials, and another one when one is revoked', async (t) => {
+  const { accounts, credentials } = await lowerRooms(t)
+  const [mine, other] = [await accounts.create('mine'), await accounts.create('other')]
+  const issue = (of = mine) => credentials.issue(of.id, { role: 'owner', displayName: 'CI', most: 2 })
+  const asked = await Promise.allSettled([issue(), issue(), issue()])
+  assert.deepEqual(
+    asked.map(({ status }) => status),
+    ['fulfilled', 'fulfilled', 'rejected'],
+  )
+  await assert.rejects(issue(), {
+    reason: 'ACCOUNT_LIMIT',
+    metadata: { kind: 'CREDENTIALS', limit: '2', setting: 'accountCredentials' },
+  })
+  assert.ok(await issue(other))
+  const [first] = (await credentials.list(mine.id, toPage({}))).items
+  await credentials.revoke(mine.id, first?.id ?? '')
+  assert.ok(await issue())
+})

@@ -1,7 +1,7 @@
 /** API credentials: a user id and a generated password for HTTP Basic authentication, bound to one account. */
 import { type Clock, digestOf, type NewId, randomToken, Secret, sameDigest } from '../base/index.ts'
-import { Problem, type resources } from '../contract/index.ts'
-import { type Page, type PageOf, pageOf, type Sql, statement } from '../storage/index.ts'
+import { aboveCeiling, isAbove, Problem, type resources } from '../contract/index.ts'
+import { type Page, type PageOf, pageOf, type Reader, type Sql, statement } from '../storage/index.ts'
 import type { Account } from './accounts.ts'
 
 type Role = resources.Role
@@ -10,14 +10,26 @@ export type Credential = { id: string; displayName: string; role: Role; createTi
 type CredentialRow = { id: string; display_name: string; role: Role; create_time: number }
 
 export function createCredentials({ sql, clock, newId }: { sql: Sql; clock: Clock; newId: NewId }) {
+  async function count(accountId: string, reader: Reader = sql): Promise<number> {
+    const [row] = await reader.query<{ n: number }>(
+      statement`SELECT COUNT(*) AS n FROM credentials WHERE account_id = ${accountId}`,
+    )
+    return row?.n ?? 0
+  }
+
   return {
+    /** Those of an account. */
+    count,
+
+    /** `most`: how many the account may have. */
     async issue(
       accountId: string,
-      { role, displayName }: { role: Role; displayName: string },
+      { role, displayName, most = 0 }: { role: Role; displayName: string; most?: number },
     ): Promise<{ credential: Credential; password: Secret }> {
       const password = randomToken()
       const id = newId()
-      const [made] = await sql.transaction((tx) => {
+      const [made] = await sql.transaction(async (tx) => {
+        if (isAbove((await count(accountId, tx)) + 1, most)) throw aboveCeiling('CREDENTIALS', most)
         tx.tell(accountId, `credentials/${id}`)
         return tx.query<CredentialRow>(statement`
           INSERT INTO credentials (id, account_id, display_name, role, password_digest, create_time)

@@ -1,11 +1,10 @@
 /** What an app can ask of the service from inside: to purge its own pages, and to keep values. */
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
-import type { Environment } from '../apps/index.ts'
 import { fieldInvalid, LIMITS, Problem, resources } from '../contract/index.ts'
 import type { Purges } from '../deployments/index.ts'
 import type { Values } from '../values/index.ts'
-import type { InAppRates } from './in-app-rates.ts'
+import type { Caller, InAppRates } from './in-app-rates.ts'
 import { createCheck } from './validation.ts'
 
 /** Where an app finds them, below the address of the listener. */
@@ -34,18 +33,18 @@ export type Answer = { status: 200 | 204; body?: string | Uint8Array }
 type Parts = { purges: Pick<Purges, 'byApp'>; values: Values; rates: InAppRates }
 
 /** `release` is called when the bytes of the call are not in memory any more. */
-export type Call = { environment: Environment; request: IncomingMessage; onRelease(release: () => void): void }
+export type Call = { caller: Caller; request: IncomingMessage; onRelease(release: () => void): void }
 
 export function createInAppCalls({ purges, values, rates }: Parts) {
   const checkTags = createCheck(resources.purgedTags, 'body')
 
-  async function bodyOf({ environment, request, onRelease }: Call, use: Wanted['use'], most: number): Promise<Buffer> {
+  async function bodyOf({ caller, request, onRelease }: Call, use: Wanted['use'], most: number): Promise<Buffer> {
     if (!/^application\/json\s*(;|$)/i.test(request.headers['content-type'] ?? '')) {
       throw new Problem('CONTENT_TYPE_UNSUPPORTED')
     }
     const length = Number(request.headers['content-length'] ?? most)
     if (length > most) throw tooLarge(most)
-    onRelease(rates.hold(environment.id, use, length))
+    onRelease(rates.hold(caller, use, length))
     const chunks: Buffer[] = []
     let bytes = 0
     // Who sends too much is told so; the usual loop would hang up.
@@ -67,24 +66,25 @@ export function createInAppCalls({ purges, values, rates }: Parts) {
       if ('error' in found) throw found.error
       const { tags } = found.value as resources.PurgedTags
       const paths = tags.filter((tag) => tag.startsWith('/'))
-      await purges.byApp(call.environment, paths.length > 0 ? { paths, tags } : { tags })
+      await purges.byApp({ id: call.caller.environmentId }, paths.length > 0 ? { paths, tags } : { tags })
       return { status: 200, body: '{}' }
     },
 
     /** The value is handed back as it was sent: whoever reads it is whoever wrote it, so nobody here parses it. */
     async value(call: Call, key: string): Promise<Answer> {
-      const { environment, request, onRelease } = call
+      const { caller, request, onRelease } = call
+      const { environmentId } = caller
       if (key === '' || key.length > LIMITS.valueKeyLength) {
         throw fieldInvalid('key', `must have 1 to ${LIMITS.valueKeyLength} characters`)
       }
       if (request.method === 'PUT') {
-        await values.put(environment.id, key, await bodyOf(call, 'kv-store', LIMITS.valueBytes))
+        await values.put(environmentId, key, await bodyOf(call, 'kv-store', LIMITS.valueBytes))
         return { status: 204 }
       }
-      const bytes = await values.bytesOf(environment.id, key)
+      const bytes = await values.bytesOf(environmentId, key)
       if (bytes === undefined) throw new Problem('VALUE_NOT_FOUND')
-      onRelease(rates.hold(environment.id, 'kv-store', bytes))
-      const body = await values.get(environment.id, key)
+      onRelease(rates.hold(caller, 'kv-store', bytes))
+      const body = await values.get(environmentId, key)
       if (body === undefined) throw new Problem('VALUE_NOT_FOUND')
       return { status: 200, body }
     },

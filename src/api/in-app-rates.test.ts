@@ -38,16 +38,50 @@ test('a call that is refused costs nothing', async () => {
   rates.call('ours', 'apps-api')
 })
 
+const caller = (environmentId: string, accountId = environmentId) => ({ environmentId, accountId })
+
 test('bytes are held until they are given back, and given back once', () => {
-  const rates = createRates({ clock: handClock(), rates: { ...IN_APP_RATES, heldBytes: { environment: 10, all: 15 } } })
-  const giveBack = rates.hold('ours', 'kv-store', 10)
-  assert.throws(() => rates.hold('ours', 'kv-store', 1), { reason: 'TOO_MANY_CALLS', retryAfterSeconds: 1 })
-  rates.hold('theirs', 'kv-store', 5)
-  assert.throws(() => rates.hold('others', 'kv-store', 1))
+  const heldBytes = { environment: 10, account: 10, all: 15 }
+  const { hold } = createRates({ clock: handClock(), rates: { ...IN_APP_RATES, heldBytes } })
+  const giveBack = hold(caller('ours'), 'kv-store', 10)
+  assert.throws(() => hold(caller('ours'), 'kv-store', 1), { reason: 'TOO_MANY_CALLS', retryAfterSeconds: 1 })
+  hold(caller('theirs'), 'kv-store', 5)
+  assert.throws(() => hold(caller('others'), 'kv-store', 1))
   giveBack()
   giveBack()
-  rates.hold('ours', 'kv-store', 10)
-  assert.throws(() => rates.hold('others', 'kv-store', 1))
+  hold(caller('ours'), 'kv-store', 10)
+  assert.throws(() => hold(caller('others'), 'kv-store', 1))
+})
+
+test('however many apps an account has, it leaves room for the apps of others', () => {
+  const clock = handClock()
+  const rates = createRates({ clock })
+  for (let app = 0; app < 100; app++) {
+    try {
+      for (;;) rates.hold(caller(`app ${app}`, 'many'), 'kv-store', LIMITS.valueBytes)
+    } catch (error) {
+      assert.equal((error as { reason?: string }).reason, 'TOO_MANY_CALLS')
+    }
+  }
+  rates.hold(caller('mine', 'other'), 'kv-store', LIMITS.valueBytes)
+})
+
+test('the apps of one account together call no more often than a few of them may', () => {
+  const rates = createRates({ clock: handClock() })
+  let count = 0
+  for (let app = 0; app < 100; app++) {
+    try {
+      for (;;) {
+        rates.call(`app ${app}`, 'kv-store')
+        rates.callOfAccount('many', 'kv-store')
+        count++
+      }
+    } catch (error) {
+      assert.equal((error as { reason?: string }).reason, 'TOO_MANY_CALLS')
+    }
+  }
+  assert.equal(count, IN_APP_RATES.accountShare * IN_APP_RATES.calls['kv-store'].atOnce)
+  rates.callOfAccount('other', 'kv-store')
 })
 
 test('the largest value and the largest body are not too much by themselves', () => {

@@ -250,7 +250,8 @@ test('another method is told which there are', async (t) => {
 const SMALL: Rates = {
   calls: { 'apps-api': { atOnce: 3, perSecond: 1 }, 'kv-store': { atOnce: 100, perSecond: 1 } },
   bytes: { 'apps-api': { atOnce: 10_000, perSecond: 1000 }, 'kv-store': { atOnce: 100_000, perSecond: 10_000 } },
-  heldBytes: { environment: 20_000, all: 30_000 },
+  heldBytes: { environment: 20_000, account: 30_000, all: 30_000 },
+  accountShare: 4,
 }
 
 test('an environment that calls too often is told when to come again, and others are not held up', async (t) => {

@@ -6,13 +6,13 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Environment, Environments, Tokens } from '../apps/index.ts'
+import type { Environments, Tokens } from '../apps/index.ts'
 import type { Clock, Log } from '../base/index.ts'
 import { errorBody, LIMITS, PROBLEMS, Problem } from '../contract/index.ts'
 import type { Purges } from '../deployments/index.ts'
-import type { Sql } from '../storage/index.ts'
 import type { Values } from '../values/index.ts'
 import { doing } from '../watchdog/index.ts'
+import { limitConnections } from './connections.ts'
 import { sendClientError, toProblem } from './errors.ts'
 import {
   type Answer,
@@ -23,29 +23,36 @@ import {
   readTarget,
   type Wanted,
 } from './in-app-calls.ts'
-import { createRates, type Rates } from './in-app-rates.ts'
+import { type Caller, createRates, type Rates } from './in-app-rates.ts'
 
 /** How long a call may take to come in, and a connection stand still. */
 const TIMES_MS = { headers: 15_000, request: 30_000, still: 30_000, keepAlive: 65_000 }
-const CONNECTIONS_MOST = 4096
+/** How often connections are looked at that are too slow. */
+const LOOK_MS = 5000
+/** Of one app, which has an address of its own; and of all of them, so that the awake apps of one account do not take them all. */
+const CONNECTIONS_MOST = { app: 128, all: 16_384 }
 
 type Parts = {
-  sql: Sql
   clock: Clock
   log: Log
-  environments: Pick<Environments, 'byId'>
+  environments: Pick<Environments, 'ownerOf'>
   tokens: Pick<Tokens, 'environmentOf'>
   purges: Pick<Purges, 'byApp'>
   values: Values
   rates?: Rates
 }
 
-export function createInAppServer({ sql, clock, log, environments, tokens, purges, values, ...given }: Parts) {
+export function createInAppServer({ clock, log, environments, tokens, purges, values, ...given }: Parts) {
   const rates = createRates({ clock, ...given })
   const calls = createInAppCalls({ purges, values, rates })
 
   const server = createServer(
-    { maxHeaderSize: LIMITS.headerBytes, headersTimeout: TIMES_MS.headers, requestTimeout: TIMES_MS.request },
+    {
+      maxHeaderSize: LIMITS.headerBytes,
+      headersTimeout: TIMES_MS.headers,
+      requestTimeout: TIMES_MS.request,
+      connectionsCheckingInterval: LOOK_MS,
+    },
     async (request, response) => {
       const released: (() => void)[] = []
       response.once('close', () => {
@@ -64,7 +71,8 @@ export function createInAppServer({ sql, clock, log, environments, tokens, purge
   )
   server.keepAliveTimeout = TIMES_MS.keepAlive
   server.timeout = TIMES_MS.still
-  server.maxConnections = CONNECTIONS_MOST
+  server.maxConnections = CONNECTIONS_MOST.all
+  limitConnections(server, CONNECTIONS_MOST.app)
   server.on('clientError', sendClientError)
 
   async function answer(request: IncomingMessage, onRelease: Call['onRelease']): Promise<Answer> {
@@ -72,21 +80,22 @@ export function createInAppServer({ sql, clock, log, environments, tokens, purge
     if (!(wanted.methods as readonly string[]).includes(request.method ?? '')) {
       throw new Problem('METHOD_NOT_ALLOWED', undefined, { metadata: { allow: wanted.methods.join(', ') } })
     }
-    const environment = await admit(request, wanted)
-    doing(`${wanted.use} of environment ${environment.id}`)
-    const call = { environment, request, onRelease }
+    const caller = await admit(request, wanted)
+    doing(`${wanted.use} of environment ${caller.environmentId}`)
+    const call = { caller, request, onRelease }
     return wanted.use === 'apps-api' ? calls.purge(call) : calls.value(call, wanted.key)
   }
 
   /** The count comes before the look into the database, and the token before the count: nobody uses up another's. */
-  async function admit(request: IncomingMessage, wanted: Wanted): Promise<Environment> {
+  async function admit(request: IncomingMessage, wanted: Wanted): Promise<Caller> {
     const [, token = ''] = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '') ?? []
     const id = tokens.environmentOf(token, wanted.use)
     if (id === undefined || (wanted.use === 'apps-api' && wanted.environmentId !== id)) throw new Problem('TOKEN_WRONG')
     rates.call(id, wanted.use)
-    const environment = await environments.byId(sql, id)
-    if (!environment || environment.state === 'DELETING') throw new Problem('TOKEN_WRONG')
-    return environment
+    const accountId = await environments.ownerOf(id)
+    if (accountId === undefined) throw new Problem('TOKEN_WRONG')
+    rates.callOfAccount(accountId, wanted.use)
+    return { environmentId: id, accountId }
   }
 
   return {

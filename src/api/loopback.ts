@@ -6,6 +6,10 @@ import type { FastifyRequest } from 'fastify'
 export function isFromThisMachine(request: FastifyRequest): boolean {
   const { forwarded, 'x-forwarded-for': forwardedFor, via } = request.headers
   if (forwarded !== undefined || forwardedFor !== undefined || via !== undefined) return false
-  const peer = (request.socket.remoteAddress ?? '').replace(/^::ffff:/, '')
+  return isLoopback(request.socket.remoteAddress ?? '')
+}
+
+export function isLoopback(address: string): boolean {
+  const peer = address.replace(/^::ffff:/, '')
   return peer === '::1' || (isIPv4(peer) && peer.startsWith('127.'))
 }

@@ -4,7 +4,7 @@ import type { App } from '../apps/index.ts'
 import { toRfc3339 } from '../base/index.ts'
 import type { Build, Contacts } from '../builds/index.ts'
 import { names, resources } from '../contract/index.ts'
-import { type Deployment, isActivatable } from '../deployments/index.ts'
+import { type DeploymentHead, isActivatable } from '../deployments/index.ts'
 import type { Operation } from '../operations/index.ts'
 import type { Running } from '../runtime/index.ts'
 
@@ -113,7 +113,7 @@ const renderTools = ({ node, packageManager }: NonNullable<Build['tools']>) => (
 
 export function renderDeployment(
   at: names.EnvironmentPath,
-  deployment: Deployment,
+  deployment: DeploymentHead,
   running: Running | undefined,
 ): resources.Deployment {
   return {

@@ -1,14 +1,25 @@
 /** Apps: a name in an account, a region, and the environments below it. */
 import type { Clock, NewId } from '../base/index.ts'
-import { names, Problem, type resources } from '../contract/index.ts'
+import { aboveCeiling, isAbove, names, Problem, type resources } from '../contract/index.ts'
 import { type Page, type PageOf, pageOf, type Reader, type Sql, statement, type Transaction } from '../storage/index.ts'
 
 export type App = { id: string; name: string; region: resources.App['region']; createTime: number }
 type AppRow = { id: string; name: string; region: App['region']; create_time: number }
 
 export function createApps({ sql, clock, newId }: { sql: Sql; clock: Clock; newId: NewId }) {
+  async function count(accountId: string, reader: Reader = sql): Promise<number> {
+    const [row] = await reader.query<{ n: number }>(
+      statement`SELECT COUNT(*) AS n FROM apps WHERE account_id = ${accountId}`,
+    )
+    return row?.n ?? 0
+  }
+
   return {
-    async create(accountId: string, name: string, region: App['region']): Promise<App> {
+    /** Those of an account, also while their environments are being taken down. */
+    count,
+
+    /** `most`: how many the account may have. */
+    async create(accountId: string, name: string, region: App['region'], { most = 0 } = {}): Promise<App> {
       return sql.transaction(async (tx) => {
         const [made] = await tx.query<AppRow>(statement`
           INSERT INTO apps (id, account_id, name, folded_name, region, create_time)
@@ -20,6 +31,7 @@ export function createApps({ sql, clock, newId }: { sql: Sql; clock: Clock; newI
             metadata: { appId: name },
           })
         }
+        if (isAbove(await count(accountId, tx), most)) throw aboveCeiling('APPS', most)
         tx.tell(accountId, `apps/${name}`)
         return toApp(made)
       })

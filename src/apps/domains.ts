@@ -64,6 +64,14 @@ export function createDomains({ sql, clock, domain, ownHosts = [] }: Parts) {
       await tellBelow(tx, environmentId, 'domains', '')
     },
 
+    /** How many an account has. */
+    async count(accountId: string, reader: Reader = sql): Promise<number> {
+      const [row] = await reader.query<{ n: number }>(statement`
+        SELECT COUNT(*) AS n FROM environments e JOIN domains d ON d.environment_id = e.id
+        WHERE e.account_id = ${accountId}`)
+      return row?.n ?? 0
+    },
+
     /** The names of each environment that has any, in alphabetical order. */
     async of(environmentIds: readonly string[], reader: Reader = sql): Promise<Map<string, string[]>> {
       if (environmentIds.length === 0) return new Map()

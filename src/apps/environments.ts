@@ -13,7 +13,7 @@ import {
   list,
   type Page,
   type PageOf,
-  pageOf,
+  pageWithin,
   type Reader,
   type Sql,
   statement,
@@ -42,11 +42,16 @@ export type Environment = {
   updateTime: number
 }
 
+/** Without its variables, of which there may be half a megabyte: most calls ask for something else. */
+export type EnvironmentHead = Omit<Environment, 'variables'>
+
 export type EnvironmentDraft = Pick<
   Environment,
   'displayName' | 'branch' | 'cmsEnvironment' | 'rootDirectory' | 'variables'
 >
 export type EnvironmentChange = Partial<Omit<EnvironmentDraft, 'branch'>>
+
+type HeadRow = Omit<EnvironmentRow, 'shell_variables'>
 
 type EnvironmentRow = {
   id: string
@@ -66,10 +71,15 @@ type EnvironmentRow = {
   update_time: number
 }
 
+const headColumns = statement`e.id, e.account_id, e.app_id, a.name AS app_name, e.display_name, e.branch,
+  e.cms_environment, e.root_directory, e.host_label, e.uid, e.live_deployment, e.state, e.create_time, e.update_time`
+
+const selectedHead = statement`SELECT ${headColumns} FROM environments e JOIN apps a ON a.id = e.app_id`
 const selected = statement`
-  SELECT e.id, e.account_id, e.app_id, a.name AS app_name, e.display_name, e.branch, e.cms_environment,
-    e.root_directory, e.shell_variables, e.host_label, e.uid, e.live_deployment, e.state, e.create_time, e.update_time
-  FROM environments e JOIN apps a ON a.id = e.app_id`
+  SELECT ${headColumns}, e.shell_variables FROM environments e JOIN apps a ON a.id = e.app_id`
+
+/** Of sealed variables on one page. */
+const PAGE_BYTES = 2 * 1024 * 1024
 
 export function createEnvironments({ sql, clock, newId }: { sql: Sql; clock: Clock; newId: NewId }) {
   async function byId(reader: Reader, id: string): Promise<Environment | undefined> {
@@ -81,19 +91,32 @@ export function createEnvironments({ sql, clock, newId }: { sql: Sql; clock: Clo
     newId,
     byId,
 
-    async require(accountId: string, appName: string, id: string, reader: Reader = sql): Promise<Environment> {
-      const [row] = await reader.query<EnvironmentRow>(statement`${selected}
-        WHERE e.id = ${id} AND e.account_id = ${accountId}
-        AND a.folded_name = ${names.fold(appName)} AND a.delete_time IS NULL`)
+    async require(accountId: string, appName: string, id: string, reader: Reader = sql): Promise<EnvironmentHead> {
+      const [row] = await reader.query<HeadRow>(statement`${selectedHead} WHERE ${at(accountId, appName, id)}`)
+      if (!row) throw new Problem('ENVIRONMENT_NOT_FOUND')
+      return toHead(row)
+    },
+
+    async requireWhole(accountId: string, appName: string, id: string, reader: Reader = sql): Promise<Environment> {
+      const [row] = await reader.query<EnvironmentRow>(statement`${selected} WHERE ${at(accountId, appName, id)}`)
       if (!row) throw new Problem('ENVIRONMENT_NOT_FOUND')
       return toEnvironment(row)
     },
 
-    async list(appId: string, page: Page): Promise<PageOf<Environment>> {
-      const keys = await sql.query<{ id: string }>(
-        statement`SELECT id FROM environments WHERE app_id = ${appId} AND ${page.after} ${page.order}`,
+    /** Whose it is, if it is there and not on its way out. */
+    async ownerOf(id: string): Promise<string | undefined> {
+      const [row] = await sql.query<{ account_id: string }>(
+        statement`SELECT account_id FROM environments WHERE id = ${id} AND state <> 'DELETING'`,
       )
-      const { items, nextPageToken } = pageOf(keys, page)
+      return row?.account_id
+    },
+
+    /** A page ends early where the variables of its environments are many. */
+    async list(appId: string, page: Page): Promise<PageOf<Environment>> {
+      const keys = await sql.query<{ id: string; bytes: number }>(statement`
+        SELECT id, octet_length(shell_variables) AS bytes FROM environments
+        WHERE app_id = ${appId} AND ${page.after} ${page.order}`)
+      const { items, nextPageToken } = pageWithin(keys, page, PAGE_BYTES)
       if (items.length === 0) return { items: [], nextPageToken }
       const ids = items.map(({ id }) => id)
       const rows = await sql.query<EnvironmentRow>(statement`${selected} WHERE e.id IN (${list(ids)})`)
@@ -173,6 +196,14 @@ export function createEnvironments({ sql, clock, newId }: { sql: Sql; clock: Clo
       await tx.query(statement`DELETE FROM environments WHERE id = ${id}`)
     },
 
+    /** Those of an account, also while they are being deleted. */
+    async count(accountId: string, reader: Reader = sql): Promise<number> {
+      const [row] = await reader.query<{ n: number }>(
+        statement`SELECT COUNT(*) AS n FROM environments WHERE account_id = ${accountId}`,
+      )
+      return row?.n ?? 0
+    },
+
     /** Of one account or of all, also those that are being deleted. */
     async all(accountId?: string): Promise<Pick<Environment, 'id' | 'accountId' | 'appName'>[]> {
       const mine = accountId === undefined ? statement`e.id IS NOT NULL` : statement`e.account_id = ${accountId}`
@@ -198,7 +229,15 @@ export function createEnvironments({ sql, clock, newId }: { sql: Sql; clock: Clo
 
 export type Environments = ReturnType<typeof createEnvironments>
 
+const at = (accountId: string, appName: string, id: string) => statement`
+  e.id = ${id} AND e.account_id = ${accountId} AND a.folded_name = ${names.fold(appName)} AND a.delete_time IS NULL`
+
 const toEnvironment = (row: EnvironmentRow): Environment => ({
+  ...toHead(row),
+  variables: JSON.parse(row.shell_variables),
+})
+
+const toHead = (row: HeadRow): EnvironmentHead => ({
   id: row.id,
   accountId: row.account_id,
   appId: row.app_id,
@@ -207,7 +246,6 @@ const toEnvironment = (row: EnvironmentRow): Environment => ({
   branch: row.branch,
   cmsEnvironment: row.cms_environment,
   rootDirectory: row.root_directory,
-  variables: JSON.parse(row.shell_variables),
   hostLabel: row.host_label,
   uid: row.uid,
   liveDeployment: row.live_deployment,

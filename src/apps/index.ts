@@ -5,6 +5,7 @@ export {
   createEnvironments,
   type Environment,
   type EnvironmentChange,
+  type EnvironmentHead,
   type Environments,
 } from './environments.ts'
 export { createTokens, type Tokens, type TokenUse } from './tokens.ts'

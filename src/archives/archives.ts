@@ -5,7 +5,7 @@ import { withArchive } from './check.ts'
 import { readContent, readHead } from './content.ts'
 import { expectBody } from './form.ts'
 import type { ArchiveLimits } from './limits.ts'
-import { type Archive, receiveInto } from './receive.ts'
+import { type Archive, inspectIn, type ReceiveOptions, receiveInto } from './receive.ts'
 import { type Unpacked, type UnpackOptions, unpackTo } from './unpack.ts'
 
 export type Archives = {
@@ -15,7 +15,15 @@ export type Archives = {
    * Takes the one file of a multipart/form-data body; on stable storage when it resolves. A refusal is a Problem, leaves
    * nothing behind and leaves the rest of the body unread and paused: the caller answers, then drains it or hangs up.
    */
-  receive(body: Readable, contentType: string | undefined, signal?: AbortSignal): Promise<Archive>
+  receive(body: Readable, contentType: string | undefined, options?: ReceiveOptions): Promise<Archive>
+  /** As `receive`, for somebody who only wants to know: nothing is kept, whatever happens. */
+  inspect<T>(
+    body: Readable,
+    contentType: string | undefined,
+    options: ReceiveOptions,
+    use: (inside: Inside) => Promise<T>,
+  ): Promise<T>
+  has(digest: Digest): Promise<boolean>
   /** A checksum of every file that will be unpacked, by path: enough to tell two versions of an app apart for people. */
   checksums(digest: Digest): Promise<Map<string, string>>
   /** Opens an archive for planning. */
@@ -49,7 +57,10 @@ const KNOWN_AFTER_MS = 5 * 60_000
 export function createArchives({ blobs, limits }: { blobs: Blobs; limits: ArchiveLimits }): Archives {
   return {
     expect: (bodyBytes) => expectBody(bodyBytes, limits),
-    receive: (body, contentType, signal) => receiveInto({ blobs, limits }, body, contentType, signal),
+    receive: (body, contentType, options) => receiveInto({ blobs, limits }, body, contentType, options),
+    inspect: (body, contentType, options, use) =>
+      inspectIn({ blobs, limits }, body, contentType, options, (path) => lookInto(path, limits, use)),
+    has: (digest) => blobs.has(digest),
 
     async checksums(digest) {
       return await withArchive(
@@ -59,27 +70,7 @@ export function createArchives({ blobs, limits }: { blobs: Blobs; limits: Archiv
       )
     },
 
-    async look(digest, use) {
-      return await withArchive(await blobs.file(digest), limits, async (contents, file) => {
-        const entries = new Map(contents.files.map(({ path, entry }) => [path, entry]))
-        for (const { path, leadsTo } of contents.links) {
-          const entry = entries.get(leadsTo)
-          if (entry) entries.set(path, entry)
-        }
-        return await use({
-          files: [...contents.files, ...contents.links].map(({ path }) => path).sort(),
-          async read(path) {
-            const entry = entries.get(path)
-            if (!entry || entry.bytes > TEXT_BYTES_MOST) return undefined
-            return new TextDecoder().decode(await readContent(file, entry))
-          },
-          async head(path, bytes) {
-            const entry = entries.get(path)
-            return entry && new TextDecoder().decode(await readHead(file, entry, bytes))
-          },
-        })
-      })
-    },
+    look: async (digest, use) => lookInto(await blobs.file(digest), limits, use),
 
     async unpack(digest, folder, options = {}) {
       return await withArchive(await blobs.file(digest), limits, (contents, file) =>
@@ -97,4 +88,26 @@ export function createArchives({ blobs, limits }: { blobs: Blobs; limits: Archiv
       return count
     },
   }
+}
+
+async function lookInto<T>(path: string, limits: ArchiveLimits, use: (inside: Inside) => Promise<T>): Promise<T> {
+  return await withArchive(path, limits, async (contents, file) => {
+    const entries = new Map(contents.files.map(({ path, entry }) => [path, entry]))
+    for (const { path, leadsTo } of contents.links) {
+      const entry = entries.get(leadsTo)
+      if (entry) entries.set(path, entry)
+    }
+    return await use({
+      files: [...contents.files, ...contents.links].map(({ path }) => path).sort(),
+      async read(path) {
+        const entry = entries.get(path)
+        if (!entry || entry.bytes > TEXT_BYTES_MOST) return undefined
+        return new TextDecoder().decode(await readContent(file, entry))
+      },
+      async head(path, bytes) {
+        const entry = entries.get(path)
+        return entry && new TextDecoder().decode(await readHead(file, entry, bytes))
+      },
+    })
+  })
 }

@@ -23,10 +23,12 @@ async function startServer(t: TestContext, limits: Partial<ArchiveLimits> = {}, 
   const archives = createArchives({ blobs, limits: { ...DEFAULT_ARCHIVE_LIMITS, ...limits } })
   const outcomes: Promise<Answer>[] = []
   const server = createServer((incoming, reply) => {
-    const outcome = archives.receive(incoming, incoming.headers['content-type'], signal).catch((error): Answer => {
-      if (!(error instanceof Problem)) return { reason: 'none', message: String(error) }
-      return { reason: error.reason, metadata: error.metadata, message: error.message }
-    })
+    const outcome = archives
+      .receive(incoming, incoming.headers['content-type'], signal ? { signal } : {})
+      .catch((error): Answer => {
+        if (!(error instanceof Problem)) return { reason: 'none', message: String(error) }
+        return { reason: error.reason, metadata: error.metadata, message: error.message }
+      })
     outcomes.push(outcome)
     outcome.then((answer) => {
       const text = JSON.stringify(answer)
@@ -323,6 +325,48 @@ test('a body that broke before anybody looked is an interrupted upload', async (
   const body = new Readable({ read: () => undefined })
   body.destroy()
   await assert.rejects(archives.receive(body, FORM), { reason: 'UPLOAD_INTERRUPTED' })
+})
+
+test('an archive that is only looked at is not kept, however the look ends, and harms no archive that is', async (t) => {
+  const folder = await temporaryFolder(t)
+  const archives = createArchives({ blobs: await openDiskBlobs(folder), limits: DEFAULT_ARCHIVE_LIMITS })
+  const kept = async () =>
+    (await readdir(folder, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile()).length
+  const body = (bytes = GOOD_FORM) => Readable.from([bytes])
+  const looks = Array.from({ length: 8 }, () => archives.inspect(body(), FORM, {}, async ({ files }) => files.length))
+  assert.deepEqual(new Set(await Promise.all(looks)), new Set([3]))
+  const fail = () => Promise.reject(new Problem('PLAN_FAILED'))
+  await assert.rejects(archives.inspect(body(), FORM, {}, fail), { reason: 'PLAN_FAILED' })
+  await assert.rejects(archives.inspect(body(GOOD_FORM.subarray(0, 300)), FORM, {}, fail), {
+    reason: 'MULTIPART_MALFORMED',
+  })
+  assert.equal(await kept(), 0)
+  const { digest } = await archives.receive(body(), FORM)
+  await archives.inspect(body(), FORM, {}, async () => assert.equal(await archives.has(digest), true))
+  assert.deepEqual([await kept(), await archives.has(digest)], [1, true])
+})
+
+test('what is refused while it arrives is not read to its end, and leaves nothing', async (t) => {
+  const folder = await temporaryFolder(t)
+  const archives = createArchives({ blobs: await openDiskBlobs(folder), limits: DEFAULT_ARCHIVE_LIMITS })
+  const big = form(part(FILE_HEAD, writeZip([{ name: 'a', content: Buffer.alloc(4_000_000), method: 0 }])))
+  let handedOut = 0
+  const pieces = async function* () {
+    for (let at = 0; at < big.length; at += 65_536) {
+      handedOut += 1
+      yield big.subarray(at, at + 65_536)
+    }
+  }
+  const admit = async (bytes: number) => {
+    if (bytes > 200_000) throw new Problem('QUOTA_EXCEEDED')
+  }
+  await assert.rejects(archives.receive(Readable.from(pieces()), FORM, { admit }), { reason: 'QUOTA_EXCEEDED' })
+  assert.ok(handedOut < 30, `${handedOut} of 62 pieces were read`)
+  const left = await readdir(folder, { recursive: true, withFileTypes: true })
+  assert.deepEqual(
+    left.filter((entry) => entry.isFile()),
+    [],
+  )
 })
 
 test('memory does not grow with the archive', async (t) => {

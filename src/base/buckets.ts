@@ -6,7 +6,8 @@ import type { Clock } from './clock.ts'
 
 export type Rate = { atOnce: number; perSecond: number }
 
-const BUCKETS_MOST = 1000
+/** More than the environments of several accounts: who could push out their own would have no limit. */
+const BUCKETS_MOST = 10_000
 
 export function createBuckets(clock: Pick<Clock, 'now'>) {
   const paidUntil = new Map<string, number>()

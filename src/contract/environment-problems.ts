@@ -23,13 +23,20 @@ export const ENVIRONMENT_PROBLEMS = {
     'The account would hold more on the disk than it may.',
     'Delete environments that nobody needs: `metadata.largest` names the one that holds the most. The operator can raise `accountBytes`.',
   ),
-  QUEUE_FULL: row(
-    503,
-    'UNAVAILABLE',
-    'service',
-    'Too many builds are waiting.',
-    'Try again as `Retry-After` says.',
+  TOO_MANY_CHANGES: row(
+    429,
+    'RESOURCE_EXHAUSTED',
+    'caller',
+    'As many changes of the environment wait already as may.',
+    'Wait as long as `Retry-After` says, or cancel the build that they wait for; send several variables in one change.',
     true,
+  ),
+  ACCOUNT_LIMIT: row(
+    429,
+    'RESOURCE_EXHAUSTED',
+    'caller',
+    'The account has as many of something as it may.',
+    '`metadata.kind` says of what, `metadata.limit` how many. Delete what nobody needs, or ask the operator to raise the setting that `metadata.setting` names.',
   ),
   SUPERSEDED: row(
     409,

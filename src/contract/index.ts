@@ -1,3 +1,4 @@
+export * from './ceilings.ts'
 export * from './commands.ts'
 export * from './env-files.ts'
 export * from './limits.ts'

@@ -26,6 +26,12 @@ export const LIMITS = {
   /** Seconds that one call of operations:wait holds, when none are asked for and at most. */
   waitSecondsDefault: 30,
   waitSecondsMost: 60,
+  /** Waits for operations that an account has open at a time. */
+  waitsAtOnce: 200,
+  /** Changes of one environment (other variables, another deployment made live) that wait or are under way. */
+  changesWaiting: 20,
+  /** Builds before a waiting one that are counted for its place in the queue, itself included. */
+  queueCounted: 1000,
   /** Paths and tags together that one call purges. */
   purgeEntries: 1000,
   /** Characters of one path or tag of them. */

@@ -1,4 +1,5 @@
 /** How much is kept on the disk, as the API shows it. */
+import { CEILING_KINDS } from './ceilings.ts'
 import { array, integer, object, oneOf, type Static, string, time } from './schema.ts'
 
 export const USAGE_KINDS = ['ARCHIVES', 'OUTPUTS', 'PACKAGES', 'CACHES', 'LOGS', 'RUNS'] as const
@@ -26,6 +27,20 @@ export const environmentUsage = object(
 )
 export type EnvironmentUsage = Static<typeof environmentUsage>
 
+const counted = object(
+  {
+    kind: oneOf(CEILING_KINDS, {
+      description:
+        'APPS and ENVIRONMENTS, also while they are being deleted; custom DOMAINS of all environments; API CREDENTIALS; AWAKE_APPS and the bytes of APP_MEMORY that they use; RUNNING_BUILDS.',
+    }),
+    used: integer({ description: 'How many there are now.' }),
+    limit: integer({ description: 'How many there may be; 0 where there is no limit.' }),
+    setting: string({ description: 'By which the operator changes the limit.' }),
+  },
+  { title: 'Counted' },
+)
+export type Counted = Static<typeof counted>
+
 export const accountUsage = object(
   {
     name: string({ description: '`accounts/{account}/usage`' }),
@@ -35,6 +50,7 @@ export const accountUsage = object(
     environments: array(object({ environment: string(), bytes: integer() }), {
       description: 'Those that hold the most, with what they share.',
     }),
+    ceilings: array(counted, { description: 'What else is limited for an account.' }),
   },
   { title: 'AccountUsage' },
 )

@@ -23,6 +23,9 @@ type Parts = {
 /** More than the ledger names, and not without end: whoever knows a URL that purges may call it all day. */
 const PURGES_KEPT = 2 * LIMITS.triggersKeptOfWebhooks
 
+/** Purges whose answer shows the environment: it may name 500 variables, and there may be thousands of purges. */
+const ANSWERS_KEPT = 20
+
 /** Whoever asked before it began may ask together: one purge does for all of them. */
 export type ClearCache = (
   account: Account,
@@ -45,6 +48,7 @@ export function createClearCache(parts: Parts): ClearCache {
     await purges.atEdge(environment, what)
     return sql.transaction(async (tx) => {
       const done = await operations.record(tx, path, 'PURGE_CACHE', (operation) => finishWithEnvironment(operation)(tx))
+      await operations.abridgePurge(tx, path, ANSWERS_KEPT)
       const outcome = { answer: 200, operationId: done.id, purged: abridge(what) }
       const { isPruned } = await ledger.add(tx, id, asked, outcome)
       if (isPruned) await operations.forgetPurges(tx, path, PURGES_KEPT)

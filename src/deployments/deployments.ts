@@ -36,6 +36,11 @@ export type Deployment = {
   discardTime: number | null
 }
 
+/** Without its variables, of which there may be half a megabyte. */
+export type DeploymentHead = Omit<Deployment, 'variables'>
+
+type HeadRow = Omit<DeploymentRow, 'shell_variables'>
+
 type DeploymentRow = {
   id: string
   environment_id: string
@@ -49,8 +54,9 @@ type DeploymentRow = {
   discard_time: number | null
 }
 
-const columns = statement`id, environment_id, build_id, operation_id, shell_variables, state, create_time, live_time,
-  retire_time, discard_time`
+const headColumns = statement`id, environment_id, build_id, operation_id, state, create_time, live_time, retire_time,
+  discard_time`
+const columns = statement`${headColumns}, shell_variables`
 
 export type DeploymentPath = { accountId: string; environmentId: string }
 
@@ -70,19 +76,23 @@ export function createDeployments({ sql, clock, newId }: { sql: Sql; clock: Cloc
   return {
     find,
 
-    async require({ accountId, environmentId }: DeploymentPath, id: string, reader: Reader = sql): Promise<Deployment> {
-      const [row] = await reader.query<DeploymentRow>(statement`
-        SELECT ${columns} FROM deployments
+    async require(
+      { accountId, environmentId }: DeploymentPath,
+      id: string,
+      reader: Reader = sql,
+    ): Promise<DeploymentHead> {
+      const [row] = await reader.query<HeadRow>(statement`
+        SELECT ${headColumns} FROM deployments
         WHERE id = ${id} AND account_id = ${accountId} AND environment_id = ${environmentId}`)
       if (!row) throw new Problem('DEPLOYMENT_NOT_FOUND')
-      return toDeployment(row)
+      return toHead(row)
     },
 
-    async list({ accountId, environmentId }: DeploymentPath, page: Page): Promise<PageOf<Deployment>> {
-      const rows = await sql.query<DeploymentRow>(statement`
-        SELECT ${columns} FROM deployments
+    async list({ accountId, environmentId }: DeploymentPath, page: Page): Promise<PageOf<DeploymentHead>> {
+      const rows = await sql.query<HeadRow>(statement`
+        SELECT ${headColumns} FROM deployments
         WHERE account_id = ${accountId} AND environment_id = ${environmentId} AND ${page.after} ${page.order}`)
-      return pageOf(rows.map(toDeployment), page)
+      return pageOf(rows.map(toHead), page)
     },
 
     /** The builds of some deployments, by deployment. */
@@ -101,10 +111,14 @@ export function createDeployments({ sql, clock, newId }: { sql: Sql; clock: Cloc
       return row && toDeployment(row)
     },
 
-    /** What was live when this operation had ended well: its own, or the one that it found no reason to replace. */
+    /**
+     * What was live when this operation had ended well: its own, or the one that it found no reason to replace. Nothing where
+     * that was discarded since.
+     */
     async leftBy(operationId: string): Promise<Deployment | undefined> {
       const [row] = await sql.query<DeploymentRow>(statement`
-        SELECT ${columns} FROM deployments WHERE id = (SELECT deployment FROM operations WHERE id = ${operationId})`)
+        SELECT ${columns} FROM deployments
+        WHERE id = (SELECT deployment FROM operations WHERE id = ${operationId}) AND discard_time IS NULL`)
       return row && toDeployment(row)
     },
 
@@ -151,18 +165,19 @@ export function createDeployments({ sql, clock, newId }: { sql: Sql; clock: Cloc
     },
 
     /** All of an environment that are not discarded. */
-    async kept(reader: Reader, environmentId: string): Promise<Deployment[]> {
-      const rows = await reader.query<DeploymentRow>(statement`
-        SELECT ${columns} FROM deployments
+    async kept(reader: Reader, environmentId: string): Promise<DeploymentHead[]> {
+      const rows = await reader.query<HeadRow>(statement`
+        SELECT ${headColumns} FROM deployments
         WHERE environment_id = ${environmentId} AND discard_time IS NULL ORDER BY id`)
-      return rows.map(toDeployment)
+      return rows.map(toHead)
     },
+    /** It will not run again, so its variables go: they are larger than all else of it. */
     async discard(tx: Transaction, ids: readonly string[]) {
       if (ids.length === 0) return
       await changeAndTell(
         tx,
         statement`
-        UPDATE deployments SET discard_time = ${clock.now()} WHERE id IN (${list(ids)}) AND state <> 'LIVE'`,
+        UPDATE deployments SET discard_time = ${clock.now()}, shell_variables = '[]' WHERE id IN (${list(ids)}) AND state <> 'LIVE'`,
       )
     },
 
@@ -173,17 +188,21 @@ export function createDeployments({ sql, clock, newId }: { sql: Sql; clock: Cloc
 }
 
 /** Whether it can be made live, again or still. */
-export const isActivatable = ({ state, discardTime }: Deployment): boolean =>
+export const isActivatable = ({ state, discardTime }: DeploymentHead): boolean =>
   (state === 'LIVE' || state === 'RETIRED') && discardTime === null
 
 export type Deployments = ReturnType<typeof createDeployments>
 
 const toDeployment = (row: DeploymentRow): Deployment => ({
+  ...toHead(row),
+  variables: JSON.parse(row.shell_variables),
+})
+
+const toHead = (row: HeadRow): DeploymentHead => ({
   id: row.id,
   environmentId: row.environment_id,
   buildId: row.build_id,
   operationId: row.operation_id,
-  variables: JSON.parse(row.shell_variables),
   state: row.state,
   createTime: row.create_time,
   liveTime: row.live_time,

@@ -1,4 +1,4 @@
-/** Puts apps without visitors to sleep, and wakes them for the next one. */
+/** Puts apps to sleep that have no visitors, or use too much together, and wakes them for the next one. */
 import type { Clock, Log } from '../base/index.ts'
 import type { Edge } from '../edge/index.ts'
 import type { Supervisor } from '../runtime/index.ts'
@@ -17,33 +17,25 @@ type Parts = {
 const LOOK_MS = 5000
 
 export function watchIdle({ clock, log, edge, supervisor, routing, idleMs }: Parts) {
-  const lastVisit = new Map<string, number>()
   const stopping = new AbortController()
 
-  const forgetWake = edge.onWake((deployment) => {
-    lastVisit.set(deployment, clock.now())
-    supervisor.wake(deployment)
+  supervisor.drainBy(async (instance) => {
+    // New visitors must wait for it to wake before those it still has are let out.
+    await routing.publish()
+    await edge.drain(instance, DRAIN_MS)
   })
+  const forgetWake = edge.onWake((deployment) => supervisor.wake(deployment))
   const forgetActivity = edge.onActivity((deployments) => {
-    for (const deployment of Object.keys(deployments)) lastVisit.set(deployment, clock.now())
+    for (const deployment of Object.keys(deployments)) supervisor.visited(deployment)
   })
 
   async function look() {
     while (!stopping.signal.aborted) {
       await clock.sleep(Math.min(LOOK_MS, idleMs / 2), stopping.signal)
-      const running = new Set(supervisor.all())
-      for (const deployment of lastVisit.keys()) if (!running.has(deployment)) lastVisit.delete(deployment)
-      for (const deployment of running) {
-        // One that nobody has visited yet counts from when it was first seen.
-        if (!lastVisit.has(deployment)) lastVisit.set(deployment, clock.now())
-        const isIdle = clock.now() - (lastVisit.get(deployment) ?? 0) >= idleMs
-        if (!isIdle || supervisor.of(deployment)?.state !== 'RUNNING') continue
+      const idle = supervisor.all().filter((deployment) => supervisor.unvisitedMs(deployment) >= idleMs)
+      for (const deployment of new Set([...idle, ...supervisor.excess()])) {
         supervisor
-          .sleep(deployment, async (instance) => {
-            // New visitors must wait for it to wake before those it still has are let out.
-            await routing.publish()
-            await edge.drain(instance, DRAIN_MS)
-          })
+          .sleep(deployment)
           .catch((error) => log.error({ err: error, deployment }, 'an app could not be put to sleep'))
       }
     }

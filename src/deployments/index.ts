@@ -2,7 +2,13 @@ export { createAppVariables } from './app-variables.ts'
 export { createBlame } from './blame.ts'
 export { type ClearCache, createClearCache } from './clear-cache.ts'
 export { buildLogName, createDeploy } from './deploy.ts'
-export { createDeployments, type Deployment, type Deployments, isActivatable } from './deployments.ts'
+export {
+  createDeployments,
+  type Deployment,
+  type DeploymentHead,
+  type Deployments,
+  isActivatable,
+} from './deployments.ts'
 export { type Described, describeEnvironment, type SiteUrl } from './describe.ts'
 export { createFolders, type Folders } from './folders.ts'
 export { watchIdle } from './idle.ts'

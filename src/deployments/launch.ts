@@ -58,6 +58,7 @@ export function createLauncher(parts: Parts) {
     const packagesFolder = isWhole && build.packagesId ? packages.folderOf(build.packagesId) : undefined
     return {
       deployment: deployment.id,
+      owner: { account: environment.accountId, environment: environment.id },
       layers: await outputs.layersOf(build.output, packagesFolder),
       runFolder: folders.run(environment.id, deployment.id),
       argv: start.argv,

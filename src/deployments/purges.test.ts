@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import type { Scope } from '../../test/support/folder.ts'
 import { house } from '../../test/support/upkeep.ts'
 import type { Purge } from '../edge/index.ts'
+import { toPage } from '../storage/index.ts'
 import type { Asked } from '../triggers/index.ts'
 import { createClearCache } from './clear-cache.ts'
 import { createPurges } from './purges.ts'
@@ -145,4 +146,16 @@ test('an environment that is being deleted, somebody else or an empty list is re
   await sql.transaction((tx) => environments.markDeleting(tx, id))
   await assert.rejects(clearCache(account, appName, id, {}, [asker('API')]), { reason: 'ENVIRONMENT_DELETING' })
   assert.deepEqual(asked, [])
+})
+
+test('only the newest purges keep the environment in their answer, which may be long', async (t) => {
+  const { clearCache, account, environment, operations } = await open(t)
+  const { id, appName } = environment
+  for (let count = 0; count < 25; count++) await clearCache(account, appName, id, {}, [asker('API')])
+  const path = { accountId: account.id, appName, environmentId: id }
+  const { items } = await operations.list(path, toPage({ pageSize: 100 }))
+  assert.deepEqual(
+    items.map(({ response }) => Object.keys(response as object).length),
+    items.map((_, index) => (index < 20 ? 1 : 0)),
+  )
 })

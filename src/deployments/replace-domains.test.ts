@@ -78,3 +78,45 @@ test("an environment's own host is never led elsewhere, also when the service's 
   assert.equal(hosts[`${label}.example.net`]?.environment, id)
   assert.equal(hosts['www.example.net']?.environment, other.id)
 })
+
+test('an account has so many domains in all its environments; where it has more already, fewer are always taken', async (t) => {
+  const { sql, domains, account, other, id, environments, ...rooms } = await furnished(t)
+  const parts = { ...rooms, sql, domains, environments, domainsMost: 3 }
+  const replaceOf = ({ id, appName }: { id: string; appName: string }, ...names: string[]) =>
+    createReplaceDomains(parts)(account, appName, id, names)
+  const mine = await environments.byId(sql, id)
+  assert.ok(mine)
+  await replaceOf(mine, 'a.example.com', 'b.example.com')
+  await replaceOf(other, 'c.example.com')
+  const refused = { reason: 'ACCOUNT_LIMIT', metadata: { kind: 'DOMAINS', limit: '3', setting: 'accountDomains' } }
+  await assert.rejects(replaceOf(other, 'c.example.com', 'd.example.com'), refused)
+  await replaceOf(other, 'd.example.com')
+  await sql.transaction((tx) =>
+    domains.replace(
+      tx,
+      id,
+      ['a', 'b', 'c', 'e', 'f'].map((name) => `${name}.example.com`),
+    ),
+  )
+  await assert.rejects(replaceOf(other, 'd.example.com', 'g.example.com'), refused)
+  await replaceOf(mine, 'a.example.com', 'b.example.com', 'c.example.com')
+  assert.equal(await domains.count(account.id), 4)
+})
+
+test('whoever has tables made in a loop leaves half the time to others', async (t) => {
+  const { routing, edge } = await furnished(t)
+  let [tables, workingMs] = [0, 0]
+  edge.publish = async () => {
+    tables += 1
+    const began = performance.now()
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    workingMs += performance.now() - began
+  }
+  const began = performance.now()
+  for (let times = 0; times < 10; times++) await routing.publish()
+  // What comes together shares one.
+  await Promise.all(Array.from({ length: 50 }, () => routing.publish()))
+  assert.ok(tables <= 12, `${tables} tables`)
+  assert.ok(workingMs < 0.7 * (performance.now() - began))
+  await routing.stop()
+})

@@ -2,7 +2,7 @@
 import type { Account } from '../accounts/index.ts'
 import type { Domains, Environments } from '../apps/index.ts'
 import type { Clock } from '../base/index.ts'
-import { Problem } from '../contract/index.ts'
+import { aboveCeiling, isAbove, Problem } from '../contract/index.ts'
 import type { Sql } from '../storage/index.ts'
 import type { Routing } from './routing.ts'
 
@@ -15,6 +15,8 @@ type Parts = {
   environments: Environments
   domains: Domains
   routing: Pick<Routing, 'touch' | 'publish'>
+  /** How many an account may have in all its environments; 0 for no limit. */
+  domainsMost?: number
 }
 
 export type ReplaceDomains = (
@@ -24,7 +26,14 @@ export type ReplaceDomains = (
   given: readonly string[],
 ) => Promise<string[]>
 
-export function createReplaceDomains({ sql, clock, environments, domains, routing }: Parts): ReplaceDomains {
+export function createReplaceDomains({
+  sql,
+  clock,
+  environments,
+  domains,
+  routing,
+  domainsMost = 0,
+}: Parts): ReplaceDomains {
   async function publish() {
     const patience = new AbortController()
     const published = routing.publish().then(() => true)
@@ -40,7 +49,11 @@ export function createReplaceDomains({ sql, clock, environments, domains, routin
     await sql.transaction(async (tx) => {
       const environment = await environments.require(account.id, appName, id, tx)
       if (environment.state === 'DELETING') throw new Problem('ENVIRONMENT_DELETING')
+      const before = await domains.count(account.id, tx)
       await domains.replace(tx, environment.id, names)
+      const after = await domains.count(account.id, tx)
+      // Where there were too many before the limit was lowered, fewer are always welcome.
+      if (after > before && isAbove(after, domainsMost)) throw aboveCeiling('DOMAINS', domainsMost)
       await routing.touch(tx)
     })
     await publish()

@@ -1,7 +1,8 @@
 /**
  * Asking for a build, by an upload or again from the last archive. Of each environment at most one build runs and one waits:
  * whoever asks while one waits joins it, and a newer upload takes its place. Whoever asks while one runs gets a later one,
- * as it may have read already what changed since.
+ * as it may have read already what changed since. So the queue needs no limit of its own, and nobody is refused for want of
+ * room in it: it is never longer than the number of environments, which is limited for each account.
  */
 import type { Account } from '../accounts/index.ts'
 import type { Environments } from '../apps/index.ts'
@@ -34,14 +35,9 @@ type Wanted = {
   notBefore?: number | null
 }
 
-const QUEUE_MOST = 1000
-
 /** All of them are part of a transaction. Whoever owns it calls `announce` of operations once it is committed. */
 export function createBuildRequests({ clock, environments, operations, builds, ledger }: Parts) {
   async function request(tx: Transaction, path: OperationPath, wanted: Wanted): Promise<Operation> {
-    if ((await operations.countWaitingBuilds(tx)) >= QUEUE_MOST) {
-      throw new Problem('QUEUE_FULL', undefined, { retryAfterSeconds: 60 })
-    }
     const { trigger, isClean, archive, notBefore = null } = wanted
     const id = builds.newId()
     const operation = await operations.request(tx, path, trigger, { lane: 'build', build: id, notBefore })
@@ -98,6 +94,12 @@ export function createBuildRequests({ clock, environments, operations, builds, l
     },
 
     join,
+
+    /** Ends a build that nobody has begun, and tells the ids of the operations that ended with it. */
+    async withdraw(tx: Transaction, waiting: Operation): Promise<string[]> {
+      await builds.end(tx, waiting.build, { state: 'CANCELLED', durations: {}, failure: null })
+      return operations.abort(tx, waiting.id, new Problem('OPERATION_CANCELLED'))
+    },
 
     /** From the last archive, unless one waits that is joined. All who asked are in the ledger. */
     async rebuild(

@@ -5,8 +5,8 @@
 import type { Account } from '../accounts/index.ts'
 import type { Apps, EnvironmentChange, Environments, Variables } from '../apps/index.ts'
 import type { Archive } from '../builds/index.ts'
-import { fieldInvalid, Problem, type resources } from '../contract/index.ts'
-import type { Operation, Operations } from '../operations/index.ts'
+import { aboveCeiling, fieldInvalid, isAbove, LIMITS, Problem, type resources } from '../contract/index.ts'
+import type { Operation, OperationPath, Operations } from '../operations/index.ts'
 import type { Sql, Transaction } from '../storage/index.ts'
 import { type Deployments, isActivatable } from './deployments.ts'
 import type { BuildRequests, Rebuild } from './request-build.ts'
@@ -22,6 +22,8 @@ type Parts = {
   buildRequests: BuildRequests
   deployments: Deployments
   routing: Pick<Routing, 'touch'>
+  /** How many an account may have; 0 for no limit. */
+  environmentsMost?: number
 }
 
 export const CHANGEABLE = ['displayName', 'cmsEnvironment', 'shellVariables', 'rootDirectory'] as const
@@ -40,11 +42,20 @@ export function createRequests(parts: Parts) {
     const path = { accountId: account.id, appName, environmentId: id }
     const already = await operations.unfinished(tx, path, 'DELETE')
     if (already) return already
-    // A build under way would only be thrown away.
+    // A build under way would only be thrown away, and one that waits would hold up the deletion.
+    const waiting = await operations.waitingBuild(tx, path)
+    if (waiting) await buildRequests.withdraw(tx, waiting)
     await operations.cancelAll(tx, path)
     await environments.markDeleting(tx, id)
     await routing.touch(tx)
     return operations.request(tx, path, 'DELETE')
+  }
+
+  /** They wait for each other and for a build, so somebody who changes things in a loop would pile them up. */
+  async function requireRoom(tx: Transaction, path: OperationPath) {
+    if ((await operations.countChanges(tx, path)) < LIMITS.changesWaiting) return
+    const metadata = { limit: String(LIMITS.changesWaiting) }
+    throw new Problem('TOO_MANY_CHANGES', undefined, { metadata, retryAfterSeconds: 10 })
   }
 
   return {
@@ -59,6 +70,7 @@ export function createRequests(parts: Parts) {
     activate(account: Account, appName: string, id: string, deploymentId: string): Promise<Operation> {
       return inOneTransaction(async (tx) => {
         const { path } = await requireOpen(tx, environments, account, appName, id)
+        await requireRoom(tx, path)
         const deployment = await deployments.require(path, deploymentId, tx)
         if (!isActivatable(deployment)) {
           const why =
@@ -69,6 +81,16 @@ export function createRequests(parts: Parts) {
         }
         return operations.request(tx, path, 'ACTIVATE', { activates: deployment.id, build: deployment.buildId })
       })
+    },
+
+    /** Asks an operation to end early. A build that nobody has begun ends at once: it must not wait for its turn to do so. */
+    async cancel(path: OperationPath, id: string): Promise<void> {
+      const ended = await inOneTransaction(async (tx) => {
+        const waiting = await operations.waitingBuild(tx, path)
+        await operations.cancel(tx, path, id)
+        return waiting?.id === id ? buildRequests.withdraw(tx, waiting) : []
+      })
+      for (const one of ended) operations.ended(one)
     },
 
     createEnvironment(account: Account, appName: string, given: resources.NewEnvironment): Promise<Operation> {
@@ -83,6 +105,8 @@ export function createRequests(parts: Parts) {
       return inOneTransaction(async (tx) => {
         const app = await apps.require(account.id, appName, tx)
         await environments.insert(tx, { id: app.id, accountId: account.id }, id, draft)
+        const most = parts.environmentsMost ?? 0
+        if (isAbove(await environments.count(account.id, tx), most)) throw aboveCeiling('ENVIRONMENTS', most)
         return operations.request(tx, { accountId: account.id, appName: app.name, environmentId: id }, 'CREATE')
       })
     },
@@ -96,7 +120,9 @@ export function createRequests(parts: Parts) {
       mask: readonly Changeable[],
     ): Promise<Operation> {
       return inOneTransaction(async (tx) => {
-        const { environment: before, path } = await requireOpen(tx, environments, account, appName, id)
+        const { path } = await requireOpen(tx, environments, account, appName, id)
+        await requireRoom(tx, path)
+        const before = await environments.requireWhole(account.id, appName, id, tx)
         const change: EnvironmentChange = {}
         if (mask.includes('displayName')) change.displayName = required('displayName', given.displayName)
         if (mask.includes('cmsEnvironment')) change.cmsEnvironment = required('cmsEnvironment', given.cmsEnvironment)

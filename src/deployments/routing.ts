@@ -4,6 +4,7 @@
  * within a second.
  */
 import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
 import type { Domains, Environments } from '../apps/index.ts'
 import type { Clock, Log } from '../base/index.ts'
 import type { Outputs } from '../builds/index.ts'
@@ -13,6 +14,9 @@ import { type Sql, statement, type Transaction } from '../storage/index.ts'
 import { type MadeOf, readMadeOf } from './made-of.ts'
 
 const FOLLOW_MS = 1000
+
+/** After a table that took a while the next one waits as long, up to this: whoever changes things in a loop gets half the time at most. */
+const REST_MOST_MS = 1000
 
 type Parts = {
   sql: Sql
@@ -27,9 +31,10 @@ type Parts = {
 }
 
 export function createRouting({ sql, clock, log, environments, domains, outputs, supervisor, edge, domain }: Parts) {
-  let current: Promise<void> | undefined
+  let current: Promise<void> = Promise.resolve()
   let next: Promise<void> | undefined
   let publishedRevision = -1
+  let restUntil = 0
   const stopping = new AbortController()
   /** A deployment never changes, so what kind of target it is is read once. */
   const kinds = new Map<string, MadeOf>()
@@ -82,19 +87,22 @@ export function createRouting({ sql, clock, log, environments, domains, outputs,
 
   /** Resolves when the edge uses a table that was read after this call. Calls made meanwhile share the next one. */
   function publish(): Promise<void> {
-    if (!current) {
+    next ??= rest().then(() => {
+      next = undefined
+      const began = performance.now()
       current = publishOnce().finally(() => {
-        current = undefined
+        restUntil = performance.now() + Math.min(performance.now() - began, REST_MOST_MS)
       })
       return current
-    }
-    next ??= current
-      .catch(() => undefined)
-      .then(() => {
-        next = undefined
-        return publish()
-      })
+    })
     return next
+  }
+
+  async function rest() {
+    await current.catch(() => undefined)
+    const restMs = restUntil - performance.now()
+    if (restMs >= 1 && !stopping.signal.aborted)
+      await wait(restMs, undefined, { signal: stopping.signal }).catch(ignore)
   }
 
   function publishInBackground() {
@@ -133,5 +141,7 @@ export function createRouting({ sql, clock, log, environments, domains, outputs,
     },
   }
 }
+
+const ignore = () => undefined
 
 export type Routing = ReturnType<typeof createRouting>

@@ -3,7 +3,7 @@
  * is live, what the live deployment says now, and what led there. It only looks: nothing is changed, fetched into the cache
  * or woken.
  */
-import type { Domains, Environment } from '../apps/index.ts'
+import type { Domains, EnvironmentHead } from '../apps/index.ts'
 import type { Clock } from '../base/index.ts'
 import type { Builds, Outputs } from '../builds/index.ts'
 import { fieldInvalid, Problem, type resources } from '../contract/index.ts'
@@ -49,13 +49,13 @@ export type Traced = {
   timeline: Event[]
 }
 
-export type Trace = (environment: Environment, given: string, signal: AbortSignal) => Promise<Traced>
+export type Trace = (environment: EnvironmentHead, given: string, signal: AbortSignal) => Promise<Traced>
 
 export function createTrace(parts: Parts): Trace {
   const { sql, clock, domains, builds, deployments, operations, edge, purges, siteUrl } = parts
   const askOrigin = createAskOrigin(parts)
 
-  async function liveOf(environment: Environment, recent: readonly Operation[]): Promise<Live | undefined> {
+  async function liveOf(environment: EnvironmentHead, recent: readonly Operation[]): Promise<Live | undefined> {
     const { id, accountId, liveDeployment } = environment
     const deployment = liveDeployment ? await deployments.find(sql, liveDeployment) : undefined
     if (!deployment) return undefined

@@ -31,6 +31,7 @@ export function startCaged(
   return {
     ...running,
     exited,
+    memoryBytes: cage.memoryBytes,
     async stop(graceMs) {
       // A process that got away from its tree and holds the pipes would keep all of it waiting.
       const timer = setTimeout(() => cage.kill(), graceMs)

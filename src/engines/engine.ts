@@ -52,6 +52,8 @@ export type Process = {
   exited: Promise<Exit>
   /** Ports that a process of the tree listens on; the first few, where there are many. */
   listeningPorts(): Promise<number[]>
+  /** What all processes of the tree use, as it was seconds ago; known where it has limits. */
+  memoryBytes?(): number
   /** SIGTERM to every process of the tree; SIGKILL to what is left after the grace. Resolves when all are gone. */
   stop(graceMs: number): Promise<Exit>
 }

@@ -7,7 +7,7 @@
  */
 import type { Clock } from '../base/index.ts'
 import { LIMITS } from '../contract/index.ts'
-import { list, type Sql, type Statement, statement } from '../storage/index.ts'
+import { list, type Sql, type Statement, statement, type Transaction } from '../storage/index.ts'
 import { columns, type Lane, type Operation, type OperationRow, toOperation } from './operations.ts'
 import { isDead } from './owner.ts'
 
@@ -22,49 +22,99 @@ const SETTLING_MOST_MS = LIMITS.quietSecondsMost * 1000
 const isDue = (operation: Statement, now: number) => statement`(${operation}.not_before IS NULL
   OR ${operation}.not_before NOT BETWEEN ${now + 1} AND ${now + SETTLING_MOST_MS} OR ${operation}.cancel_time IS NOT NULL)`
 
+/** Whether nobody holds a lease on it that can be believed. */
+const isFree = (operation: Statement, now: number) => statement`(${operation}.lease_until IS NULL
+  OR ${operation}.lease_until NOT BETWEEN ${now} AND ${now + FURTHEST_MS})`
+
+/**
+ * Of each account the oldest that wait are looked at, and no more: many may wait for another one of their environment, and
+ * nobody else waits while they are gone through.
+ */
+const LOOKED_AT_MOST = 500
+
 /** `cancelled`: ours, but the handler should end. `lost`: it ran out, and somebody else took it or ended it. */
 export type LeaseState = 'held' | 'cancelled' | 'lost'
 
 export type Claim = { operation: Operation; attempt: number; isCancelled: boolean; lane: Lane }
 
-export function createClaims({ sql, clock, owner }: { sql: Sql; clock: Clock; owner: string }) {
-  return {
-    /**
-     * An operation of these lanes that nobody works on, now ours: of the account that has the fewest at work, and of
-     * those the oldest. Operations of one environment are taken in the order they were asked for, one at a time; one that
-     * lets calls settle is not in anybody's way. The condition on the lease stands twice: a database that lets two claims
-     * run side by side looks at the outer one again before it writes. What is running here stays ours.
-     */
-    async next(lanes: readonly Lane[], running: readonly string[] = []): Promise<Claim | undefined> {
-      const now = clock.now()
-      const furthest = now + FURTHEST_MS
-      const [row] = await sql.transaction(async (tx) => {
-        if (running.length > 0) {
-          await tx.query(statement`
-            UPDATE operations SET lease_until = ${now + LEASE_MS}
-            WHERE id IN (${list(running)}) AND lease_owner = ${owner} AND done_time IS NULL
-            AND lease_until NOT BETWEEN ${now} AND ${furthest}`)
-        }
-        return tx.query<OperationRow & { attempts: number; cancel_time: number | null; lane: Lane }>(statement`
-          UPDATE operations SET lease_owner = ${owner}, lease_until = ${now + LEASE_MS}, attempts = attempts + 1
-          WHERE id = (
-            SELECT o.id FROM operations o
-            WHERE o.done_time IS NULL AND o.lane IN (${list(lanes)})
-            AND (o.lease_until IS NULL OR o.lease_until NOT BETWEEN ${now} AND ${furthest})
-            AND ${isDue(statement`o`, now)}
-            AND NOT EXISTS (
-              SELECT 1 FROM operations other
+type Parts = {
+  sql: Sql
+  clock: Clock
+  owner: string
+  /** How many operations of each lane are at work at a time. */
+  concurrency: Record<Lane, number>
+  /** How many of them may be of one account, where that is limited. */
+  perAccount?: Partial<Record<Lane, number>>
+}
+
+type ClaimedRow = OperationRow & { attempts: number; cancel_time: number | null; lane: Lane }
+
+export function createClaims({ sql, clock, owner, concurrency, perAccount = {} }: Parts) {
+  /**
+   * What runs is not interrupted for anybody, so where there are several accounts one place is kept for another one to come; a
+   * single place is had in turn.
+   */
+  async function mostOfOneAccount(tx: Transaction, lane: Lane): Promise<number> {
+    const accounts = await tx.query(statement`SELECT id FROM accounts LIMIT 2`)
+    const allowed = accounts.length > 1 ? Math.max(1, concurrency[lane] - 1) : concurrency[lane]
+    return Math.min(allowed, perAccount[lane] ?? allowed)
+  }
+
+  /**
+   * The condition on the lease stands twice: a database that lets two claims run side by side looks at the outer one again
+   * before it writes.
+   */
+  async function claim(tx: Transaction, lane: Lane, now: number): Promise<ClaimedRow | undefined> {
+    const most = await mostOfOneAccount(tx, lane)
+    const furthest = now + FURTHEST_MS
+    const [row] = await tx.query<ClaimedRow>(statement`
+      WITH candidates AS MATERIALIZED (
+        SELECT
+          (SELECT COUNT(*) FROM operations AS mine
+            WHERE mine.done_time IS NULL AND mine.lease_owner IS NOT NULL AND mine.lane = ${lane}
+            AND mine.account_id = accounts.id AND mine.lease_until BETWEEN ${now} AND ${furthest}) AS at_work,
+          (SELECT o.id FROM (
+              SELECT id, environment_id FROM operations AS waiting
+              WHERE waiting.done_time IS NULL AND waiting.lane = ${lane} AND waiting.account_id = accounts.id
+              AND ${isFree(statement`waiting`, now)} AND ${isDue(statement`waiting`, now)}
+              ORDER BY waiting.id LIMIT ${LOOKED_AT_MOST}) AS o
+            WHERE NOT EXISTS (
+              SELECT 1 FROM operations AS other
               WHERE other.done_time IS NULL AND other.lane <> 'none'
               AND other.environment_id = o.environment_id AND other.id <> o.id
               AND (other.lease_until BETWEEN ${now} AND ${furthest} OR other.id < o.id AND
                 ${isDue(statement`other`, now)}))
-            ORDER BY (
-              SELECT COUNT(*) FROM operations mine
-              WHERE mine.done_time IS NULL AND mine.account_id = o.account_id AND mine.lane = o.lane
-              AND mine.lease_until BETWEEN ${now} AND ${furthest}), o.id
-            LIMIT 1)
-          AND done_time IS NULL AND (lease_until IS NULL OR lease_until NOT BETWEEN ${now} AND ${furthest})
-          RETURNING ${columns}, attempts, cancel_time, lane`)
+            ORDER BY o.id LIMIT 1) AS next_id
+        FROM accounts)
+      UPDATE operations SET lease_owner = ${owner}, lease_until = ${now + LEASE_MS}, attempts = attempts + 1
+      WHERE id = (
+        SELECT next_id FROM candidates WHERE next_id IS NOT NULL AND at_work < ${most}
+        ORDER BY at_work, next_id LIMIT 1)
+      AND done_time IS NULL AND ${isFree(statement`operations`, now)}
+      RETURNING ${columns}, attempts, cancel_time, lane`)
+    return row
+  }
+
+  return {
+    /**
+     * An operation of one of these lanes that nobody works on, now ours: of the account that has the fewest at work, and of
+     * those the oldest. Operations of one environment are taken in the order they were asked for, one at a time; one that
+     * lets calls settle is not in anybody's way. What is running here stays ours.
+     */
+    async next(lanes: readonly Lane[], running: readonly string[] = []): Promise<Claim | undefined> {
+      const now = clock.now()
+      const row = await sql.transaction(async (tx) => {
+        if (running.length > 0) {
+          await tx.query(statement`
+            UPDATE operations SET lease_until = ${now + LEASE_MS}
+            WHERE id IN (${list(running)}) AND lease_owner = ${owner} AND done_time IS NULL
+            AND lease_until NOT BETWEEN ${now} AND ${now + FURTHEST_MS}`)
+        }
+        for (const lane of lanes) {
+          const claimed = await claim(tx, lane, now)
+          if (claimed) return claimed
+        }
+        return undefined
       })
       return (
         row && {
@@ -82,8 +132,7 @@ export function createClaims({ sql, clock, owner }: { sql: Sql; clock: Clock; ow
       const [row] = await sql.query(statement`
         SELECT id FROM operations
         WHERE done_time IS NULL AND lane IN (${list(lanes)})
-        AND (lease_until IS NULL OR lease_until NOT BETWEEN ${now} AND ${now + FURTHEST_MS})
-        AND ${isDue(statement`operations`, now)}
+        AND ${isFree(statement`operations`, now)} AND ${isDue(statement`operations`, now)}
         LIMIT 1`)
       return row !== undefined
     },

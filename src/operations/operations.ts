@@ -9,17 +9,18 @@
  * running → done by the one worker that still holds the lease. A cancelled operation is asked to end; its handler says how.
  */
 import type { Clock, NewId } from '../base/index.ts'
-import { names, operationError, Problem, type resources } from '../contract/index.ts'
+import { LIMITS, names, operationError, Problem, type resources } from '../contract/index.ts'
 import {
   list,
   type Page,
   type PageOf,
-  pageOf,
+  pageWithin,
   type Reader,
   type Sql,
   statement,
   type Transaction,
 } from '../storage/index.ts'
+import { createWaits } from './waits.ts'
 
 export type Operation = {
   id: string
@@ -75,11 +76,10 @@ export type Lane = (typeof LANES)[number]
 
 export type Ending = { response: unknown } | { error: Problem }
 
-/** How often a wait looks for an end that another process recorded. Its own are known at once. */
-const WAIT_POLL_MS = 1000
+/** Of responses on one page: each may show the names of all variables of its environment. */
+const PAGE_BYTES = 1024 * 1024
 
 export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock; newId: NewId }) {
-  const waiters = new Map<string, Set<() => void>>()
   const onRequested = new Set<() => void>()
 
   const matching = ({ accountId, appName, environmentId }: OperationPath) => statement`
@@ -102,6 +102,7 @@ export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock
 
   return {
     require,
+    ...createWaits({ clock, require }),
 
     /** Records that the work is wanted. Call `announce` once the transaction is committed. */
     async request(
@@ -140,6 +141,15 @@ export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock
       return toOperation(row as OperationRow)
     },
 
+    /** Only so many of the newest purges keep what they answered with: called after each, it takes that of the next older one. */
+    async abridgePurge(tx: Transaction, { accountId, environmentId }: OperationPath, kept: number) {
+      await tx.query(statement`
+        UPDATE operations SET response = '{}' WHERE id = (
+          SELECT id FROM operations
+          WHERE environment_id = ${environmentId} AND account_id = ${accountId} AND trigger_name = 'PURGE_CACHE'
+          ORDER BY id DESC LIMIT 1 OFFSET ${kept})`)
+    },
+
     /** Only the newest purges of an environment are kept: they end as soon as they are asked for, and may be many. */
     async forgetPurges(tx: Transaction, { accountId, environmentId }: OperationPath, kept: number) {
       const purges = statement`
@@ -159,12 +169,20 @@ export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock
       return () => onRequested.delete(wake)
     },
 
+    /** A page ends early where the responses on it are long. */
     async list(path: OperationPath, page: Page): Promise<PageOf<Operation>> {
-      const rows = await sql.query<OperationRow>(statement`
-        SELECT ${columns} FROM operations WHERE ${matching(path)} AND ${page.after} ${page.order}`)
+      const keys = await sql.query<{ id: string; bytes: number }>(statement`
+        SELECT id, COALESCE(octet_length(response), 0) AS bytes FROM operations
+        WHERE ${matching(path)} AND ${page.after} ${page.order}`)
       // Every environment has at least the operation that created it, also when it is gone.
-      if (rows.length === 0 && !page.isResumed) throw new Problem('ENVIRONMENT_NOT_FOUND')
-      return pageOf(rows.map(toOperation), page)
+      if (keys.length === 0 && !page.isResumed) throw new Problem('ENVIRONMENT_NOT_FOUND')
+      const { items, nextPageToken } = pageWithin(keys, page, PAGE_BYTES)
+      if (items.length === 0) return { items: [], nextPageToken }
+      const ids = items.map(({ id }) => id)
+      const rows = await sql.query<OperationRow>(statement`
+        SELECT ${columns} FROM operations WHERE id IN (${list(ids)})`)
+      const found = new Map(rows.map((row) => [row.id, toOperation(row)]))
+      return { items: ids.flatMap((id) => found.get(id) ?? []), nextPageToken }
     },
 
     /** Those of the given environments that an unfinished operation is changing. */
@@ -225,31 +243,49 @@ export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock
       for (const row of rows) tell(tx, toOperation(row))
     },
 
-    /** Those that could begin: what still lets calls settle must not fill the queue for everybody. */
-    async countWaitingBuilds(reader: Reader): Promise<number> {
-      const [row] = await reader.query<{ n: number }>(statement`
+    /**
+     * How many builds are before this one in the queue, itself included; 0 when it does not wait. In a long queue counting
+     * ends early. Those that still let calls settle stand before nobody.
+     */
+    async queuePosition({ id, doneTime, phase }: Operation): Promise<number> {
+      if (doneTime !== null || phase !== 'QUEUED') return 0
+      const waiting = statement`done_time IS NULL AND lane = 'build' AND lease_owner IS NULL`
+      const [row] = await sql.query<{ position: number }>(statement`
+        SELECT COUNT(*) AS position FROM (
+          SELECT id FROM operations WHERE ${waiting} AND id = ${id}
+          UNION ALL
+          SELECT id FROM (
+            SELECT id FROM operations
+            WHERE ${waiting} AND id < ${id} AND (not_before IS NULL OR not_before <= ${clock.now()})
+            LIMIT ${LIMITS.queueCounted - 1}) AS before
+          WHERE EXISTS (SELECT 1 FROM operations WHERE ${waiting} AND id = ${id})) AS found`)
+      return row?.position ?? 0
+    },
+
+    /** Builds of an account that are at work. */
+    async countRunningBuilds(accountId: string): Promise<number> {
+      const [row] = await sql.query<{ n: number }>(statement`
         SELECT COUNT(*) AS n FROM operations
-        WHERE done_time IS NULL AND lane = 'build' AND lease_owner IS NULL
-        AND (not_before IS NULL OR not_before <= ${clock.now()})`)
+        WHERE done_time IS NULL AND lease_owner IS NOT NULL AND lane = 'build' AND account_id = ${accountId}`)
       return row?.n ?? 0
     },
 
-    /** How many builds are before this one in the queue, itself included; 0 when it does not wait. */
-    async queuePosition({ id, doneTime, phase }: Operation): Promise<number> {
-      if (doneTime !== null || phase !== 'QUEUED') return 0
-      const rows = await sql.query<{ id: string }>(statement`
-        SELECT id FROM operations
-        WHERE done_time IS NULL AND lane = 'build' AND lease_owner IS NULL AND id <= ${id}
-        AND (id = ${id} OR not_before IS NULL OR not_before <= ${clock.now()})`)
-      return rows.some((row) => row.id === id) ? rows.length : 0
+    /** Changes of this environment that wait or are under way, without those that make or delete it, and without builds. */
+    async countChanges(reader: Reader, { accountId, environmentId }: OperationPath): Promise<number> {
+      const [row] = await reader.query<{ n: number }>(statement`
+        SELECT COUNT(*) AS n FROM operations
+        WHERE environment_id = ${environmentId} AND account_id = ${accountId} AND done_time IS NULL
+        AND trigger_name IN ('UPDATE', 'ACTIVATE')`)
+      return row?.n ?? 0
     },
 
-    /** Ends an operation that nobody works on yet. */
-    async abort(tx: Transaction, id: string, problem: Problem) {
+    /** Ends an operation that nobody works on yet, and those whose work it was to do; tells their ids. */
+    async abort(tx: Transaction, id: string, problem: Problem): Promise<string[]> {
       const rows = await tx.query<OperationRow>(statement`
         UPDATE operations SET done_time = ${clock.now()}, phase = 'DONE', error = ${JSON.stringify(operationError(problem))}
-        WHERE id = ${id} AND done_time IS NULL AND lease_owner IS NULL RETURNING ${columns}`)
+        WHERE (id = ${id} OR satisfied_by = ${id}) AND done_time IS NULL AND lease_owner IS NULL RETURNING ${columns}`)
       for (const row of rows) tell(tx, toOperation(row), true)
+      return rows.map((row) => row.id)
     },
 
     /** The waiting operation is taken out of its lane, and ends as the other one will. */
@@ -285,31 +321,11 @@ export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock
     },
 
     /** Asks it to end early. Whether it could is told by how it ends; one that is done stays as it is. */
-    async cancel(path: OperationPath, id: string) {
-      await sql.transaction(async (tx) => {
-        tell(tx, await require(path, id, tx))
-        await tx.query(statement`
-          UPDATE operations SET cancel_time = ${clock.now()}
-          WHERE id = ${id} AND done_time IS NULL AND cancel_time IS NULL`)
-      })
-      this.announce()
-    },
-
-    /** The operation as it is when it is done or the time is over, whichever comes first. */
-    async wait(path: OperationPath, id: string, timeoutMs: number, signal: AbortSignal): Promise<Operation> {
-      const deadline = clock.now() + timeoutMs
-      for (;;) {
-        const finished = new AbortController()
-        const stopWaiting = register(id, () => finished.abort())
-        try {
-          const operation = await require(path, id)
-          const leftMs = deadline - clock.now()
-          if (operation.doneTime !== null || leftMs <= 0 || signal.aborted) return operation
-          await clock.sleep(Math.min(leftMs, WAIT_POLL_MS), AbortSignal.any([finished.signal, signal]))
-        } finally {
-          stopWaiting()
-        }
-      }
+    async cancel(tx: Transaction, path: OperationPath, id: string) {
+      tell(tx, await require(path, id, tx))
+      await tx.query(statement`
+        UPDATE operations SET cancel_time = ${clock.now()}
+        WHERE id = ${id} AND done_time IS NULL AND cancel_time IS NULL`)
     },
 
     /** Records how it ended: only once, and only by the holder of the lease. Call `ended` after the commit. */
@@ -327,10 +343,6 @@ export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock
       return true
     },
 
-    ended(id: string) {
-      for (const wake of waiters.get(id) ?? []) wake()
-    },
-
     /** Whether anybody ever asked for anything. */
     async isAny(): Promise<boolean> {
       return (await sql.query(statement`SELECT id FROM operations LIMIT 1`)).length > 0
@@ -343,15 +355,6 @@ export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock
       )
       return { unfinished: row?.unfinished ?? 0 }
     },
-  }
-
-  function register(id: string, wake: () => void): () => void {
-    const mine = waiters.get(id) ?? new Set()
-    waiters.set(id, mine.add(wake))
-    return () => {
-      mine.delete(wake)
-      if (mine.size === 0 && waiters.get(id) === mine) waiters.delete(id)
-    }
   }
 }
 

@@ -3,8 +3,8 @@ import { type TestContext, test } from 'node:test'
 import { handClock } from '../../test/support/clock.ts'
 import { lowerRooms } from '../../test/support/parts.ts'
 import { createLog } from '../base/index.ts'
-import { Problem, resources } from '../contract/index.ts'
-import { statement, type Transaction } from '../storage/index.ts'
+import { LIMITS, Problem, resources } from '../contract/index.ts'
+import { statement, type Transaction, toPage } from '../storage/index.ts'
 import { LEASE_MS } from './claim.ts'
 import type { Operation } from './operations.ts'
 import { ATTEMPTS_MOST, type Handler, type Handlers, startWorker } from './worker.ts'
@@ -42,7 +42,12 @@ async function setUp(t: TestContext) {
   }
   const untilDone = (operation: Operation) => until(operation, ({ doneTime }) => doneTime !== null)
 
-  return { ...rooms, path, ask, work, until, untilDone }
+  async function cancel(at: ReturnType<typeof path>, id: string) {
+    await rooms.sql.transaction((tx) => rooms.operations.cancel(tx, at, id))
+    rooms.operations.announce()
+  }
+
+  return { ...rooms, path, ask, work, until, untilDone, cancel }
 }
 
 const gate = () => Promise.withResolvers<void>()
@@ -224,7 +229,7 @@ test('an operation whose end could not be written is found again after the clock
 })
 
 test('a cancel reaches the running handler, which says how it ends', { timeout: 20_000 }, async (t) => {
-  const { ask, work, untilDone, operations, path, clock } = await setUp(t)
+  const { ask, work, untilDone, cancel, path, clock } = await setUp(t)
   const started = gate()
   work(async (_operation, { signal }) => {
     started.resolve()
@@ -233,7 +238,7 @@ test('a cancel reaches the running handler, which says how it ends', { timeout: 
   })
   const operation = await ask()
   await started.promise
-  await operations.cancel(path(operation.environmentId), operation.id)
+  await cancel(path(operation.environmentId), operation.id)
   await clock.advance(1000)
   const { error } = await untilDone(operation)
   assert.equal(error?.code, 1)
@@ -241,9 +246,9 @@ test('a cancel reaches the running handler, which says how it ends', { timeout: 
 })
 
 test('an operation cancelled while it waits reaches its handler as cancelled', { timeout: 20_000 }, async (t) => {
-  const { ask, work, untilDone, operations, path } = await setUp(t)
+  const { ask, work, untilDone, cancel, path } = await setUp(t)
   const operation = await ask()
-  await operations.cancel(path(operation.environmentId), operation.id)
+  await cancel(path(operation.environmentId), operation.id)
   work(async (_operation, { signal }) => {
     signal.throwIfAborted()
     return async () => ({ response: {} })
@@ -347,6 +352,34 @@ test('an account with many builds waiting does not keep another one from its tur
   assert.deepEqual(order.slice(0, 2), [many[0]?.id, late.id])
 })
 
+test('somebody who asks gets a place, although another account has work for all of them that never ends', {
+  timeout: 20_000,
+}, async (t) => {
+  const { ask, work, untilDone, newId, accounts, sql, operations } = await setUp(t)
+  const other = await accounts.create('other')
+  const endless = gate()
+  const [begun, busy, served] = [new Set<string>(), gate(), gate()]
+  work(
+    async ({ id, accountId }) => {
+      begun.add(id)
+      if (begun.size === 2) busy.resolve()
+      if (accountId === other.id) served.resolve()
+      else await endless.promise
+      return async () => ({ response: {} })
+    },
+    { concurrency: { quick: 1, build: 3 } },
+  )
+  const many = await Promise.all(Array.from({ length: 5 }, () => ask(newId(), 'build')))
+  await busy.promise
+  const path = { accountId: other.id, appName: 'App', environmentId: newId() }
+  await sql.transaction((tx) => operations.request(tx, path, 'CREATE', { lane: 'build' }))
+  operations.announce()
+  await served.promise
+  assert.equal(begun.size, 3)
+  endless.resolve()
+  await Promise.all(many.map(untilDone))
+})
+
 test('an operation that lets calls settle is not begun before its time, and holds up no other', {
   timeout: 20_000,
 }, async (t) => {
@@ -391,19 +424,19 @@ test('an operation that let calls settle when the clock was set back is not wait
 })
 
 test('an operation that lets calls settle ends at once when it is cancelled', { timeout: 20_000 }, async (t) => {
-  const { work, untilDone, newId, sql, operations, path, clock } = await setUp(t)
+  const { work, untilDone, newId, sql, operations, cancel, path, clock } = await setUp(t)
   const environment = path(newId())
   const notBefore = clock.now() + 3_600_000
   const settling = await sql.transaction((tx) => operations.request(tx, environment, 'CREATE', { notBefore }))
   work(async (_, { signal }) => async () => ({ error: signal.reason }))
-  await operations.cancel(environment, settling.id)
+  await cancel(environment, settling.id)
   assert.equal((await untilDone(settling)).error?.details[0]?.reason, 'OPERATION_CANCELLED')
 })
 
 test('a build is joined only while nobody has begun it, and nobody has cancelled it', {
   timeout: 20_000,
 }, async (t) => {
-  const { ask, newId, sql, operations, path } = await setUp(t)
+  const { ask, newId, sql, operations, cancel, path } = await setUp(t)
   const environment = newId()
   const waiting = () => sql.transaction((tx) => operations.waitingBuild(tx, path(environment)))
   const first = await ask(environment, 'build')
@@ -413,7 +446,7 @@ test('a build is joined only while nobody has begun it, and nobody has cancelled
   assert.equal(await waiting(), undefined)
   const second = await ask(environment, 'build')
   assert.equal((await waiting())?.id, second.id)
-  await operations.cancel(path(environment), second.id)
+  await cancel(path(environment), second.id)
   assert.equal(await waiting(), undefined)
 })
 
@@ -430,4 +463,45 @@ test('an operation whose work another does ends as that one ends', { timeout: 20
   })
   assert.deepEqual((await untilDone(waiting)).response, { by: doing.id })
   assert.deepEqual(ran, [doing.id])
+})
+
+test('an account that waits for very many operations at a time is told at once how the next one stands', {
+  timeout: 20_000,
+}, async (t) => {
+  const { ask, operations, path, accounts, newId, sql } = await setUp(t)
+  const operation = await ask()
+  const at = path(operation.environmentId)
+  const leaving = new AbortController()
+  const waits = Array.from({ length: LIMITS.waitsAtOnce }, () =>
+    operations.wait(at, operation.id, 60_000, leaving.signal),
+  )
+  assert.equal((await operations.wait(at, operation.id, 60_000, leaving.signal)).doneTime, null)
+  const other = { accountId: (await accounts.create('other')).id, appName: 'App', environmentId: newId() }
+  const theirs = await sql.transaction((tx) => operations.request(tx, other, 'CREATE'))
+  let isOver = false
+  const waiting = operations.wait(other, theirs.id, 60_000, leaving.signal).finally(() => {
+    isOver = true
+  })
+  for (let turn = 0; turn < 20; turn++) await operations.require(other, theirs.id)
+  assert.equal(isOver, false, 'others wait as before')
+  leaving.abort()
+  await Promise.all([...waits, waiting])
+})
+
+test('a page of operations ends where their responses are long, and the pages together have all of them', async (t) => {
+  const { ask, operations, path, newId, sql } = await setUp(t)
+  const environmentId = newId()
+  const asked: string[] = []
+  for (let count = 0; count < 40; count++) asked.push((await ask(environmentId)).id)
+  const response = JSON.stringify({ text: 'x'.repeat(75_000) })
+  await sql.transaction((tx) => tx.query(statement`UPDATE operations SET response = ${response}, done_time = 1`))
+  const found: string[] = []
+  let pages = 0
+  for (let pageToken = ''; pages === 0 || pageToken !== ''; pages++) {
+    const page = await operations.list(path(environmentId), toPage({ pageSize: 200, order: 'oldest', pageToken }))
+    assert.ok(page.items.length > 0 && page.items.length <= 14)
+    found.push(...page.items.map(({ id }) => id))
+    pageToken = page.nextPageToken
+  }
+  assert.deepEqual(found, asked)
 })

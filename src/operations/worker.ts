@@ -48,11 +48,13 @@ type Parts = {
   handlers: Handlers
   /** How many operations of each lane run at a time. */
   concurrency: Record<Lane, number>
+  /** How many of them may be of one account; never all of them, where there are other accounts. */
+  perAccount?: Partial<Record<Lane, number>>
 }
 
-export function startWorker({ sql, clock, log, operations, handlers, concurrency }: Parts) {
+export function startWorker({ sql, clock, log, operations, handlers, concurrency, perAccount }: Parts) {
   const owner = ownerOfThisProcess()
-  const claims = createClaims({ sql, clock, owner })
+  const claims = createClaims({ sql, clock, owner, concurrency, ...(perAccount ? { perAccount } : {}) })
   const stopping = new AbortController()
   const running = new Map<string, { lane: Lane; done: Promise<void> }>()
   let alarm = new AbortController()

@@ -53,6 +53,15 @@ export async function openDiskBlobs(folder: string): Promise<Blobs> {
         throw error
       }
     },
+    async lend(source, use) {
+      const draft = join(aside, randomToken())
+      try {
+        await write(draft, source)
+        return await use(draft)
+      } finally {
+        await rm(draft, { force: true })
+      }
+    },
     async open(digest) {
       const file = await open(place(digest).file).catch(absent)
       if (!file) throw new BlobNotFound(digest)

@@ -11,6 +11,8 @@ export interface Blobs {
    * a blob. A source or a check that throws leaves nothing behind.
    */
   put(source: AsyncIterable<Uint8Array>, check?: (file: string) => Promise<void>): Promise<Blob>
+  /** What the source gives, in a file for as long as `use` takes; nothing of it is kept. */
+  lend<T>(source: AsyncIterable<Uint8Array>, use: (file: string) => Promise<T>): Promise<T>
   has(digest: Digest): Promise<boolean>
   /** The bytes; rejects with BlobNotFound. */
   open(digest: Digest): Promise<Readable>

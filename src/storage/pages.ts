@@ -48,6 +48,20 @@ export function pageOf<T extends { id: string }>(rows: T[], { size, direction }:
   return { items, nextPageToken: rows.length > size && last ? encode(last.id, direction) : '' }
 }
 
+/** A page that ends early where its items are large; there is always one on it. */
+export function pageWithin<T extends { id: string; bytes: number }>(
+  rows: T[],
+  page: Page,
+  bytesMost: number,
+): PageOf<T> {
+  let bytes = 0
+  const end = rows.slice(0, page.size).findIndex((row, index) => {
+    bytes += row.bytes
+    return index > 0 && bytes > bytesMost
+  })
+  return pageOf(rows, end === -1 ? page : { ...page, size: end })
+}
+
 const encode = (id: string, order: Order): string => Buffer.from(`${order} ${id}`).toString('base64url')
 
 function decode(token: string, order: Order): string {

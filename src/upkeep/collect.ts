@@ -8,7 +8,13 @@ import type { Environments } from '../apps/index.ts'
 import type { Archives } from '../archives/index.ts'
 import type { Clock, Log } from '../base/index.ts'
 import type { Builds, Holdings, Outputs, PackageStore, Toolchains } from '../builds/index.ts'
-import { buildLogName, type Deployment, type Deployments, type Folders, runtimeLogName } from '../deployments/index.ts'
+import {
+  buildLogName,
+  type DeploymentHead,
+  type Deployments,
+  type Folders,
+  runtimeLogName,
+} from '../deployments/index.ts'
 import type { Operations } from '../operations/index.ts'
 import type { Supervisor } from '../runtime/index.ts'
 import { isHeld, type LineLogs, type Reader } from '../storage/index.ts'
@@ -36,7 +42,7 @@ type Parts = {
 /** Longer than a process that is retired has to end. */
 const LEAVING_MS = 5 * 60_000
 
-const isInUse = ({ state, retireTime }: Deployment, now: number): boolean =>
+const isInUse = ({ state, retireTime }: DeploymentHead, now: number): boolean =>
   state === 'LIVE' || (retireTime !== null && now - retireTime < LEAVING_MS)
 
 const EVERYTHING = { has: () => true }

@@ -1,12 +1,17 @@
 import { statfs } from 'node:fs/promises'
-import { createCollect } from './collect.ts'
+import type { Accounts } from '../accounts/index.ts'
+import type { Archives } from '../archives/index.ts'
+import { type Collect, createCollect } from './collect.ts'
 import { createFigures } from './figures.ts'
+import { createForgetGone } from './gone.ts'
 import { createForget } from './history.ts'
+import { createLingering } from './lingering.ts'
 import { createRetain } from './retain.ts'
 import { createRoom } from './room.ts'
 import { createRounds } from './round.ts'
 import { createUsage } from './usage.ts'
 
+export { type Counts, createCounts } from './counts.ts'
 export type { RoomOnDisk } from './room.ts'
 export type { Usage } from './usage.ts'
 
@@ -18,8 +23,8 @@ type Given = Omit<
     Parameters<typeof createRoom>[0] &
     Parameters<typeof createRounds>[0] &
     Parameters<typeof createUsage>[0] & { dataDir: string },
-  'collect' | 'figures' | 'forget' | 'retain' | 'usage' | 'onShortage' | 'freeBytes'
->
+  'collect' | 'figures' | 'forget' | 'lingering' | 'retain' | 'usage' | 'onShortage' | 'freeBytes'
+> & { archives: Archives; accounts: Accounts }
 
 /** The whole room, for what lies in a data folder. */
 export function createUpkeep(given: Given) {
@@ -31,8 +36,16 @@ export function createUpkeep(given: Given) {
   const figures = createFigures(given)
   const usage = createUsage({ ...given, figures })
   const retain = createRetain(given)
-  const collect = createCollect({ ...given, figures })
+  const lingering = createLingering(given)
+  const forgetGone = createForgetGone(given)
+  const collectAll = createCollect({ ...given, figures })
+  const collect: Collect = async (signal) => {
+    const removed = await collectAll(signal)
+    await lingering.collected()
+    const forgotten = await forgetGone(signal)
+    return forgotten > 0 ? { ...removed, operations: forgotten } : removed
+  }
   const rounds = createRounds({ ...given, figures, retain, forget: createForget(given), collect, freeBytes })
-  const room = createRoom({ ...given, usage, freeBytes, onShortage: () => rounds.hurry() })
+  const room = createRoom({ ...given, usage, lingering, freeBytes, onShortage: () => rounds.hurry() })
   return { usage, room, rounds, freeBytes }
 }

@@ -3,6 +3,7 @@ import { type TestContext, test } from 'node:test'
 import { house } from '../../test/support/upkeep.ts'
 import { Problem, type Reason } from '../contract/index.ts'
 import { createFigures } from './figures.ts'
+import { createLingering } from './lingering.ts'
 import { createRoom } from './room.ts'
 import { createUsage } from './usage.ts'
 
@@ -14,15 +15,17 @@ async function setUp(t: TestContext, given: { accountBytes?: number; diskReserve
   const rooms = await house(t)
   const limits = { accountBytes: 0, diskReserve: 0, ...given }
   const usage = createUsage({ ...rooms, ...limits, figures: createFigures(rooms) })
+  const lingering = createLingering(rooms)
   const shortages: string[] = []
   const room = createRoom({
     ...rooms,
     ...limits,
     usage,
+    lingering,
     onShortage: () => void shortages.push('told'),
     freeBytes: async () => FREE,
   })
-  return { ...rooms, room, shop: await rooms.environment(), shortages }
+  return { ...rooms, room, lingering, shop: await rooms.environment(), shortages }
 }
 
 async function refusal(asked: Promise<unknown>, reason: Reason): Promise<Problem> {
@@ -114,4 +117,37 @@ test('whoever can make room is told of every shortage', async (t) => {
   const { room, account, shop, shortages } = await setUp(t, { accountBytes: 1 })
   await refusal(room.forUpload(account, shop.id, 2), 'QUOTA_EXCEEDED')
   assert.deepEqual(shortages, ['told'])
+})
+
+test('an upload that does not say how much will come is refused as soon as it is too much', async (t) => {
+  const { room, account, shop } = await setUp(t, { accountBytes: 100 })
+  const promised = await room.forUpload(account, shop.id, 0)
+  await promised.cover(60)
+  await refusal(room.forUpload(account, shop.id, 60), 'QUOTA_EXCEEDED')
+  await promised.cover(100)
+  await refusal(promised.cover(101), 'QUOTA_EXCEEDED')
+  promised.giveBack()
+  ;(await room.forUpload(account, shop.id, 100)).giveBack()
+})
+
+test('archives that nobody refers to count for who sent them until they are collected', async (t) => {
+  const { room, lingering, account, accounts, shop, archiveOf, archives, sql, builds, newId, deploy } = await setUp(t, {
+    accountBytes: 1000,
+  })
+  const refused = await archiveOf('r'.repeat(600))
+  room.received(account, refused)
+  room.received(account, refused)
+  await refusal(room.forUpload(account, shop.id, 401), 'QUOTA_EXCEEDED')
+  ;(await room.forUpload(account, shop.id, 400)).giveBack()
+  const other = await accounts.create('other')
+  ;(await room.forUpload(other, shop.id, 1000)).giveBack()
+  // One that a build refers to counts once.
+  const operationId = (await deploy(shop, { archive: 'x' })).id
+  const given = { id: newId(), operationId, trigger: 'UPLOAD' as const, isClean: false, archive: refused }
+  await sql.transaction((tx) => builds.insert(tx, { accountId: account.id, environmentId: shop.id }, given))
+  assert.equal(await lingering.bytesOf(account.id), 0)
+  room.received(account, { ...refused, digest: `sha256:${'0'.repeat(64)}`, bytes: 999 })
+  assert.equal(await lingering.bytesOf(account.id), 999)
+  await lingering.collected()
+  assert.deepEqual([await lingering.bytesOf(account.id), await archives.has(refused.digest)], [0, true])
 })

@@ -3,10 +3,11 @@
  * byte is read and before a build begins, so that nobody waits for a failure that could be foreseen.
  */
 import type { Account, Accounts } from '../accounts/index.ts'
-import { bytesInWords, type Holdings } from '../builds/index.ts'
+import { type Archive, bytesInWords, type Holdings } from '../builds/index.ts'
 import { names, Problem, type ProblemDetails } from '../contract/index.ts'
 import type { Room } from '../deployments/index.ts'
 import type { Reader } from '../storage/index.ts'
+import type { Lingering } from './lingering.ts'
 import type { Usage } from './usage.ts'
 
 type Parts = {
@@ -14,6 +15,7 @@ type Parts = {
   accounts: Pick<Accounts, 'requireById'>
   holdings: Pick<Holdings, 'lastOutputBytes'>
   usage: Pick<Usage, 'bytesOf' | 'largest'>
+  lingering: Pick<Lingering, 'bytesOf' | 'received'>
   freeBytes(): Promise<number>
   /** 0 for no limit. */
   accountBytes: number
@@ -25,7 +27,14 @@ type Parts = {
 const RETRY_AFTER_SECONDS = 60
 
 /** Room that was promised to an upload. */
-export type Promised = { giveBack(): void }
+export type Promised = {
+  /** Asked as bytes arrive: an upload that did not say how much would come is given more room, step by step, or refused. */
+  cover(bytes: number): Promise<void>
+  giveBack(): void
+}
+
+/** By how much a promise grows. */
+const STEP_BYTES = 16 * 1024 * 1024
 
 export function createRoom(parts: Parts) {
   const { accountBytes, diskReserve, usage } = parts
@@ -41,13 +50,25 @@ export function createRoom(parts: Parts) {
   async function checkQuota(account: Account, needed: number) {
     if (accountBytes === 0) return
     const used = (await usage.bytesOf(account.id)) + promisedBytes(account.id)
-    if (used + needed <= accountBytes) return
+    if (used + needed <= accountBytes) return checkLingering(account, needed)
     const { advice, metadata } = await wayOut(account)
     parts.onShortage()
     throw new Problem(
       'QUOTA_EXCEEDED',
       `The account holds ${bytesInWords(used)} of ${bytesInWords(accountBytes)}, and this takes ${atLeast(needed)} more. ${advice}`,
       { metadata: { ...metadata, limit: String(accountBytes), used: String(used), needed: String(needed) } },
+    )
+  }
+
+  /** What is nobody's any more may be as much as what is somebody's: an account never has more than twice what it may hold. */
+  async function checkLingering({ id }: Account, needed: number) {
+    const lingering = await parts.lingering.bytesOf(id)
+    if (lingering === 0 || lingering + needed <= accountBytes) return
+    parts.onShortage()
+    throw new Problem(
+      'QUOTA_EXCEEDED',
+      `Archives that were replaced, refused or deleted of late take ${bytesInWords(lingering)} until they are removed, in some minutes. Try again then.`,
+      { metadata: { limit: String(accountBytes), lingering: String(lingering), needed: String(needed) } },
     )
   }
 
@@ -103,11 +124,28 @@ export function createRoom(parts: Parts) {
     /** For an archive of so many bytes and what will come of it; whoever gets the room gives it back when all is written. */
     async forUpload(account: Account, environmentId: string, bytes: number): Promise<Promised> {
       const output = await parts.holdings.lastOutputBytes(account.id, environmentId)
-      await checkQuota(account, bytes + output)
-      await checkDisk(account, 2 * bytes + output)
-      const mine = { accountId: account.id, bytes }
+      const check = async (more: number): Promise<number> => {
+        await checkQuota(account, more + output)
+        await checkDisk(account, 2 * more + output)
+        return more
+      }
+      const mine = { accountId: account.id, bytes: await check(bytes) }
       promised.add(mine)
-      return { giveBack: () => void promised.delete(mine) }
+      return {
+        async cover(arrived) {
+          if (arrived <= mine.bytes) return
+          const exact = arrived - mine.bytes
+          const step = Math.ceil(exact / STEP_BYTES) * STEP_BYTES
+          // Where a whole step does not fit any more, what has arrived may.
+          mine.bytes += await check(step).catch(() => check(exact))
+        },
+        giveBack: () => void promised.delete(mine),
+      }
+    },
+
+    /** To be called when an archive is on the disk: it counts until it is gone, whatever becomes of the upload. */
+    received(account: Account, archive: Archive) {
+      parts.lingering.received(account.id, archive)
     },
 
     async forRebuild(account: Account, environmentId: string): Promise<void> {

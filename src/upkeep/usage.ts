@@ -65,7 +65,7 @@ export function createUsage({ clock, environments, holdings, figures, accountByt
       }
     },
 
-    async ofAccount({ id, name }: { id: string; name: string }): Promise<resources.AccountUsage> {
+    async ofAccount({ id, name }: { id: string; name: string }): Promise<Omit<resources.AccountUsage, 'ceilings'>> {
       const held = await items(id)
       const once = countedOnce(held)
       const largest = (await byEnvironment(id, held)).slice(0, LARGEST_SHOWN)

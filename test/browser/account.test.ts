@@ -320,6 +320,16 @@ test('the disk of an account is told with its limit and its environments', async
   const page = await browser.open()
   await logIn(page, owner, '/default/usage')
   await page.getByText(/ of 20 GB, /).waitFor()
+  const limits = page.getByRole('list', { name: 'What the account has, and may have' })
+  const { json } = await service.call('/v1/accounts/default/usage', { as: program })
+  for (const [word, kind] of [
+    ['Environments', 'ENVIRONMENTS'],
+    ['API credentials', 'CREDENTIALS'],
+  ] as const) {
+    const { used, limit } = json.ceilings.find((counted: { kind: string }) => counted.kind === kind)
+    assert.ok(used > 0)
+    await limits.getByRole('listitem').filter({ hasText: word }).getByText(`${used} of ${limit}`).waitFor()
+  }
   await page.getByRole('row', { name: /Test/ }).first().waitFor()
   await assertWell(page, 'usage of the account')
   await page.getByRole('link', { name: 'Test' }).first().click()

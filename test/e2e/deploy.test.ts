@@ -86,6 +86,23 @@ test('validateOnly answers with the plan and builds nothing', async () => {
   assert.deepEqual((await service.call(`/v1/${name}/builds`, { as })).json.builds, [])
 })
 
+test('an archive that is only validated is not kept, be it planned or not', async () => {
+  const { name } = await createEnvironment(service, as)
+  const blobs = async () =>
+    (await readdir(join(service.dataDir, 'blobs'), { recursive: true, withFileTypes: true }))
+      .filter((entry) => entry.isFile())
+      .map((entry) => entry.name)
+      .sort()
+  const before = await blobs()
+  const sent = Array.from({ length: 5 }, (_, index) =>
+    upload(service, as, name, page(`validated ${index}`), '?validateOnly=true'),
+  )
+  for (const { status } of await Promise.all(sent)) assert.equal(status, 200)
+  const refused = await upload(service, as, name, { 'notes.txt': 'nothing here' }, '?validateOnly=true')
+  assert.equal(refused.reason, 'PLAN_FAILED')
+  assert.deepEqual(await blobs(), before)
+})
+
 const sleeper = {
   'package.json': JSON.stringify({ scripts: { build: 'node build.js', start: 'node x.js' } }),
   'build.js': `

@@ -153,7 +153,8 @@ test('domains that change while the edge is being started again are served when 
 })
 
 test('a proxy on this machine is told which names have a site, without credentials', async () => {
-  await replace(owner, ours, ['www.example.com'])
+  const replaced = await replace(owner, ours, ['www.example.com'])
+  assert.equal(replaced.status, 200, replaced.text)
   for (const name of ['www.example.com', 'WWW.example.com.', new URL(ours.url).hostname]) {
     const answer = await allowed(name)
     assert.deepEqual([answer.status, answer.text], [200, ''], name)

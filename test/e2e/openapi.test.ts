@@ -215,6 +215,7 @@ test('docs/reference/limits.md has the limits of log-ins as the code has them', 
 
 /** Defaults that depend on the machine are told in words. */
 const DEFAULTS_IN_WORDS: Record<string, string> = {
+  accountAppMemory: "three quarters of the machine's memory",
   concurrency: 'half the processors, at least 1',
   processes: '64 for each processor, at least 512',
 }

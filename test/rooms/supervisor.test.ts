@@ -7,7 +7,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { createLog } from '../../src/base/index.ts'
 import { Problem, type resources } from '../../src/contract/index.ts'
 import type { Engine } from '../../src/engines/index.ts'
-import { createSupervisor, type InstanceSpec } from '../../src/runtime/index.ts'
+import { type AwakeLimits, createSupervisor, type InstanceSpec } from '../../src/runtime/index.ts'
 import { createLineLogs, type LogLine } from '../../src/storage/index.ts'
 import { handClock } from '../support/clock.ts'
 import { LIMITS, testSandbox } from '../support/engine.ts'
@@ -48,6 +48,7 @@ async function appOf(t: TestContext, script: string, { files = {}, links = {}, .
   const logs = createLineLogs(folder)
   const spec: InstanceSpec = {
     deployment: mark,
+    owner: { account: 'ours', environment: mark },
     layers: [filesFolder],
     cwd: '',
     binaries: [],
@@ -102,7 +103,10 @@ async function until(isSo: () => boolean | Promise<boolean>) {
   }
 }
 
-function supervise(t: TestContext, given: { startDeadlineMs?: number; engine?: Engine } = {}) {
+function supervise(
+  t: TestContext,
+  given: { startDeadlineMs?: number; engine?: Engine; awakeLimits?: AwakeLimits } = {},
+) {
   const clock = handClock()
   const supervisor = createSupervisor({
     engine,
@@ -633,4 +637,101 @@ test('the log has what the app wrote, and what became of it', async (t) => {
     'stderr: to stderr',
     'stdout: to stdout',
   ])
+})
+
+const TWO: AwakeLimits = { apps: 2, memoryBytes: 0 }
+
+test("an app above the account's limit takes the place of the one that was unvisited for longest", async (t) => {
+  const supervisor = supervise(t, { awakeLimits: TWO })
+  const [first, second, third] = [await appOf(t, server()), await appOf(t, server()), await appOf(t, server())]
+  const elsewhere = await appOf(t, server(), { owner: { account: 'theirs', environment: 'theirs' } })
+  const drained: string[] = []
+  supervisor.drainBy(async (instance) => void drained.push(instance))
+  for (const { spec } of [elsewhere, first, second]) {
+    await supervisor.start(spec, never)
+    await supervisor.clock.advance(1000)
+  }
+  supervisor.visited(first.spec.deployment)
+  const displaced = supervisor.of(second.spec.deployment)?.instance?.id
+  await supervisor.start(third.spec, never)
+  const states = () =>
+    [elsewhere, first, second, third].map(({ spec }) => supervisor.of(spec.deployment)?.state ?? 'none')
+  assert.deepEqual(states(), ['RUNNING', 'RUNNING', 'ASLEEP', 'RUNNING'])
+  assert.deepEqual(drained, [displaced])
+  assert.equal(await second.isThere(), false)
+  assert.equal(supervisor.awake('ours').apps, 2)
+  await supervisor.clock.advance(1000)
+  supervisor.visited(third.spec.deployment)
+  supervisor.wake(second.spec.deployment)
+  await supervisor.untilState(second.spec, 'RUNNING')
+  assert.deepEqual(states(), ['RUNNING', 'ASLEEP', 'RUNNING', 'RUNNING'])
+  assert.match((await first.lines()).map(({ text }) => text).join(' '), /Another app of the account took its place/)
+})
+
+test('a new deployment of an app starts beside the old one, also where the account has no other place', async (t) => {
+  const supervisor = supervise(t, { awakeLimits: { apps: 1, memoryBytes: 0 } })
+  const owner = { account: 'ours', environment: 'shop' }
+  const [old, next] = [await appOf(t, server(), { owner }), await appOf(t, server(), { owner })]
+  await supervisor.start(old.spec, never)
+  await supervisor.start(next.spec, never)
+  assert.deepEqual([await supervisor.ask(old.spec), await supervisor.ask(next.spec)], ['up', 'up'])
+  assert.equal(supervisor.awake('ours').apps, 1)
+})
+
+test('of apps that are woken all at once no more run than the account may have, and each gets its turn', async (t) => {
+  const supervisor = supervise(t, { awakeLimits: TWO })
+  const apps = await Promise.all(Array.from({ length: 5 }, () => appOf(t, server())))
+  for (const { spec } of apps) supervisor.adopt(spec)
+  const awake = () => apps.filter(({ spec }) => supervisor.of(spec.deployment)?.state === 'RUNNING').length
+  await until(() => awake() === 2)
+  await until(() =>
+    apps.every(({ spec }) => ['RUNNING', 'ASLEEP'].includes(supervisor.of(spec.deployment)?.state ?? '')),
+  )
+  let most = 0
+  supervisor.onChange(() => {
+    most = Math.max(most, supervisor.awake('ours').apps)
+  })
+  const served = new Set<string>()
+  for (const { spec } of apps) supervisor.wake(spec.deployment)
+  await until(async () => {
+    for (const { spec } of apps) if (supervisor.of(spec.deployment)?.state === 'RUNNING') served.add(spec.deployment)
+    await supervisor.clock.advance(100)
+    return served.size === apps.length
+  })
+  assert.equal(most, 2)
+})
+
+test('an app for which there is no place, since all others still start, is refused with the reason', async (t) => {
+  const supervisor = supervise(t, { awakeLimits: { apps: 1, memoryBytes: 0 }, startDeadlineMs: 5000 })
+  const [silent, late] = [await appOf(t, 'setInterval(() => {}, 1000)'), await appOf(t, server())]
+  const first = supervisor.start(silent.spec, never).catch((error: Problem) => error.reason)
+  await until(() => silent.isThere())
+  const second = supervisor.start(late.spec, never).catch((error: Problem) => error.metadata)
+  await wait(100)
+  for (let tries = 0; tries < 12; tries++) {
+    await supervisor.clock.advance(500)
+    await wait(5)
+  }
+  assert.deepEqual(await second, { kind: 'AWAKE_APPS', limit: '1', setting: 'accountAwakeApps' })
+  await supervisor.retire(silent.spec.deployment)
+  await first
+})
+
+test('apps that use more together than the account may have are told, the longest unvisited first', async (t) => {
+  const hungry = server('', 'const held = Buffer.alloc(60e6, 1)')
+  const supervisor = supervise(t, { awakeLimits: { apps: 0, memoryBytes: 150e6 } })
+  const apps = await Promise.all(Array.from({ length: 3 }, () => appOf(t, hungry)))
+  for (const { spec } of apps) {
+    await supervisor.start(spec, never)
+    await supervisor.clock.advance(1000)
+  }
+  await until(() => supervisor.awake('ours').memoryBytes > 150e6)
+  const [first] = supervisor.excess()
+  assert.equal(first, apps[0]?.spec.deployment)
+  // What is measured moves, so it may take another look.
+  for (let looks = 0; looks < 3; looks++) {
+    for (const deployment of supervisor.excess()) await supervisor.sleep(deployment)
+  }
+  assert.deepEqual(supervisor.excess(), [])
+  assert.ok(supervisor.awake('ours').apps >= 1)
 })

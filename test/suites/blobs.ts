@@ -36,6 +36,20 @@ export function blobsSuite(adapter: string, open: (t: TestContext) => Promise<Bl
       assert.deepEqual(await buffer(await blobs.open(both[0].digest)), bytes)
     })
 
+    test('what is lent is there for as long as it is used, and no blob before or after', async (t) => {
+      const blobs = await open(t)
+      const bytes = randomBytes(1000)
+      assert.deepEqual(await blobs.lend(from(bytes), (file) => readFile(file)), bytes)
+      await assert.rejects(
+        blobs.lend(from(bytes), () => Promise.reject(new Error('no'))),
+        /no/,
+      )
+      assert.deepEqual(await blobs.list(), [])
+      const { digest } = await blobs.put(from(bytes))
+      await blobs.lend(from(bytes), (file) => readFile(file))
+      assert.deepEqual(await blobs.list(), [digest])
+    })
+
     test('a source that fails leaves nothing behind', async (t) => {
       const blobs = await open(t)
       const bytes = randomBytes(1000)

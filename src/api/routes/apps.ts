@@ -1,5 +1,5 @@
 import type { Apps } from '../../apps/index.ts'
-import { names, resources, schema } from '../../contract/index.ts'
+import { type Ceilings, names, resources, schema } from '../../contract/index.ts'
 import type { Requests } from '../../deployments/index.ts'
 import { toPage } from '../../storage/index.ts'
 import { renderApp } from '../render.ts'
@@ -8,7 +8,9 @@ import { listOf, pageQuery, pageRequest, type Route, route } from '../route.ts'
 const APPS = '/v1/accounts/{account}/apps'
 const tag = 'Apps'
 
-export const appRoutes = ({ apps, requests }: { apps: Apps; requests: Requests }): Route[] => [
+type Parts = { apps: Apps; requests: Requests; ceilings: Ceilings }
+
+export const appRoutes = ({ apps, requests, ceilings }: Parts): Route[] => [
   route({
     method: 'POST',
     path: APPS,
@@ -18,9 +20,9 @@ export const appRoutes = ({ apps, requests }: { apps: Apps; requests: Requests }
     query: schema.object({ appId: names.appName }),
     body: resources.newApp,
     reply: null,
-    problems: ['APP_EXISTS'],
+    problems: ['APP_EXISTS', 'ACCOUNT_LIMIT'],
     async handle({ account, query, body }) {
-      await apps.create(account.id, query.appId, body.region)
+      await apps.create(account.id, query.appId, body.region, { most: ceilings.APPS })
     },
   }),
   route({

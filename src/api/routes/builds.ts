@@ -4,7 +4,6 @@ import type { Clock } from '../../base/index.ts'
 import type { Builds } from '../../builds/index.ts'
 import { resources } from '../../contract/index.ts'
 import { buildLogName, type Requests } from '../../deployments/index.ts'
-import type { Operations } from '../../operations/index.ts'
 import { type LineLogs, toPage } from '../../storage/index.ts'
 import { askedBy } from '../asked.ts'
 import type { Auth } from '../auth.ts'
@@ -21,7 +20,6 @@ const tag = 'Builds'
 type Parts = {
   environments: Environments
   builds: Builds
-  operations: Operations
   requests: Requests
   logs: LineLogs
   auth: Auth
@@ -34,7 +32,6 @@ type Parts = {
 export function buildRoutes({
   environments,
   builds,
-  operations,
   requests,
   logs,
   auth,
@@ -58,7 +55,6 @@ export function buildRoutes({
         'ENVIRONMENT_DELETING',
         'NOTHING_UPLOADED',
         'QUOTA_EXCEEDED',
-        'QUEUE_FULL',
         'ISOLATION_MISSING',
       ],
       async handle({ account, params: { app, environment }, body, request }) {
@@ -108,7 +104,7 @@ export function buildRoutes({
       async handle(call) {
         const { path } = await environmentOf(environments, call)
         const { operationId } = await builds.require(path, call.params.build)
-        await operations.cancel(path, operationId)
+        await requests.cancel(path, operationId)
         return {}
       },
     }),

@@ -1,5 +1,5 @@
 import type { Credentials } from '../../accounts/index.ts'
-import { resources } from '../../contract/index.ts'
+import { type Ceilings, resources } from '../../contract/index.ts'
 import { toPage } from '../../storage/index.ts'
 import { renderCredential } from '../render.ts'
 import { listOf, pageQuery, pageRequest, type Route, route } from '../route.ts'
@@ -7,7 +7,9 @@ import { listOf, pageQuery, pageRequest, type Route, route } from '../route.ts'
 const CREDENTIALS = '/v1/accounts/{account}/credentials'
 const tag = 'Credentials'
 
-export const credentialRoutes = ({ credentials }: { credentials: Credentials }): Route[] => [
+type Parts = { credentials: Credentials; ceilings: Ceilings }
+
+export const credentialRoutes = ({ credentials, ceilings }: Parts): Route[] => [
   route({
     method: 'GET',
     path: CREDENTIALS,
@@ -31,9 +33,14 @@ export const credentialRoutes = ({ credentials }: { credentials: Credentials }):
     body: resources.newCredential,
     bodyIsOptional: true,
     reply: resources.issuedCredential,
+    problems: ['ACCOUNT_LIMIT'],
     async handle({ account, body }) {
       const { role = 'developer', displayName = 'API' } = body
-      const { credential, password } = await credentials.issue(account.id, { role, displayName })
+      const { credential, password } = await credentials.issue(account.id, {
+        role,
+        displayName,
+        most: ceilings.CREDENTIALS,
+      })
       return { ...renderCredential(account, credential), password: password.reveal() }
     },
   }),

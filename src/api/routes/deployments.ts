@@ -76,7 +76,13 @@ export function deploymentRoutes({
       body: resources.empty,
       bodyIsOptional: true,
       reply: resources.operation,
-      problems: ['ENVIRONMENT_NOT_FOUND', 'ENVIRONMENT_DELETING', 'DEPLOYMENT_NOT_FOUND', 'DEPLOYMENT_NOT_ACTIVATABLE'],
+      problems: [
+        'ENVIRONMENT_NOT_FOUND',
+        'ENVIRONMENT_DELETING',
+        'DEPLOYMENT_NOT_FOUND',
+        'DEPLOYMENT_NOT_ACTIVATABLE',
+        'TOO_MANY_CHANGES',
+      ],
       async handle({ account, params }) {
         await checkIsolation()
         const { app, environment, deployment } = params

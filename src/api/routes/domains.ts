@@ -33,7 +33,7 @@ export const domainRoutes = ({ environments, domains, replaceDomains }: Parts): 
     access: 'developer',
     body: resources.newDomains,
     reply: resources.domains,
-    problems: ['ENVIRONMENT_NOT_FOUND', 'ENVIRONMENT_DELETING', 'DOMAIN_TAKEN', 'NOT_READY'],
+    problems: ['ENVIRONMENT_NOT_FOUND', 'ENVIRONMENT_DELETING', 'DOMAIN_TAKEN', 'ACCOUNT_LIMIT', 'NOT_READY'],
     async handle({ account, params, body }) {
       return toList(await replaceDomains(account, params.app, params.environment, body.domains))
     },

@@ -61,7 +61,7 @@ export function environmentRoutes(parts: Parts): Route[] {
       access: 'developer',
       body: resources.newEnvironment,
       reply: resources.operation,
-      problems: ['APP_NOT_FOUND', 'VARIABLE_RESERVED'],
+      problems: ['APP_NOT_FOUND', 'VARIABLE_RESERVED', 'ACCOUNT_LIMIT'],
       async handle({ account, params, body }) {
         return renderOperation(account, await requests.createEnvironment(account, params.app, body))
       },
@@ -95,7 +95,7 @@ export function environmentRoutes(parts: Parts): Route[] {
       async handle({ account, role, params, query }) {
         const { view = 'BASIC' } = query
         if (view === 'FULL') checkRole(role, 'developer')
-        const found = await environments.require(account.id, params.app, params.environment)
+        const found = await environments.requireWhole(account.id, params.app, params.environment)
         return (await show(account, [found], view))[0]
       },
     }),
@@ -115,7 +115,7 @@ export function environmentRoutes(parts: Parts): Route[] {
       }),
       body: resources.changedEnvironment,
       reply: resources.operation,
-      problems: ['ENVIRONMENT_NOT_FOUND', 'ENVIRONMENT_DELETING', 'VARIABLE_RESERVED'],
+      problems: ['ENVIRONMENT_NOT_FOUND', 'ENVIRONMENT_DELETING', 'VARIABLE_RESERVED', 'TOO_MANY_CHANGES'],
       async handle({ account, params, query, body }) {
         const mask = parseMask(query.updateMask, body)
         const { app, environment } = params

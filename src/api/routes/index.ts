@@ -5,14 +5,14 @@ import type { Apps, Domains, Environments, Variables } from '../../apps/index.ts
 import type { Archives } from '../../archives/index.ts'
 import type { Changes, Clock } from '../../base/index.ts'
 import type { Builds } from '../../builds/index.ts'
-import type { resources } from '../../contract/index.ts'
+import type { Ceilings, resources } from '../../contract/index.ts'
 import type { ClearCache, Deployments, ReplaceDomains, Requests, SiteUrl, Trace } from '../../deployments/index.ts'
 import type { Operations } from '../../operations/index.ts'
 import type { Supervisor } from '../../runtime/index.ts'
 import type { LineLogs } from '../../storage/index.ts'
 import type { Traffic } from '../../traffic/index.ts'
 import type { Ledger } from '../../triggers/index.ts'
-import type { RoomOnDisk, Usage } from '../../upkeep/index.ts'
+import type { Counts, RoomOnDisk, Usage } from '../../upkeep/index.ts'
 import type { WebhookSets, Webhooks } from '../../webhooks/index.ts'
 import type { Auth } from '../auth.ts'
 import type { BrowserSession } from '../browser-session.ts'
@@ -66,6 +66,8 @@ export type RouteParts = {
   webhookSets: WebhookSets
   webhooks: Webhooks
   usage: Usage
+  counts: Counts
+  ceilings: Ceilings
   traffic: Traffic
   changes: Changes
   room: RoomOnDisk

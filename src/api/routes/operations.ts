@@ -1,4 +1,5 @@
 import { LIMITS, resources, schema } from '../../contract/index.ts'
+import type { Requests } from '../../deployments/index.ts'
 import type { Operations } from '../../operations/index.ts'
 import { toPage } from '../../storage/index.ts'
 import type { Ledger } from '../../triggers/index.ts'
@@ -14,9 +15,9 @@ const pathOf = ({ account, params }: Pick<Call<unknown, unknown>, 'account' | 'p
   environmentId: params.environment,
 })
 
-type Parts = { operations: Operations; ledger: Ledger; stopping: AbortSignal }
+type Parts = { operations: Operations; requests: Pick<Requests, 'cancel'>; ledger: Ledger; stopping: AbortSignal }
 
-export const operationRoutes = ({ operations, ledger, stopping }: Parts): Route[] => [
+export const operationRoutes = ({ operations, requests, ledger, stopping }: Parts): Route[] => [
   route({
     method: 'GET',
     path: OPERATIONS,
@@ -86,7 +87,7 @@ export const operationRoutes = ({ operations, ledger, stopping }: Parts): Route[
     reply: resources.empty,
     problems: ['OPERATION_NOT_FOUND'],
     async handle(call) {
-      await operations.cancel(pathOf(call), call.params.operation)
+      await requests.cancel(pathOf(call), call.params.operation)
       return {}
     },
   }),

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream'
 import type { Environments } from '../../apps/index.ts'
 import type { Archives } from '../../archives/index.ts'
 import { planSource } from '../../builds/index.ts'
-import { resources, schema } from '../../contract/index.ts'
+import { Problem, resources, schema } from '../../contract/index.ts'
 import type { Requests } from '../../deployments/index.ts'
 import type { RoomOnDisk } from '../../upkeep/index.ts'
 import { renderOperation } from '../render.ts'
@@ -50,28 +50,31 @@ export const uploadRoutes = ({ archives, environments, requests, room, checkIsol
       'ARCHIVE_TOO_LARGE',
       'PLAN_FAILED',
       'QUOTA_EXCEEDED',
-      'QUEUE_FULL',
       'ISOLATION_MISSING',
     ],
     async handle({ account, params, query, request, reply }) {
       reply.type('application/json; charset=utf-8')
       // Before a byte is read: who may not upload should not have to send it all first.
-      const { rootDirectory } = await environments.require(account.id, params.app, params.environment)
+      const { rootDirectory, state } = await environments.require(account.id, params.app, params.environment)
+      if (state === 'DELETING') throw new Problem('ENVIRONMENT_DELETING')
       await checkIsolation()
       const length = Number(request.headers['content-length'] ?? 0)
       archives.expect(length)
+      const [body, type] = [request.body as Readable, request.headers['content-type']]
       const promised = await room.forUpload(account, params.environment, length)
-      const archive = await archives
-        .receive(request.body as Readable, request.headers['content-type'])
-        .finally(promised.giveBack)
-      if (!query.validateOnly) {
-        // Whoever did not say how much would come is told now.
-        if (length === 0) (await room.forUpload(account, params.environment, archive.bytes)).giveBack()
+      const options = { admit: promised.cover }
+      try {
+        if (query.validateOnly) {
+          const plan = await archives.inspect(body, type, options, (inside) => planSource(inside, rootDirectory))
+          return JSON.stringify({ plan })
+        }
+        const archive = await archives.receive(body, type, options)
+        room.received(account, archive)
         const operation = await requests.upload(account, params.app, params.environment, archive)
         return JSON.stringify(renderOperation(account, operation) satisfies resources.Operation)
+      } finally {
+        promised.giveBack()
       }
-      const plan = await archives.look(archive.digest, (inside) => planSource(inside, rootDirectory))
-      return JSON.stringify({ plan })
     },
   }),
 ]

@@ -1,22 +1,22 @@
 import type { Environments } from '../../apps/index.ts'
 import { resources } from '../../contract/index.ts'
-import type { Usage } from '../../upkeep/index.ts'
+import type { Counts, Usage } from '../../upkeep/index.ts'
 import { environmentOf } from '../environment-of.ts'
 import { type Route, route } from '../route.ts'
 
 const tag = 'Usage'
 
-type Parts = { environments: Environments; usage: Usage }
+type Parts = { environments: Environments; usage: Usage; counts: Counts }
 
-export const usageRoutes = ({ environments, usage }: Parts): Route[] => [
+export const usageRoutes = ({ environments, usage, counts }: Parts): Route[] => [
   route({
     method: 'GET',
     path: '/v1/accounts/{account}/usage',
     tag,
-    summary: 'Read how much an account holds on the disk, and how much it may',
+    summary: 'Read how much an account holds on the disk and has of what else is limited, and how much it may',
     access: 'viewer',
     reply: resources.accountUsage,
-    handle: ({ account }) => usage.ofAccount(account),
+    handle: async ({ account }) => ({ ...(await usage.ofAccount(account)), ceilings: await counts(account.id) }),
   }),
   route({
     method: 'GET',

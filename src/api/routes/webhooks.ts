@@ -138,7 +138,6 @@ export function webhookRoutes({ environments, webhookSets, webhooks, ledger, pub
         'WEBHOOK_REFUSED',
         'NOTHING_UPLOADED',
         'QUOTA_EXCEEDED',
-        'QUEUE_FULL',
         'ISOLATION_MISSING',
         'PURGE_NOT_CONFIRMED',
         'TOO_MANY_TRIGGERS',

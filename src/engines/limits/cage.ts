@@ -15,6 +15,8 @@ export type Cage = {
    * as they lie on this machine.
    */
   watch(pid: number, kill: () => void, folders: readonly string[]): void
+  /** Of all processes in it, when it was last looked. */
+  memoryBytes(): number
   /** Ends everything in the cage, even what left its parents and its session behind. */
   kill(): void
   /** After the job: ends what is left, removes the cage, and tells how it was. */
@@ -47,7 +49,7 @@ export function makeCage({ limits, group, rounds, disks, onLeft }: Parts): Cage 
   const keeps = group?.keeps ?? { memory: false, processes: false, cpu: false }
   const excess = new Set<Excess>()
   const stops: (() => void)[] = []
-  let [peak, cpuSeconds] = [0, 0]
+  let [used, peak, cpuSeconds] = [0, 0, 0]
   let isEnding = false
   let job: { root: Root; kill: () => void } | undefined
 
@@ -69,7 +71,8 @@ export function makeCage({ limits, group, rounds, disks, onLeft }: Parts): Cage 
 
   const noteNow = seldom(COUNTERS_EVERY_MS, note)
   const sampleMemory = seldom(MEMORY_EVERY_MS, () => {
-    peak = Math.max(peak, group?.memoryBytes() ?? 0)
+    used = group?.memoryBytes() ?? used
+    peak = Math.max(peak, used)
   })
 
   function look(root: Root, processes: () => Table): boolean {
@@ -89,6 +92,7 @@ export function makeCage({ limits, group, rounds, disks, onLeft }: Parts): Cage 
     if (!keeps.processes && threads > limits.processes) excess.add('processes')
     if (keeps.memory || excess.size > 0) return threads > limits.processes / 2
     const bytes = memoryOf(tree, limits.memoryBytes)
+    used = bytes
     peak = Math.max(peak, bytes)
     if (bytes > limits.memoryBytes) excess.add('memory')
     return threads > limits.processes / 2 || bytes > limits.memoryBytes / 2
@@ -112,6 +116,7 @@ export function makeCage({ limits, group, rounds, disks, onLeft }: Parts): Cage 
       const processes = () => group?.processes() ?? treeOf(root, readProcesses()).map((row) => row.pid)
       stops.push(disks.add({ folders, limitBytes: limits.diskBytes, processes, onExcess: () => exceed('disk') }))
     },
+    memoryBytes: () => used,
     kill,
     async leave() {
       for (const stop of stops.splice(0)) stop()

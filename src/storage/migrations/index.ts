@@ -12,6 +12,7 @@ import { webhooks } from './0009-webhooks.ts'
 import { portal } from './0010-portal.ts'
 import { holds } from './0011-holds.ts'
 import { consent } from './0012-consent.ts'
+import { queue } from './0013-queue.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
   groundFloor,
@@ -26,4 +27,5 @@ export const MIGRATIONS: readonly Migration[] = [
   portal,
   holds,
   consent,
+  queue,
 ]

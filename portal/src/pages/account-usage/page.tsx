@@ -1,4 +1,4 @@
-/** What an account takes on the disk, how much it may, and how to make room. */
+/** What an account takes on the disk and has of what else is limited, how much it may, and how to make room. */
 import { useResource } from '../../api/data.ts'
 import type { AccountUsage } from '../../api/types.ts'
 import type { AccountPageProps } from '../../pages.tsx'
@@ -10,6 +10,7 @@ import { ProblemNote } from '../../parts/problem-note.tsx'
 import { SkeletonRows } from '../../parts/skeleton.tsx'
 import { useSession } from '../../session/session.tsx'
 import { DiskKinds, DiskKindsComing } from '../usage/disk-kinds.tsx'
+import { Ceilings, CeilingsComing } from './ceilings.tsx'
 import { LargestEnvironments } from './largest.tsx'
 import css from './page.module.css'
 import { QuotaBar } from './quota-bar.tsx'
@@ -29,6 +30,10 @@ export default function AccountUsagePage(_: AccountPageProps) {
           <Panel title="On the disk">
             <QuotaBar usage={data} />
             {data ? <DiskKinds kinds={data.kinds} label="On the disk, by kind" /> : <DiskKindsComing />}
+          </Panel>
+          <Panel title="Limits of the account">
+            {data ? <Ceilings ceilings={data.ceilings} /> : <CeilingsComing />}
+            <p className={css.note}>The operator of the service can change them.</p>
           </Panel>
           {data?.environments.length === 0 ? (
             <Empty title="No environment holds anything yet">What builds leave is counted here.</Empty>

@@ -13,7 +13,6 @@ export const SOURCES: Record<TriggerSource, string> = { WEBHOOK: 'Webhook', API:
 export const REASONS: Readonly<Record<string, string>> = {
   NOTHING_UPLOADED: 'no archive was uploaded yet, so there is nothing to build',
   QUOTA_EXCEEDED: 'the account has used what it may',
-  QUEUE_FULL: 'too many builds wait already',
   DISK_FULL: 'the disk of the machine is full',
   ISOLATION_MISSING: 'this machine cannot keep accounts apart, so nothing is built',
   PURGE_NOT_CONFIRMED: 'the edge did not confirm the purge in time',

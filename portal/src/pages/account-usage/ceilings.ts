@@ -1,0 +1,34 @@
+/** What is limited for an account, in words. */
+import type { AccountUsage } from '../../api/types.ts'
+import { bytes, number } from '../../parts/format.ts'
+import { shareOf, shortBytes } from '../usage/share.ts'
+
+export type Counted = AccountUsage['ceilings'][number]
+
+const WORDS: Record<Counted['kind'], { word: string; about: string }> = {
+  APPS: { word: 'Apps', about: 'also while they are being deleted' },
+  ENVIRONMENTS: { word: 'Environments', about: 'also while they are being deleted' },
+  DOMAINS: { word: 'Custom domains', about: 'of all environments' },
+  CREDENTIALS: { word: 'API credentials', about: 'revoke those that nobody uses' },
+  AWAKE_APPS: { word: 'Apps awake', about: 'one more puts the longest unvisited one to sleep' },
+  APP_MEMORY: { word: 'Memory of awake apps', about: 'above it the longest unvisited ones sleep' },
+  RUNNING_BUILDS: { word: 'Builds at work', about: 'others wait for their turn' },
+}
+
+export type Shown = { word: string; about: string; figure: string; share: number; state: 'well' | 'near' | 'full' }
+
+const NEAR = 0.85
+
+/** `limit` is 0 where there is none. What comes and goes by itself is never a warning. */
+export function shownOf({ kind, used, limit }: Counted): Shown {
+  const figure = (value: number, isLimit = false) =>
+    kind === 'APP_MEMORY' ? (isLimit ? shortBytes(value) : bytes(value)) : number(value)
+  const share = shareOf(used, limit)
+  const isLasting = !['AWAKE_APPS', 'APP_MEMORY', 'RUNNING_BUILDS'].includes(kind)
+  return {
+    ...WORDS[kind],
+    figure: limit === 0 ? `${figure(used)}, no limit` : `${figure(used)} of ${figure(limit, true)}`,
+    share,
+    state: !isLasting || share < NEAR ? 'well' : share < 1 ? 'near' : 'full',
+  }
+}

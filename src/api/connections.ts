@@ -1,0 +1,20 @@
+/** So many connections from one address at a time; one more is closed as it comes. */
+import type { Server } from 'node:http'
+import { isLoopback } from './loopback.ts'
+
+/** Without networks of their own all apps call from this machine's address, and cannot be told apart. */
+export function limitConnections(server: Server, most: number, isExempt: (address: string) => boolean = isLoopback) {
+  const open = new Map<string, number>()
+  server.on('connection', (socket) => {
+    const address = socket.remoteAddress ?? ''
+    if (isExempt(address)) return
+    const count = (open.get(address) ?? 0) + 1
+    open.set(address, count)
+    socket.once('close', () => {
+      const left = (open.get(address) ?? 1) - 1
+      if (left > 0) open.set(address, left)
+      else open.delete(address)
+    })
+    if (count > most) socket.destroy()
+  })
+}

@@ -1,0 +1,52 @@
+/** How many of something one account may have, so that none of them takes the place of the others. */
+import { Problem } from './problems.ts'
+
+export const CEILING_KINDS = [
+  'APPS',
+  'ENVIRONMENTS',
+  'DOMAINS',
+  'CREDENTIALS',
+  'AWAKE_APPS',
+  'APP_MEMORY',
+  'RUNNING_BUILDS',
+] as const
+export type CeilingKind = (typeof CEILING_KINDS)[number]
+
+/** 0 for no limit. */
+export type Ceilings = Record<CeilingKind, number>
+
+export const NO_CEILINGS = Object.fromEntries(CEILING_KINDS.map((kind) => [kind, 0])) as Ceilings
+
+/** The setting by which the operator changes each. */
+export const CEILING_SETTINGS = {
+  APPS: 'accountApps',
+  ENVIRONMENTS: 'accountEnvironments',
+  DOMAINS: 'accountDomains',
+  CREDENTIALS: 'accountCredentials',
+  AWAKE_APPS: 'accountAwakeApps',
+  APP_MEMORY: 'accountAppMemory',
+  RUNNING_BUILDS: 'accountBuilds',
+} as const satisfies Record<CeilingKind, string>
+
+const WORDS: Record<CeilingKind, string> = {
+  APPS: 'apps',
+  ENVIRONMENTS: 'environments, with those that are being deleted',
+  DOMAINS: 'custom domains in all its environments',
+  CREDENTIALS: 'API credentials',
+  AWAKE_APPS: 'apps awake at a time',
+  APP_MEMORY: 'bytes of memory for its awake apps together',
+  RUNNING_BUILDS: 'builds at a time',
+}
+
+export const isAbove = (count: number, limit: number): boolean => limit > 0 && count > limit
+
+/** What to say to an account that wants more of something than it may have. */
+export function aboveCeiling(kind: CeilingKind, limit: number): Problem {
+  const setting = CEILING_SETTINGS[kind]
+  const most = limit.toLocaleString('en')
+  return new Problem(
+    'ACCOUNT_LIMIT',
+    `The account may have ${most} ${WORDS[kind]}. Remove what nobody needs, or ask the operator to raise ${setting}.`,
+    { metadata: { kind, limit: String(limit), setting } },
+  )
+}

@@ -1,0 +1,185 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import fc from 'fast-check'
+import { holds } from '../../test/support/fuzz.ts'
+import { lowerRooms } from '../../test/support/parts.ts'
+import { rows, type Sql, type Statement, statement } from '../storage/index.ts'
+import { createClaims, LEASE_MS } from './claim.ts'
+import type { Lane } from './operations.ts'
+
+const MANY = { quick: 1000, build: 1000 }
+
+type Given = {
+  account: number
+  environment: number
+  lane: Lane | 'none'
+  /** Held by somebody, or by somebody who is gone. */
+  lease: 'none' | 'held' | 'over'
+  settles: boolean
+  isCancelled: boolean
+}
+
+async function setUp(t: TestContext, accountCount = 3) {
+  const { sql, clock, newId, accounts } = await lowerRooms(t)
+  const ids: string[] = []
+  for (let index = 0; index < accountCount; index++) ids.push((await accounts.create(`account-${index}`)).id)
+
+  async function fill(given: readonly Given[]): Promise<string[]> {
+    const now = clock.now()
+    const made = given.map(({ account, environment, lane, lease, settles, isCancelled }) => {
+      const leaseUntil = { none: null, held: now + LEASE_MS, over: now - 1 }[lease]
+      const owner = lease === 'none' ? null : 'another'
+      // An environment belongs to one account.
+      const place = [ids[account] ?? '', `environment ${account} ${environment}`]
+      const times = [settles ? now + 60_000 : null, isCancelled ? now : null]
+      return [newId(), ...place, lane, owner, leaseUntil, ...times, 'a', 'a', 'CREATE', 'QUEUED', '', '', 0, now]
+    })
+    await sql.transaction(async (tx) => {
+      await tx.query(statement`DELETE FROM operations`)
+      for (let from = 0; from < made.length; from += 500) {
+        await tx.query(statement`
+          INSERT INTO operations (id, account_id, environment_id, lane, lease_owner, lease_until, not_before, cancel_time,
+            app_name, folded_app_name, trigger_name, phase, build, deployment, attempts, create_time)
+          VALUES ${rows(made.slice(from, from + 500))}`)
+      }
+    })
+    return made.map(([id]) => String(id))
+  }
+
+  return {
+    sql,
+    clock,
+    fill,
+    claims: (perAccount = MANY, concurrency = MANY) =>
+      createClaims({ sql, clock, owner: 'me', concurrency, perAccount }),
+  }
+}
+
+/** What is next, said in as many words as the contract needs, and without a thought for how long it takes. */
+function nextOf(given: readonly Given[], lanes: readonly Lane[], most: number): number | undefined {
+  const isHeld = ({ lease }: Given) => lease === 'held'
+  const isDue = ({ settles, isCancelled }: Given) => !settles || isCancelled
+  const isSamePlace = (a: Given, b: Given) => a.account === b.account && a.environment === b.environment
+  const atWork = ({ account, lane }: Given) =>
+    given.filter((other) => isHeld(other) && other.account === account && other.lane === lane).length
+  for (const lane of lanes) {
+    const [next] = given
+      .map((one, index) => ({ one, index }))
+      .filter(({ one }) => one.lane === lane && !isHeld(one) && isDue(one) && atWork(one) < most)
+      .filter(
+        ({ one, index }) =>
+          !given.some(
+            (other, at) =>
+              at !== index &&
+              other.lane !== 'none' &&
+              isSamePlace(other, one) &&
+              (isHeld(other) || (at < index && isDue(other))),
+          ),
+      )
+      .toSorted((a, b) => atWork(a.one) - atWork(b.one) || a.index - b.index)
+    if (next) return next.index
+  }
+  return undefined
+}
+
+const anyGiven: fc.Arbitrary<Given> = fc.record({
+  account: fc.nat(2),
+  environment: fc.nat(3),
+  lane: fc.constantFrom('quick', 'build', 'none'),
+  lease: fc.constantFrom('none', 'none', 'none', 'held', 'over'),
+  settles: fc.boolean(),
+  isCancelled: fc.boolean(),
+})
+
+test('a claim takes the oldest of the account with the fewest at work, in the order of each environment', async (t) => {
+  const { fill, claims } = await setUp(t)
+  await holds(
+    fc.asyncProperty(
+      fc.array(anyGiven, { maxLength: 16 }),
+      fc.constantFrom<Lane[]>(['quick'], ['build'], ['quick', 'build']),
+      fc.integer({ min: 1, max: 3 }),
+      async (given, lanes, most) => {
+        const ids = await fill(given)
+        const claimed = await claims({ quick: most, build: most }).next(lanes)
+        const expected = nextOf(given, lanes, most)
+        assert.equal(claimed?.operation.id, expected === undefined ? undefined : ids[expected])
+      },
+    ),
+    80,
+  )
+})
+
+test('a claim reads by an index, however much waits', async (t) => {
+  const { sql, clock, fill } = await setUp(t)
+  const asked: Statement[] = []
+  const watched: Sql = {
+    ...sql,
+    transaction: (work) =>
+      sql.transaction((tx) =>
+        work({
+          ...tx,
+          query(one) {
+            asked.push(one)
+            return tx.query(one)
+          },
+        }),
+      ),
+  }
+  await fill([{ account: 0, environment: 0, lane: 'build', lease: 'none', settles: false, isCancelled: false }])
+  const claims = createClaims({ sql: watched, clock, owner: 'me', concurrency: MANY })
+  assert.ok(await claims.next(['quick', 'build']))
+  const updates = asked.filter(({ texts }) => texts[0]?.includes('candidates'))
+  assert.equal(updates.length, 2)
+  for (const { texts, values } of updates) {
+    const [first = '', ...rest] = texts
+    const explained = statement(Object.assign([`EXPLAIN QUERY PLAN ${first}`, ...rest], { raw: [] }), ...values)
+    const plan = (await sql.query<{ detail: string }>(explained)).map(({ detail }) => detail)
+    const ofOperations = plan.filter((step) => /^(SCAN|SEARCH) (mine|waiting|other|operations)\b/.test(step))
+    assert.ok(ofOperations.length >= 4, plan.join('\n'))
+    for (const step of ofOperations) assert.match(step, /^SEARCH \w+ USING .*INDEX/, plan.join('\n'))
+  }
+})
+
+test('of many that wait for another one of their environment only so many are looked at', async (t) => {
+  const { fill, claims } = await setUp(t, 2)
+  const waits = (environment: number, lane: Lane): Given => ({
+    account: 0,
+    environment,
+    lane,
+    lease: 'none',
+    settles: false,
+    isCancelled: false,
+  })
+  // Each environment waits for a build, and a thousand changes wait behind them; another account has one thing to do.
+  const blocked = Array.from({ length: 20 }, (_, environment) => [
+    waits(environment, 'build'),
+    ...Array.from({ length: 50 }, () => waits(environment, 'quick')),
+  ]).flat()
+  const ids = await fill([...blocked, { ...waits(0, 'quick'), account: 1 }])
+  assert.equal((await claims().next(['quick']))?.operation.id, ids.at(-1))
+  assert.equal(await claims().next(['quick']), undefined)
+  assert.equal((await claims().next(['build']))?.operation.id, ids[0])
+})
+
+test('one account never has every place while there are others, and a single one may have them all', async (t) => {
+  const waits = (environment: number): Given => ({
+    account: 0,
+    environment,
+    lane: 'build',
+    lease: 'none',
+    settles: false,
+    isCancelled: false,
+  })
+  const many = Array.from({ length: 5 }, (_, environment) => waits(environment))
+  for (const [accountCount, most] of [
+    [2, 2],
+    [1, 3],
+  ] as const) {
+    const { fill, claims } = await setUp(t, accountCount)
+    await fill(many)
+    const { next } = claims(MANY, { quick: 1, build: 3 })
+    let taken = 0
+    while (await next(['build'])) taken++
+    assert.equal(taken, most)
+  }
+})

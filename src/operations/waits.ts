@@ -1,0 +1,64 @@
+/** Waiting for the end of an operation: one that this process records is known at once, those of others are looked for. */
+import type { Clock } from '../base/index.ts'
+import { LIMITS } from '../contract/index.ts'
+import type { Operation, OperationPath } from './operations.ts'
+
+/** How often a wait looks for an end that another process recorded. */
+const WAIT_POLL_MS = 1000
+
+type Parts = { clock: Clock; require(path: OperationPath, id: string): Promise<Operation> }
+
+export function createWaits({ clock, require }: Parts) {
+  const waiters = new Map<string, Set<() => void>>()
+  /** How many are open, by account. */
+  const open = new Map<string, number>()
+
+  async function waitUntil(deadline: number, path: OperationPath, id: string, signal: AbortSignal): Promise<Operation> {
+    for (;;) {
+      const finished = new AbortController()
+      const stopWaiting = register(id, () => finished.abort())
+      try {
+        const operation = await require(path, id)
+        const leftMs = deadline - clock.now()
+        if (operation.doneTime !== null || leftMs <= 0 || signal.aborted) return operation
+        await clock.sleep(Math.min(leftMs, WAIT_POLL_MS), AbortSignal.any([finished.signal, signal]))
+      } finally {
+        stopWaiting()
+      }
+    }
+  }
+
+  function register(id: string, wake: () => void): () => void {
+    const mine = waiters.get(id) ?? new Set()
+    waiters.set(id, mine.add(wake))
+    return () => {
+      mine.delete(wake)
+      if (mine.size === 0 && waiters.get(id) === mine) waiters.delete(id)
+    }
+  }
+
+  return {
+    /**
+     * The operation as it is when it is done or the time is over, whichever comes first. Each wait looks again and again, so
+     * an account has so many at a time; one more is told at once how the operation stands.
+     */
+    async wait(path: OperationPath, id: string, timeoutMs: number, signal: AbortSignal): Promise<Operation> {
+      const { accountId } = path
+      const mine = open.get(accountId) ?? 0
+      if (mine >= LIMITS.waitsAtOnce) return require(path, id)
+      open.set(accountId, mine + 1)
+      try {
+        return await waitUntil(clock.now() + timeoutMs, path, id, signal)
+      } finally {
+        const left = (open.get(accountId) ?? 1) - 1
+        if (left > 0) open.set(accountId, left)
+        else open.delete(accountId)
+      }
+    },
+
+    /** To be called when an end is committed. */
+    ended(id: string) {
+      for (const wake of waiters.get(id) ?? []) wake()
+    },
+  }
+}

@@ -1,0 +1,50 @@
+/** How many an account has of what is limited, beside how many it may have. */
+import type { Accounts, Credentials } from '../accounts/index.ts'
+import type { Apps, Domains, Environments } from '../apps/index.ts'
+import { CEILING_KINDS, CEILING_SETTINGS, type CeilingKind, type Ceilings, type resources } from '../contract/index.ts'
+import type { Operations } from '../operations/index.ts'
+import type { Supervisor } from '../runtime/index.ts'
+
+type Parts = {
+  accounts: Pick<Accounts, 'list'>
+  credentials: Pick<Credentials, 'count'>
+  apps: Pick<Apps, 'count'>
+  environments: Pick<Environments, 'count'>
+  domains: Pick<Domains, 'count'>
+  operations: Pick<Operations, 'countRunningBuilds'>
+  supervisor: Pick<Supervisor, 'awake'>
+  ceilings: Ceilings
+  /** Builds of all accounts at a time. */
+  concurrency: number
+}
+
+export function createCounts(parts: Parts) {
+  /** As a claim has it: where there are several accounts, one place is kept for another one. */
+  async function buildsMost(): Promise<number> {
+    const isShared = (await parts.accounts.list()).length > 1
+    const places = isShared ? Math.max(1, parts.concurrency - 1) : parts.concurrency
+    return Math.min(places, parts.ceilings.RUNNING_BUILDS || places)
+  }
+
+  return async function counts(accountId: string): Promise<resources.Counted[]> {
+    const awake = parts.supervisor.awake(accountId)
+    const used: Record<CeilingKind, number> = {
+      APPS: await parts.apps.count(accountId),
+      ENVIRONMENTS: await parts.environments.count(accountId),
+      DOMAINS: await parts.domains.count(accountId),
+      CREDENTIALS: await parts.credentials.count(accountId),
+      AWAKE_APPS: awake.apps,
+      APP_MEMORY: awake.memoryBytes,
+      RUNNING_BUILDS: await parts.operations.countRunningBuilds(accountId),
+    }
+    const most = { ...parts.ceilings, RUNNING_BUILDS: await buildsMost() }
+    return CEILING_KINDS.map((kind) => ({
+      kind,
+      used: used[kind],
+      limit: most[kind],
+      setting: CEILING_SETTINGS[kind],
+    }))
+  }
+}
+
+export type Counts = ReturnType<typeof createCounts>

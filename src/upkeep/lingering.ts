@@ -1,0 +1,42 @@
+/**
+ * Archives that came and may be nobody's: refused after the last byte, replaced by a newer upload, or deleted with their
+ * environment. They lie on the disk until they are collected, and count for the account that sent them until then. The list is in
+ * memory: a start begins with a round.
+ */
+import type { Archives } from '../archives/index.ts'
+import type { Archive, Holdings } from '../builds/index.ts'
+import type { Digest } from '../storage/index.ts'
+
+type Parts = { archives: Pick<Archives, 'has'>; holdings: Pick<Holdings, 'archives'> }
+
+export function createLingering({ archives, holdings }: Parts) {
+  const received = new Map<string, Map<Digest, number>>()
+
+  return {
+    /** To be called when the archive is on the disk. */
+    received(accountId: string, { digest, bytes }: Archive) {
+      const mine = received.get(accountId) ?? new Map<Digest, number>()
+      received.set(accountId, mine.set(digest, bytes))
+    },
+
+    /** Bytes of those that nobody refers to; the others are counted where they are referred to. */
+    async bytesOf(accountId: string): Promise<number> {
+      const mine = received.get(accountId)
+      if (!mine) return 0
+      const needed = new Set((await holdings.archives(accountId)).map(({ key }) => key))
+      let sum = 0
+      for (const [digest, bytes] of mine) if (!needed.has(digest)) sum += bytes
+      return sum
+    },
+
+    /** To be called after a collection: what is gone does not count any more. */
+    async collected() {
+      for (const [accountId, mine] of received) {
+        for (const digest of mine.keys()) if (!(await archives.has(digest))) mine.delete(digest)
+        if (mine.size === 0) received.delete(accountId)
+      }
+    },
+  }
+}
+
+export type Lingering = ReturnType<typeof createLingering>
