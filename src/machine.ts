@@ -9,7 +9,7 @@ import type { Log } from './base/index.ts'
 import { isUsableBy, openToolchains, type Toolchains } from './builds/index.ts'
 import { type Config, machineEnvironment } from './config.ts'
 import type { resources } from './contract/index.ts'
-import { type Engine, type Limits, type Networks, openLimiter, openNetworks } from './engines/index.ts'
+import { type Engine, type Limits, type Networks, openLimiter, openNetworks, TENANT_USERS } from './engines/index.ts'
 import { openPlain } from './engines/plain.ts'
 import { openSandbox } from './engines/sandbox.ts'
 
@@ -115,10 +115,10 @@ async function canUsersBeChosen(dataDir: string, engine: Engine, toolchains: Too
   if (process.getuid?.() !== 0) return false
   if (engine.isIsolating) return true
   const toolchain = await toolchains.open(toolchains.own())
-  return letOthersPass(dataDir, () => isUsableBy(NOBODY, toolchain, engine))
+  return letOthersPass(dataDir, () => isUsableBy(ANY_TENANT, toolchain, engine))
 }
 
-const NOBODY = { uid: 65_534, gid: 65_534 }
+const ANY_TENANT = { uid: TENANT_USERS.first, gid: TENANT_USERS.first }
 
 /** Others may go through the data folder from now on, without seeing what is in it; if that is of no use, they may not. */
 async function letOthersPass(dataDir: string, isOfUse: () => Promise<boolean>): Promise<boolean> {
