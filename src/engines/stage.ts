@@ -124,7 +124,9 @@ export async function fillInner(given: Given): Promise<readonly Mount[]> {
   const isMissing = (await Promise.all(given.mounts.flatMap(({ inner = [] }) => inner.map(isThere)))).includes(false)
   if (isMissing) {
     const [file = '', ...args] = stageFor(given).around(['/bin/true'])
-    await promisify(execFile)(file, args, { env: {} })
+    await promisify(execFile)(file, args, { env: {} }).catch(({ stderr, message }) => {
+      throw new Error(`a folder that an app may write to could not be made: ${(stderr || message).trim()}`)
+    })
   }
   return Promise.all(
     given.mounts.map(async (mount) => {

@@ -90,7 +90,9 @@ async function processesNaming(...words: string[]): Promise<string[]> {
   const found: string[] = []
   for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
     const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')
-    if (words.some((word) => command.includes(word))) found.push(command)
+    // A sandbox is named by what it mounts: its arguments tell nothing.
+    const mounts = await readFile(`/proc/${pid}/mountinfo`, 'utf8').catch(() => '')
+    if (words.some((word) => command.includes(word) || mounts.includes(word))) found.push(command)
   }
   return found
 }
