@@ -6,6 +6,7 @@
 import { lstat, mkdir, readdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Clock, type NewId, removeTree } from '../base/index.ts'
+import { checkName } from '../engines/index.ts'
 import { isHeld, type Sql, statement, type Transaction } from '../storage/index.ts'
 import type { Size } from './inside.ts'
 
@@ -18,7 +19,7 @@ export type Packages = Size & {
 type Parts = { sql: Sql; clock: Clock; newId: NewId; folder: string }
 
 export function createPackageStore({ sql, clock, newId, folder }: Parts) {
-  const folderOf = (id: string): string => join(folder, id)
+  const folderOf = (id: string): string => join(folder, checkName(id))
 
   return {
     folderOf,

@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import type { Environment } from '../apps/index.ts'
 import { removeTree } from '../base/index.ts'
 import { removeWorkplace } from '../builds/index.ts'
+import { checkName, checkTenant } from '../engines/index.ts'
 
 const PASSABLE = 0o711
 /** How names end of what nobody looks for any more. */
@@ -17,13 +18,14 @@ const GONE = '.old'
 export type User = { uid: number; gid: number } | undefined
 
 export function createFolders(dataDir: string, { canChooseUsers }: { canChooseUsers: boolean }) {
-  const ofEnvironment = (id: string) => join(dataDir, 'environments', id)
+  const ofEnvironment = (id: string) => join(dataDir, 'environments', checkName(id))
 
   return {
     /** One build's work folder: the archive is unpacked into it, and it is gone when the build is over. */
-    work: (environmentId: string, buildId: string) => join(ofEnvironment(environmentId), 'work', buildId),
+    work: (environmentId: string, buildId: string) => join(ofEnvironment(environmentId), 'work', checkName(buildId)),
     /** What an app writes while it runs. */
-    run: (environmentId: string, deploymentId: string) => join(ofEnvironment(environmentId), 'run', deploymentId),
+    run: (environmentId: string, deploymentId: string) =>
+      join(ofEnvironment(environmentId), 'run', checkName(deploymentId)),
     /** What an app keeps in the key-value store: the service's own, which no app may look into. */
     values: (environmentId: string) => join(ofEnvironment(environmentId), 'values'),
     runs: (environmentId: string) => join(ofEnvironment(environmentId), 'run'),
@@ -32,7 +34,12 @@ export function createFolders(dataDir: string, { canChooseUsers }: { canChooseUs
     /** Environments that have a folder. */
     ids: (): Promise<string[]> => namesIn(join(dataDir, 'environments')),
 
-    userOf: ({ uid }: Environment): User => (canChooseUsers && uid !== null ? { uid, gid: uid } : undefined),
+    /** Where users can be chosen, nothing is done for an environment that has none: it would be done as root. */
+    userOf({ uid }: Pick<Environment, 'uid'>): User {
+      if (!canChooseUsers) return undefined
+      if (uid === null) throw new Error('the environment has no user of its own yet')
+      return checkTenant({ uid, gid: uid })
+    },
 
     /** Kept between builds. */
     async cache(environment: Environment): Promise<string> {

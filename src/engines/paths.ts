@@ -7,10 +7,17 @@ export function checkInner(path: string, what: string): string {
   throw new Error(`${what} must be a path inside of the app, without "..", and is ${JSON.stringify(path)}`)
 }
 
+/** An id that becomes the name of a folder: one step, which leads neither up nor nowhere. */
+export function checkName(id: string): string {
+  if (!['', '.', '..'].includes(id) && !/[/\0]/.test(id)) return id
+  throw new Error(`an id must be good for the name of a folder, and is ${JSON.stringify(id)}`)
+}
+
 /** A path that names one place only: absolute, and without empty steps, `.` and `..`. */
 export function checkAbsolute(path: string, what: string): string {
   const [first, ...steps] = path.split('/')
-  const isPlain = first === '' && steps.length > 0 && steps.every((step) => !['', '.', '..'].includes(step)) && !path.includes('\0')
+  const isPlain =
+    first === '' && steps.length > 0 && steps.every((step) => !['', '.', '..'].includes(step)) && !path.includes('\0')
   if (isPlain) return path
   throw new Error(`${what} must be an absolute path without "..", and is ${JSON.stringify(path)}`)
 }

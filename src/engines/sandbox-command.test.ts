@@ -26,10 +26,12 @@ test('every mount has its source, its place and its right', () => {
   assert.match(args, /--perms 0755 --dir \/headland\/lib --ro-bind \/srv\/npm \/headland\/lib\/npm/)
 })
 
-test('what is ours is mounted after everything else, and a file of the machine gives way to a job\'s own', () => {
+test("what is ours is mounted after everything else, and a file of the machine gives way to a job's own", () => {
   const args = argumentsFor([...mounts, { from: '/srv/resolv.conf', to: '/etc/resolv.conf', isWritable: false }])
   assert.ok(args.lastIndexOf('/srv/resolv.conf') < args.indexOf('/usr'))
-  assert.ok(args.indexOf('/opt/node') > Math.max(args.lastIndexOf('/app'), args.lastIndexOf('/proc'), args.lastIndexOf('/tmp')))
+  assert.ok(
+    args.indexOf('/opt/node') > Math.max(args.lastIndexOf('/app'), args.lastIndexOf('/proc'), args.lastIndexOf('/tmp')),
+  )
   assert.equal(args.filter((arg) => arg === '/etc/resolv.conf').length, 1)
 })
 
