@@ -623,6 +623,37 @@ test('a link where a writable folder should be leads to nothing of this machine'
   assert.equal(await supervisor.ask(spec, '/outer/inner/file'), 'ENOENT')
 })
 
+test('a plan that leads out of the app, or a user who is no tenant, starts nothing and makes nothing', async (t) => {
+  const supervisor = supervise(t)
+  const wrong: Partial<InstanceSpec>[] = [
+    { writable: ['../../../etc'] },
+    { writable: ['cache', 'cache/../..'] },
+    { writable: ['/etc'] },
+    { writable: ['.'] },
+    { cwd: '..' },
+    { cwd: '/etc' },
+    { cwd: 'a/../../b' },
+    { argv: ['/bin/sh', '-c', 'id'] },
+    { argv: ['../../bin/sh'] },
+    { user: { uid: 0, gid: 0 } },
+    { user: { uid: 210_003, gid: 0 } },
+  ]
+  for (const more of wrong) {
+    const { spec, folder } = await appOf(t, server(), more)
+    await assert.rejects(supervisor.start(spec, never), /path inside of the app|all of its own output|not the user of/)
+    assert.deepEqual((await readdir(folder)).includes('run'), false, JSON.stringify(more))
+  }
+})
+
+test('of two writable folders that lie in one another the outer one holds both', async (t) => {
+  const supervisor = supervise(t)
+  const { spec } = await appOf(t, server(WRITER), { files: { 'a/b/kept': 'x' }, writable: ['a/b', 'a', './a/b'] })
+  await supervisor.start(spec, never)
+  assert.equal(await supervisor.ask(spec, '/a/b/kept'), 'x+')
+  assert.equal(await supervisor.ask(spec, '/a/new'), '+')
+  assert.deepEqual(await readdir(join(spec.runFolder, 'own')), ['a'])
+})
+
 test('the log has what the app wrote, and what became of it', async (t) => {
   const supervisor = supervise(t)
   const { spec, lines } = await appOf(t, server('', `console.log('to stdout'); console.error('to stderr')`))
