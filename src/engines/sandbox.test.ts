@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
 import { chmod, chown, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { promisify } from 'node:util'
 import { limiter, testSandbox } from '../../test/support/engine.ts'
 import { temporaryFolder } from '../../test/support/folder.ts'
 import { type Job, type Output, type Process, runToEnd } from './engine.ts'
@@ -73,6 +75,29 @@ test('where users can make no namespaces, root hands over at once, and nothing o
   assert.match(text, new RegExp(`^${user?.uid}\n${user?.gid}\n`))
   assert.match(text, /CapInh:\s0{16}\nCapPrm:\s0{16}\nCapEff:\s0{16}\nCapBnd:\s0{16}\nCapAmb:\s0{16}\nNoNewPrivs:\s1/)
   assert.match(text, /\/proc\/1\/root.*Permission denied/)
+})
+
+const OPEN = `
+  const { openLimiter } = await import(process.argv[1] + '/index.ts')
+  const { openSandbox } = await import(process.argv[1] + '/sandbox.ts')
+  const limiter = await openLimiter({ name: 'unit' + process.pid })
+  const engine = await openSandbox({ bubblewrap: '/usr/bin/bwrap', folder: process.argv[2], limiter })
+  console.log(engine.missing ?? engine.description, engine.overlayMissing ?? '')
+`
+
+test('with what the unit for systemd leaves to the service, a sandbox is still made by the tenant’s user', {
+  skip: !isRoot,
+}, async (t) => {
+  const unit = await readFile(new URL('../../docs/operate/headland.service', import.meta.url), 'utf8')
+  const left = [...unit.matchAll(/CAP_(\w+)/g)].map(([, name = '']) => `+${name.toLowerCase()}`)
+  assert.ok(left.length > 5 && /^NoNewPrivileges=yes$/m.test(unit) && /^ProtectKernelLogs=yes$/m.test(unit))
+  const bounds = ['setpriv', '--no-new-privs', `--bounding-set=-all,${left}`]
+  const node = [process.execPath, '--no-warnings', '--input-type=module', '-e', OPEN, import.meta.dirname]
+  const { stdout } = await promisify(execFile)('unshare', [
+    ...['--mount', 'sh', '-c', 'mount --bind /dev/null /proc/kmsg && exec "$@"', 'sh'],
+    ...[...bounds, ...node, await temporaryFolder(t)],
+  ])
+  assert.equal(stdout.trim(), 'bubblewrap, a user for each environment')
 })
 
 test('nothing can be added to the folders between the mounts, whoever they belong to', async (t) => {
