@@ -6,6 +6,7 @@
  */
 import { readFile } from 'node:fs/promises'
 import type { Job } from './engine.ts'
+import { SETPRIV, untilItEnds } from './stage.ts'
 
 export type Identity = {
   /** In words, if it is not the best one. */
@@ -16,7 +17,6 @@ export type Identity = {
   command(bubblewrap: readonly string[], program: readonly string[], user: Job['user']): string[]
 }
 
-const SETPRIV = '/usr/bin/setpriv'
 const IN_USER_NAMESPACE = ['--unshare-user', '--disable-userns', '--cap-drop', 'ALL']
 
 const becoming = ({ uid, gid }: NonNullable<Job['user']>): string[] => [
@@ -30,7 +30,10 @@ export async function identitiesOfRoot(): Promise<Identity[]> {
     {
       note: undefined,
       args: () => IN_USER_NAMESPACE,
-      command: (bubblewrap, program, user) => [...becoming(given(user)), '--', ...bubblewrap, ...program],
+      // What was said about the service's end is forgotten with the user.
+      command: (bubblewrap, program, user) => [
+        ...[...becoming(given(user)), '--', ...untilItEnds([...bubblewrap, ...program])],
+      ],
     },
     {
       note: 'each started by root, since users can make no namespaces',

@@ -23,7 +23,6 @@ export function endOrphans(folder: string): number {
 }
 
 const isSandbox = (pid: string, mark: string): boolean =>
-  /^[^\0]*bwrap\0/.test(read(`/proc/${pid}/cmdline`)) &&
   read(`/proc/${pid}/environ`).split('\0').includes(`${MARK}=${mark}`)
 
 /** Its parent is a service, or the outer half of a sandbox, which is looked at by itself. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { chmod, chown, mkdir, readFile, writeFile } from 'node:fs/promises'
+import { chmod, chown, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -193,6 +193,46 @@ test('a sandbox is known from outside as one of its service, and of no other', a
     assert.ok((await readFile(`/proc/${pid}/environ`, 'utf8')).split('\0').includes(`${MARK}=${markOf(tmpdir())}`))
   }
   assert.equal(endOrphans(`${tmpdir()}/another`), 0)
+})
+
+const START_AND_DIE = `
+  const { openLimiter } = await import(process.argv[1] + '/index.ts')
+  const { openSandbox } = await import(process.argv[1] + '/sandbox.ts')
+  const limiter = await openLimiter({ name: 'dies' + process.pid })
+  const engine = await openSandbox({ bubblewrap: '/usr/bin/bwrap', folder: process.argv[2], limiter })
+  const user = { uid: 210_002, gid: 210_002 }
+  await engine.start({ argv: ['sleep', '600'], cwd: '/', environment: { PATH: '/usr/bin' }, mounts: [], user }, () => {})
+  setTimeout(() => process.kill(process.pid, 'SIGKILL'), Number(process.argv[3]))
+`
+
+test('a service that is killed while it makes a sandbox leaves nothing of it', { skip: !isRoot }, async (t) => {
+  for (const afterMs of [0, 10, 30, 60, 150]) {
+    const folder = await temporaryFolder(t)
+    const args = [
+      '--no-warnings',
+      '--input-type=module',
+      '-e',
+      START_AND_DIE,
+      import.meta.dirname,
+      folder,
+      `${afterMs}`,
+    ]
+    await assert.rejects(promisify(execFile)(process.execPath, args), { signal: 'SIGKILL' })
+    const left = async () =>
+      (
+        await Promise.all(
+          (
+            await readdir('/proc')
+          )
+            .filter((name) => /^\d+$/.test(name))
+            .map((pid) => readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '')),
+        )
+      ).filter((text) => text.includes(markOf(folder)))
+    for (let tries = 0; (await left()).length > 0; tries++) {
+      assert.ok(tries < 500, `something is left after ${afterMs} ms`)
+      await new Promise((resolve) => setTimeout(resolve, 10))
+    }
+  }
 })
 
 test('what it writes to its folder stays and belongs to its user; a read-only mount stays as it is', async (t) => {

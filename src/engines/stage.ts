@@ -16,6 +16,7 @@ import { checkInner } from './paths.ts'
 /** A folder that every machine has and no sandbox shows: in the job's namespace the stage covers it. */
 const STAGE = '/sys'
 const UNSHARE = '/usr/bin/unshare'
+export const SETPRIV = '/usr/bin/setpriv'
 
 /**
  * Does what it is told up to the dashes, and turns into the command after them. Nothing is ever written into this text.
@@ -111,12 +112,22 @@ export function stageFor({ mounts, overlays = [], copies = [], isRoot }: Given):
   // Without root it takes a user namespace to mount at all. Bubblewrap makes another one inside of it.
   const user = isRoot ? [] : ['--user', '--map-root-user']
   return {
-    around: (command) => [
-      ...[UNSHARE, ...user, '--mount', '--', '/bin/sh', '-c', SET_UP, 'sh', STAGE],
-      ...[...steps, '--', ...command],
-    ],
+    around(command) {
+      const inside = ['/bin/sh', '-c', SET_UP, 'sh', STAGE, ...steps, '--', ...command]
+      const set = [UNSHARE, ...user, '--mount', '--', ...inside]
+      return isRoot ? untilItEnds(set) : set
+    },
     mounts: [...staged, ...copied],
   }
+}
+
+/**
+ * The command, which ends with the service, even if that has ended already. Bubblewrap does so by itself once it is there, and
+ * asks for it too late for a service that dies while a sandbox is made.
+ */
+export function untilItEnds(command: readonly string[]): string[] {
+  const check = ['/bin/sh', '-c', 'test "$PPID" = "$0" && exec "$@"', String(process.pid)]
+  return [SETPRIV, '--pdeathsig', 'KILL', '--', ...check, ...command]
 }
 
 /** Makes the inner folders that are not there yet, and leaves out those that the tree has no place for. */
