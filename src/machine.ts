@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto'
 import { chmod, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Log } from './base/index.ts'
+import { type Log, TENANT_UIDS } from './base/index.ts'
 import { isUsableBy, openToolchains, type Toolchains } from './builds/index.ts'
 import { type Config, machineEnvironment } from './config.ts'
 import type { resources } from './contract/index.ts'
@@ -115,10 +115,10 @@ async function canUsersBeChosen(dataDir: string, engine: Engine, toolchains: Too
   if (process.getuid?.() !== 0) return false
   if (engine.isIsolating) return true
   const toolchain = await toolchains.open(toolchains.own())
-  return letOthersPass(dataDir, () => isUsableBy(NOBODY, toolchain, engine))
+  return letOthersPass(dataDir, () => isUsableBy(ANY_TENANT, toolchain, engine))
 }
 
-const NOBODY = { uid: 65_534, gid: 65_534 }
+const ANY_TENANT = { uid: TENANT_UIDS.least, gid: TENANT_UIDS.least }
 
 /** Others may go through the data folder from now on, without seeing what is in it; if that is of no use, they may not. */
 async function letOthersPass(dataDir: string, isOfUse: () => Promise<boolean>): Promise<boolean> {

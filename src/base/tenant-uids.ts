@@ -6,6 +6,8 @@ export const isTenantUid = (uid: unknown): uid is number =>
 
 /** A uid comes from a stored record: a program is started and a file is given away only after this. */
 export function checkTenantUid(uid: number): number {
-  if (!isTenantUid(uid)) throw new Error(`not the user of an environment: ${JSON.stringify(uid)}`)
-  return uid
+  if (isTenantUid(uid)) return uid
+  throw new Error(
+    `${uid} is not the user of an environment: those are ${TENANT_UIDS.least} to ${TENANT_UIDS.most}. The database was changed by something else than the service; restore it from a backup that you trust.`,
+  )
 }

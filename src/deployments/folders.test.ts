@@ -64,7 +64,7 @@ test('code runs as a user of the range for environments, or not at all', () => {
       else assert.throws(() => userOf(uid), /not the user of an environment/)
     }),
   )
-  assert.equal(userOf(null), undefined)
+  assert.throws(() => userOf(null), /has no user/)
 })
 
 test('an environment is given no user outside of the range', async (t) => {

@@ -7,8 +7,9 @@ import { renameSync } from 'node:fs'
 import { chown, mkdir, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Environment } from '../apps/index.ts'
-import { checkId, checkTenantUid, isId, removeTree } from '../base/index.ts'
+import { checkId, isId, removeTree } from '../base/index.ts'
 import { removeWorkplace } from '../builds/index.ts'
+import { checkTenant } from '../engines/index.ts'
 
 const PASSABLE = 0o711
 /** How names end of what nobody looks for any more. */
@@ -33,9 +34,11 @@ export function createFolders(dataDir: string, { canChooseUsers }: { canChooseUs
     /** Environments that have a folder. */
     ids: async (): Promise<string[]> => (await namesIn(join(dataDir, 'environments'))).filter(isId),
 
-    userOf({ uid }: Environment): User {
-      if (!canChooseUsers || uid === null) return undefined
-      return { uid: checkTenantUid(uid), gid: uid }
+    /** Where users can be chosen, nothing is done for an environment that has none: it would be done as root. */
+    userOf({ uid }: Pick<Environment, 'uid'>): User {
+      if (!canChooseUsers) return undefined
+      if (uid === null) throw new Error('the environment has no user of its own yet')
+      return checkTenant({ uid, gid: uid })
     },
 
     /** Kept between builds. */

@@ -49,6 +49,7 @@ const writtenBy = ({ mounts, overlays = [] }: Job): string[] => {
   const laid = new Set(overlays.map(({ at }) => at))
   return [
     ...mounts.filter(({ isWritable, from }) => isWritable && !laid.has(from)).map(({ from }) => from),
+    ...mounts.flatMap(({ inner = [] }) => inner.map(({ from }) => from)),
     ...overlays.flatMap(({ changes }) => (changes ? [changes.folder] : [])),
   ]
 }

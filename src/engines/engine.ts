@@ -4,11 +4,21 @@ import type { Excess, Limits } from './limits.ts'
 import type { NetworkView } from './network/view.ts'
 
 /** A folder or file of this machine, and where the program sees it. */
-export type Mount = { from: string; to: string; isWritable: boolean }
+export type Mount = {
+  from: string
+  to: string
+  isWritable: boolean
+  /**
+   * Folders in a read-only tree that the program may write to all the same: their paths in the tree, and where what is
+   * written lies. One that is not there yet begins as the tree has it. Where the tree has no folder, or a link is on the way to
+   * it, there is none. Only for engines that isolate.
+   */
+  inner?: readonly { path: string; from: string }[]
+}
 
 /** Folders laid one over the other and seen as one, by one job alone. */
 export type Overlay = {
-  /** An empty folder of this machine, where the whole is seen: mounts may begin in it. */
+  /** The name by which a mount says that it shows the whole: an empty folder of this machine. */
   at: string
   /** The uppermost first. None of them is ever changed. */
   layers: readonly string[]

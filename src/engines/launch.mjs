@@ -1,8 +1,9 @@
-// The last step before a tenant's program, inside its sandbox: reads what to run from descriptor 3, becomes the tenant's
-// user, and turns into the program. Plain JavaScript without imports of ours, since it is all that is mounted.
+// The last step before a tenant's program: reads what to run from descriptor 3, and turns into it. In a sandbox it is run by
+// the tenant's user; without one it becomes that user first. Plain JavaScript without imports of ours, since it is all that is
+// mounted.
 import { accessSync, closeSync, constants, readdirSync, readFileSync } from 'node:fs'
 
-const { argv, environment, user } = JSON.parse(readFileSync(3, 'utf8'))
+const { argv, environment, cwd, user } = JSON.parse(readFileSync(3, 'utf8'))
 process.umask(0o022)
 closeInherited()
 if (user) {
@@ -10,6 +11,8 @@ if (user) {
   process.setgid(user.gid)
   process.setuid(user.uid)
 }
+// Only now: the folder is the tenant's, and may be a link.
+enter(cwd)
 const program = find(argv[0])
 if (!program) {
   process.stderr.write(`${argv[0]}: not found\n`)
@@ -31,6 +34,15 @@ function closeInherited() {
       // The one that the list itself was read through is gone.
       if (error.code !== 'ENOENT' && error.code !== 'EBADF') throw error
     }
+  }
+}
+
+function enter(folder) {
+  try {
+    process.chdir(folder)
+  } catch (error) {
+    process.stderr.write(`${folder}: cannot be entered (${error.code})\n`)
+    process.exit(127)
   }
 }
 

@@ -2,19 +2,28 @@
  * A sandbox dies with the service that started it, unless the service is killed in the very moment between starting
  * bubblewrap and bubblewrap asking the kernel for that. The next start on the same data folder ends what is left so.
  */
+import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** Ends sandboxes that mount something of the folder and whose service is gone; says how many. */
+/**
+ * What the sandboxes of a data folder have in their environment, to be known by from outside. It is of no use to a program
+ * that finds it.
+ */
+export const markOf = (folder: string): string => createHash('sha256').update(folder).digest('hex').slice(0, 16)
+
+export const MARK = 'HEADLAND_SANDBOX'
+
+/** Ends sandboxes of the folder whose service is gone; says how many. */
 export function endOrphans(folder: string): number {
   const orphans = readdirSync('/proc')
     .filter((entry) => /^\d+$/.test(entry))
-    .filter((pid) => isSandboxOf(read(`/proc/${pid}/cmdline`), folder) && !hasService(pid))
+    .filter((pid) => isSandbox(pid, markOf(folder)) && !hasService(pid))
   for (const pid of orphans) process.kill(Number(pid), 'SIGKILL')
   return orphans.length
 }
 
-const isSandboxOf = (command: string, folder: string): boolean =>
-  /^[^\0]*bwrap\0/.test(command) && command.includes(`\0${folder}/`)
+const isSandbox = (pid: string, mark: string): boolean =>
+  read(`/proc/${pid}/environ`).split('\0').includes(`${MARK}=${mark}`)
 
 /** Its parent is a service, or the outer half of a sandbox, which is looked at by itself. */
 function hasService(pid: string): boolean {

@@ -9,6 +9,7 @@ import { startCaged } from './caged.ts'
 import type { Engine, Job } from './engine.ts'
 import type { Limiter } from './limits.ts'
 import { LAUNCHER } from './process.ts'
+import { checkTenant } from './users.ts'
 
 export function openPlain(limiter: Limiter): Engine {
   return {
@@ -17,9 +18,9 @@ export function openPlain(limiter: Limiter): Engine {
     overlayMissing: 'there is no sandbox',
     description: 'no isolation',
     async start(job, onOutput) {
-      const outside = withoutMounts(job)
+      const outside = withoutMounts({ ...job, user: checkTenant(job.user) })
       const command = [process.execPath, '--no-warnings', LAUNCHER]
-      return startCaged(limiter, command, { cwd: outside.cwd, isSession: true }, outside, onOutput)
+      return startCaged(limiter, command, { isSession: true }, outside, onOutput)
     },
   }
 }

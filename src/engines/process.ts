@@ -6,6 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Exit, Job, Output, Process } from './engine.ts'
 import { listeningPorts } from './listening-ports.ts'
+import { MARK } from './orphans.ts'
 
 /** Run by Node in front of every program: see there. */
 export const LAUNCHER = fileURLToPath(new URL('./launch.mjs', import.meta.url))
@@ -14,18 +15,18 @@ export const LAUNCHER = fileURLToPath(new URL('./launch.mjs', import.meta.url))
 export type Spawn = {
   file: string
   args: readonly string[]
-  cwd?: string
+  /** By which it is known from outside as this service's. */
+  mark?: string
   isSession?: true
   /** A filter of system calls, handed over through descriptor 4. */
   filter?: Buffer
 }
 
-/** Starts the command and hands `job`'s argv, environment and user to the launcher through descriptor 3. */
-export function startProcess({ file, args, cwd, isSession, filter }: Spawn, job: Job, onOutput: Output): Process {
+/** Starts the command and hands `job`'s argv, environment, folder and user to the launcher through descriptor 3. */
+export function startProcess({ file, args, mark, isSession, filter }: Spawn, job: Job, onOutput: Output): Process {
   const child = spawn(file, args, {
     // Nothing of the service's own environment, and nothing of the tenant's either: it would change bubblewrap itself.
-    env: {},
-    ...(cwd ? { cwd } : {}),
+    env: mark === undefined ? {} : { [MARK]: mark },
     detached: isSession === true,
     stdio: ['ignore', 'pipe', 'pipe', 'pipe', ...(filter ? (['pipe'] as const) : [])],
   })
@@ -35,7 +36,8 @@ export function startProcess({ file, args, cwd, isSession, filter }: Spawn, job:
   const { pid } = child
   // It was never started, and `exited` says why. There is nothing to signal: an id that is none means every process.
   if (pid === undefined) return { pid: 0, exited: gone, listeningPorts: async () => [], stop: () => gone }
-  handOver(child, 3, JSON.stringify({ argv: job.argv, environment: job.environment, user: job.user }))
+  const { argv, environment, cwd, user } = job
+  handOver(child, 3, JSON.stringify({ argv, environment, cwd, user }))
   if (filter) handOver(child, 4, filter)
 
   // Bubblewrap itself is not asked to end: everything inside would be killed with it.

@@ -1,12 +1,17 @@
 import assert from 'node:assert/strict'
-import { chmod, chown, mkdir, readFile, writeFile } from 'node:fs/promises'
+import { execFile } from 'node:child_process'
+import { chmod, chown, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { testSandbox } from '../../test/support/engine.ts'
+import { promisify } from 'node:util'
+import { limiter, testSandbox } from '../../test/support/engine.ts'
 import { temporaryFolder } from '../../test/support/folder.ts'
 import { type Job, type Output, type Process, runToEnd } from './engine.ts'
+import { endOrphans, MARK, markOf } from './orphans.ts'
 import { removeScratch } from './overlay.ts'
 import { descendantsOf } from './process.ts'
+import { openSandbox } from './sandbox.ts'
 
 const engine = await testSandbox()
 
@@ -42,10 +47,78 @@ test('a program sees its folder, an empty /tmp, a read-only system and nothing o
   assert.doesNotMatch(text, /^(data|var|srv|mnt|work)$/m)
 })
 
-test('a program has no capability, can gain none, and is the user it was given', async (t) => {
-  const { text } = await output(t, 'id -u; grep -E "CapPrm|CapEff|CapAmb|NoNewPrivs" /proc/self/status')
-  if (user) assert.match(text, new RegExp(`^${user.uid}\n`))
-  assert.match(text, /CapPrm:\s0{16}\nCapEff:\s0{16}\nCapAmb:\s0{16}\nNoNewPrivs:\s1/)
+const STATUS = 'id -u; id -G; grep -E "^(Cap|NoNewPrivs)" /proc/self/status'
+
+test('a program has no capability in any set, can gain none, and is the user it was given', async (t) => {
+  const { text } = await output(t, STATUS)
+  if (user) assert.match(text, new RegExp(`^${user.uid}\n${user.gid}\n`))
+  assert.match(text, /CapInh:\s0{16}\nCapPrm:\s0{16}\nCapEff:\s0{16}\nCapBnd:\s0{16}\nCapAmb:\s0{16}\nNoNewPrivs:\s1/)
+})
+
+test('no process of a sandbox is root, not even the first', { skip: !isRoot }, async (t) => {
+  const { text } = await output(t, 'cat /proc/[0-9]*/status | grep -E "^(Uid|Gid|Cap)"')
+  const ids = [...text.matchAll(/^[UG]id:\t(.*)$/gm)].flatMap(([, each = '']) => each.split('\t'))
+  assert.ok(ids.length >= 24, text)
+  assert.deepEqual(new Set(ids), new Set([String(user?.uid)]))
+  assert.doesNotMatch(text, /^Cap\w+:\t0*[1-9a-f]/m)
+})
+
+test('where users can make no namespaces, root hands over at once, and nothing of it is left', {
+  skip: !isRoot,
+}, async (t) => {
+  const byRoot = await openSandbox({ bubblewrap: '/usr/bin/bwrap', folder: tmpdir(), limiter, identity: 1 })
+  assert.ok('start' in byRoot)
+  assert.match(byRoot.description, /started by root/)
+  const { job: made } = await job(t, `${STATUS}; ls /proc/1/root /proc/1/fd 2>&1`)
+  let text = ''
+  await runToEnd(byRoot, made, (_stream, chunk) => (text += chunk), new AbortController().signal)
+  assert.match(text, new RegExp(`^${user?.uid}\n${user?.gid}\n`))
+  assert.match(text, /CapInh:\s0{16}\nCapPrm:\s0{16}\nCapEff:\s0{16}\nCapBnd:\s0{16}\nCapAmb:\s0{16}\nNoNewPrivs:\s1/)
+  assert.match(text, /\/proc\/1\/root.*Permission denied/)
+})
+
+const OPEN = `
+  const { openLimiter } = await import(process.argv[1] + '/index.ts')
+  const { openSandbox } = await import(process.argv[1] + '/sandbox.ts')
+  const limiter = await openLimiter({ name: 'unit' + process.pid })
+  const engine = await openSandbox({ bubblewrap: '/usr/bin/bwrap', folder: process.argv[2], limiter })
+  console.log(engine.missing ?? engine.description, engine.overlayMissing ?? '')
+`
+
+test('with what the unit for systemd leaves to the service, a sandbox is still made by the tenant’s user', {
+  skip: !isRoot,
+}, async (t) => {
+  const unit = await readFile(new URL('../../docs/operate/headland.service', import.meta.url), 'utf8')
+  const left = [...unit.matchAll(/CAP_(\w+)/g)].map(([, name = '']) => `+${name.toLowerCase()}`)
+  assert.ok(left.length > 5 && /^NoNewPrivileges=yes$/m.test(unit) && /^ProtectKernelLogs=yes$/m.test(unit))
+  const bounds = ['setpriv', '--no-new-privs', `--bounding-set=-all,${left}`]
+  const node = [process.execPath, '--no-warnings', '--input-type=module', '-e', OPEN, import.meta.dirname]
+  const { stdout } = await promisify(execFile)('unshare', [
+    ...['--mount', 'sh', '-c', 'mount --bind /dev/null /proc/kmsg && exec "$@"', 'sh'],
+    ...[...bounds, ...node, await temporaryFolder(t)],
+  ])
+  assert.equal(stdout.trim(), 'bubblewrap, a user for each environment')
+})
+
+test('nothing can be added to the folders between the mounts, whoever they belong to', async (t) => {
+  const { text } = await output(
+    t,
+    'for to in / /etc /etc/ssl /headland /dev /usr; do touch $to/x 2>&1; chmod 777 $to 2>&1; done; touch /tmp/x /dev/shm/x && echo those',
+  )
+  assert.equal(text.match(/Read-only file system|Operation not permitted|Permission denied/g)?.length ?? 0, 12, text)
+  assert.match(text, /those\n$/)
+})
+
+test('of /etc a program sees what resolving names and certificates takes, and no private key', async (t) => {
+  const { text } = await output(
+    t,
+    'ls /etc /etc/ssl; ls /etc/pki /etc/pki/tls 2>/dev/null; ls /etc/ssl/private /etc/pki/tls/private 2>&1',
+  )
+  const names = text.split('\n').filter((line) => line !== '' && !line.endsWith(':') && !/No such file/.test(line))
+  const known =
+    /^(resolv\.conf|hosts|nsswitch\.conf|localtime|alternatives|ld\.so\.cache|ssl|certs|openssl\.cnf|cert\.pem|ca-bundle\.pem|ca-certificates|pki|ca-trust|tls)$/
+  for (const name of names) assert.match(name, known)
+  assert.equal(text.match(/No such file/g)?.length, 2, text)
 })
 
 test('a program sees no process but its own', async (t) => {
@@ -72,6 +145,93 @@ test('a value of the environment is in no argument list of the machine', async (
   while (descendantsOf(running.pid).length < 3) await new Promise((resolve) => setImmediate(resolve))
   for (const pid of [running.pid, ...descendantsOf(running.pid)]) {
     assert.doesNotMatch(await readFile(`/proc/${pid}/cmdline`, 'utf8'), /value-to-be-hidden/)
+  }
+})
+
+test('neither arguments nor mounts nor environment of a sandbox tell where the service keeps things', async (t) => {
+  const { layers, at, part, top } = await layersOf(t)
+  const changes = { folder: await part('changes'), scratch: await part('scratch') }
+  const script =
+    'cat /proc/1/cmdline /proc/2/cmdline /proc/*/environ 2>/dev/null | tr "\\0" "\\n"; echo == mounts; cat /proc/self/mountinfo'
+  const { text } = await output(t, script, {
+    overlays: [{ at, layers, changes }],
+    mounts: [{ from: at, to: '/app', isWritable: true }],
+  })
+  await removeScratch(changes.scratch)
+  const [said = '', mounts = ''] = text.split('\n== mounts\n')
+  assert.match(said, /--bind\n\/sys\/\d+\n\/app\n/)
+  assert.ok(!said.includes(top) && !said.includes(import.meta.dirname), said)
+  // An overlay is described by the stage's names for its layers.
+  assert.match(mounts, / \/app rw.* - overlay overlay rw,lowerdir=\d+:\d+,upperdir=\d+,workdir=\d+/)
+  assert.ok(!mounts.includes(top), mounts)
+})
+
+test('where a folder or file is mounted as it is, the kernel tells its own path and no other', async (t) => {
+  const neighbour = await temporaryFolder(t)
+  const { job: made, folder } = await job(t, 'cat /proc/self/mountinfo')
+  let text = ''
+  await runToEnd(engine, made, (_stream, chunk) => (text += chunk), new AbortController().signal)
+  const roots = text
+    .trim()
+    .split('\n')
+    .map((line) => line.split(' '))
+    .map(([, , , root, to]) => `${root} ${to}`)
+  const [ofFolder] = roots.filter((line) => line.endsWith(' /app'))
+  assert.ok(ofFolder && folder.endsWith(ofFolder.slice(0, -' /app'.length)), ofFolder)
+  assert.ok(!text.includes(neighbour))
+  for (const line of roots.filter((each) => /headland-test-/.test(each))) assert.equal(line, ofFolder)
+})
+
+test('a sandbox is known from outside as one of its service, and of no other', async (t) => {
+  const { job: made } = await job(t, 'echo up; sleep 60')
+  const started = Promise.withResolvers<void>()
+  const running = await engine.start(made, () => started.resolve())
+  t.after(() => running.stop(0))
+  await started.promise
+  const [first] = descendantsOf(running.pid)
+  for (const pid of [running.pid, first]) {
+    assert.ok((await readFile(`/proc/${pid}/environ`, 'utf8')).split('\0').includes(`${MARK}=${markOf(tmpdir())}`))
+  }
+  assert.equal(endOrphans(`${tmpdir()}/another`), 0)
+})
+
+const START_AND_DIE = `
+  const { openLimiter } = await import(process.argv[1] + '/index.ts')
+  const { openSandbox } = await import(process.argv[1] + '/sandbox.ts')
+  const limiter = await openLimiter({ name: 'dies' + process.pid })
+  const engine = await openSandbox({ bubblewrap: '/usr/bin/bwrap', folder: process.argv[2], limiter })
+  const user = { uid: 210_002, gid: 210_002 }
+  await engine.start({ argv: ['sleep', '600'], cwd: '/', environment: { PATH: '/usr/bin' }, mounts: [], user }, () => {})
+  setTimeout(() => process.kill(process.pid, 'SIGKILL'), Number(process.argv[3]))
+`
+
+test('a service that is killed while it makes a sandbox leaves nothing of it', { skip: !isRoot }, async (t) => {
+  for (const afterMs of [0, 10, 30, 60, 150]) {
+    const folder = await temporaryFolder(t)
+    const args = [
+      '--no-warnings',
+      '--input-type=module',
+      '-e',
+      START_AND_DIE,
+      import.meta.dirname,
+      folder,
+      `${afterMs}`,
+    ]
+    await assert.rejects(promisify(execFile)(process.execPath, args), { signal: 'SIGKILL' })
+    const left = async () =>
+      (
+        await Promise.all(
+          (
+            await readdir('/proc')
+          )
+            .filter((name) => /^\d+$/.test(name))
+            .map((pid) => readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '')),
+        )
+      ).filter((text) => text.includes(markOf(folder)))
+    for (let tries = 0; (await left()).length > 0; tries++) {
+      assert.ok(tries < 500, `something is left after ${afterMs} ms`)
+      await new Promise((resolve) => setTimeout(resolve, 10))
+    }
   }
 })
 

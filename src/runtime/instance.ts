@@ -1,10 +1,10 @@
 /** One running process of a deployment: started on a free port, and trusted once it answers. */
-import { execFile } from 'node:child_process'
-import { lstat, mkdir, realpath, rename } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
-import { promisify } from 'node:util'
+import { lstat, mkdir } from 'node:fs/promises'
+import { dirname, join, normalize } from 'node:path'
 import { randomToken, removeTree } from '../base/index.ts'
 import {
+  checkInner,
+  checkTenant,
   type Engine,
   heapWithin,
   type Job,
@@ -57,6 +57,7 @@ export async function startInstance(
   deadlineMs: number,
   signal: AbortSignal,
 ): Promise<Instance> {
+  check(spec)
   const tools = await spec.openToolchain()
   const hooks = await hooksOf(spec, engine)
   const seen = await seenBy(spec, [...tools.mounts, ...hooks.mounts])
@@ -70,6 +71,14 @@ export async function startInstance(
     throw error
   }
   return { id: randomToken(), host, port, process }
+}
+
+/** What is started, as whom and where comes out of the database, and is not believed: before anything is made for it. */
+function check({ user, cwd, argv: [program = ''], writable }: InstanceSpec) {
+  checkTenant(user)
+  checkInner(cwd, 'the folder to start in')
+  if (program.includes('/')) checkInner(program, 'the program to start')
+  outermost(writable)
 }
 
 /** Where an app listens, and where that is reached from out here. */
@@ -171,46 +180,30 @@ async function seenBy(
   const [only = '', ...below] = layers
   const at = join(runFolder, 'all')
   if (below.length > 0) await mkdir(at, { recursive: true, mode: 0o755 })
-  const mounts: Mount[] = [{ from: below.length > 0 ? at : only, to: APP, isWritable: false }]
-  for (const folder of writable) {
-    const from = await layersWith(layers, folder)
-    // There is nothing to mount over where the build left no folder: one that is missing, a file, or a link, which would
-    // be followed out here and lead anywhere.
-    if (from.length === 0) continue
-    const own = join(runFolder, 'own', folder)
-    if (!(await isFolder(join(runFolder, 'own'), folder))) await copyOver(from, own)
-    mounts.push({ from: own, to: join(APP, folder), isWritable: true })
+  const own = join(runFolder, 'own')
+  const inner = outermost(writable).map((path) => ({ path, from: join(own, path) }))
+  for (const { path } of inner) await makeParents(own, path)
+  const tree: Mount = { from: below.length > 0 ? at : only, to: APP, isWritable: false, inner }
+  return { mounts: [tree, ...more], overlays: below.length > 0 ? [{ at, layers }] : [] }
+}
+
+/** Of two that lie in one another, the outer: what is in it is written by the app, and nothing of ours is looked for there. */
+function outermost(writable: readonly string[]): string[] {
+  const paths = [...new Set(writable.map((path) => checkInner(normalize(path), 'a writable folder')))]
+  if (paths.includes('.')) throw new Error('an app may not write to all of its own output')
+  return paths.filter((path) => !paths.some((other) => other !== path && path.startsWith(`${other}/`)))
+}
+
+/** The service's own folders down to one that the app writes to, so that none of them is ever a link. */
+async function makeParents(own: string, path: string) {
+  const steps = [own, ...dirname(path).split('/')]
+  for (let count = 1; count <= steps.length; count++) {
+    const folder = join(...steps.slice(0, count))
+    await mkdir(folder, { recursive: count === 1, mode: 0o755 }).catch(isThere)
+    if (!(await lstat(folder)).isDirectory()) throw new Error(`${folder} is not a folder`)
   }
-  return { mounts: [...mounts, ...more], overlays: below.length > 0 ? [{ at, layers }] : [] }
 }
 
-/** A folder in each layer that has it. One that has something else in its place hides what lies below. */
-async function layersWith(layers: readonly string[], folder: string): Promise<string[]> {
-  const found: string[] = []
-  for (const layer of layers) {
-    if (await isFolder(layer, folder)) found.push(join(layer, folder))
-    else if (await lstat(join(layer, folder)).catch(absent)) break
-  }
-  return found
-}
-
-/** The lowest first. cp keeps owners, and clones instead of copying where the file system can. */
-async function copyOver(folders: readonly string[], target: string) {
-  const draft = `${target}.new`
-  await removeTree(draft)
-  await mkdir(dirname(target), { recursive: true, mode: 0o755 })
-  for (const folder of folders.toReversed()) await promisify(execFile)('cp', ['-aT', '--reflink=auto', folder, draft])
-  await rename(draft, target)
-}
-
-/** Whether there is a folder at that path, reached without a link. */
-async function isFolder(top: string, path: string): Promise<boolean> {
-  const full = join(top, path)
-  const found = await lstat(full).catch(absent)
-  if (!found?.isDirectory()) return false
-  return (await realpath(full)) === join(await realpath(top), path)
-}
-
-function absent(error: NodeJS.ErrnoException): undefined {
-  if (error.code !== 'ENOENT' && error.code !== 'ENOTDIR') throw error
+function isThere(error: NodeJS.ErrnoException) {
+  if (error.code !== 'EEXIST') throw error
 }

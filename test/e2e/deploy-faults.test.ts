@@ -49,14 +49,16 @@ test(`kill -9 of the service at ${ROUNDS} random points of a deploy: every ackno
   assert.deepEqual(await processesNaming(dataDir), [])
 })
 
-/** Processes of this machine whose arguments or folder lead into the data folder. */
+/** Processes of this machine whose arguments, mounts or folder lead into the data folder. */
 async function processesNaming(folder: string): Promise<string[]> {
   const { readFile, readlink } = await import('node:fs/promises')
   const found: string[] = []
   for (const pid of (await readdir('/proc')).filter((entry) => /^\d+$/.test(entry))) {
     const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')
     const cwd = await readlink(`/proc/${pid}/cwd`).catch(() => '')
-    if (command.includes(folder) || cwd.startsWith(folder)) found.push(command.replaceAll('\0', ' '))
+    const mounts = await readFile(`/proc/${pid}/mountinfo`, 'utf8').catch(() => '')
+    if (command.includes(folder) || mounts.includes(folder) || cwd.startsWith(folder))
+      found.push(command.replaceAll('\0', ' '))
   }
   return found
 }

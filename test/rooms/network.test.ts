@@ -110,7 +110,7 @@ test("a job reaches neither another job's listener nor link-local and private ad
   const neighbour = await startNeighbour(t)
   const networks = await open(t)
   const [one, other] = [await networks.open('one'), await networks.open('other')]
-  const listening = startJob(other, LISTEN, { host: other.listen, port: 3000 })
+  const listening = await startJob(other, LISTEN, { host: other.listen, port: 3000 })
   t.after(() => listening.stop(0))
   await listening.printed
   assert.equal(await canConnect(other.address, 3000), true)
@@ -169,7 +169,7 @@ test("a port of this machine that leads elsewhere is this machine's, too", { ski
 test('the service reaches an app on all interfaces; other users and neighbours do not', { skip }, async (t) => {
   const neighbour = await startNeighbour(t)
   const view = await (await open(t)).open('an app')
-  const app = startJob(view, LISTEN, { host: view.listen, port: 3000 })
+  const app = await startJob(view, LISTEN, { host: view.listen, port: 3000 })
   t.after(() => app.stop(0))
   await app.printed
   assert.equal(await canConnect(view.address, 3000), true)
@@ -250,7 +250,7 @@ test('two services stand side by side, and the end of one is not felt by the oth
   const neighbour = await startNeighbour(t)
   const [first, second] = [await open(t), await open(t)]
   const [one, other] = [await first.open('one'), await second.open('other')]
-  const listening = startJob(other, LISTEN, { host: other.listen, port: 3000 })
+  const listening = await startJob(other, LISTEN, { host: other.listen, port: 3000 })
   t.after(() => listening.stop(0))
   await listening.printed
   const places = {
@@ -392,7 +392,7 @@ test('two hundred views are open at once, and each is reached', { skip }, async 
   assert.equal(new Set(views.map(({ address }) => address)).size, 200)
   const last = views.at(-1)
   assert.ok(last)
-  const app = startJob(last, LISTEN, { host: last.listen, port: 3000 })
+  const app = await startJob(last, LISTEN, { host: last.listen, port: 3000 })
   await app.printed
   assert.equal(await canConnect(last.address, 3000), true)
   await app.stop(0)

@@ -1,7 +1,6 @@
 /** The filter of system calls and the masks of /proc, with the real kernel: what is refused, and what still works. */
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
-import { accessSync, lstatSync, readlinkSync } from 'node:fs'
 import { chmod, chown, copyFile, mkdir, writeFile } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
@@ -10,19 +9,19 @@ import { openToolchains } from '../../src/builds/toolchain.ts'
 import { machineEnvironment } from '../../src/config.ts'
 import type { Mount } from '../../src/engines/index.ts'
 import { LAUNCHER } from '../../src/engines/process.ts'
-import { type System, sandboxArguments } from '../../src/engines/sandbox-command.ts'
+import { INSIDE, LAUNCH, sandboxArguments } from '../../src/engines/sandbox-command.ts'
 import { ERRNO } from '../../src/engines/seccomp/bpf.ts'
 import { type Call, NUMBERS } from '../../src/engines/seccomp/numbers.ts'
-import { procMasks } from '../../src/engines/seccomp/proc-masks.ts'
 import { REFUSED } from '../../src/engines/seccomp/refused.ts'
 import { seccompProgram } from '../../src/engines/seccomp.ts'
+import { lookAtSystem } from '../../src/engines/system.ts'
 import { temporaryFolder } from '../support/folder.ts'
 
 const program = seccompProgram() ?? assert.fail('the tests need x64 or arm64')
 
 const isRoot = process.getuid?.() === 0
 const TENANT = { uid: 210_013, gid: 210_013 }
-const masks = await procMasks()
+const system = await lookAtSystem({ isFiltered: true })
 
 type Options = {
   mounts?: Mount[]
@@ -39,15 +38,21 @@ type Options = {
 async function run(argv: readonly string[], options: Options = {}) {
   const { mounts = [], path = '/usr/bin:/bin:/usr/sbin:/sbin', environment = {}, cwd = '/tmp' } = options
   const { isPlain = !isRoot, isRootInside = false } = options
-  const system = { ...machine(), isRoot: !isPlain, user: isPlain ? TENANT : undefined }
-  const args = sandboxArguments({ mounts, cwd }, system, { node: process.execPath, script: LAUNCHER })
-  const child = spawn('/usr/bin/bwrap', args, {
+  const ours = [
+    { from: process.execPath, to: INSIDE.node, isWritable: false },
+    { from: LAUNCHER, to: INSIDE.launcher, isWritable: false },
+  ]
+  const identity = isPlain
+    ? ['--unshare-user', '--disable-userns', '--cap-drop', 'ALL']
+    : ['--cap-drop', 'ALL', '--cap-add', 'CAP_SETUID', '--cap-add', 'CAP_SETGID']
+  const args = sandboxArguments({ mounts, ours, identity }, system)
+  const child = spawn('/usr/bin/bwrap', [...args, ...LAUNCH], {
     env: {},
     stdio: ['ignore', 'pipe', 'pipe', 'pipe', 'pipe'],
     ...(isPlain && isRoot ? TENANT : {}),
   })
   const user = isPlain || isRootInside ? undefined : TENANT
-  const instructions = { argv, environment: { HOME: '/tmp', ...environment, PATH: path }, user }
+  const instructions = { argv, cwd, environment: { HOME: '/tmp', ...environment, PATH: path }, user }
   ;(child.stdio[3] as NodeJS.WritableStream).end(JSON.stringify(instructions))
   ;(child.stdio[4] as NodeJS.WritableStream).end(program)
   let text = ''
@@ -59,24 +64,6 @@ async function run(argv: readonly string[], options: Options = {}) {
   const { promise, resolve, reject } = Promise.withResolvers<number | null>()
   child.once('error', reject).once('close', resolve)
   return { code: await promise, text: text.trim() }
-}
-
-function machine(): Omit<System, 'isRoot' | 'user'> {
-  const there = ['/usr', '/bin', '/sbin', '/lib', '/lib64'].filter(exists)
-  const [links, folders] = [there.filter(isLink), there.filter((path) => !isLink(path))]
-  const etc = ['/etc/resolv.conf', '/etc/hosts', '/etc/nsswitch.conf', '/etc/ssl', '/etc/ld.so.cache'].filter(exists)
-  return { folders, links: links.map((path) => ({ path, target: readlinkSync(path) })), etc, masks, isFiltered: true }
-}
-
-const isLink = (path: string) => lstatSync(path).isSymbolicLink()
-
-function exists(path: string): boolean {
-  try {
-    accessSync(path)
-    return true
-  } catch {
-    return false
-  }
 }
 
 const numberOf = (call: Call): number | null => NUMBERS[call][process.arch === 'x64' ? 0 : 1]

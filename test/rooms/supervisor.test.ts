@@ -91,7 +91,9 @@ async function processesNaming(...words: string[]): Promise<string[]> {
   const found: string[] = []
   for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
     const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')
-    if (words.some((word) => command.includes(word))) found.push(command)
+    // A sandbox is named by what it mounts: its arguments tell nothing.
+    const mounts = await readFile(`/proc/${pid}/mountinfo`, 'utf8').catch(() => '')
+    if (words.some((word) => command.includes(word) || mounts.includes(word))) found.push(command)
   }
   return found
 }
@@ -623,6 +625,37 @@ test('a link where a writable folder should be leads to nothing of this machine'
   await supervisor.start(spec, never)
   assert.equal(await supervisor.ask(spec, '/cache/file'), 'ENOENT')
   assert.equal(await supervisor.ask(spec, '/outer/inner/file'), 'ENOENT')
+})
+
+test('a plan that leads out of the app, or a user who is no tenant, starts nothing and makes nothing', async (t) => {
+  const supervisor = supervise(t)
+  const wrong: Partial<InstanceSpec>[] = [
+    { writable: ['../../../etc'] },
+    { writable: ['cache', 'cache/../..'] },
+    { writable: ['/etc'] },
+    { writable: ['.'] },
+    { cwd: '..' },
+    { cwd: '/etc' },
+    { cwd: 'a/../../b' },
+    { argv: ['/bin/sh', '-c', 'id'] },
+    { argv: ['../../bin/sh'] },
+    { user: { uid: 0, gid: 0 } },
+    { user: { uid: 210_003, gid: 0 } },
+  ]
+  for (const more of wrong) {
+    const { spec, folder } = await appOf(t, server(), more)
+    await assert.rejects(supervisor.start(spec, never), /path inside of the app|all of its own output|not the user of/)
+    assert.deepEqual((await readdir(folder)).includes('run'), false, JSON.stringify(more))
+  }
+})
+
+test('of two writable folders that lie in one another the outer one holds both', async (t) => {
+  const supervisor = supervise(t)
+  const { spec } = await appOf(t, server(WRITER), { files: { 'a/b/kept': 'x' }, writable: ['a/b', 'a', './a/b'] })
+  await supervisor.start(spec, never)
+  assert.equal(await supervisor.ask(spec, '/a/b/kept'), 'x+')
+  assert.equal(await supervisor.ask(spec, '/a/new'), '+')
+  assert.deepEqual(await readdir(join(spec.runFolder, 'own')), ['a'])
 })
 
 test('the log has what the app wrote, and what became of it', async (t) => {

@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process'
 import { randomInt } from 'node:crypto'
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
-import { accessSync, lstatSync, readlinkSync } from 'node:fs'
+import { accessSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
@@ -14,8 +14,7 @@ import { deleteLink } from '../../src/engines/network/links.ts'
 import { DEFAULT_NETWORK_SETTINGS } from '../../src/engines/network/settings.ts'
 import type { NetworkView } from '../../src/engines/network/view.ts'
 import { type NetworkOptions, type Networks, openNetworks } from '../../src/engines/network.ts'
-import { LAUNCHER, startProcess } from '../../src/engines/process.ts'
-import { type System, sandboxArguments } from '../../src/engines/sandbox-command.ts'
+import { testSandbox } from './engine.ts'
 import { type Scope, temporaryFolder } from './folder.ts'
 
 const BUBBLEWRAP = '/usr/bin/bwrap'
@@ -53,31 +52,33 @@ export async function open(
 
 /** Runs a script of Node as a tenant's job, in its sandbox and in a view; resolves with what it printed. */
 export async function runJob(view: NetworkView, script: string, values: unknown = {}): Promise<string> {
-  const { text, exited } = startJob(view, script, values)
+  const { text, exited } = await startJob(view, script, values)
   const { code } = await exited
   assert.equal(code, 0, text())
   return text()
 }
 
-export function startJob(view: NetworkView, script: string, values: unknown = {}) {
+export async function startJob(view: NetworkView, script: string, values: unknown = {}) {
   const job = {
     argv: ['/headland/node', '-e', `const values = ${JSON.stringify(values)}\n${script}`],
     cwd: '/tmp',
     environment: { NODE_EXTRA_CA_CERTS: '/etc/ssl/certs/ca-certificates.crt' },
-    mounts: view.mounts,
+    mounts: [],
+    network: view,
     user: TENANT,
   }
-  const inside = sandboxArguments(job, SYSTEM, { node: process.execPath, script: LAUNCHER })
-  const [file = '', ...args] = view.around([BUBBLEWRAP, ...inside])
   let text = ''
   const printed = Promise.withResolvers<void>()
-  const running = startProcess({ file, args }, job, (_stream, chunk) => {
+  engine ??= testSandbox(BUBBLEWRAP)
+  const running = await (await engine).start(job, (_stream, chunk) => {
     text += chunk
     printed.resolve()
   })
   running.exited.finally(printed.resolve)
   return { ...running, text: () => text, printed: printed.promise }
 }
+
+let engine: ReturnType<typeof testSandbox> | undefined
 
 /** How each place answers a job that calls it: `reached`, `late`, or the code of the error. */
 export async function callFrom(view: NetworkView, places: Record<string, Place>): Promise<Record<string, string>> {
@@ -212,17 +213,4 @@ export async function tracesOf(id: string): Promise<string[]> {
     run('nft', ['list', 'tables']),
   ])
   return [links, routes, tables].flatMap((text) => text.split('\n').filter((line) => line.includes(id)))
-}
-
-const FOLDERS = ['/usr', '/bin', '/sbin', '/lib', '/lib64']
-const isLink = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true
-const isFolder = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true
-const SYSTEM: System = {
-  folders: FOLDERS.filter(isFolder),
-  links: FOLDERS.filter(isLink).map((path) => ({ path, target: readlinkSync(path) })),
-  etc: ['/etc/resolv.conf', '/etc/hosts', '/etc/nsswitch.conf', '/etc/ssl'],
-  isRoot: true,
-  user: undefined,
-  masks: [],
-  isFiltered: false,
 }
