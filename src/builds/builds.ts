@@ -7,7 +7,7 @@
  */
 import type { Clock, NewId } from '../base/index.ts'
 import { type Fault, helpPage, PROBLEMS, Problem, type Reason, type resources } from '../contract/index.ts'
-import type { Contact } from '../engines/index.ts'
+import { type Contact, contactKey } from '../engines/index.ts'
 import {
   type Digest,
   type Page,
@@ -55,7 +55,10 @@ export type Build = {
   isUnchanged: boolean
   /** Installed packages that the output needs to run. */
   packagesId: string | null
-  /** Whom it called, where that can be known; those that the build before did not call are marked. */
+  /**
+   * Whom it called, where that can be known; those that the build before did not call are marked. Only for who asks for this
+   * one build: the record may be long, and a list has many.
+   */
   contacts: Contacts | null
   /** What was kept from earlier builds, and what of it was used. */
   caches: CacheUse[]
@@ -84,7 +87,7 @@ type BuildRow = {
   is_unchanged: number
   packages_id: string | null
   caches: string | null
-  contacts: string | null
+  contacts?: string | null
   durations: string
   failure: string | null
   create_time: number
@@ -93,7 +96,7 @@ type BuildRow = {
 }
 
 const columns = statement`id, environment_id, operation_id, trigger_name, is_clean, archive_digest, archive_bytes,
-  archive_files, state, phase, plan, tools, output_digest, is_unchanged, packages_id, caches, contacts, durations, failure, create_time,
+  archive_files, state, phase, plan, tools, output_digest, is_unchanged, packages_id, caches, durations, failure, create_time,
   start_time, finish_time`
 
 const PREDECESSORS = 10
@@ -131,7 +134,7 @@ export function createBuilds({ sql, clock, newId }: { sql: Sql; clock: Clock; ne
 
     async require({ accountId, environmentId }: BuildPath, id: string, reader: Reader = sql): Promise<Build> {
       const [row] = await reader.query<BuildRow>(statement`
-        SELECT ${columns} FROM builds
+        SELECT ${columns}, contacts FROM builds
         WHERE id = ${id} AND account_id = ${accountId} AND environment_id = ${environmentId}`)
       if (!row) throw new Problem('BUILD_NOT_FOUND')
       return toBuild(row)
@@ -197,12 +200,20 @@ export function createBuilds({ sql, clock, newId }: { sql: Sql; clock: Clock; ne
     async contacted(id: string, contacts: Contacts) {
       await change(id, statement`contacts = ${JSON.stringify(contacts)}`)
     },
-    /** Of the builds before it. Several, since one that installs nothing does not call the registry. */
-    async contactsBefore(environmentId: string, id: string): Promise<Contacts | undefined> {
-      const rows = await sql.query<{ contacts: string }>(statement`
-        SELECT contacts FROM builds WHERE environment_id = ${environmentId} AND id < ${id} AND contacts IS NOT NULL
+    /** The keys of all contacts of the builds before it. Several, since one that installs nothing does not call the registry. */
+    async contactsBefore(environmentId: string, id: string): Promise<ReadonlySet<string> | undefined> {
+      const before = await sql.query<{ id: string }>(statement`
+        SELECT id FROM builds WHERE environment_id = ${environmentId} AND id < ${id} AND contacts IS NOT NULL
         ORDER BY id DESC LIMIT ${PREDECESSORS}`)
-      return rows.length === 0 ? undefined : rows.flatMap((row) => JSON.parse(row.contacts))
+      const keys = new Set<string>()
+      // One at a time: each is read in a moment, and others have their turn in between.
+      for (const { id } of before) {
+        const [row] = await sql.query<{ contacts: string | null }>(
+          statement`SELECT contacts FROM builds WHERE id = ${id}`,
+        )
+        for (const contact of JSON.parse(row?.contacts ?? '[]') as Contacts) keys.add(contactKey(contact))
+      }
+      return before.length === 0 ? undefined : keys
     },
     async used(id: string, caches: readonly CacheUse[]) {
       await change(id, statement`caches = ${JSON.stringify(caches)}`)
@@ -302,7 +313,7 @@ const toBuild = (row: BuildRow): Build => ({
   isUnchanged: row.is_unchanged === 1,
   packagesId: row.packages_id,
   caches: row.caches === null ? [] : JSON.parse(row.caches),
-  contacts: row.contacts === null ? null : JSON.parse(row.contacts),
+  contacts: row.contacts ? JSON.parse(row.contacts) : null,
   durations: JSON.parse(row.durations),
   // Failures of earlier versions say less.
   failure: row.failure === null ? null : { todo: '', page: '', changes: [], ...JSON.parse(row.failure) },
