@@ -75,7 +75,7 @@ export function createMake(parts: Parts) {
     await folders.prepare(environment.id)
     await unpack(build, story, place)
     await story.enter('PLANNING')
-    const plan = await planSource(await sourceInFolder(place.source), environment.rootDirectory)
+    const plan = await planSource(await sourceInFolder(place.source), environment.rootDirectory, environment.accountId)
     await builds.planned(build.id, plan)
     for (const reason of plan.detectedBy) story.say(reason)
     const toolchain = await equip(environment, build, plan, story)

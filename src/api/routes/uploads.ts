@@ -70,7 +70,7 @@ export const uploadRoutes = ({ archives, environments, requests, room, checkIsol
         const operation = await requests.upload(account, params.app, params.environment, archive)
         return JSON.stringify(renderOperation(account, operation) satisfies resources.Operation)
       }
-      const plan = await archives.look(archive.digest, (inside) => planSource(inside, rootDirectory))
+      const plan = await archives.look(archive.digest, (inside) => planSource(inside, rootDirectory, account.id))
       return JSON.stringify({ plan })
     },
   }),
