@@ -22,6 +22,14 @@ export async function isAnythingIn(top: string, path: string): Promise<boolean> 
   return (await isFolderIn(top, dirname(path))) && (await lookAt(join(top, path))) !== undefined
 }
 
+/** Whether there is nothing in a folder. Only the first name is read: there may be millions. */
+export async function isEmpty(folder: string): Promise<boolean> {
+  const entries = await opendir(folder)
+  const first = await entries.read()
+  await entries.close()
+  return first === null
+}
+
 /**
  * A file at a path in `top`, with no link on the way and none in its place. Its size is that of the file that was opened.
  * Nothing for what is no ordinary file: a fifo would never end.
@@ -74,7 +82,10 @@ const stepsOf = (path: string): string[] => path.split('/').filter((name) => nam
 
 export type Size = { files: number; bytes: number }
 
-/** What is in a folder, as far as one may look; counting ends when it is more than `most`. It may change meanwhile. */
+/**
+ * What is in a folder, as far as one may look; counting ends when it is more than `most`. It may change meanwhile. Folders
+ * and links are files, too: each takes an inode.
+ */
 export async function sizeOf(folder: string, most: Size = NO_LIMIT): Promise<Size> {
   const size = { files: 0, bytes: 0 }
 
@@ -90,7 +101,10 @@ export async function sizeOf(folder: string, most: Size = NO_LIMIT): Promise<Siz
     }
     // Some at a time: a folder may hold millions.
     for await (const entry of await opendir(path, { bufferSize: AT_A_TIME }).catch(unreadable)) {
-      if (entry.isDirectory()) folders.push(entry.name)
+      if (entry.isDirectory()) {
+        size.files += 1
+        folders.push(entry.name)
+      }
       else if (others.push(entry.name) >= AT_A_TIME) await lookAtOthers()
       if (isOver()) return
     }
