@@ -6,8 +6,8 @@ import type { Lockfile } from './lockfile.ts'
 import type { Plan } from './plan.ts'
 
 export type Tasks = {
-  /** Asks for `read` and `head` of a source. */
-  plan: { input: { files: readonly string[]; rootDirectory: string }; result: Plan }
+  /** Asks for the `files` of a source, some at a time, and for `read` and `head`. */
+  plan: { input: { rootDirectory: string }; result: Plan }
   diagnose: { input: PhaseFailure; result: Diagnosis }
   /** Reads the file that it was given. */
   lockfile: { input: { platform: Platform }; result: Lockfile }

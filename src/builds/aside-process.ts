@@ -17,7 +17,13 @@ async function ask<T>(name: string, ...values: unknown[]): Promise<T> {
 }
 
 const tasks: { [Name in keyof Tasks]: (input: Tasks[Name]['input']) => Promise<Tasks[Name]['result']> } = {
-  async plan({ files, rootDirectory }) {
+  async plan({ rootDirectory }) {
+    const files: string[] = []
+    for (let more = true; more; ) {
+      const some = await ask<string[]>('files', files.length)
+      files.push(...some)
+      more = some.length > 0
+    }
     const [{ readProject }, { planBuild }] = await Promise.all([import('./project.ts'), import('./plan.ts')])
     const read = (path: string) => ask<string | undefined>('read', path)
     const head = (path: string, bytes: number) => ask<string | undefined>('head', path, bytes)

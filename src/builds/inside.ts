@@ -104,8 +104,7 @@ export async function sizeOf(folder: string, most: Size = NO_LIMIT): Promise<Siz
       if (entry.isDirectory()) {
         size.files += 1
         folders.push(entry.name)
-      }
-      else if (others.push(entry.name) >= AT_A_TIME) await lookAtOthers()
+      } else if (others.push(entry.name) >= AT_A_TIME) await lookAtOthers()
       if (isOver()) return
     }
     await lookAtOthers()

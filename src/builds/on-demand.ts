@@ -13,11 +13,14 @@ import type { Source } from './project.ts'
 /** Of one account, one app at a time is planned, so that no account has all processors. */
 const inTurn = createTurns()
 
+const FILES_AT_A_TIME = 2000
+
 /** The plan for an app, by its files. */
 export function planSource(source: Source, rootDirectory: string, accountId: string): Promise<Plan> {
   const { files, read, head } = source
+  const some = async (from: number) => files.slice(from, from + FILES_AT_A_TIME)
   return inTurn(accountId, () =>
-    aside('plan', { files, rootDirectory }, { answers: { read, head } }).catch((error) => {
+    aside('plan', { rootDirectory }, { answers: { files: some, read, head } }).catch((error) => {
       if (!(error instanceof TooMuch)) throw error
       throw new Problem(
         'PLAN_FAILED',

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { createReadStream, type Dirent } from 'node:fs'
 import { lstat, opendir, readlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setImmediate as turn } from 'node:timers/promises'
+import { sortInTurns } from '../base/index.ts'
 import { Problem } from '../contract/index.ts'
 import type { Digest } from '../storage/index.ts'
 import type { Size } from './inside.ts'
@@ -34,7 +34,7 @@ export async function digestOf(
       if (files > limits.files) throw tooLarge('files', limits.files)
       entries.push(entry)
     }
-    for (const entry of await sortedByName(entries)) {
+    for (const entry of await sortInTurns(entries, ({ name }) => name)) {
       const inner = join(path, entry.name)
       const full = join(top, inner)
       // A name that is not UTF-8 is read with this character in it, and cannot be opened by what was read.
@@ -78,38 +78,3 @@ const tooLarge = (what: keyof OutputLimits, limit: number): Problem =>
   new Problem('OUTPUT_TOO_LARGE', `The output has more than ${limit} ${what}.`, {
     metadata: { what, limit: String(limit) },
   })
-
-/** So many names are sorted or merged before everybody else in the process gets a turn. */
-const NAMES_AT_A_TIME = 2000
-
-/** As `toSorted` would do it, but not all at once. */
-async function sortedByName(entries: Dirent[]): Promise<Dirent[]> {
-  let runs: Dirent[][] = []
-  for (let at = 0; at < entries.length; at += NAMES_AT_A_TIME) {
-    if (at > 0) await turn()
-    runs.push(entries.slice(at, at + NAMES_AT_A_TIME).sort((a, b) => (a.name < b.name ? -1 : 1)))
-  }
-  while (runs.length > 1) {
-    const merged: Dirent[][] = []
-    for (let at = 0; at < runs.length; at += 2) merged.push(await merge(runs[at] ?? [], runs[at + 1] ?? []))
-    runs = merged
-  }
-  return runs[0] ?? []
-}
-
-async function merge(one: readonly Dirent[], other: readonly Dirent[]): Promise<Dirent[]> {
-  const merged: Dirent[] = []
-  const [left, right] = [one.values(), other.values()]
-  let [a, b] = [left.next().value, right.next().value]
-  while (a !== undefined || b !== undefined) {
-    if (merged.length % NAMES_AT_A_TIME === NAMES_AT_A_TIME - 1) await turn()
-    if (a !== undefined && (b === undefined || a.name < b.name)) {
-      merged.push(a)
-      a = left.next().value
-    } else if (b !== undefined) {
-      merged.push(b)
-      b = right.next().value
-    }
-  }
-  return merged
-}

@@ -149,7 +149,11 @@ test('names out of an archive are shortened before they are told', async () => {
 test('a plan stays small, whatever an app has, since it is kept with every build and shown in lists', async () => {
   const long = 'x'.repeat(900_000)
   const app = (manifest: object, files: App = {}): App => ({
-    'package.json': { dependencies: { next: long, vitepress: long }, scripts: { build: long, [long]: long }, ...manifest },
+    'package.json': {
+      dependencies: { next: long, vitepress: long },
+      scripts: { build: long, [long]: long },
+      ...manifest,
+    },
     'package-lock.json': '{}',
     'vite.config.js': `export default { base: '${long}', build: { outDir: '${long}' } }`,
     '.nvmrc': long,

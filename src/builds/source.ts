@@ -1,6 +1,7 @@
 /** The files of an unpacked archive, as planning sees them. */
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { sortInTurns } from '../base/index.ts'
 import { headIn, textIn } from './inside.ts'
 import type { Source } from './project.ts'
 
@@ -19,7 +20,7 @@ export async function sourceInFolder(folder: string): Promise<Source> {
 
   await walk('')
   return {
-    files: [...files].sort(),
+    files: await sortInTurns([...files], (path) => path),
     read: async (path) => (files.has(path) ? textIn(folder, path, TEXT_BYTES_MOST) : undefined),
     head: async (path, bytes) => (files.has(path) ? headIn(folder, path, bytes) : undefined),
   }
