@@ -89,9 +89,12 @@ async function folderLevels({ files, folders, links }: Contents): Promise<string
   }
   for await (const some of inTurns(folders)) for (const { path } of some) add(path)
   for await (const some of inTurns([...files, ...links])) for (const { path } of some) add(dirname(path))
-  const levels: string[][] = []
-  for await (const some of inTurns(found)) for (const path of some) (levels[path.split('/').length] ??= []).push(path)
-  return levels.filter((level) => level !== undefined)
+  const levels = new Map<number, string[]>()
+  for await (const some of inTurns(found)) {
+    for (const [depth, level] of Map.groupBy(some, (path) => path.split('/').length))
+      levels.set(depth, (levels.get(depth) ?? []).concat(level))
+  }
+  return [...levels].sort(([a], [b]) => a - b).map(([, level]) => level)
 }
 
 /** Works on all of them, so many at once. After a failure none is begun, and it is over when the last one is. */

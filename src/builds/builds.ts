@@ -21,6 +21,7 @@ import {
   tellBelow,
 } from '../storage/index.ts'
 import type { CacheUse } from './caches.ts'
+import type { Size } from './inside.ts'
 import type { Plan } from './plan.ts'
 import type { Exact } from './tools/exact.ts'
 
@@ -227,8 +228,8 @@ export function createBuilds({ sql, clock, newId }: { sql: Sql; clock: Clock; ne
     async used(id: string, caches: readonly CacheUse[]) {
       await change(id, statement`caches = ${JSON.stringify(caches)}`)
     },
-    async built(id: string, output: Digest, bytes: number) {
-      await change(id, statement`output_digest = ${output}, output_bytes = ${bytes}`)
+    async built(id: string, output: Digest, { bytes, files }: Size) {
+      await change(id, statement`output_digest = ${output}, output_bytes = ${bytes}, output_files = ${files}`)
     },
     /** Whether the packages were still there to be claimed. */
     async claimPackages(tx: Transaction, id: string, packagesId: string): Promise<boolean> {

@@ -24,11 +24,11 @@ export type Keeping = {
   /** May add to what is kept, while nobody can see it yet. */
   prepare(files: string, edgeFolder: string): Promise<void>
   /** Throws when so much more may not be kept. Not asked where the same is kept already. */
-  admit?(bytes: number): Promise<void>
+  admit?(size: Size): Promise<void>
   /** Whether visitors get the files themselves: then all of them count in full, wherever they came from. */
   isServed?: boolean
   /** Writes down who needs it, before it is in place: whoever reads that and finds nothing makes it anew. */
-  record?(digest: Digest, bytes: number): Promise<void>
+  record?(digest: Digest, size: Size): Promise<void>
 }
 
 export function createOutputs({ folder, limits }: { folder: string; limits: OutputLimits }) {
@@ -70,7 +70,7 @@ export function createOutputs({ folder, limits }: { folder: string; limits: Outp
 
       const isThere = await inTurn(digest, async () => {
         if (!(await exists(target))) return false
-        await record?.(digest, await bytesOf(target, size))
+        await record?.(digest, await withEdge(target, size))
         // Another process may have taken it away just before that was written down.
         return exists(target)
       })
@@ -78,7 +78,7 @@ export function createOutputs({ folder, limits }: { folder: string; limits: Outp
         for (const folder of taken) await removeTree(folder)
         return { digest, ...size }
       }
-      await admit?.(size.bytes)
+      await admit?.(size)
       const draft = `${target}.${randomUUID()}${DRAFT}`
       try {
         await mkdir(draft, { recursive: true, mode: 0o711 })
@@ -87,7 +87,7 @@ export function createOutputs({ folder, limits }: { folder: string; limits: Outp
         await prepare(join(draft, 'files'), join(draft, 'edge'))
         await inTurn(digest, async () => {
           // First: what is in place and not written down may be taken away.
-          await record?.(digest, await bytesOf(draft, size))
+          await record?.(digest, await withEdge(draft, size))
           await rename(draft, target).catch(isTaken)
         })
         return { digest, ...size }
@@ -125,8 +125,8 @@ export function createOutputs({ folder, limits }: { folder: string; limits: Outp
     },
 
     /** With what the edge needs to serve it. */
-    async bytesOf(digest: Digest): Promise<number> {
-      return (await sizeOf(place(digest))).bytes
+    async sizeOf(digest: Digest): Promise<Size> {
+      return sizeOf(place(digest))
     },
 
     /** Removes what a process that died left half-moved or half-removed. For the start: what is being moved would go, too. */
@@ -145,8 +145,9 @@ function isTaken(error: NodeJS.ErrnoException) {
 }
 
 /** The files were counted already. */
-async function bytesOf(target: string, { bytes }: Size): Promise<number> {
-  return bytes + (await sizeOf(join(target, 'edge'))).bytes
+async function withEdge(target: string, { bytes, files }: Size): Promise<Size> {
+  const edge = await sizeOf(join(target, 'edge'))
+  return { bytes: bytes + edge.bytes, files: files + edge.files }
 }
 
 export type Outputs = ReturnType<typeof createOutputs>

@@ -11,6 +11,7 @@ import { unchanged } from './0008-unchanged.ts'
 import { webhooks } from './0009-webhooks.ts'
 import { portal } from './0010-portal.ts'
 import { holds } from './0011-holds.ts'
+import { files } from './0012-files.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
   groundFloor,
@@ -24,4 +25,5 @@ export const MIGRATIONS: readonly Migration[] = [
   webhooks,
   portal,
   holds,
+  files,
 ]
