@@ -82,7 +82,9 @@ export function createHoldings({ sql }: { sql: Sql }) {
     },
     async measuredOutput(digest: Digest, { bytes, files }: Size) {
       await sql.transaction((tx) =>
-        tx.query(statement`UPDATE builds SET output_bytes = ${bytes}, output_files = ${files} WHERE output_digest = ${digest}`),
+        tx.query(
+          statement`UPDATE builds SET output_bytes = ${bytes}, output_files = ${files} WHERE output_digest = ${digest}`,
+        ),
       )
     },
 

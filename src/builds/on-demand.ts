@@ -31,12 +31,11 @@ export function planSource(source: Source, rootDirectory: string, accountId: str
 }
 
 const LINES_MOST = 5000
-const LINE_LENGTH_MOST = 4000
+const CHARACTERS_MOST = { line: 4000, log: 4_000_000 }
 
 /** Why a phase failed, going by its last lines. */
 export async function diagnosePhase(failure: PhaseFailure): Promise<Diagnosis> {
-  const last = failure.lines.slice(-LINES_MOST)
-  const lines = last.map(({ number, text }) => ({ number, text: text.slice(0, LINE_LENGTH_MOST) }))
+  const lines = lastOf(failure.lines)
   try {
     return await aside('diagnose', { ...failure, lines })
   } catch (error) {
@@ -44,6 +43,18 @@ export async function diagnosePhase(failure: PhaseFailure): Promise<Diagnosis> {
     const { diagnose } = await import('./diagnose.ts')
     return diagnose({ ...failure, lines: [] })
   }
+}
+
+function lastOf(lines: PhaseFailure['lines']): PhaseFailure['lines'] {
+  let characters = 0
+  const short = lines
+    .slice(-LINES_MOST)
+    .map(({ number, text }) => ({ number, text: text.slice(0, CHARACTERS_MOST.line) }))
+  const first = short.findLastIndex(({ text }) => {
+    characters += text.length
+    return characters > CHARACTERS_MOST.log
+  })
+  return short.slice(first + 1)
 }
 
 export async function packageStoreOf(manager: PackageManager | null): Promise<Store> {

@@ -1,6 +1,15 @@
 /** One command of a plan, run in the sandbox to its end. A failure is told with its reason and the line that shows it. */
 import { Problem } from '../contract/index.ts'
-import { type Engine, type Excess, type Exit, type Job, type Limits, type Mount, type Output, runToEnd } from '../engines/index.ts'
+import {
+  type Engine,
+  type Excess,
+  type Exit,
+  type Job,
+  type Limits,
+  type Mount,
+  type Output,
+  runToEnd,
+} from '../engines/index.ts'
 import type { LineLog } from '../storage/index.ts'
 import { diagnosePhase } from './on-demand.ts'
 import type { Toolchain } from './toolchain.ts'

@@ -93,5 +93,4 @@ export function createFigures({ sql, clock, holdings, folders, logs }: Parts) {
 
 export type Figures = ReturnType<typeof createFigures>
 
-const sizeIn = (folder: string): Promise<Size> =>
-  sizeOf(folder, { files: FILES_MOST, bytes: Number.POSITIVE_INFINITY })
+const sizeIn = (folder: string): Promise<Size> => sizeOf(folder, { files: FILES_MOST, bytes: Number.POSITIVE_INFINITY })

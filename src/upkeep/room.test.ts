@@ -10,7 +10,10 @@ const MORE_THAN_ANY_DISK = 1e12
 
 const FREE = 1e9
 
-async function setUp(t: TestContext, given: { accountBytes?: number; accountFiles?: number; diskReserve?: number } = {}) {
+async function setUp(
+  t: TestContext,
+  given: { accountBytes?: number; accountFiles?: number; diskReserve?: number } = {},
+) {
   const rooms = await house(t)
   const limits = { accountBytes: 0, accountFiles: 0, diskReserve: 0, ...given }
   const usage = createUsage({ ...rooms, ...limits, figures: createFigures(rooms) })

@@ -42,7 +42,8 @@ export function createRoom(parts: Parts) {
   async function checkQuota(account: Account, needed: number, neededFiles = 1) {
     if (accountBytes === 0 && accountFiles === 0) return
     const held = await usage.sizeOf(account.id)
-    if (accountFiles > 0 && held.files + neededFiles > accountFiles) throw await tooManyFiles(account, held, neededFiles)
+    if (accountFiles > 0 && held.files + neededFiles > accountFiles)
+      throw await tooManyFiles(account, held, neededFiles)
     const used = held.bytes + promisedBytes(account.id)
     if (accountBytes === 0 || used + needed <= accountBytes) return
     const { advice, metadata } = await wayOut(account)
@@ -60,7 +61,15 @@ export function createRoom(parts: Parts) {
     return new Problem(
       'QUOTA_EXCEEDED',
       `The account holds ${count(files)} of ${count(accountFiles)} files and folders, and this takes ${count(needed)} more. ${advice}`,
-      { metadata: { ...metadata, what: 'files', limit: String(accountFiles), used: String(files), needed: String(needed) } },
+      {
+        metadata: {
+          ...metadata,
+          what: 'files',
+          limit: String(accountFiles),
+          used: String(files),
+          needed: String(needed),
+        },
+      },
     )
   }
 
