@@ -41,6 +41,7 @@ export type Config = {
   accountAwakeApps: number
   accountAppMemory: number
   accountBuilds: number
+  accountFiles: number
   diskReserve: number
   cacheMemory: number
   cacheDisk: number
@@ -48,7 +49,9 @@ export type Config = {
   appMemory: number
   processes: number
   buildDisk: number
+  buildFiles: number
   appDisk: number
+  appFiles: number
   jobNetwork: string
   blockedNetworks: string[]
   allowedNetworks: string[]
@@ -144,6 +147,11 @@ export const SETTINGS: { [K in keyof Config]: Setting<Config[K]> } = {
     'Builds of an account at a time; 0 for all places but one where there are several accounts, and for all where there is one.',
     countOrNone,
   ),
+  accountFiles: setting(
+    '2000000',
+    'Files, folders and links that an account may hold on the disk; 0 for no limit.',
+    countOrNone,
+  ),
   diskReserve: setting('1073741824', 'Bytes of the disk that uploads and builds leave free.', countOrNone),
   cacheMemory: setting('268435456', 'Bytes of memory that the cache of the edge may use.', count),
   cacheDisk: setting('2147483648', 'Bytes of the disk that the cache of the edge may use; 0 for none.', countOrNone),
@@ -151,7 +159,9 @@ export const SETTINGS: { [K in keyof Config]: Setting<Config[K]> } = {
   appMemory: setting('1073741824', 'Bytes of memory that a running app may use.', count),
   processes: setting(String(PROCESSES), 'Processes and threads that a build or an app may have.', count),
   buildDisk: setting('10737418240', 'Bytes that a build may write to the disk.', count),
+  buildFiles: setting('1000000', 'Files, folders and links that a build may have on the disk.', count),
   appDisk: setting('1073741824', 'Bytes that a running app may write to the disk.', count),
+  appFiles: setting('200000', 'Files, folders and links that a running app may have on the disk.', count),
   jobNetwork: setting('10.201.0.0/16', 'Range that builds and apps get their own addresses from.', (text) => text),
   blockedNetworks: setting(
     '10.0.0.0/8,100.64.0.0/10,172.16.0.0/12,192.168.0.0/16',

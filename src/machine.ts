@@ -103,11 +103,26 @@ function tellObstacle(networks: Networks, log: Log) {
 const OPEN_FILES = 65_536
 
 /** A build gives way to the apps that visitors wait for. */
-function limitsOf({ buildMemory, appMemory, processes, buildDisk, appDisk }: Config): Machine['limits'] {
+function limitsOf(config: Config): Machine['limits'] {
+  const { buildMemory, appMemory, processes, buildDisk, appDisk, buildFiles, appFiles } = config
   const both = { processes, openFiles: OPEN_FILES }
   return {
-    build: { ...both, memoryBytes: buildMemory, cpuWeight: 50, fileBytes: buildDisk, diskBytes: buildDisk },
-    app: { ...both, memoryBytes: appMemory, cpuWeight: 100, fileBytes: appDisk, diskBytes: appDisk },
+    build: {
+      ...both,
+      memoryBytes: buildMemory,
+      cpuWeight: 50,
+      fileBytes: buildDisk,
+      diskBytes: buildDisk,
+      diskFiles: buildFiles,
+    },
+    app: {
+      ...both,
+      memoryBytes: appMemory,
+      cpuWeight: 100,
+      fileBytes: appDisk,
+      diskBytes: appDisk,
+      diskFiles: appFiles,
+    },
   }
 }
 

@@ -295,6 +295,8 @@ const archiveLimits = ({ archiveBytes, archiveEntries, unpackedBytes, uploadStal
   ...DEFAULT_ARCHIVE_LIMITS,
   archiveBytes,
   entries: archiveEntries,
+  // Who lets in more entries lets in their names.
+  namesBytes: DEFAULT_ARCHIVE_LIMITS.namesBytes * Math.max(1, archiveEntries / DEFAULT_ARCHIVE_LIMITS.entries),
   unpackedBytes,
   stallMs: uploadStall * 1000,
 })

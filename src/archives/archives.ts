@@ -1,5 +1,6 @@
 /** Archives: what was uploaded, kept as it came under the digest of its bytes, and unpacked when it is wanted. */
 import type { Readable } from 'node:stream'
+import { sortInTurns } from '../base/index.ts'
 import type { Blobs, Digest } from '../storage/index.ts'
 import { withArchive } from './check.ts'
 import { readContent, readHead } from './content.ts'
@@ -97,8 +98,9 @@ async function lookInto<T>(path: string, limits: ArchiveLimits, use: (inside: In
       const entry = entries.get(leadsTo)
       if (entry) entries.set(path, entry)
     }
+    const paths = [...contents.files, ...contents.links].map(({ path }) => path)
     return await use({
-      files: [...contents.files, ...contents.links].map(({ path }) => path).sort(),
+      files: await sortInTurns(paths, (path) => path),
       async read(path) {
         const entry = entries.get(path)
         if (!entry || entry.bytes > TEXT_BYTES_MOST) return undefined

@@ -321,6 +321,12 @@ const TOO_LARGE: [what: string, zip: Buffer, limits: Partial<typeof LIMITS>, met
     { pathBytes: 4 },
     { what: 'pathBytes', limit: '4', entry: 'n\u00e4me' },
   ],
+  [
+    'names of one byte more than allowed together',
+    zipOf({ abcd: '', 'n\u00e4me': '' }),
+    { namesBytes: 8 },
+    { what: 'namesBytes', limit: '8', entry: 'n\u00e4me' },
+  ],
 ]
 for (const [what, zip, limits, metadata] of TOO_LARGE) {
   test(`${what} is too large`, async (t) => {

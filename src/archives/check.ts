@@ -44,7 +44,7 @@ export async function withArchive<T>(
 
 async function check(file: FileHandle, limits: ArchiveLimits): Promise<Contents> {
   const entries = await readDirectory(await openWindow(file), limits)
-  const { selected, skipped, strippedFolder } = select(entries)
+  const { selected, skipped, strippedFolder } = await select(entries)
   const of = (kind: Entry['kind']) => selected.filter(({ entry }) => entry.kind === kind)
   const [files, folders] = [of('file'), of('folder')]
   if (files.length === 0) throw new Problem('ARCHIVE_EMPTY')

@@ -46,7 +46,7 @@ export async function readDirectory(file: Window, limits: ArchiveLimits): Promis
   if (directory.entries > limits.entries) throw tooLarge('entries', limits)
   const claims = await readClaims(file, directory, limits)
   await confirm(file, directory, claims)
-  return claims.map(({ rawName: _, flags: __, headerStart: ___, ...entry }) => entry)
+  return claims
 }
 
 async function readClaims(file: Window, directory: Directory, limits: ArchiveLimits): Promise<Claim[]> {
@@ -59,13 +59,15 @@ async function readClaims(file: Window, directory: Directory, limits: ArchiveLim
   if (zip.entryCount !== directory.entries) throw notZip('its directory can be read in two ways')
   const claims: Claim[] = []
   let position = directory.start
-  let bytes = 0
+  let [bytes, namesBytes] = [0, 0]
   try {
     for await (const raw of zip.eachEntry()) {
       const claim = toClaim(raw, limits)
       position += DIRECTORY_HEADER_BYTES + raw.fileNameLength + raw.extraFieldLength + raw.fileCommentLength
       bytes += claim.bytes
+      namesBytes += Math.max(claim.rawName.length, Buffer.byteLength(claim.name))
       if (bytes > limits.unpackedBytes) throw tooLarge('unpackedBytes', limits, claim.name)
+      if (namesBytes > limits.namesBytes) throw tooLarge('namesBytes', limits, claim.name)
       claims.push(claim)
     }
   } catch (error) {
@@ -109,7 +111,9 @@ async function explain(error: Error, file: Window, position: number): Promise<Pr
 function toClaim(raw: RawEntry, limits: ArchiveLimits): Claim {
   const rawName = Buffer.from(raw.fileNameRaw)
   const nameBytes = unicodePath(raw) ?? rawName
-  if (nameBytes.length > limits.pathBytes) throw tooLarge('pathBytes', limits, String(nameBytes))
+  // Of two names both are kept until they were compared.
+  if (Math.max(nameBytes.length, rawName.length) > limits.pathBytes)
+    throw tooLarge('pathBytes', limits, String(nameBytes))
   const fullName = decodeUtf8(nameBytes)
   if (fullName === undefined) throw unsafe(String(nameBytes), 'a name that is not UTF-8')
   const name = fullName.endsWith('/') && fullName !== '/' ? fullName.slice(0, -1) : fullName

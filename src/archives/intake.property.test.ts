@@ -84,7 +84,7 @@ async function treeOf(folder: string): Promise<Files> {
 async function isTrueOrRefused(bench: Awaited<ReturnType<typeof workbench>>, zip: Buffer): Promise<boolean> {
   const came = await bench.unpack(zip)
   if (!(came instanceof Problem)) {
-    assert.deepEqual(came, saidBy(zip))
+    assert.deepEqual(came, await saidBy(zip))
     const names = Object.keys(came)
     assert.equal(new Set(names.map(fold)).size, names.length, 'no two names are one to any file system')
     for (const [name, content] of Object.entries(came)) {

@@ -8,6 +8,8 @@ export type ArchiveLimits = {
   unpackedBytes: number
   /** Bytes of one entry's name. */
   pathBytes: number
+  /** Bytes of all names together: so many long names as there may be entries would be a long work. */
+  namesBytes: number
   /** Milliseconds in which a client sends nothing before it is cut off. */
   stallMs: number
 }
@@ -17,5 +19,6 @@ export const DEFAULT_ARCHIVE_LIMITS: ArchiveLimits = {
   entries: 50_000,
   unpackedBytes: 2 * 1024 * 1024 * 1024,
   pathBytes: 1024,
+  namesBytes: 8 * 1024 * 1024,
   stallMs: 30_000,
 }

@@ -23,6 +23,7 @@ const MEASURES = {
   entries: 'entries',
   unpackedBytes: 'bytes when unpacked',
   pathBytes: 'bytes in one name',
+  namesBytes: 'bytes in all names together',
 } as const
 
 export function tooLarge(what: keyof typeof MEASURES, limits: ArchiveLimits, name?: string): Problem {

@@ -2,6 +2,7 @@
  * Which entries are unpacked, and where to: the one decision that listing, reading and unpacking share. The folder that is
  * around everything is taken off; what the build makes itself, the history and what Finder leaves behind stay out.
  */
+import { inTurns } from '../base/index.ts'
 import type { Entry } from './directory.ts'
 
 /** `path` is relative to the app. */
@@ -14,17 +15,20 @@ export type Selection<E> = {
   strippedFolder: string | undefined
 }
 
-export function select<E extends Pick<Entry, 'name' | 'kind'>>(entries: readonly E[]): Selection<E> {
-  const wanted = entries.filter(({ name }) => !isLitter(name))
+export async function select<E extends Pick<Entry, 'name' | 'kind'>>(entries: readonly E[]): Promise<Selection<E>> {
+  const wanted: E[] = []
+  for await (const some of inTurns(entries)) wanted.push(...some.filter(({ name }) => !isLitter(name)))
   const strippedFolder = folderAround(wanted)
   const skipped = { nodeModules: 0, git: 0 }
   const selected: Selected<E>[] = []
-  for (const entry of wanted) {
-    const path = strippedFolder === undefined ? entry.name : entry.name.slice(strippedFolder.length + 1)
-    if (path === '') continue
-    const reason = skips(path)
-    if (reason === undefined) selected.push({ path, entry })
-    else if (entry.kind !== 'folder') skipped[reason]++
+  for await (const some of inTurns(wanted)) {
+    for (const entry of some) {
+      const path = strippedFolder === undefined ? entry.name : entry.name.slice(strippedFolder.length + 1)
+      if (path === '') continue
+      const reason = skips(path)
+      if (reason === undefined) selected.push({ path, entry })
+      else if (entry.kind !== 'folder') skipped[reason]++
+    }
   }
   return { selected, skipped, strippedFolder }
 }

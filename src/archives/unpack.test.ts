@@ -300,12 +300,12 @@ const SELECTIONS: [what: string, names: string[], folder: string | undefined, pa
 ]
 suite('of the entries of an archive', () => {
   for (const [what, names, folder, paths] of SELECTIONS) {
-    test(what, () => {
+    test(what, async () => {
       const entries = names.map((name) => ({
         name: name.replace(/\/$/, ''),
         kind: name.endsWith('/') ? ('folder' as const) : ('file' as const),
       }))
-      const { selected, strippedFolder } = select(entries)
+      const { selected, strippedFolder } = await select(entries)
       assert.equal(strippedFolder, folder)
       assert.deepEqual(
         selected.map(({ path }) => path),

@@ -1,6 +1,7 @@
 /** Puts an archive's files into a fresh folder: never into one that is there, and nothing stays of one that fails. */
 import { chmod, chown, type FileHandle, lchown, mkdir, open, rm, stat, symlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { inTurns } from '../base/index.ts'
 import type { Contents } from './check.ts'
 import { copyContent, readContent } from './content.ts'
 import type { Entry } from './directory.ts'
@@ -64,7 +65,7 @@ export async function unpackTo(
     }
 
     await finishFolder(folder)
-    for (const level of folderLevels(contents)) await eachOf(level, AT_ONCE, makeFolder, signal)
+    for (const level of await folderLevels(contents)) await eachOf(level, AT_ONCE, makeFolder, signal)
     await eachOf(files, AT_ONCE, unpackFile, signal)
     // Last, so that nothing is ever written through one.
     for (const { path, target } of links) {
@@ -81,13 +82,18 @@ export async function unpackTo(
 }
 
 /** Every folder that is needed, parents before what is in them: a list for each depth. */
-function folderLevels({ files, folders, links }: Contents): string[][] {
+async function folderLevels({ files, folders, links }: Contents): Promise<string[][]> {
   const found = new Set<string>()
-  const ends = [...folders.map(({ path }) => path), ...[...files, ...links].map(({ path }) => dirname(path))]
-  for (const end of ends) {
+  const add = (end: string) => {
     for (let path = end; path !== '.' && !found.has(path); path = dirname(path)) found.add(path)
   }
-  const levels = Map.groupBy(found, (path) => path.split('/').length)
+  for await (const some of inTurns(folders)) for (const { path } of some) add(path)
+  for await (const some of inTurns([...files, ...links])) for (const { path } of some) add(dirname(path))
+  const levels = new Map<number, string[]>()
+  for await (const some of inTurns(found)) {
+    for (const [depth, level] of Map.groupBy(some, (path) => path.split('/').length))
+      levels.set(depth, (levels.get(depth) ?? []).concat(level))
+  }
   return [...levels].sort(([a], [b]) => a - b).map(([, level]) => level)
 }
 

@@ -54,6 +54,7 @@ async function tend(rooms: House, environmentId: string) {
     keepDeployments: 0,
     keepHistory: 500,
     accountBytes: 0,
+    accountFiles: 0,
     diskReserve: 0,
     ballast,
   })

@@ -5,9 +5,10 @@
  *   RUNNING    a worker has begun; begun again after a crash
  *   SUCCEEDED  its output is kept; FAILED with a failure; CANCELLED. Nothing leads out of these three.
  */
+import { setImmediate as turn } from 'node:timers/promises'
 import type { Clock, NewId } from '../base/index.ts'
 import { type Fault, helpPage, PROBLEMS, Problem, type Reason, type resources } from '../contract/index.ts'
-import type { Contact } from '../engines/index.ts'
+import { type Contact, contactKey } from '../engines/index.ts'
 import {
   type Digest,
   type Page,
@@ -20,6 +21,7 @@ import {
   tellBelow,
 } from '../storage/index.ts'
 import type { CacheUse } from './caches.ts'
+import type { Size } from './inside.ts'
 import type { Plan } from './plan.ts'
 import type { Exact } from './tools/exact.ts'
 
@@ -55,7 +57,10 @@ export type Build = {
   isUnchanged: boolean
   /** Installed packages that the output needs to run. */
   packagesId: string | null
-  /** Whom it called, where that can be known; those that the build before did not call are marked. */
+  /**
+   * Whom it called, where that can be known; those that the build before did not call are marked. Only for who asks for this
+   * one build: the record may be long, and a list has many.
+   */
   contacts: Contacts | null
   /** What was kept from earlier builds, and what of it was used. */
   caches: CacheUse[]
@@ -84,7 +89,7 @@ type BuildRow = {
   is_unchanged: number
   packages_id: string | null
   caches: string | null
-  contacts: string | null
+  contacts?: string | null
   durations: string
   failure: string | null
   create_time: number
@@ -93,10 +98,13 @@ type BuildRow = {
 }
 
 const columns = statement`id, environment_id, operation_id, trigger_name, is_clean, archive_digest, archive_bytes,
-  archive_files, state, phase, plan, tools, output_digest, is_unchanged, packages_id, caches, contacts, durations, failure, create_time,
+  archive_files, state, phase, plan, tools, output_digest, is_unchanged, packages_id, caches, durations, failure, create_time,
   start_time, finish_time`
 
 const PREDECESSORS = 10
+
+/** So many plans are parsed before everybody else in the process gets a turn. */
+const ROWS_AT_A_TIME = 20
 
 export type BuildPath = { accountId: string; environmentId: string }
 
@@ -131,7 +139,7 @@ export function createBuilds({ sql, clock, newId }: { sql: Sql; clock: Clock; ne
 
     async require({ accountId, environmentId }: BuildPath, id: string, reader: Reader = sql): Promise<Build> {
       const [row] = await reader.query<BuildRow>(statement`
-        SELECT ${columns} FROM builds
+        SELECT ${columns}, contacts FROM builds
         WHERE id = ${id} AND account_id = ${accountId} AND environment_id = ${environmentId}`)
       if (!row) throw new Problem('BUILD_NOT_FOUND')
       return toBuild(row)
@@ -163,7 +171,12 @@ export function createBuilds({ sql, clock, newId }: { sql: Sql; clock: Clock; ne
       const rows = await sql.query<BuildRow>(statement`
         SELECT ${columns} FROM builds
         WHERE account_id = ${accountId} AND environment_id = ${environmentId} AND ${page.after} ${page.order}`)
-      return pageOf(rows.map(toBuild), page)
+      const builds: Build[] = []
+      for (const row of rows) {
+        if (builds.length % ROWS_AT_A_TIME === ROWS_AT_A_TIME - 1) await turn()
+        builds.push(toBuild(row))
+      }
+      return pageOf(builds, page)
     },
 
     async all({ accountId, environmentId }: BuildPath): Promise<Pick<Build, 'id'>[]> {
@@ -197,18 +210,26 @@ export function createBuilds({ sql, clock, newId }: { sql: Sql; clock: Clock; ne
     async contacted(id: string, contacts: Contacts) {
       await change(id, statement`contacts = ${JSON.stringify(contacts)}`)
     },
-    /** Of the builds before it. Several, since one that installs nothing does not call the registry. */
-    async contactsBefore(environmentId: string, id: string): Promise<Contacts | undefined> {
-      const rows = await sql.query<{ contacts: string }>(statement`
-        SELECT contacts FROM builds WHERE environment_id = ${environmentId} AND id < ${id} AND contacts IS NOT NULL
+    /** The keys of all contacts of the builds before it. Several, since one that installs nothing does not call the registry. */
+    async contactsBefore(environmentId: string, id: string): Promise<ReadonlySet<string> | undefined> {
+      const before = await sql.query<{ id: string }>(statement`
+        SELECT id FROM builds WHERE environment_id = ${environmentId} AND id < ${id} AND contacts IS NOT NULL
         ORDER BY id DESC LIMIT ${PREDECESSORS}`)
-      return rows.length === 0 ? undefined : rows.flatMap((row) => JSON.parse(row.contacts))
+      const keys = new Set<string>()
+      // One at a time: each is read in a moment, and others have their turn in between.
+      for (const { id } of before) {
+        const [row] = await sql.query<{ contacts: string | null }>(
+          statement`SELECT contacts FROM builds WHERE id = ${id}`,
+        )
+        for (const contact of JSON.parse(row?.contacts ?? '[]') as Contacts) keys.add(contactKey(contact))
+      }
+      return before.length === 0 ? undefined : keys
     },
     async used(id: string, caches: readonly CacheUse[]) {
       await change(id, statement`caches = ${JSON.stringify(caches)}`)
     },
-    async built(id: string, output: Digest, bytes: number) {
-      await change(id, statement`output_digest = ${output}, output_bytes = ${bytes}`)
+    async built(id: string, output: Digest, { bytes, files }: Size) {
+      await change(id, statement`output_digest = ${output}, output_bytes = ${bytes}, output_files = ${files}`)
     },
     /** Whether the packages were still there to be claimed. */
     async claimPackages(tx: Transaction, id: string, packagesId: string): Promise<boolean> {
@@ -302,7 +323,7 @@ const toBuild = (row: BuildRow): Build => ({
   isUnchanged: row.is_unchanged === 1,
   packagesId: row.packages_id,
   caches: row.caches === null ? [] : JSON.parse(row.caches),
-  contacts: row.contacts === null ? null : JSON.parse(row.contacts),
+  contacts: row.contacts ? JSON.parse(row.contacts) : null,
   durations: JSON.parse(row.durations),
   // Failures of earlier versions say less.
   failure: row.failure === null ? null : { todo: '', page: '', changes: [], ...JSON.parse(row.failure) },

@@ -6,13 +6,13 @@
  * process dies, everything is as it was.
  */
 import { execFile } from 'node:child_process'
-import { lchown, lstat, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { lchown, lstat, mkdir, opendir, readFile, rename, rm, unlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { removeTree } from '../base/index.ts'
 import type { Mount, Overlay } from '../engines/index.ts'
 import type { LineLog } from '../storage/index.ts'
-import { isFolderIn, sizeOf } from './inside.ts'
+import { isEmpty, isFolderIn, sizeOf } from './inside.ts'
 import type { Plan } from './plan.ts'
 import { bytesInWords, inWords } from './words.ts'
 import type { Workplace } from './workplace.ts'
@@ -64,7 +64,7 @@ export function createBuildCaches({ folder, place, plan, node, isClean, log }: P
       if (isClean && !place.isLayered) await removeTree(store)
       await mkdir(store, { recursive: true, mode: 0o755 })
       await giveTo(place.user, store)
-      const isFilled = !isClean && (await readdir(store)).length > 0
+      const isFilled = !isClean && !(await isEmpty(store))
       note('store', isClean ? 'DROPPED' : isFilled ? 'HIT' : 'MISS', 0)
       if (!place.isLayered) return { mount: { from: store, to: CACHE, isWritable: true }, overlays: [] }
       const below = isClean ? await place.makeFolder('no-store') : store
@@ -190,13 +190,15 @@ async function merge(changes: string, target: string) {
     await removeTree(target)
     return rename(changes, target)
   }
-  for (const entry of await readdir(changes, { withFileTypes: true })) {
+  for await (const entry of await opendir(changes)) {
     const [from, to] = [join(changes, entry.name), join(target, entry.name)]
     if (entry.isDirectory()) await merge(from, to)
     else {
-      await removeTree(to)
+      const replaced = await lstat(to).catch(absent)
+      if (replaced?.isDirectory()) await removeTree(to)
       // How an overlay says that something was deleted.
       if (!entry.isCharacterDevice()) await rename(from, to)
+      else if (replaced && !replaced.isDirectory()) await unlink(to)
     }
   }
 }

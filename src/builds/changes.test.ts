@@ -87,3 +87,10 @@ test('several changes come in one order, whatever they are', () => {
     ['node', 'lockfile', 'caches'],
   )
 })
+
+test('of very many variables some are named, and the others counted', () => {
+  const many = Object.fromEntries(Array.from({ length: 5000 }, (_, at) => [`V${at}`, '']))
+  const [said = ''] = told({ variables: { ...GOOD.variables, ...many } })
+  assert.match(said, /and 4980 more\.$/)
+  assert.ok(said.length < 500)
+})

@@ -31,6 +31,7 @@ export type Change =
   | { what: 'caches'; isClean: boolean }
 
 const FILES_NAMED = 10
+const VARIABLES_NAMED = 20
 
 export function changesSince(now: BuildFacts, lastGood: BuildFacts): Change[] {
   return [
@@ -64,13 +65,13 @@ function sourceChange(now: BuildFacts, before: BuildFacts): Change[] {
 }
 
 function differencesOf(now: Readonly<Record<string, string>>, before: Readonly<Record<string, string>>) {
-  const names = Object.keys(now).toSorted()
+  const names = Object.keys(now)
   return {
-    added: names.filter((name) => !Object.hasOwn(before, name)),
+    added: names.filter((name) => !Object.hasOwn(before, name)).sort(),
     removed: Object.keys(before)
       .filter((name) => !Object.hasOwn(now, name))
-      .toSorted(),
-    changed: names.filter((name) => Object.hasOwn(before, name) && before[name] !== now[name]),
+      .sort(),
+    changed: names.filter((name) => Object.hasOwn(before, name) && before[name] !== now[name]).sort(),
   }
 }
 
@@ -95,7 +96,7 @@ function inWords(change: Change): string[] {
     case 'lockfile':
       return [`The lockfile was ${change.how}.`]
     case 'variables':
-      return [`Shell variables: ${listOf(change, (names) => names.join(', '))}.`]
+      return [`Shell variables: ${listOf(change, variablesInWords)}.`]
     case 'files':
       return [`Source files: ${listOf(change, namesInWords)}.`]
     case 'archive':
@@ -117,6 +118,11 @@ function listOf<T extends string[] | Names>(
     .filter(([, of]) => (Array.isArray(of) ? of.length : of.count) > 0)
     .map(([how, of]) => `${how} ${say(of)}`)
     .join('; ')
+}
+
+function variablesInWords(names: readonly string[]): string {
+  const more = names.length - VARIABLES_NAMED
+  return names.slice(0, VARIABLES_NAMED).join(', ') + (more > 0 ? ` and ${more} more` : '')
 }
 
 function namesInWords({ count, names }: Names): string {

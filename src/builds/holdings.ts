@@ -4,10 +4,11 @@
  * ever half gone.
  */
 import { type Digest, list, type Reader, type Sql, statement, type Transaction } from '../storage/index.ts'
+import type { Size } from './inside.ts'
 
 /** `key` is the same for what lies on the disk once. */
-export type Held = { environmentId: string; key: string; bytes: number }
-type HeldRow = { environment_id: string; held: string; bytes: number }
+export type Held = Size & { environmentId: string; key: string }
+type HeldRow = Size & { environment_id: string; held: string }
 
 /** A build with something that it could let go of. */
 export type Holder = { id: string; isOver: boolean; output: Digest | null; packagesId: string | null }
@@ -21,7 +22,7 @@ export function createHoldings({ sql }: { sql: Sql }) {
 
   async function held(query: ReturnType<typeof statement>): Promise<Held[]> {
     const rows = await sql.query<HeldRow>(query)
-    return rows.map(({ environment_id, held, bytes }) => ({ environmentId: environment_id, key: held, bytes }))
+    return rows.map(({ environment_id, held, ...size }) => ({ environmentId: environment_id, key: held, ...size }))
   }
 
   return {
@@ -30,7 +31,7 @@ export function createHoldings({ sql }: { sql: Sql }) {
      * environment, from which a Rebuild starts, and that of its last good build, with which a failure is compared.
      */
     archives(accountId?: string): Promise<Held[]> {
-      const selected = statement`SELECT environment_id, archive_digest AS held, archive_bytes AS bytes FROM builds`
+      const selected = statement`SELECT environment_id, archive_digest AS held, archive_bytes AS bytes, 1 AS files FROM builds`
       const mine = ofAccount(accountId)
       return held(statement`
         ${selected} WHERE finish_time IS NULL AND ${mine}
@@ -45,7 +46,8 @@ export function createHoldings({ sql }: { sql: Sql }) {
 
     outputs(accountId?: string): Promise<Held[]> {
       return held(statement`
-        SELECT environment_id, output_digest AS held, COALESCE(MAX(output_bytes), 0) AS bytes FROM builds
+        SELECT environment_id, output_digest AS held, COALESCE(MAX(output_bytes), 0) AS bytes,
+          COALESCE(MAX(output_files), 0) AS files FROM builds
         WHERE output_digest IS NOT NULL AND ${ofAccount(accountId)} GROUP BY output_digest, environment_id`)
     },
 
@@ -53,7 +55,8 @@ export function createHoldings({ sql }: { sql: Sql }) {
       // Said in this way, it is answered from the index of packages and not by reading every build.
       return held(statement`
         SELECT DISTINCT environment_id, packages_id AS held,
-          (SELECT bytes FROM packages WHERE packages.id = builds.packages_id) AS bytes
+          (SELECT bytes FROM packages WHERE packages.id = builds.packages_id) AS bytes,
+          (SELECT files FROM packages WHERE packages.id = builds.packages_id) AS files
         FROM builds WHERE packages_id >= '' AND ${ofAccount(accountId)}`)
     },
 
@@ -74,12 +77,14 @@ export function createHoldings({ sql }: { sql: Sql }) {
     /** Outputs whose size nobody knows. */
     async unmeasuredOutputs(): Promise<Digest[]> {
       const rows = await sql.query<{ output_digest: Digest }>(statement`
-        SELECT DISTINCT output_digest FROM builds WHERE output_digest IS NOT NULL AND output_bytes IS NULL`)
+        SELECT DISTINCT output_digest FROM builds WHERE output_digest IS NOT NULL AND (output_bytes IS NULL OR output_files IS NULL)`)
       return rows.map(({ output_digest }) => output_digest)
     },
-    async measuredOutput(digest: Digest, bytes: number) {
+    async measuredOutput(digest: Digest, { bytes, files }: Size) {
       await sql.transaction((tx) =>
-        tx.query(statement`UPDATE builds SET output_bytes = ${bytes} WHERE output_digest = ${digest}`),
+        tx.query(
+          statement`UPDATE builds SET output_bytes = ${bytes}, output_files = ${files} WHERE output_digest = ${digest}`,
+        ),
       )
     },
 
@@ -116,7 +121,7 @@ export function createHoldings({ sql }: { sql: Sql }) {
     async letGo(tx: Transaction, builds: { outputs: readonly string[]; packages: readonly string[] }) {
       if (builds.outputs.length > 0)
         await tx.query(statement`
-          UPDATE builds SET output_digest = NULL, output_bytes = NULL WHERE id IN (${list(builds.outputs)})`)
+          UPDATE builds SET output_digest = NULL, output_bytes = NULL, output_files = NULL WHERE id IN (${list(builds.outputs)})`)
       if (builds.packages.length > 0)
         await tx.query(statement`UPDATE builds SET packages_id = NULL WHERE id IN (${list(builds.packages)})`)
     },

@@ -10,7 +10,7 @@ export {
 export { type CacheUse, createBuildCaches } from './caches.ts'
 export { type BuildFacts, changesSince, describeChanges } from './changes.ts'
 export { createHoldings, type Held, type Holder, type Holdings } from './holdings.ts'
-export { sizeOf } from './inside.ts'
+export { type Size, sizeOf } from './inside.ts'
 export { diagnosePhase, planSource } from './on-demand.ts'
 export { createOutputs, DEFAULT_OUTPUT_LIMITS, type Outputs } from './outputs.ts'
 export { createPackageStore, type PackageStore } from './packages.ts'

@@ -5,14 +5,16 @@
  */
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync } from 'node:fs'
-import { copyFile, readFile } from 'node:fs/promises'
+import { createWriteStream } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
 import { promisify } from 'node:util'
+import { Problem } from '../contract/index.ts'
 import type { Digest } from '../storage/index.ts'
 import type { BuildCaches } from './caches.ts'
-import { nativePackagesMissing, parsePackageLock } from './diagnose/native-packages.ts'
-import { sizeOf } from './inside.ts'
+import { openFileIn, sizeOf, textIn } from './inside.ts'
+import type { Lockfile } from './lockfile.ts'
+import { missingNatives, PLATFORM, readNpmLockfile } from './npm-lockfile.ts'
 import { packageStoreOf } from './on-demand.ts'
 import type { PackageStore, Packages } from './packages.ts'
 import type { Install, Plan } from './plan.ts'
@@ -49,8 +51,10 @@ export async function install(runner: Runner, given: Installation, step: Install
     await runStep(runner, await stepOf(given, step, await place.view('install', []), given.variables))
     return null
   }
-  const variables = step.inputs === null ? given.variables : installerVariables(given, await settingsOf(given, step))
-  const wanted = await wantedBy(runner, given, step, variables)
+  const variables =
+    step.inputs === null ? given.variables : installerVariables(given, await namesInSettings(given, step))
+  const lockfile = await npmLockfileOf(given)
+  const wanted = await wantedBy(runner, given, step, { variables, lockfile })
   const found = wanted === null || given.isClean ? undefined : await packages.find(wanted)
   if (found && (await given.claim(found.id))) {
     log.say(
@@ -70,35 +74,29 @@ export async function install(runner: Runner, given: Installation, step: Install
   if (place.user) await promisify(execFile)('chmod', ['-R', 'a+rwX', changes])
   const size = await sizeOf(changes)
   log.say('INSTALLING', `Installed ${inWords(size)}.`)
-  await sayWhatIsMissing(runner, given, step, changes)
+  if (lockfile) await sayWhatIsMissing(runner, lockfile, join(changes, step.folder))
   const id = packages.newId()
   return { packages: { id, wanted: wanted ?? id, ...size }, layer: changes, changes }
 }
+
+/** Nothing where another manager installs, or nothing is locked. */
+async function npmLockfileOf({ plan, place }: Installation): Promise<Lockfile | undefined> {
+  const { name, lockfile } = plan.packageManager ?? {}
+  return name === 'npm' && lockfile ? readNpmLockfile(place.source, lockfile) : undefined
+}
+
+const NAMED_MOST = 20
+const NAME_LENGTH_MOST = 214
 
 /**
  * npm says nothing when a package for this platform is not there, and the build fails later with words that blame something
  * else.
  */
-async function sayWhatIsMissing(
-  { log }: Runner,
-  { plan, place }: Installation,
-  { folder }: Install,
-  installed: string,
-) {
-  const { name, lockfile } = plan.packageManager ?? {}
-  if (name !== 'npm' || !lockfile) return
-  const lock = parsePackageLock(await readFile(join(place.source, lockfile), 'utf8'))
-  const platform = { os: process.platform, cpu: process.arch, libc: libcOfMachine() }
-  const isThere = (path: string) => existsSync(join(installed, folder, path))
-  for (const missing of nativePackagesMissing(lock, platform, isThere)) {
-    log.say('INSTALLING', `The native package ${missing} is missing for ${platform.os}-${platform.cpu}.`)
+async function sayWhatIsMissing({ log }: Runner, lockfile: Lockfile, installed: string) {
+  for (const missing of (await missingNatives(lockfile, installed)).slice(0, NAMED_MOST)) {
+    const name = missing.slice(0, NAME_LENGTH_MOST)
+    log.say('INSTALLING', `The native package ${name} is missing for ${PLATFORM.os}-${PLATFORM.cpu}.`)
   }
-}
-
-/** Node tells which one it was linked with, which is the machine's. */
-function libcOfMachine(): 'glibc' | 'musl' {
-  const { header } = process.report.getReport() as { header: { glibcVersionRuntime?: string } }
-  return header.glibcVersionRuntime === undefined ? 'musl' : 'glibc'
 }
 
 async function stepOf(given: Installation, step: Install, view: View, variables: Readonly<Record<string, string>>) {
@@ -117,14 +115,6 @@ async function stepOf(given: Installation, step: Install, view: View, variables:
   }
 }
 
-/** Whether npm's lockfile has a checksum for every package that comes from elsewhere. */
-async function isPinned({ plan, place }: Installation): Promise<boolean> {
-  const { packages } = JSON.parse(await readFile(join(place.source, plan.packageManager?.lockfile ?? ''), 'utf8'))
-  const entries: [string, Record<string, unknown>][] = Object.entries(packages ?? {})
-  const foreign = entries.filter(([path, { link, inBundle }]) => path.includes('node_modules/') && !link && !inBundle)
-  return foreign.length > 0 && foreign.every(([, { integrity }]) => typeof integrity === 'string')
-}
-
 /**
  * A digest of everything that the result depends on; null when nothing pins the versions. npm checks what it takes out of
  * its store against the lockfile, so what comes of it is the same for every environment of the account; what comes of the
@@ -134,49 +124,72 @@ async function wantedBy(
   { toolchain }: Runner,
   given: Installation,
   { argv, folder, inputs }: Install,
-  variables: Readonly<Record<string, string>>,
+  { variables, lockfile }: { variables: Readonly<Record<string, string>>; lockfile: Lockfile | undefined },
 ): Promise<string | null> {
   const { plan, place, archive } = given
   if (!plan.packageManager?.lockfile) return null
-  const isShared = inputs !== null && (await packageStoreOf(plan.packageManager)).isVerified && (await isPinned(given))
+  const isVerified = (await packageStoreOf(plan.packageManager)).isVerified
+  const isShared = inputs !== null && isVerified && lockfile?.isPinned === true
   const hash = createHash('sha256')
   const add = (...values: unknown[]) => hash.update(`${JSON.stringify(values)}\n`)
   add('packages', 1, isShared ? given.accountId : given.environmentId)
   add(process.platform, process.arch, toolchain.node, toolchain.packageManager, argv, folder)
   add(Object.entries(variables).toSorted(([a], [b]) => (a < b ? -1 : 1)))
   if (inputs === null) add(archive)
-  else for (const path of inputs) add(path, digestOf(await readFile(join(place.source, path))))
+  else for (const path of inputs) add(path, await digestOf(place, path))
   return hash.digest('hex')
 }
 
-const digestOf = (content: Buffer): string => createHash('sha256').update(content).digest('hex')
+async function digestOf(place: Workplace, path: string): Promise<string> {
+  await using file = await openInput(place, path)
+  const hash = createHash('sha256')
+  for await (const chunk of file.createReadStream({ autoClose: false })) hash.update(chunk)
+  return hash.digest('hex')
+}
 
-/** They are few and small. Links are not followed: unpacking made them, and the plan names files alone. */
+/** They are few. Links are not followed: the plan names files alone. */
 async function copyInputs(place: Workplace, inputs: readonly string[]): Promise<string> {
   const folder = await place.makeFolder('inputs')
   for (const path of inputs) {
     if (dirname(path) !== '.') await place.makeFolder('inputs', ...dirname(path).split('/'))
-    await copyFile(join(place.source, path), join(folder, path))
+    await using file = await openInput(place, path)
+    const { mode } = await file.stat()
+    const copy = createWriteStream(join(folder, path), { flags: 'wx', mode: mode & 0o777 })
+    await pipeline(file.createReadStream({ autoClose: false }), copy)
   }
   return folder
 }
 
-/** The text of the settings files among the inputs, where variables may be named. */
-async function settingsOf({ place }: Installation, { inputs }: Install): Promise<string> {
-  const files = (inputs ?? []).filter((path) => SETTINGS_FILE.test(path))
-  const texts = await Promise.all(files.map((path) => readFile(join(place.source, path), 'utf8')))
-  return texts.join('\n')
+async function openInput({ source }: Workplace, path: string) {
+  const found = await openFileIn(source, path)
+  if (!found) throw new Problem('PLAN_FAILED', `${path} is no file, and the packages depend on it.`)
+  return found.file
+}
+
+const SETTINGS_BYTES_MOST = 256 * 1024
+const SETTINGS_MOST = 100
+
+/** Names of variables that the settings files among the inputs refer to, as `${NAME}` or `${NAME:-default}`. */
+async function namesInSettings({ place }: Installation, { inputs }: Install): Promise<Set<string>> {
+  const files = (inputs ?? []).filter((path) => SETTINGS_FILE.test(path)).slice(0, SETTINGS_MOST)
+  const found = new Set<string>()
+  for (const path of files) {
+    const text = (await textIn(place.source, path, SETTINGS_BYTES_MOST)) ?? ''
+    for (const [, name = ''] of text.matchAll(REFERENCE)) found.add(name)
+  }
+  return found
 }
 
 const SETTINGS_FILE = /(^|\/)(\.npmrc|\.yarnrc|\.yarnrc\.yml|bunfig\.toml|pnpm-workspace\.yaml)$/
+const REFERENCE = /\$\{([\w.]{1,256})/g
 
 /**
  * What package managers and installers read of the tenant's variables. The others are none of a dependency's business: an
  * install script that somebody smuggled into a package finds no key of the CMS.
  */
-function installerVariables({ variables }: Installation, settings: string): Record<string, string> {
+function installerVariables({ variables }: Installation, named: ReadonlySet<string>): Record<string, string> {
   return Object.fromEntries(
-    Object.entries(variables).filter(([name]) => INSTALLER_VARIABLE.test(name) || settings.includes(`\${${name}`)),
+    Object.entries(variables).filter(([name]) => INSTALLER_VARIABLE.test(name) || named.has(name)),
   )
 }
 

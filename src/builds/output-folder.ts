@@ -1,8 +1,7 @@
 /** Finds what a build left, and puts it where it can be kept. */
-import { readdir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Problem } from '../contract/index.ts'
-import { isAnythingIn, isFolderIn } from './inside.ts'
+import { isAnythingIn, isEmpty, isFolderIn } from './inside.ts'
 import type { Plan, ServerOutput, StaticOutput } from './plan.ts'
 import { arrange, isArranged, type Runner } from './step.ts'
 import { type View, WORK, type Workplace } from './workplace.ts'
@@ -47,8 +46,8 @@ async function staticOutput(runner: Runner, parts: Parts, output: StaticOutput):
   const looked = [output.folder, ...output.candidates]
   for (const candidate of looked) {
     const files = await collected(runner, parts, candidate)
-    const names = files === undefined ? [] : await readdir(files)
-    if (files === undefined || (looked.length === 1 ? names.length === 0 : !names.includes('index.html'))) continue
+    if (files === undefined) continue
+    if (looked.length === 1 ? await isEmpty(files) : !(await isAnythingIn(files, 'index.html'))) continue
     if (looked.length > 1) runner.log.say('BUILDING', `The output is in ${candidate}.`)
     return { files }
   }

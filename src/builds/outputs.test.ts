@@ -5,6 +5,7 @@ import { type TestContext, test } from 'node:test'
 import { temporaryFolder } from '../../test/support/folder.ts'
 import { Problem } from '../contract/index.ts'
 import type { Digest } from '../storage/index.ts'
+import type { Size } from './inside.ts'
 import { createOutputs, DEFAULT_OUTPUT_LIMITS, type Keeping, type OutputLimits } from './outputs.ts'
 
 /** A file's text, or where a link leads, or an empty folder. */
@@ -273,10 +274,10 @@ test('the same files of two environments are two outputs: nobody can put theirs 
 test('an output is admitted with its bytes before it is kept, and not again', async (t) => {
   const outputs = await storeOf(t)
   const asked: number[] = []
-  const admit = async (bytes: number) => void asked.push(bytes)
+  const admit = async ({ bytes, files }: Size) => void asked.push(bytes, files)
   for (let times = 0; times < 2; times++)
     await outputs.keep(await outputs.built({ a: 'xx', b: 'yyy' }), 'mine', nothing, { admit })
-  assert.deepEqual(asked, [5])
+  assert.deepEqual(asked, [5, 2])
 })
 
 test('an output that is not admitted leaves nothing', async (t) => {
@@ -298,10 +299,10 @@ test('what is recorded counts what the edge needs, however often the output is k
   const digest = await keep()
   await keep()
   assert.deepEqual(recorded, [
-    [digest, 12],
-    [digest, 12],
+    [digest, { bytes: 12, files: 2 }],
+    [digest, { bytes: 12, files: 2 }],
   ])
-  assert.equal(await outputs.bytesOf(digest), 12)
+  assert.equal((await outputs.sizeOf(digest)).bytes, 12)
 })
 
 test('an output that is kept again while it is being removed is there in the end', async (t) => {

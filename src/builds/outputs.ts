@@ -2,17 +2,17 @@
  * What builds leave: folders that never change, each under a digest of what is in it. A folder is moved into place as a
  * whole, so a name that exists is whole; the same output of one owner is kept once.
  */
-import { createHash, randomUUID } from 'node:crypto'
-import { createReadStream } from 'node:fs'
-import { lstat, mkdir, readdir, readlink, rename } from 'node:fs/promises'
+import { randomUUID } from 'node:crypto'
+import { lstat, mkdir, readdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createTurns, removeTree } from '../base/index.ts'
 import { Problem } from '../contract/index.ts'
 import { checkDigest, type Digest } from '../storage/index.ts'
 import { type Size, sizeOf } from './inside.ts'
+import { digestOf, type OutputLimits } from './output-digest.ts'
 import type { OutputFolders } from './output-folder.ts'
 
-export type OutputLimits = { files: number; bytes: number }
+export type { OutputLimits } from './output-digest.ts'
 
 export const DEFAULT_OUTPUT_LIMITS: OutputLimits = { files: 500_000, bytes: 8 * 1024 ** 3 }
 
@@ -24,11 +24,11 @@ export type Keeping = {
   /** May add to what is kept, while nobody can see it yet. */
   prepare(files: string, edgeFolder: string): Promise<void>
   /** Throws when so much more may not be kept. Not asked where the same is kept already. */
-  admit?(bytes: number): Promise<void>
+  admit?(size: Size): Promise<void>
   /** Whether visitors get the files themselves: then all of them count in full, wherever they came from. */
   isServed?: boolean
   /** Writes down who needs it, before it is in place: whoever reads that and finds nothing makes it anew. */
-  record?(digest: Digest, bytes: number): Promise<void>
+  record?(digest: Digest, size: Size): Promise<void>
 }
 
 export function createOutputs({ folder, limits }: { folder: string; limits: OutputLimits }) {
@@ -70,7 +70,7 @@ export function createOutputs({ folder, limits }: { folder: string; limits: Outp
 
       const isThere = await inTurn(digest, async () => {
         if (!(await exists(target))) return false
-        await record?.(digest, await bytesOf(target, size))
+        await record?.(digest, await withEdge(target, size))
         // Another process may have taken it away just before that was written down.
         return exists(target)
       })
@@ -78,7 +78,7 @@ export function createOutputs({ folder, limits }: { folder: string; limits: Outp
         for (const folder of taken) await removeTree(folder)
         return { digest, ...size }
       }
-      await admit?.(size.bytes)
+      await admit?.(size)
       const draft = `${target}.${randomUUID()}${DRAFT}`
       try {
         await mkdir(draft, { recursive: true, mode: 0o711 })
@@ -87,7 +87,7 @@ export function createOutputs({ folder, limits }: { folder: string; limits: Outp
         await prepare(join(draft, 'files'), join(draft, 'edge'))
         await inTurn(digest, async () => {
           // First: what is in place and not written down may be taken away.
-          await record?.(digest, await bytesOf(draft, size))
+          await record?.(digest, await withEdge(draft, size))
           await rename(draft, target).catch(isTaken)
         })
         return { digest, ...size }
@@ -125,8 +125,8 @@ export function createOutputs({ folder, limits }: { folder: string; limits: Outp
     },
 
     /** With what the edge needs to serve it. */
-    async bytesOf(digest: Digest): Promise<number> {
-      return (await sizeOf(place(digest))).bytes
+    async sizeOf(digest: Digest): Promise<Size> {
+      return sizeOf(place(digest))
     },
 
     /** Removes what a process that died left half-moved or half-removed. For the start: what is being moved would go, too. */
@@ -145,74 +145,12 @@ function isTaken(error: NodeJS.ErrnoException) {
 }
 
 /** The files were counted already. */
-async function bytesOf(target: string, { bytes }: Size): Promise<number> {
-  return bytes + (await sizeOf(join(target, 'edge'))).bytes
+async function withEdge(target: string, { bytes, files }: Size): Promise<Size> {
+  const edge = await sizeOf(join(target, 'edge'))
+  return { bytes: bytes + edge.bytes, files: files + edge.files }
 }
 
 export type Outputs = ReturnType<typeof createOutputs>
-
-/**
- * A digest over the names, kinds and contents of all files. Files of installed packages count with their size only: they
- * follow from the lockfile, which counts in full, and reading them all would cost more than most builds. So the owner
- * counts too: otherwise somebody could leave other packages of the same sizes for a neighbour to find. Where visitors get the
- * files themselves, those of packages are what the build put there, from wherever, and count like all others.
- */
-async function digestOf(
-  folders: readonly string[],
-  owner: string,
-  { isServed, ...limits }: OutputLimits & { isServed: boolean },
-): Promise<{ digest: Digest } & Size> {
-  const hash = createHash('sha256').update(`owner ${owner}\n`)
-  let [files, bytes] = [0, 0]
-
-  async function walk(top: string, path: string, isInPackage: boolean): Promise<void> {
-    const entries = await readdir(join(top, path), { withFileTypes: true }).catch(tooDeep)
-    for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
-      const inner = join(path, entry.name)
-      const full = join(top, inner)
-      files += 1
-      if (files > limits.files) throw tooLarge('files', limits.files)
-      // A name that is not UTF-8 is read with this character in it, and cannot be opened by what was read.
-      if (entry.name.includes('\u{fffd}')) hash.update(`? ${JSON.stringify(inner)}\n`)
-      else if (entry.isDirectory()) {
-        hash.update(`d ${JSON.stringify(inner)}\n`)
-        await walk(top, inner, isInPackage || (!isServed && entry.name === 'node_modules'))
-      } else if (entry.isSymbolicLink()) hash.update(`l ${JSON.stringify([inner, await readlink(full)])}\n`)
-      else if (entry.isFile()) {
-        const { size, mode } = await lstat(full)
-        bytes += size
-        if (bytes > limits.bytes) throw tooLarge('bytes', limits.bytes)
-        const content = isInPackage ? String(size) : await contentDigest(full)
-        hash.update(`f ${JSON.stringify([inner, mode & 0o111 ? 'x' : '-', content])}\n`)
-      }
-      // How an overlay says that what lies below is not there any more.
-      else if (entry.isCharacterDevice()) hash.update(`- ${JSON.stringify(inner)}\n`)
-      // Sockets, fifos and other devices are no output.
-    }
-  }
-
-  for (const folder of folders) {
-    hash.update('folder\n')
-    await walk(folder, '', false)
-  }
-  return { digest: `sha256:${hash.digest('hex')}`, files, bytes }
-}
-
-async function contentDigest(path: string): Promise<string> {
-  const hash = createHash('sha256')
-  for await (const chunk of createReadStream(path)) hash.update(chunk)
-  return hash.digest('hex')
-}
-
-function tooDeep(error: NodeJS.ErrnoException): never {
-  if (error.code !== 'ENAMETOOLONG') throw error
-  throw new Problem('OUTPUT_TOO_LARGE', 'The output has folders in folders, deeper than a path may be long.')
-}
-
-const tooLarge = (what: keyof OutputLimits, limit: number): Problem =>
-  new Problem('OUTPUT_TOO_LARGE', `The output has more than ${limit} ${what}.`, {
-    metadata: { what, limit: String(limit) },
-  })
 
 async function namesIn(folder: string): Promise<string[]> {
   return readdir(folder).catch((error) => {

@@ -145,3 +145,33 @@ test('names out of an archive are shortened before they are told', async () => {
   const plan = await planOf({ 'package.json': manifest, '.nvmrc': long })
   for (const sentence of plan.detectedBy) assert.ok(sentence.length < 500, sentence.slice(0, 100))
 })
+
+test('a plan stays small, whatever an app has, since it is kept with every build and shown in lists', async () => {
+  const long = 'x'.repeat(900_000)
+  const app = (manifest: object, files: App = {}): App => ({
+    'package.json': {
+      dependencies: { next: long, vitepress: long },
+      scripts: { build: long, [long]: long },
+      ...manifest,
+    },
+    'package-lock.json': '{}',
+    'vite.config.js': `export default { base: '${long}', build: { outDir: '${long}' } }`,
+    '.nvmrc': long,
+    ...files,
+  })
+  const settings = Object.fromEntries(Array.from({ length: 20_000 }, (_, at) => [`${'f'.repeat(50)}${at}/.npmrc`, '']))
+  const apps = [
+    app({ main: long, packageManager: `npm@${long}`, engines: { node: long } }),
+    app({ dependencies: { vite: long }, devEngines: { packageManager: { name: long, version: long } } }),
+    app({ dependencies: { vitepress: '1' }, scripts: { [`docs${long}`]: 'vitepress build' } }),
+    app({}, settings),
+    app({ workspaces: [long], overrides: { [long]: `file:${long}` } }),
+  ]
+  for (const each of apps) {
+    const plan = await planOf(each).catch((error: { reason?: string; message: string }) => {
+      assert.equal(error.reason, 'PLAN_FAILED', String(error).slice(0, 200))
+      return error.message
+    })
+    assert.ok(JSON.stringify(plan).length < 100_000, JSON.stringify(plan).slice(0, 300))
+  }
+})

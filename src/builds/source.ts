@@ -1,6 +1,8 @@
 /** The files of an unpacked archive, as planning sees them. */
-import { open, readdir, readFile, stat } from 'node:fs/promises'
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { sortInTurns } from '../base/index.ts'
+import { headIn, textIn } from './inside.ts'
 import type { Source } from './project.ts'
 
 const TEXT_BYTES_MOST = 1024 * 1024
@@ -18,17 +20,8 @@ export async function sourceInFolder(folder: string): Promise<Source> {
 
   await walk('')
   return {
-    files: [...files].sort(),
-    async read(path) {
-      const full = join(folder, path)
-      const found = files.has(path) ? await stat(full) : undefined
-      return found && found.size <= TEXT_BYTES_MOST ? readFile(full, 'utf8') : undefined
-    },
-    async head(path, bytes) {
-      if (!files.has(path)) return undefined
-      await using file = await open(join(folder, path))
-      const { buffer, bytesRead } = await file.read(Buffer.alloc(bytes), 0, bytes, 0)
-      return buffer.toString('utf8', 0, bytesRead)
-    },
+    files: await sortInTurns([...files], (path) => path),
+    read: async (path) => (files.has(path) ? textIn(folder, path, TEXT_BYTES_MOST) : undefined),
+    head: async (path, bytes) => (files.has(path) ? headIn(folder, path, bytes) : undefined),
   }
 }

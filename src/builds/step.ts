@@ -1,6 +1,15 @@
 /** One command of a plan, run in the sandbox to its end. A failure is told with its reason and the line that shows it. */
 import { Problem } from '../contract/index.ts'
-import { type Engine, type Exit, type Job, type Limits, type Mount, type Output, runToEnd } from '../engines/index.ts'
+import {
+  type Engine,
+  type Excess,
+  type Exit,
+  type Job,
+  type Limits,
+  type Mount,
+  type Output,
+  runToEnd,
+} from '../engines/index.ts'
 import type { LineLog } from '../storage/index.ts'
 import { diagnosePhase } from './on-demand.ts'
 import type { Toolchain } from './toolchain.ts'
@@ -68,7 +77,14 @@ export async function runStep(runner: Runner, step: Step): Promise<void> {
   }
 }
 
-function beyondLimit(excess: 'processes' | 'disk', phase: Phase, { processes, diskBytes }: Limits): Problem {
+function beyondLimit(excess: Exclude<Excess, 'memory'>, phase: Phase, limits: Limits): Problem {
+  const { processes, diskBytes, diskFiles } = limits
+  if (excess === 'files')
+    return new Problem(
+      'DISK_LIMIT',
+      `It had more than ${(diskFiles ?? 0).toLocaleString('en')} files and folders on the disk, or so many that they could not be counted in time.`,
+      { metadata: { phase, what: 'files', limit: String(diskFiles) } },
+    )
   return excess === 'processes'
     ? new Problem('TOO_MANY_PROCESSES', `It had more than ${processes} processes and threads at a time.`, {
         metadata: { phase, limit: String(processes) },

@@ -157,8 +157,8 @@ export const BUILD_PROBLEMS = {
     400,
     'RESOURCE_EXHAUSTED',
     'app',
-    'The build or the app wrote more to the disk than it may.',
-    'Write less, or delete what is no longer needed; the operator can raise `buildDisk` and `appDisk`.',
+    'The build or the app wrote more bytes to the disk than it may, or more files.',
+    'Write less, or delete what is no longer needed; the operator can raise `buildDisk`, `buildFiles`, `appDisk` and `appFiles`.',
   ),
   DISK_FULL: row(
     503,

@@ -21,7 +21,7 @@ export const ENVIRONMENT_PROBLEMS = {
     'RESOURCE_EXHAUSTED',
     'caller',
     'The account would hold more on the disk than it may.',
-    'Delete environments that nobody needs: `metadata.largest` names the one that holds the most. The operator can raise `accountBytes`.',
+    'Delete environments that nobody needs: `metadata.largest` names the one that holds the most. The operator can raise `accountBytes` and `accountFiles`.',
   ),
   TOO_MANY_CHANGES: row(
     429,

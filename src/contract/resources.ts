@@ -212,7 +212,10 @@ export const build = object(
           new: boolean({ description: 'The build before did not call it.' }),
           refused: boolean({ description: 'The network let nothing through.' }),
         }),
-        { description: 'Whom it called over the network, where the machine can tell.' },
+        {
+          description:
+            'Whom it called over the network, where the machine can tell. Not in lists: ask for the build itself.',
+        },
       ),
     ),
     createTime: time('When it was asked for.'),

@@ -14,6 +14,7 @@ export const environmentUsage = object(
   {
     name: string({ description: '`accounts/…/environments/{environment}/usage`' }),
     bytes: integer({ description: 'All kinds together.' }),
+    files: integer({ description: 'Files, folders and links of all kinds together.' }),
     kinds: array(
       object({
         kind,
@@ -46,6 +47,8 @@ export const accountUsage = object(
     name: string({ description: '`accounts/{account}/usage`' }),
     bytes: integer({ description: 'All kinds together; what several environments share counts once.' }),
     limitBytes: integer({ description: 'How much the account may hold; 0 where there is no limit.' }),
+    files: integer({ description: 'Files, folders and links; what several environments share counts once.' }),
+    limitFiles: integer({ description: 'How many the account may hold; 0 where there is no limit.' }),
     kinds: array(object({ kind, bytes: integer() })),
     environments: array(object({ environment: string(), bytes: integer() }), {
       description: 'Those that hold the most, with what they share.',

@@ -19,6 +19,7 @@ import {
   planSource,
   type RunParts,
   runPlan,
+  type Size,
   sourceInFolder,
   type Toolchain,
   type Toolchains,
@@ -50,7 +51,7 @@ export type Room = {
   /** Before it begins, going by what the last one left. */
   forBuild(environment: Environment, build: Build): Promise<void>
   /** Once it is known how much is to be kept. */
-  toKeep(environment: Environment, bytes: number): Promise<void>
+  toKeep(environment: Environment, size: Size): Promise<void>
 }
 
 type Ready = {
@@ -75,7 +76,7 @@ export function createMake(parts: Parts) {
     await folders.prepare(environment.id)
     await unpack(build, story, place)
     await story.enter('PLANNING')
-    const plan = await planSource(await sourceInFolder(place.source), environment.rootDirectory)
+    const plan = await planSource(await sourceInFolder(place.source), environment.rootDirectory, environment.accountId)
     await builds.planned(build.id, plan)
     for (const reason of plan.detectedBy) story.say(reason)
     const toolchain = await equip(environment, build, plan, story)
@@ -184,7 +185,7 @@ export function createMake(parts: Parts) {
     // Packages that only the build needed are kept all the same: the next build has them at once.
     if (installed?.changes) {
       const fresh = installed.packages
-      await parts.room.toKeep(environment, fresh.bytes)
+      await parts.room.toKeep(environment, fresh)
       await sql.transaction(async (tx) => {
         await packages.record(tx, environment.accountId, fresh)
         await builds.claimPackages(tx, build.id, fresh.id)
@@ -196,8 +197,8 @@ export function createMake(parts: Parts) {
     const { digest, ...size } = await outputs.keep(output, owner, {
       prepare: (files, edgeFolder) => prepareForEdge(plan, files, edgeFolder),
       isServed: plan.output.kind === 'static',
-      admit: (bytes) => parts.room.toKeep(environment, bytes),
-      record: (kept, bytes) => builds.built(build.id, kept, bytes),
+      admit: (size) => parts.room.toKeep(environment, size),
+      record: (kept, size) => builds.built(build.id, kept, size),
     })
     story.say(`The output is ${inWords(size)}.`)
     const tools = { node: toolchain.node, packageManager: toolchain.packageManager }

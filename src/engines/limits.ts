@@ -32,10 +32,12 @@ export type Limits = {
   fileBytes: number
   /** Everything in the folders that it writes to, together. */
   diskBytes: number | null
+  /** Files, folders and links in them, together: each takes an inode, of which a disk has a number. */
+  diskFiles: number | null
 }
 
 /** The limit that was reached. */
-export type Excess = 'memory' | 'processes' | 'disk'
+export type Excess = 'memory' | 'processes' | 'disk' | 'files'
 
 export interface Limiter {
   readonly kind: 'cgroup2' | 'cgroup1' | 'watchdog'
@@ -68,6 +70,7 @@ const TRIAL: Limits = {
   openFiles: 64,
   fileBytes: 1024 ** 2,
   diskBytes: null,
+  diskFiles: null,
 }
 
 /** The best that this machine has to offer. Everything is tried, not guessed. */

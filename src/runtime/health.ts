@@ -37,7 +37,12 @@ export async function untilItAnswers({ process, host, port, hostHeader, deadline
   throw await notBound(process, port, seconds)
 }
 
-const REACHED = { memory: 'OUT_OF_MEMORY', processes: 'TOO_MANY_PROCESSES', disk: 'DISK_LIMIT' } as const
+const REACHED = {
+  memory: 'OUT_OF_MEMORY',
+  processes: 'TOO_MANY_PROCESSES',
+  disk: 'DISK_LIMIT',
+  files: 'DISK_LIMIT',
+} as const
 
 async function crashed(process: Process): Promise<Problem> {
   const { code, signal, excess = [] } = await process.exited

@@ -1,11 +1,11 @@
-/** Bytes that can only be known by walking through folders, remembered as they were when somebody last did. */
+/** Bytes and files that can only be known by walking through folders, remembered as they were when somebody last did. */
 import { type Clock, createTurns } from '../base/index.ts'
-import { type Holdings, sizeOf } from '../builds/index.ts'
+import { type Holdings, type Size, sizeOf } from '../builds/index.ts'
 import { buildLogName, type Folders, runtimeLogName } from '../deployments/index.ts'
 import { type LineLogs, type Sql, statement } from '../storage/index.ts'
 
 export type WalkedKind = 'CACHES' | 'LOGS' | 'RUNS'
-export type Figure = { environmentId: string; kind: WalkedKind; bytes: number; measureTime: number }
+export type Figure = Size & { environmentId: string; kind: WalkedKind; measureTime: number }
 
 /** Counting ends here: whoever has so many files has enough to be told of. */
 const FILES_MOST = 1_000_000
@@ -19,41 +19,45 @@ type Parts = { sql: Sql; clock: Clock; holdings: Pick<Holdings, 'withLogs'>; fol
 export function createFigures({ sql, clock, holdings, folders, logs }: Parts) {
   const inTurn = createTurns()
 
-  async function logBytes(environmentId: string): Promise<number> {
+  async function logSize(environmentId: string): Promise<Size> {
     const names = [runtimeLogName(environmentId), ...(await holdings.withLogs(environmentId)).map(buildLogName)]
     const bytes = await Promise.all(names.map((name) => logs.bytesOf(name)))
-    return bytes.reduce((sum, one) => sum + one, 0)
+    return { files: names.length, bytes: bytes.reduce((sum, one) => sum + one, 0) }
   }
 
-  const walk: Record<WalkedKind, (environmentId: string) => Promise<number>> = {
-    CACHES: (environmentId) => bytesIn(folders.cacheOf(environmentId)),
-    LOGS: logBytes,
-    RUNS: async (environmentId) =>
-      (await bytesIn(folders.runs(environmentId))) + (await bytesIn(folders.values(environmentId))),
+  const walk: Record<WalkedKind, (environmentId: string) => Promise<Size>> = {
+    CACHES: (environmentId) => sizeIn(folders.cacheOf(environmentId)),
+    LOGS: logSize,
+    async RUNS(environmentId) {
+      const [runs, values] = [await sizeIn(folders.runs(environmentId)), await sizeIn(folders.values(environmentId))]
+      return { files: runs.files + values.files, bytes: runs.bytes + values.bytes }
+    },
   }
 
-  async function remember(environmentId: string, bytes: ReadonlyMap<WalkedKind, number>) {
+  async function remember(environmentId: string, sizes: ReadonlyMap<WalkedKind, Size>) {
     const now = clock.now()
     await sql.transaction(async (tx) => {
       // Not for an environment that was deleted meanwhile.
-      for (const [kind, figure] of bytes)
+      for (const [kind, { bytes, files }] of sizes)
         await tx.query(statement`
-          INSERT INTO usage_figures (environment_id, account_id, kind, bytes, measure_time)
-          SELECT id, account_id, ${kind}, ${figure}, ${now} FROM environments WHERE id = ${environmentId}
-          ON CONFLICT (environment_id, kind) DO UPDATE SET bytes = ${figure}, measure_time = ${now}`)
+          INSERT INTO usage_figures (environment_id, account_id, kind, bytes, files, measure_time)
+          SELECT id, account_id, ${kind}, ${bytes}, ${files}, ${now} FROM environments WHERE id = ${environmentId}
+          ON CONFLICT (environment_id, kind)
+          DO UPDATE SET bytes = ${bytes}, files = ${files}, measure_time = ${now}`)
     })
   }
 
   /** Of one account or of all. */
   async function read(accountId?: string): Promise<Figure[]> {
     const mine = accountId === undefined ? statement`account_id IS NOT NULL` : statement`account_id = ${accountId}`
-    const rows = await sql.query<{ environment_id: string; kind: WalkedKind; bytes: number; measure_time: number }>(
-      statement`SELECT environment_id, kind, bytes, measure_time FROM usage_figures WHERE ${mine}`,
+    const rows = await sql.query<Size & { environment_id: string; kind: WalkedKind; measure_time: number }>(
+      statement`SELECT environment_id, kind, bytes, files, measure_time FROM usage_figures WHERE ${mine}`,
     )
     return rows.map((row) => ({
       environmentId: row.environment_id,
       kind: row.kind,
       bytes: row.bytes,
+      files: row.files,
       measureTime: row.measure_time,
     }))
   }
@@ -73,9 +77,9 @@ export function createFigures({ sql, clock, holdings, folders, logs }: Parts) {
       return inTurn(environmentId, async () => {
         const times = await measureTimes(environmentId)
         const old = KINDS.filter((kind) => clock.now() - (times.get(kind) ?? 0) >= ages[kind])
-        const bytes = new Map<WalkedKind, number>()
-        for (const kind of old) bytes.set(kind, await walk[kind](environmentId))
-        if (old.length > 0) await remember(environmentId, bytes)
+        const sizes = new Map<WalkedKind, Size>()
+        for (const kind of old) sizes.set(kind, await walk[kind](environmentId))
+        if (old.length > 0) await remember(environmentId, sizes)
       })
     },
 
@@ -89,6 +93,4 @@ export function createFigures({ sql, clock, holdings, folders, logs }: Parts) {
 
 export type Figures = ReturnType<typeof createFigures>
 
-async function bytesIn(folder: string): Promise<number> {
-  return (await sizeOf(folder, { files: FILES_MOST, bytes: Number.POSITIVE_INFINITY })).bytes
-}
+const sizeIn = (folder: string): Promise<Size> => sizeOf(folder, { files: FILES_MOST, bytes: Number.POSITIVE_INFINITY })

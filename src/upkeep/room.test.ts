@@ -11,9 +11,12 @@ const MORE_THAN_ANY_DISK = 1e12
 
 const FREE = 1e9
 
-async function setUp(t: TestContext, given: { accountBytes?: number; diskReserve?: number } = {}) {
+async function setUp(
+  t: TestContext,
+  given: { accountBytes?: number; accountFiles?: number; diskReserve?: number } = {},
+) {
   const rooms = await house(t)
-  const limits = { accountBytes: 0, diskReserve: 0, ...given }
+  const limits = { accountBytes: 0, accountFiles: 0, diskReserve: 0, ...given }
   const usage = createUsage({ ...rooms, ...limits, figures: createFigures(rooms) })
   const lingering = createLingering(rooms)
   const shortages: string[] = []
@@ -78,13 +81,24 @@ test('a rebuild needs room for what the last build left', async (t) => {
 
 test('what is to be kept is held against the limit when its size is known', async (t) => {
   const { room, shop } = await setUp(t, { accountBytes: 100 })
-  await room.toKeep(shop, 100)
-  await refusal(room.toKeep(shop, 101), 'QUOTA_EXCEEDED')
+  await room.toKeep(shop, { bytes: 100, files: 1 })
+  await refusal(room.toKeep(shop, { bytes: 101, files: 1 }), 'QUOTA_EXCEEDED')
+})
+
+test('files are held against a limit of their own, and empty ones count', async (t) => {
+  const { room, account, shop, deploy } = await setUp(t, { accountFiles: 100 })
+  await room.toKeep(shop, { bytes: 0, files: 100 })
+  const problem = await refusal(room.toKeep(shop, { bytes: 0, files: 101 }), 'QUOTA_EXCEEDED')
+  assert.match(problem.message, /^The account holds 0 of 100 files and folders, and this takes 101 more/)
+  assert.deepEqual([problem.metadata.what, problem.metadata.limit], ['files', '100'])
+  await deploy(shop, { archive: 'x', output: '1' })
+  await refusal(room.toKeep(shop, { bytes: 0, files: 100 }), 'QUOTA_EXCEEDED')
+  ;(await room.forUpload(account, shop.id, 1)).giveBack()
 })
 
 test('without a limit an account may hold anything', async (t) => {
   const { room, shop } = await setUp(t)
-  await room.toKeep(shop, MORE_THAN_ANY_DISK)
+  await room.toKeep(shop, { bytes: MORE_THAN_ANY_DISK, files: MORE_THAN_ANY_DISK })
 })
 
 test('an upload that the disk has no room for is refused with a time to come again', async (t) => {

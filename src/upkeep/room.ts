@@ -3,7 +3,7 @@
  * byte is read and before a build begins, so that nobody waits for a failure that could be foreseen.
  */
 import type { Account, Accounts } from '../accounts/index.ts'
-import { type Archive, bytesInWords, type Holdings } from '../builds/index.ts'
+import { type Archive, bytesInWords, type Holdings, type Size } from '../builds/index.ts'
 import { names, Problem, type ProblemDetails } from '../contract/index.ts'
 import type { Room } from '../deployments/index.ts'
 import type { Reader } from '../storage/index.ts'
@@ -14,11 +14,12 @@ type Parts = {
   sql: Reader
   accounts: Pick<Accounts, 'requireById'>
   holdings: Pick<Holdings, 'lastOutputBytes'>
-  usage: Pick<Usage, 'bytesOf' | 'largest'>
+  usage: Pick<Usage, 'sizeOf' | 'largest'>
   lingering: Pick<Lingering, 'bytesOf' | 'received'>
   freeBytes(): Promise<number>
   /** 0 for no limit. */
   accountBytes: number
+  accountFiles: number
   diskReserve: number
   /** Told when something had to be refused: there may be what can be removed. */
   onShortage(): void
@@ -37,7 +38,7 @@ export type Promised = {
 const STEP_BYTES = 16 * 1024 * 1024
 
 export function createRoom(parts: Parts) {
-  const { accountBytes, diskReserve, usage } = parts
+  const { accountBytes, accountFiles, diskReserve, usage } = parts
   /** What uploads under way were promised and may not have written yet. */
   const promised = new Set<{ accountId: string; bytes: number }>()
 
@@ -47,9 +48,13 @@ export function createRoom(parts: Parts) {
       0,
     )
 
-  async function checkQuota(account: Account, needed: number) {
+  async function checkQuota(account: Account, needed: number, neededFiles = 1) {
+    if (accountBytes === 0 && accountFiles === 0) return
+    const held = await usage.sizeOf(account.id)
+    if (accountFiles > 0 && held.files + neededFiles > accountFiles)
+      throw await tooManyFiles(account, held, neededFiles)
     if (accountBytes === 0) return
-    const used = (await usage.bytesOf(account.id)) + promisedBytes(account.id)
+    const used = held.bytes + promisedBytes(account.id)
     if (used + needed <= accountBytes) return checkLingering(account, needed)
     const { advice, metadata } = await wayOut(account)
     parts.onShortage()
@@ -57,6 +62,24 @@ export function createRoom(parts: Parts) {
       'QUOTA_EXCEEDED',
       `The account holds ${bytesInWords(used)} of ${bytesInWords(accountBytes)}, and this takes ${atLeast(needed)} more. ${advice}`,
       { metadata: { ...metadata, limit: String(accountBytes), used: String(used), needed: String(needed) } },
+    )
+  }
+
+  async function tooManyFiles(account: Account, { files }: Size, needed: number): Promise<Problem> {
+    const { advice, metadata } = await wayOut(account)
+    parts.onShortage()
+    return new Problem(
+      'QUOTA_EXCEEDED',
+      `The account holds ${count(files)} of ${count(accountFiles)} files and folders, and this takes ${count(needed)} more. ${advice}`,
+      {
+        metadata: {
+          ...metadata,
+          what: 'files',
+          limit: String(accountFiles),
+          used: String(files),
+          needed: String(needed),
+        },
+      },
     )
   }
 
@@ -113,8 +136,8 @@ export function createRoom(parts: Parts) {
       const shortage = await diskShortage(account, archive.bytes + output)
       if (shortage) throw new Problem('DISK_FULL', shortage.message, shortage.details)
     },
-    async toKeep({ accountId }, bytes) {
-      if (accountBytes > 0) await checkQuota(await parts.accounts.requireById(parts.sql, accountId), bytes)
+    async toKeep({ accountId }, { bytes, files }) {
+      await checkQuota(await parts.accounts.requireById(parts.sql, accountId), bytes, files)
     },
   }
 
@@ -157,5 +180,7 @@ export function createRoom(parts: Parts) {
 }
 
 export type RoomOnDisk = ReturnType<typeof createRoom>
+
+const count = (files: number): string => files.toLocaleString('en')
 
 const atLeast = (bytes: number): string => (bytes > 0 ? `about ${bytesInWords(bytes)}` : 'anything')

@@ -20,7 +20,7 @@ type Parts = {
   log: Log
   environments: Pick<Environments, 'all'>
   holdings: Pick<Holdings, 'unmeasuredOutputs' | 'measuredOutput'>
-  outputs: Pick<Outputs, 'bytesOf'>
+  outputs: Pick<Outputs, 'sizeOf'>
   retain: Retain
   forget: Forget
   collect: Collect
@@ -76,7 +76,7 @@ export function createRounds(parts: Parts) {
     if (Object.keys(removed).length > 0) log.info({ removed }, 'what nobody needs was removed')
     for (const { id } of await environments.all()) await attempt(`environment ${id}`, () => tend(id, IN_PASSING))
     for (const digest of await holdings.unmeasuredOutputs())
-      await attempt(digest, async () => holdings.measuredOutput(digest, await outputs.bytesOf(digest)))
+      await attempt(digest, async () => holdings.measuredOutput(digest, await outputs.sizeOf(digest)))
   }
 
   async function loadBallast() {

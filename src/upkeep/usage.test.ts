@@ -10,7 +10,7 @@ import { createUsage } from './usage.ts'
 async function setUp(t: TestContext) {
   const rooms = await house(t)
   const figures = createFigures(rooms)
-  const usage = createUsage({ ...rooms, figures, accountBytes: 1000 })
+  const usage = createUsage({ ...rooms, figures, accountBytes: 1000, accountFiles: 50 })
   const at = ({ id, appName }: Environment) => ({ account: 'ours', app: appName, environment: id })
   return {
     ...rooms,
@@ -131,7 +131,7 @@ test('what was walked through is remembered for a minute', async (t) => {
 test('figures that cannot be written down are no reason not to answer', async (t) => {
   const { figures, shop, at, ...rooms } = await setUp(t)
   const full = { ...figures, measure: () => Promise.reject(new StorageUnavailable('database or disk is full')) }
-  const usage = createUsage({ ...rooms, figures: full, accountBytes: 0 })
+  const usage = createUsage({ ...rooms, figures: full, accountBytes: 0, accountFiles: 0 })
   assert.equal((await usage.ofEnvironment(shop.accountId, at(shop))).bytes, 0)
 })
 
@@ -146,8 +146,22 @@ test('the figures of environments that are gone are forgotten', async (t) => {
 test('the size of an output of an earlier version is found out', async (t) => {
   const { shop, deploy, holdings, outputs, kindsOf } = await setUp(t)
   const { output } = await deploy(shop, { output: '22' })
-  await holdings.measuredOutput(output, 0)
+  await holdings.measuredOutput(output, { bytes: 0, files: 0 })
   assert.deepEqual((await kindsOf(shop)).OUTPUTS, [0, 0])
-  await holdings.measuredOutput(output, await outputs.bytesOf(output))
+  await holdings.measuredOutput(output, await outputs.sizeOf(output))
   assert.deepEqual((await kindsOf(shop)).OUTPUTS, [2, 0])
+})
+
+test('files count beside bytes, and so do folders and what is empty', async (t) => {
+  const { usage, at, account, shop, environment, deploy, folders, write } = await setUp(t)
+  const other = await environment()
+  await deploy(shop, { archive: '1', output: '22' })
+  await deploy(other, { archive: '2', output: '33' })
+  await write(join(folders.cacheOf(other.id), 'store', 'empty'), '')
+  const { files: ofShop } = await usage.ofEnvironment(shop.accountId, at(shop))
+  const { files: ofOther } = await usage.ofEnvironment(other.accountId, at(other))
+  assert.ok(ofShop >= 2, 'an archive and the file of an output')
+  assert.equal(ofOther, ofShop + 2)
+  const { files, limitFiles } = await usage.ofAccount(account)
+  assert.deepEqual([files, limitFiles], [ofShop + ofOther, 50])
 })

@@ -1,10 +1,10 @@
 /**
- * How much is held on the disk, by kind. What lies there once counts once: an archive or packages that several environments of
+ * How much is held on the disk, in bytes and files, by kind. What lies there once counts once: an archive or packages that several environments of
  * an account use are counted with each of them as shared, and once for the account. What two accounts share, nobody is told.
  */
 import type { Environments } from '../apps/index.ts'
 import { type Clock, toRfc3339 } from '../base/index.ts'
-import type { Held, Holdings } from '../builds/index.ts'
+import type { Held, Holdings, Size } from '../builds/index.ts'
 import { names, resources } from '../contract/index.ts'
 import { StorageUnavailable } from '../storage/index.ts'
 import type { Ages, Figure, Figures } from './figures.ts'
@@ -16,6 +16,7 @@ type Parts = {
   figures: Figures
   /** 0 for no limit. */
   accountBytes: number
+  accountFiles: number
 }
 
 type Item = Held & { kind: resources.UsageKind }
@@ -24,7 +25,7 @@ type Item = Held & { kind: resources.UsageKind }
 const FRESH: Ages = { CACHES: 60 * 60_000, LOGS: 60_000, RUNS: 60_000 }
 const LARGEST_SHOWN = 10
 
-export function createUsage({ clock, environments, holdings, figures, accountBytes }: Parts) {
+export function createUsage({ clock, environments, holdings, figures, accountBytes, accountFiles }: Parts) {
   /** Everything that an account holds, or that all do. */
   async function items(accountId?: string): Promise<Item[]> {
     const ofKind = (kind: resources.UsageKind, held: readonly Held[]) => held.map((one) => ({ ...one, kind }))
@@ -56,6 +57,7 @@ export function createUsage({ clock, environments, holdings, figures, accountByt
       return {
         name: names.environmentUsageResource(at),
         bytes: sumOf(mine),
+        files: filesOf(mine),
         kinds: resources.USAGE_KINDS.map((kind) => {
           const ofKind = mine.filter((item) => item.kind === kind)
           const shared = ofKind.filter((item) => others.has(identityOf(item)))
@@ -73,6 +75,8 @@ export function createUsage({ clock, environments, holdings, figures, accountByt
         name: names.accountUsageResource(name),
         bytes: sumOf(once),
         limitBytes: accountBytes,
+        files: filesOf(once),
+        limitFiles: accountFiles,
         kinds: sumsByKind(once),
         environments: largest.map(({ id: environment, appName, bytes }) => ({
           environment: names.environmentResource({ account: name, app: appName, environment }),
@@ -81,8 +85,9 @@ export function createUsage({ clock, environments, holdings, figures, accountByt
       }
     },
 
-    async bytesOf(accountId: string): Promise<number> {
-      return sumOf(countedOnce(await items(accountId)))
+    async sizeOf(accountId: string): Promise<Size> {
+      const once = countedOnce(await items(accountId))
+      return { bytes: sumOf(once), files: filesOf(once) }
     },
 
     /** The environment that holds the most. */
@@ -100,7 +105,7 @@ export function createUsage({ clock, environments, holdings, figures, accountByt
 export type Usage = ReturnType<typeof createUsage>
 
 /** What was walked through is never shared. */
-const toItem = ({ environmentId, kind, bytes }: Figure): Item => ({ environmentId, kind, key: environmentId, bytes })
+const toItem = ({ measureTime: _, ...figure }: Figure): Item => ({ ...figure, key: figure.environmentId })
 
 function ignoreUnavailable(error: unknown) {
   if (!(error instanceof StorageUnavailable)) throw error
@@ -113,6 +118,8 @@ const countedOnce = (items: readonly Item[]): Item[] => [
 ]
 
 const sumOf = (items: readonly Item[]): number => items.reduce((sum, { bytes }) => sum + bytes, 0)
+
+const filesOf = (items: readonly Item[]): number => items.reduce((sum, { files }) => sum + files, 0)
 
 const sumsByKind = (items: readonly Item[]) =>
   resources.USAGE_KINDS.map((kind) => ({ kind, bytes: sumOf(items.filter((item) => item.kind === kind)) }))

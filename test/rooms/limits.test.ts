@@ -21,6 +21,7 @@ const ROOMY: Limits = {
   openFiles: 1000,
   fileBytes: 2000 * MB,
   diskBytes: null,
+  diskFiles: null,
 }
 
 const best = await openLimiter({ name: NAME })

@@ -10,7 +10,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { run } from '../../src/engines/network/commands.ts'
-import { newContacts } from '../../src/engines/network/contacts.ts'
+import { contactKey, newContacts, RECORD_LIMITS } from '../../src/engines/network/contacts.ts'
 import { idOf, interfacesOf, tableOf } from '../../src/engines/network/names.ts'
 import { DEFAULT_NETWORK_SETTINGS } from '../../src/engines/network/settings.ts'
 import { hasTable } from '../../src/engines/network/table.ts'
@@ -210,7 +210,7 @@ test('what a build contacted is recorded with the names it asked for', { skip },
   ])
   assert.deepEqual(await other.contacts(), [])
   await callFrom(other, { cms: { host: 'cms.test', port }, big: { host: 'big.test', port: 2 } })
-  const marked = newContacts(await other.contacts(), contacts).filter(({ isNew }) => isNew)
+  const marked = newContacts(await other.contacts(), new Set(contacts.map(contactKey))).filter(({ isNew }) => isNew)
   assert.deepEqual(new Set(marked.map(({ host }) => host)), new Set(['big.test', 'cms.test']))
 })
 
@@ -229,8 +229,25 @@ test('what does not fit the record is refused, so that the record is whole', { s
     const send = (port) => new Promise((resolve) => socket.send('x', port, values.address, (error) => resolve(error?.code)))
     const all = Promise.all(Array.from({ length: 9000 }, (_, at) => send(at + 1)))
     all.then((codes) => { console.log(codes.filter(Boolean).length); socket.close() })`
-  assert.equal(await runJob(view, script, { address }), `${9000 - 8192}\n`)
-  assert.equal((await view.contacts()).length, 8192)
+  assert.equal(await runJob(view, script, { address }), `${9000 - RECORD_LIMITS.connections}\n`)
+  assert.equal((await view.contacts()).length, RECORD_LIMITS.connections)
+})
+
+test('a connection by TCP that does not fit the record is refused, too', { skip }, async (t) => {
+  const { address, port } = await startNeighbour(t)
+  const view = await (await open(t)).open('a build', { isRecorded: true })
+  const script = `
+    const { connect } = require('node:net')
+    const call = (port) => new Promise((resolve) => {
+      const socket = connect({ ...values, port })
+      for (const event of ['connect', 'error']) socket.once(event, () => resolve(socket.destroy()))
+    })
+    ;(async () => { for (let port = 1; port <= values.most; port++) await call(port) })()`
+  assert.ok(port > RECORD_LIMITS.connections)
+  assert.deepEqual(await callFrom(view, { early: { host: address, port: 1 } }), { early: 'ECONNREFUSED' })
+  await runJob(view, script, { host: address, most: RECORD_LIMITS.connections })
+  assert.deepEqual(await callFrom(view, { late: { host: address, port } }), { late: 'ECONNREFUSED' })
+  assert.equal((await view.contacts()).length, RECORD_LIMITS.connections)
 })
 
 test('a view cannot pass for another one, even with the rights to try', { skip }, async (t) => {

@@ -410,3 +410,9 @@ test('a build that fills the disk is DISK_LIMIT', async (t) => {
   const work = await workOf(t, { build }, { limits: { diskBytes: 200e6 } })
   await assert.rejects(work.run(), failsWith('DISK_LIMIT', /more than 200 MB/))
 })
+
+test('a build that makes empty files without end is DISK_LIMIT', async (t) => {
+  const build = script('i=0; while :; do i=$((i+1)); mkdir d$i; seq -f "d$i/%.0f" 1000 | xargs touch; done')
+  const work = await workOf(t, { build }, { limits: { diskFiles: 20_000 } })
+  await assert.rejects(work.run(), failsWith('DISK_LIMIT', /more than 20,000 files and folders/))
+})

@@ -182,6 +182,7 @@ async function withJob(place: string, { layers, writable, cwd }: Tree, use: (job
   })
   const spec = {
     ...{
+      owner: { account: 'account', environment: 'environment' },
       deployment: 'x',
       layers: made,
       runFolder: join(place, 'run'),

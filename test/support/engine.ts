@@ -15,6 +15,7 @@ export const LIMITS: Limits = {
   openFiles: 4096,
   fileBytes: 1024 ** 3,
   diskBytes: 1024 ** 3,
+  diskFiles: null,
 }
 
 export async function testSandbox(bubblewrap = '/usr/bin/bwrap'): Promise<Engine> {

@@ -10,7 +10,7 @@ import { select } from '../../src/archives/select.ts'
 /** Contents by path; folders end in a slash, and a link is `-> ` and its target. */
 export type Files = Record<string, string>
 
-export function saidBy(zip: Buffer): Files {
+export async function saidBy(zip: Buffer): Promise<Files> {
   let end = zip.length - 22
   while (zip.readUInt32LE(end) !== 0x06054b50) end--
   let [count, at] = [zip.readUInt16LE(end + 10), zip.readUInt32LE(end + 16)]
@@ -47,7 +47,7 @@ export function saidBy(zip: Buffer): Files {
   const inOrder = entries.toSorted((one, other) => one.from - other.from)
   for (const [n, { from }] of inOrder.entries()) assert.ok(from >= (inOrder[n - 1]?.to ?? 0), 'no data is shared')
   const files: Files = {}
-  for (const { path, entry } of select(entries).selected) {
+  for (const { path, entry } of (await select(entries)).selected) {
     files[entry.kind === 'folder' ? `${path}/` : path] = entry.content
     for (let above = dirname(path); above !== '.'; above = dirname(above)) files[`${above}/`] = ''
   }

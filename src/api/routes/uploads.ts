@@ -65,7 +65,9 @@ export const uploadRoutes = ({ archives, environments, requests, room, checkIsol
       const options = { admit: promised.cover }
       try {
         if (query.validateOnly) {
-          const plan = await archives.inspect(body, type, options, (inside) => planSource(inside, rootDirectory))
+          const plan = await archives.inspect(body, type, options, (inside) =>
+            planSource(inside, rootDirectory, account.id),
+          )
           return JSON.stringify({ plan })
         }
         const archive = await archives.receive(body, type, options)

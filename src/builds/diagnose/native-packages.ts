@@ -16,9 +16,22 @@ export type LockedPackage = {
 /** The packages of npm's lockfile (version 2 or 3) by their folder, relative to the lockfile; '' is the app itself. */
 export type PackageLock = ReadonlyMap<string, LockedPackage>
 
-/** Of a lockfile that is none, or of a kind before version 2, nothing is known. */
-export function parsePackageLock(text: string): PackageLock {
-  const packages = fieldOf(parse(text), 'packages')
+/** A native package for this platform that a package asks for. Folders are relative to the lockfile, and inside. */
+export type Native = {
+  name: string
+  /** Who asks for it; null for the app itself and its workspaces. */
+  parent: string | null
+  /** Where it should be; null where the lockfile does not have it, so that it cannot be there. */
+  folder: string | null
+}
+
+/** More than any app has, and few enough to be looked for in a moment. */
+const NATIVES_MOST = 500
+const PATH_LENGTH_MOST = 1024
+
+/** Of a lockfile without entries, or of a kind before version 2, nothing is known; nor of entries that are none. */
+export function packagesIn(lockfile: unknown): PackageLock {
+  const packages = fieldOf(lockfile, 'packages')
   if (typeof packages !== 'object' || packages === null) return new Map()
   return new Map(
     Object.entries(packages).map(([path, entry]) => [
@@ -33,28 +46,41 @@ export function parsePackageLock(text: string): PackageLock {
   )
 }
 
-/**
- * Names of native packages for this platform that an installed package asks for and that are not there. `isThere` is asked
- * for folders relative to the lockfile.
- */
-export function nativePackagesMissing(
-  lock: PackageLock,
-  platform: Platform,
-  isThere: (path: string) => boolean,
-): string[] {
-  const missing = new Set<string>()
-  for (const [parent, { optionalDependencies }] of lock) {
-    if (optionalDependencies.length === 0 || !(isOwn(parent) || isThere(parent))) continue
+export function nativesIn(lock: PackageLock, platform: Platform): Native[] {
+  const found: Native[] = []
+  for (const [path, { optionalDependencies }] of lock) {
+    const parent = isOwn(path) ? null : path
+    if (parent !== null && !isInside(parent)) continue
     for (const name of optionalDependencies) {
-      if (!(fitsByName(name, platform) ?? true)) continue
-      const path = resolve(lock, parent, name)
-      const isAbsent =
-        path === undefined ? fitsByName(name, platform) : isNative(lock, path, platform) && !isThere(path)
-      if (isAbsent) missing.add(name)
+      if (found.length >= NATIVES_MOST) return found
+      const isFitting = fitsByName(name, platform)
+      if (!isInside(name) || isFitting === false) continue
+      const folder = resolve(lock, path, name) ?? null
+      if (folder === null ? isFitting : isInside(folder) && isNative(lock, folder, platform))
+        found.push({ name, parent, folder })
     }
+  }
+  return found
+}
+
+/** Names of those that are asked for and not there, each once. */
+export async function missingOf(
+  natives: readonly Native[],
+  isThere: (folder: string) => Promise<boolean>,
+): Promise<string[]> {
+  const missing = new Set<string>()
+  for (const { name, parent, folder } of natives) {
+    if (parent !== null && !(await isThere(parent))) continue
+    if (folder === null || !(await isThere(folder))) missing.add(name)
   }
   return [...missing].toSorted()
 }
+
+/** A lockfile is a text that anybody may have written: what leads elsewhere is not looked for. */
+const isInside = (path: string): boolean =>
+  path.length <= PATH_LENGTH_MOST &&
+  !path.includes('\0') &&
+  path.split('/').every((name) => name !== '' && name !== '.' && name !== '..')
 
 /** The app itself, or a workspace of it. */
 const isOwn = (path: string): boolean => !path.includes('node_modules/')
@@ -109,15 +135,6 @@ function fitsByName(name: string, { os, cpu, libc }: Platform): boolean | undefi
   if (system === undefined) return undefined
   const library = words.map((word) => C_LIBRARIES[word]).find((found) => found !== undefined)
   return system === os && words.includes(cpu) && (library === undefined || libc === null || library === libc)
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined
-    throw error
-  }
 }
 
 const fieldOf = (value: unknown, key: string): unknown =>

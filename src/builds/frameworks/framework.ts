@@ -22,16 +22,18 @@ export type Choice = Partial<Pick<Plan, 'build' | 'caches' | 'environment'>> & {
   output: StaticOutput | ServerOutput
 }
 
-export const rangeOf = (project: Project, name: string): string | undefined => project.packageJson?.dependencies[name]
+const RANGE_LENGTH_MOST = 100
+
+/** No longer than a range is: it is kept with the build. */
+export const rangeOf = (project: Project, name: string): string | undefined =>
+  project.packageJson?.dependencies[name]?.slice(0, RANGE_LENGTH_MOST)
 
 export const firstDependencyOf = (project: Project, names: readonly string[]): string | undefined =>
   names.find((name) => rangeOf(project, name) !== undefined)
 
-const RANGE_LENGTH_MOST = 100
-
 /** The major version that a range begins with. What is no range is a name for something new, such as `latest`. */
 export function majorIn(range: string): number {
-  const isRange = range.length <= RANGE_LENGTH_MOST && range !== '*' && semver.validRange(range) !== null
+  const isRange = range.length < RANGE_LENGTH_MOST && range !== '*' && semver.validRange(range) !== null
   return (isRange ? semver.minVersion(range)?.major : undefined) ?? Number.POSITIVE_INFINITY
 }
 

@@ -11,6 +11,9 @@ import { doesSomething, INSTALL_SCRIPTS } from './install-scripts.ts'
 
 export type Inputs = { inputs: string[] | null; because: string[] }
 
+/** They are kept with every build, and shown. */
+const INPUTS_MOST = { files: 500, characters: 32 * 1024 }
+
 /** Files that change packages after they were downloaded. */
 const PATCH = /(?:^|\/)patches\/|\.(?:patch|diff)$/
 
@@ -28,7 +31,13 @@ export function inputsOf(home: Home, packages: Packages): Inputs {
     // More than the workspaces alone: to leave one out would be worse.
     (home.globs !== undefined && path.endsWith('/package.json'))
   const found = [...[...home.files].filter(isInput), ...filesNamedIn(home, manager.settings)]
-  return { inputs: [...new Set(found)].map((path) => posix.join(home.folder, path)).sort(), because: [] }
+  const inputs = [...new Set(found)].map((path) => posix.join(home.folder, path)).sort()
+  if (inputs.length > INPUTS_MOST.files || inputs.join('').length > INPUTS_MOST.characters)
+    return {
+      inputs: null,
+      because: ['too many files decide what is installed, so it is done anew when the source changes'],
+    }
+  return { inputs, because: [] }
 }
 
 function obstacleIn({ files, packageJson, texts, globs, members }: Home, { manager }: Packages): string | undefined {

@@ -13,6 +13,7 @@ const LIMITS: Limits = {
   openFiles: 1000,
   fileBytes: 1_000_000,
   diskBytes: null,
+  diskFiles: null,
 }
 
 /** Folders that take every file; only those below the given ones may be made. */

@@ -17,6 +17,7 @@ const LIMITS: Limits = {
   openFiles: 1000,
   fileBytes: 1_000_000,
   diskBytes: null,
+  diskFiles: null,
 }
 
 type FakeGroup = { processes: Set<number>; handsOn: Set<string>; files: Map<string, string> }

@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
+import { temporaryFolder } from '../../../test/support/folder.ts'
 import { openDisks } from './disk.ts'
+import { sizeOf } from './measure.ts'
 
 const MB = 1024 ** 2
 
@@ -10,6 +12,7 @@ const MB = 1024 ** 2
 function disk(t: TestContext, { size = 100_000 * MB, files = 1_000_000, reserveBytes = 512 * MB } = {}) {
   const [used, counts] = [new Map<string, number>(), new Map<string, number>()]
   const over: string[] = []
+  const endless = new Set<string>()
   let [measured, others] = [0, 0]
   const total = (map: Map<string, number>) => [...map.values()].reduce((sum, each) => sum + each, 0)
   const disks = openDisks({
@@ -19,6 +22,7 @@ function disk(t: TestContext, { size = 100_000 * MB, files = 1_000_000, reserveB
       spaceAt: async () => ({ freeBytes: size - total(used) - others, freeFiles: files - total(counts) }),
       async sizeOf(writer, what) {
         measured++
+        if (endless.has(writer.folders[0] ?? '')) return Number.POSITIVE_INFINITY
         return (what === 'bytes' ? used : counts).get(writer.folders[0] ?? '') ?? 0
       },
     },
@@ -27,11 +31,17 @@ function disk(t: TestContext, { size = 100_000 * MB, files = 1_000_000, reserveB
     over,
     used,
     counts,
+    endless,
     measures: () => measured,
     writeElsewhere: (bytes: number) => (others += bytes),
-    job(name: string, limitBytes: number | null, bytes = 0) {
+    job(name: string, limitBytes: number | null, bytes = 0, limitFiles: number | null = null) {
       used.set(name, bytes)
-      const stop = disks.add({ folders: [name], limitBytes, processes: () => [], onExcess: () => over.push(name) })
+      const stop = disks.add({
+        folders: [name],
+        most: { bytes: limitBytes, files: limitFiles },
+        processes: () => [],
+        onExcess: (what) => over.push(what === 'files' ? `${name}: files` : name),
+      })
       t.after(stop)
       return stop
     },
@@ -67,7 +77,7 @@ test('what others write makes nobody guilty', async (t) => {
   const before = measures()
   writeElsewhere(5000 * MB)
   await wait(400)
-  assert.deepEqual([measures() - before, over], [1, []])
+  assert.deepEqual([measures() - before, over], [2, []])
 })
 
 test('what others remove hides nothing', async (t) => {
@@ -114,7 +124,35 @@ test('who uses up the number of files is ended', async (t) => {
   counts.set('few', 60_000)
   counts.set('many', 935_000)
   await wait(500)
-  assert.deepEqual(over, ['many'])
+  assert.deepEqual(over, ['many: files'])
+})
+
+test('who has more files than it may is ended, and they may be empty', async (t) => {
+  const { job, counts, over } = disk(t)
+  job('one', 1000 * MB, 0, 1000)
+  job('two', 1000 * MB, 0, 1000)
+  await wait(100)
+  counts.set('one', 1500)
+  await wait(400)
+  assert.deepEqual(over, ['one: files'])
+})
+
+test('who has more than can be counted in time is ended', async (t) => {
+  const { job, counts, endless, over } = disk(t)
+  job('one', 1000 * MB, 0, 1000)
+  await wait(100)
+  endless.add('one')
+  counts.set('one', 1500)
+  await wait(400)
+  assert.deepEqual(over, ['one: files'])
+})
+
+test('what du(1) does not come to the end of is more than can be counted', async (t) => {
+  const folder = await temporaryFolder(t)
+  assert.equal(await sizeOf([folder], 'files'), 1)
+  assert.equal(await sizeOf([folder, '/usr'], 'files', 1), Number.POSITIVE_INFINITY)
+  assert.equal(await sizeOf([folder, '/usr'], 'bytes', 1), Number.POSITIVE_INFINITY)
+  assert.equal(await sizeOf([`${folder}/none`], 'files'), undefined)
 })
 
 test('who is gone is not looked at any more', async (t) => {

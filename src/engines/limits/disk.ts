@@ -1,17 +1,19 @@
 /**
- * Watches how much jobs write. To go through a folder takes long when there is much in it, and to ask how much of the disk is
- * free takes no time at all: whatever a job has written, the disk has lost. So the free space is looked at often, and the
- * folders only when a job could have reached its limit by what the disk lost since they were last gone through.
+ * Watches how much jobs write: bytes, and files, of which a disk has a number, too. To go through a folder takes long when
+ * there is much in it, and to ask how much of the disk is free takes no time at all: whatever a job has written, the disk has
+ * lost. So the free space is looked at often, and the folders only when a job could have reached its limit by what the disk
+ * lost since they were last gone through.
  */
 import { stat } from 'node:fs/promises'
 import { type Measured, namelessBytes, type Space, sizeOf, spaceAt } from './measure.ts'
 
 export type Writer = {
   folders: readonly string[]
-  limitBytes: number | null
+  /** Null for no limit. */
+  most: Record<Measured, number | null>
   processes(): number[]
   /** It wrote too much, or too much is written altogether and it wrote the most. */
-  onExcess(): void
+  onExcess(what: 'disk' | 'files'): void
 }
 
 export type Disks = {
@@ -31,12 +33,14 @@ type Tools = {
   sizeOf(writer: Writer, what: Measured): Promise<number | undefined>
 }
 
+type Amounts = Record<Measured, number>
+
 type Watched = Writer & {
   /** As last gone through. */
-  bytes: number | undefined
+  size: Amounts | undefined
   bytesAtFirst: number
   /** What the disks lost since then: more than it can have written. */
-  lostBytes: number
+  lost: Amounts
   measuredAt: number
   isMeasuring: boolean
   /** What may be spent on it, filled up slowly. */
@@ -47,14 +51,17 @@ type Watched = Writer & {
 type Disk = {
   folder: string
   writers: Set<Watched>
-  freeBytes: number | undefined
+  free: Space | undefined
   /** While one is being ended, or when nobody was found, the next one is not looked for before this. */
   calmUntil: number
 }
 
+const MEASURED = ['bytes', 'files'] as const
+const ORDER = ['files', 'bytes'] as const
+
 const FAR_MS = 250
 const NEAR_MS = 50
-const NEAR_BYTES = 512 * 1024 ** 2
+const NEAR: Amounts = { bytes: 512 * 1024 ** 2, files: 100_000 }
 /** What others remove meanwhile hides what a job writes. So it is gone through from time to time in any case. */
 const STALE_MS = 60_000
 const PART_OF_CORE = 0.05
@@ -85,24 +92,24 @@ export function openDisks({ reserveBytes, tools = realTools }: Options): Disks {
   let isRound = false
   let roundAt = 0
 
-  async function measure(writer: Watched, what: Measured = 'bytes'): Promise<number | undefined> {
+  async function measure(writer: Watched): Promise<Amounts | undefined> {
     const began = performance.now()
     // What is written from here on may be counted or not: it is held against the writer once more.
-    const lostBefore = writer.lostBytes
-    const size = await tools.sizeOf(writer, what)
+    const lostBefore = { ...writer.lost }
+    const [bytes, files] = await Promise.all(MEASURED.map((what) => tools.sizeOf(writer, what)))
     writer.budgetMs -= Math.max(LEAST_COST_MS, performance.now() - began)
     writer.measuredAt = performance.now()
-    if (size === undefined || what === 'files') return size
-    if (writer.bytes === undefined) writer.bytesAtFirst = size
-    writer.bytes = size
-    writer.lostBytes = Math.max(0, writer.lostBytes - lostBefore)
-    return size
+    if (bytes === undefined || files === undefined) return undefined
+    if (writer.size === undefined) writer.bytesAtFirst = bytes
+    writer.size = { bytes, files }
+    for (const what of MEASURED) writer.lost[what] = Math.max(0, writer.lost[what] - lostBefore[what])
+    return writer.size
   }
 
-  function exceed(writer: Watched) {
+  function exceed(writer: Watched, what: Measured) {
     if (writer.isOver) return
     writer.isOver = true
-    writer.onExcess()
+    writer.onExcess(what === 'bytes' ? 'disk' : 'files')
   }
 
   /** Not all at once: each is a process. */
@@ -119,8 +126,10 @@ export function openDisks({ reserveBytes, tools = realTools }: Options): Disks {
       if (!writer) return
       busyLanes++
       void (writer.isOver ? Promise.resolve(undefined) : measure(writer))
-        .then((bytes) => {
-          if (bytes !== undefined && writer.limitBytes !== null && bytes > writer.limitBytes) exceed(writer)
+        .then((size) => {
+          // Of one whose files are too many to be counted, the bytes are not known either.
+          const beyond = ORDER.find((what) => size !== undefined && size[what] > (writer.most[what] ?? Infinity))
+          if (beyond) exceed(writer, beyond)
         })
         .finally(() => {
           writer.isMeasuring = false
@@ -136,13 +145,13 @@ export function openDisks({ reserveBytes, tools = realTools }: Options): Disks {
     disk.calmUntil = Number.POSITIVE_INFINITY
     let worst: { writer: Watched; size: number } | undefined
     for (const writer of disk.writers) {
-      const size = writer.isOver ? undefined : await measure(writer, what)
+      const size = writer.isOver ? undefined : await measure(writer)
       if (size === undefined) continue
-      const grown = what === 'bytes' ? size - writer.bytesAtFirst : size
+      const grown = what === 'bytes' ? size.bytes - writer.bytesAtFirst : size.files
       if (grown > (worst?.size ?? 0)) worst = { writer, size: grown }
     }
     const isMuch = worst && worst.size >= (what === 'bytes' ? LEAST_BYTES : LEAST_FILES)
-    if (isMuch && worst && !worst.writer.isOver) exceed(worst.writer)
+    if (isMuch && worst && !worst.writer.isOver) exceed(worst.writer, what)
     const tookMs = performance.now() - began
     disk.calmUntil = performance.now() + (isMuch ? CALM_MS : Math.max(CALM_MS, tookMs / PART_OF_CORE))
   }
@@ -151,9 +160,12 @@ export function openDisks({ reserveBytes, tools = realTools }: Options): Disks {
   async function look(disk: Disk): Promise<boolean> {
     const space = await tools.spaceAt(disk.folder).catch(() => undefined)
     if (!space) return false
-    const lost = Math.max(0, (disk.freeBytes ?? space.freeBytes) - space.freeBytes)
-    disk.freeBytes = space.freeBytes
-    for (const writer of disk.writers) writer.lostBytes += lost
+    const before = disk.free ?? space
+    disk.free = space
+    for (const { lost } of disk.writers) {
+      lost.bytes += Math.max(0, before.freeBytes - space.freeBytes)
+      lost.files += Math.max(0, (before.freeFiles ?? 0) - (space.freeFiles ?? 0))
+    }
     const isNear = space.freeBytes < 2 * reserveBytes
     if (performance.now() < disk.calmUntil) return isNear
     if (space.freeBytes < reserveBytes) void relieve(disk, 'bytes')
@@ -165,15 +177,19 @@ export function openDisks({ reserveBytes, tools = realTools }: Options): Disks {
   function judge(writer: Watched, passedMs: number): boolean {
     writer.budgetMs = Math.min(BUDGET_MS, writer.budgetMs + passedMs * PART_OF_CORE)
     if (writer.isOver) return false
-    if (writer.bytes === undefined) {
+    const { size, most, lost } = writer
+    if (size === undefined) {
       if (writer.budgetMs > 0) measureSoon(writer)
       return true
     }
-    if (writer.limitBytes === null) return false
-    const leftBytes = writer.limitBytes - writer.bytes - writer.lostBytes
+    const left = MEASURED.flatMap((what) => {
+      const limit = most[what]
+      return limit === null ? [] : { what, amount: limit - size[what] - lost[what] }
+    })
+    if (left.length === 0) return false
     const isStale = performance.now() - writer.measuredAt > STALE_MS
-    if ((leftBytes < 0 || isStale) && writer.budgetMs > 0) measureSoon(writer)
-    return leftBytes < NEAR_BYTES
+    if ((isStale || left.some(({ amount }) => amount < 0)) && writer.budgetMs > 0) measureSoon(writer)
+    return left.some(({ what, amount }) => amount < NEAR[what])
   }
 
   async function round() {
@@ -199,7 +215,7 @@ export function openDisks({ reserveBytes, tools = realTools }: Options): Disks {
     for (const folder of writer.folders) {
       const device = await tools.deviceOf(folder)
       if (device === undefined || !writers.has(writer)) continue
-      const disk = disks.get(device) ?? { folder, writers: new Set(), freeBytes: undefined, calmUntil: 0 }
+      const disk = disks.get(device) ?? { folder, writers: new Set(), free: undefined, calmUntil: 0 }
       disks.set(device, disk)
       disk.writers.add(writer)
     }
@@ -209,9 +225,9 @@ export function openDisks({ reserveBytes, tools = realTools }: Options): Disks {
     add(writer) {
       const watched: Watched = {
         ...writer,
-        bytes: undefined,
+        size: undefined,
         bytesAtFirst: 0,
-        lostBytes: 0,
+        lost: { bytes: 0, files: 0 },
         measuredAt: 0,
         isMeasuring: false,
         budgetMs: BUDGET_MS,

@@ -16,17 +16,22 @@ export async function spaceAt(folder: string): Promise<Space> {
 
 export type Measured = 'bytes' | 'files'
 
-const PATIENCE_MS = 30_000
+const PATIENCE_MS = 60_000
 
 /**
  * By du(1): it is quick, leaves the event loop alone, follows no link, and copes with trees that were made to be hard to
- * walk through. Nothing when it cannot say.
+ * walk through. What it does not come to the end of is more than can be counted: it must not be free to have so many files
+ * that nobody sees them. Nothing when it cannot say.
  */
-export async function sizeOf(folders: readonly string[], what: Measured): Promise<number | undefined> {
+export async function sizeOf(
+  folders: readonly string[],
+  what: Measured,
+  patienceMs = PATIENCE_MS,
+): Promise<number | undefined> {
   if (folders.length === 0) return 0
   const options = what === 'bytes' ? ['-skx'] : ['-sx', '--inodes']
   const run = promisify(execFile)('du', [...options, '--', ...folders], {
-    timeout: PATIENCE_MS,
+    timeout: patienceMs,
     env: { PATH: '/usr/bin:/bin', LC_ALL: 'C' },
   })
   // It complains about files that are removed while it looks, and has counted all others.
@@ -35,7 +40,8 @@ export async function sizeOf(folders: readonly string[], what: Measured): Promis
     (error: { stdout?: string; killed?: boolean }) => ({ stdout: error.stdout ?? '', killed: error.killed }),
   )
   const sizes = [...stdout.matchAll(/^(\d+)\t/gm)].map(([, size]) => Number(size))
-  if (killed || sizes.length === 0) return undefined
+  if (killed) return Number.POSITIVE_INFINITY
+  if (sizes.length === 0) return undefined
   return sizes.reduce((sum, size) => sum + size, 0) * (what === 'bytes' ? 1024 : 1)
 }
 

@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Connection, type Contact, createNames, newContacts, toContacts } from './contacts.ts'
+import {
+  type Connection,
+  type Contact,
+  contactKey,
+  createNames,
+  newContacts,
+  RECORD_LIMITS,
+  toContacts,
+} from './contacts.ts'
 
 const nothingRefused = () => false
 const tcp = (address: string, port = 443): Connection => ({ address, protocol: 'tcp', port })
@@ -24,17 +32,31 @@ test('addresses of one host are one contact, and names come before bare addresse
   ])
 })
 
-test('every name that led to an address counts as contacted', () => {
+test('an address has the first name that led to it, and the other names are contacts without a connection', () => {
   const names = createNames()
-  for (const name of ['a.test', 'b.test']) {
+  for (const name of ['b.test', 'a.test']) {
     names.ask(name)
     names.answer(name, ['192.0.2.1'])
   }
-  const contacts = toContacts([tcp('192.0.2.1')], names, nothingRefused)
-  assert.deepEqual(
-    contacts.map(({ host }) => host),
-    ['a.test', 'b.test'],
-  )
+  assert.deepEqual(toContacts([tcp('192.0.2.1')], names, nothingRefused), [
+    contact({ host: 'a.test', protocol: 'dns', port: null }),
+    contact({ host: 'b.test', addresses: ['192.0.2.1'] }),
+  ])
+})
+
+test('a record is no longer than its connections and its names together, and each connection is judged once', () => {
+  const names = createNames()
+  for (let name = 0; names.ask(`${name}.test`); name++)
+    names.answer(`${name}.test`, ['192.0.2.1', `10.${(name >> 16) & 255}.${(name >> 8) & 255}.${name & 255}`])
+  const connections = Array.from({ length: RECORD_LIMITS.connections }, (_, port) => tcp('192.0.2.1', port))
+  let judged = 0
+  const contacts = toContacts(connections, names, () => {
+    judged += 1
+    return false
+  })
+  assert.equal(judged, connections.length)
+  assert.ok(contacts.length <= RECORD_LIMITS.connections + RECORD_LIMITS.names)
+  assert.ok(JSON.stringify(contacts).length < 1024 * 1024)
 })
 
 test('a name that was only asked for is a contact, too', () => {
@@ -67,6 +89,17 @@ test('there is an end to the names that are written down', () => {
   assert.equal(names.ask('0.test'), true, 'one that is known may be asked for again')
 })
 
+test('there is an end to the characters of names, and to the addresses that have one', () => {
+  const names = createNames()
+  let count = 0
+  while (names.ask(`${count}.${'x'.repeat(1000)}`)) count++
+  assert.ok(count <= RECORD_LIMITS.nameCharacters / 1000)
+  const addresses = Array.from({ length: RECORD_LIMITS.addresses + 1 }, (_, at) => `a${at}`)
+  names.answer('many.test', addresses)
+  assert.equal(names.of('a0'), 'many.test')
+  assert.equal(names.of(addresses.at(-1) ?? ''), null)
+})
+
 test('what the predecessor did not contact is new, whatever address a host has today', () => {
   const before = [contact({ host: 'cms.test', addresses: ['192.0.2.1'] }), contact({ addresses: ['192.0.2.9'] })]
   const now = [
@@ -76,7 +109,7 @@ test('what the predecessor did not contact is new, whatever address a host has t
     contact({ addresses: ['192.0.2.10'] }),
   ]
   assert.deepEqual(
-    newContacts(now, before).map(({ isNew }) => isNew),
+    newContacts(now, new Set(before.map(contactKey))).map(({ isNew }) => isNew),
     [false, true, false, true],
   )
   assert.ok(newContacts(now, undefined).every(({ isNew }) => !isNew))

@@ -3,7 +3,7 @@
 export type Contact = {
   /** The name under which the addresses were found. Null if nobody asked for one. */
   host: string | null
-  /** `dns`: the name was asked for, and no address of it was called. That carries a message out, too. */
+  /** `dns`: the name was asked for, and no connection is known to be its own. That carries a message out, too. */
   protocol: 'tcp' | 'udp' | 'dns'
   port: number | null
   addresses: readonly string[]
@@ -13,74 +13,83 @@ export type Contact = {
 
 export type Connection = { address: string; protocol: 'tcp' | 'udp'; port: number }
 
-const NAMES_AT_MOST = 4096
+/**
+ * What one record holds at most. What does not fit is refused to the job, so the record is whole; and a record is a sum of
+ * these limits, never a product, so that it is quick to make, to keep and to show.
+ */
+export const RECORD_LIMITS = { connections: 2048, names: 2048, nameCharacters: 128 * 1024, addresses: 8192 } as const
 
 /** The names that one job has asked for. */
 export function createNames() {
   const asked = new Set<string>()
-  const namesOf = new Map<string, Set<string>>()
+  const nameOf = new Map<string, string>()
+  let characters = 0
   return {
     /** False when there are too many to write down another. */
     ask(name: string): boolean {
-      if (!asked.has(name) && asked.size >= NAMES_AT_MOST) return false
+      if (asked.has(name)) return true
+      if (asked.size >= RECORD_LIMITS.names || characters + name.length > RECORD_LIMITS.nameCharacters) return false
       asked.add(name)
+      characters += name.length
       return true
     },
+    /** An address keeps the first name that led to it. */
     answer(name: string, addresses: readonly string[]) {
-      for (const address of addresses) namesOf.set(address, (namesOf.get(address) ?? new Set()).add(name))
+      for (const address of addresses) {
+        if (nameOf.size >= RECORD_LIMITS.addresses) return
+        if (!nameOf.has(address)) nameOf.set(address, name)
+      }
     },
     asked: (): readonly string[] => [...asked],
-    of: (address: string): readonly string[] => [...(namesOf.get(address) ?? [])],
+    of: (address: string): string | null => nameOf.get(address) ?? null,
   }
 }
 
 export type Names = ReturnType<typeof createNames>
 
-/** Several names may lead to one address. Which of them was meant nobody can tell, so all of them count. */
+/**
+ * One contact for each connection, or for several to one host. Which of several names of an address was meant cannot be
+ * told: the first one has the connection, and the others are contacts without one, so that none is left out.
+ */
 export function toContacts(
   connections: readonly Connection[],
   names: Pick<Names, 'asked' | 'of'>,
   refuses: (connection: Connection) => boolean,
 ): Contact[] {
-  const contacts = new Map<string, Contact>()
+  const found = new Map<string, Found>()
   const called = new Set<string>()
   for (const connection of connections) {
     const { address, protocol, port } = connection
-    const hosts = names.of(address)
-    for (const host of hosts.length > 0 ? hosts : [null]) {
-      if (host !== null) called.add(host)
-      const made = { host, protocol, port, addresses: [address], isRefused: refuses(connection) }
-      const known = contacts.get(keyOf(made))
-      contacts.set(keyOf(made), known ? both(known, made) : made)
-    }
+    const host = names.of(address)
+    if (host !== null) called.add(host)
+    const key = contactKey({ host, protocol, port, addresses: [address] })
+    const known = found.get(key) ?? { host, protocol, port, addresses: [], isRefused: true }
+    known.addresses.push(address)
+    known.isRefused &&= refuses(connection)
+    found.set(key, known)
   }
   for (const host of names.asked()) {
     if (called.has(host)) continue
-    const made = { host, protocol: 'dns', port: null, addresses: [], isRefused: false } as const
-    contacts.set(keyOf(made), made)
+    const asked: Found = { host, protocol: 'dns', port: null, addresses: [], isRefused: false }
+    found.set(contactKey(asked), asked)
   }
-  return [...contacts.values()].toSorted((a, b) => compare(sortKeyOf(a), sortKeyOf(b)))
+  for (const { addresses } of found.values()) addresses.sort()
+  // Names before bare addresses.
+  const sorted = [...found].map(([key, contact]) => ({ key: `${contact.host === null ? 1 : 0} ${key}`, contact }))
+  return sorted.sort((a, b) => compare(a.key, b.key)).map(({ contact }) => contact)
 }
 
-/** Marks those that were not there before. With nothing to compare with, none is new. */
-export function newContacts(
+type Found = Contact & { addresses: string[] }
+
+/** Marks those that were not there before, by the keys of those that were. With nothing to compare with, none is new. */
+export const newContacts = (
   now: readonly Contact[],
-  before: readonly Contact[] | undefined,
-): (Contact & { isNew: boolean })[] {
-  const known = new Set(before?.map(keyOf))
-  return now.map((contact) => ({ ...contact, isNew: before !== undefined && !known.has(keyOf(contact)) }))
-}
+  before: ReadonlySet<string> | undefined,
+): (Contact & { isNew: boolean })[] =>
+  now.map((contact) => ({ ...contact, isNew: before !== undefined && !before.has(contactKey(contact)) }))
 
 /** A host has other addresses tomorrow, and is the same. */
-const keyOf = ({ host, protocol, port, addresses }: Contact): string => [host ?? addresses[0], protocol, port].join(' ')
-
-const both = (one: Contact, other: Contact): Contact => ({
-  ...one,
-  addresses: [...one.addresses, ...other.addresses].toSorted(),
-  isRefused: one.isRefused && other.isRefused,
-})
-
-/** Names before bare addresses. */
-const sortKeyOf = (contact: Contact): string => `${contact.host === null ? 1 : 0} ${keyOf(contact)}`
+export const contactKey = ({ host, protocol, port, addresses }: Omit<Contact, 'isRefused'>): string =>
+  [host ?? addresses[0], protocol, port].join(' ')
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)

@@ -38,7 +38,10 @@ export function answers(reply: Buffer, query: Buffer, { end }: Question): boolea
   )
 }
 
-/** The IPv4 addresses of an answer. */
+/** More than any host has that one person runs; a message has room for thousands. */
+const ADDRESSES_MOST = 64
+
+/** The first IPv4 addresses of an answer. */
 export function addressesIn(reply: Buffer): string[] {
   const found: string[] = []
   let at: number | undefined = HEADER
@@ -46,7 +49,7 @@ export function addressesIn(reply: Buffer): string[] {
     const end = afterName(reply, at)
     at = end === undefined ? undefined : end + 4
   }
-  for (let left = countAt(reply, 6); left > 0 && at !== undefined; left--) {
+  for (let left = countAt(reply, 6); left > 0 && at !== undefined && found.length < ADDRESSES_MOST; left--) {
     const end = afterName(reply, at)
     if (end === undefined || end + 10 > reply.length) break
     const [type, length] = [reply.readUInt16BE(end), reply.readUInt16BE(end + 8)]

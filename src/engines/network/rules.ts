@@ -4,6 +4,7 @@
  * changes no rule, and nothing is open for a moment.
  */
 import { formatAddress, formatRange, type Range } from './addresses.ts'
+import { RECORD_LIMITS } from './contacts.ts'
 import { interfacesOf, LINK_PREFIX, tableOf } from './names.ts'
 import type { Exception, Policy } from './settings.ts'
 
@@ -144,18 +145,19 @@ table inet ${table} {
 `
 }
 
-/** What a view may contact at all: each is written down first, and what does not fit is refused. */
-const CONTACTS_AT_MOST = 8192
-
-/** Stands inside of a view, where no job may change or see it, and is gone with it. */
+/**
+ * Stands inside of a view, where no job may change or see it, and is gone with it. Each connection is written down first, and
+ * what does not fit is refused: a rule that cannot add to a full set is left, and the rules below it must not accept what opens a connection.
+ */
 export const recordingRules = (gateway: number): string => `table inet headland {
-  set contacts { type ipv4_addr . inet_proto . inet_service; flags dynamic; size ${CONTACTS_AT_MOST}; }
+  set contacts { type ipv4_addr . inet_proto . inet_service; flags dynamic; size ${RECORD_LIMITS.connections}; }
 
   chain output {
     type filter hook output priority filter; policy accept;
     oifname "lo" accept
     ip daddr ${formatAddress(gateway)} meta l4proto { tcp, udp } th dport 53 accept
     tcp flags & (syn | ack) == syn add @contacts { ip daddr . meta l4proto . th dport } accept
+    tcp flags & (syn | ack) == syn reject with tcp reset
     meta l4proto { tcp, icmp } accept
     meta l4proto udp add @contacts { ip daddr . meta l4proto . th dport } accept
     reject

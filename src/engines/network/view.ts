@@ -54,9 +54,13 @@ export async function openView(
   }
   forwarder.admit(address, names)
 
-  function refuses({ address: called, port }: Connection): boolean {
-    const number = parseAddress(called) ?? 0
-    return isRefused(policy, addressesOfMachine().has(called) || holds(block, number), number, port)
+  /** By the addresses that the machine has now, which are asked for once. */
+  function refusals(): (connection: Connection) => boolean {
+    const machine = addressesOfMachine()
+    return ({ address: called, port }) => {
+      const number = parseAddress(called) ?? 0
+      return isRefused(policy, machine.has(called) || holds(block, number), number, port)
+    }
   }
 
   return {
@@ -65,7 +69,7 @@ export async function openView(
     address,
     listen: '0.0.0.0',
     async contacts() {
-      return names ? toContacts(await connectionsIn(namespace), names, refuses) : []
+      return names ? toContacts(await connectionsIn(namespace), names, refusals()) : []
     },
     async close() {
       forwarder.dismiss(address)

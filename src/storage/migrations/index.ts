@@ -13,6 +13,7 @@ import { portal } from './0010-portal.ts'
 import { holds } from './0011-holds.ts'
 import { consent } from './0012-consent.ts'
 import { queue } from './0013-queue.ts'
+import { files } from './0014-files.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
   groundFloor,
@@ -28,4 +29,5 @@ export const MIGRATIONS: readonly Migration[] = [
   holds,
   consent,
   queue,
+  files,
 ]

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdir, symlink, truncate, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { test } from 'node:test'
+import { promisify } from 'node:util'
+import { temporaryFolder } from '../../test/support/folder.ts'
+import { missingNatives, readNpmLockfile } from './npm-lockfile.ts'
+
+const NAME = 'package-lock.json'
+
+/** Hundreds of times what is allowed anywhere else, since machines are noisy. */
+const STALL_MS_MOST = 5_000
+
+test('a lockfile is read beside the service', async (t) => {
+  const folder = await temporaryFolder(t)
+  const packages = { 'node_modules/a': { integrity: 'sha512-x' } }
+  await writeFile(join(folder, NAME), JSON.stringify({ packages }))
+  assert.deepEqual(await readNpmLockfile(folder, NAME), { isPinned: true, natives: [] })
+  assert.equal(await readNpmLockfile(folder, 'apps/a/package-lock.json'), undefined)
+})
+
+test('a lockfile that is larger than any is refused with its size and the limit, and not read', async (t) => {
+  const folder = await temporaryFolder(t)
+  await writeFile(join(folder, NAME), '{}')
+  await truncate(join(folder, NAME), 409_000_000)
+  await assert.rejects(readNpmLockfile(folder, NAME), {
+    reason: 'LOCKFILE_MISMATCH',
+    message: /^package-lock\.json has 409 MB, and at most 34 MB are read\. Run `npm install`/,
+  })
+})
+
+test('a lockfile of millions of empty lists does not hold up the service', async (t) => {
+  const folder = await temporaryFolder(t)
+  const text = `{"packages":[${'[],'.repeat(4_000_000)}0]}`
+  await writeFile(join(folder, NAME), text)
+  const delay = monitorEventLoopDelay({ resolution: 10 })
+  delay.enable()
+  await readNpmLockfile(folder, NAME).catch((error) => assert.equal(error.reason, 'LOCKFILE_MISMATCH', String(error)))
+  assert.ok(delay.max / 1e6 < STALL_MS_MOST, `${delay.max / 1e6} ms`)
+})
+
+test('links, folders and pipes in the place of a lockfile are no lockfile', async (t) => {
+  const folder = await temporaryFolder(t)
+  await writeFile(join(folder, 'real'), '{}')
+  await symlink('/etc/passwd', join(folder, 'outside'))
+  await symlink('real', join(folder, 'link'))
+  await symlink('.', join(folder, 'up'))
+  await mkdir(join(folder, 'folder'))
+  await promisify(execFile)('mkfifo', [join(folder, 'pipe')])
+  for (const path of ['outside', 'link', 'up/real', 'folder', 'pipe', '../etc/passwd', '', '.', 'none', 'real/x'])
+    assert.equal(await readNpmLockfile(folder, path), undefined, path)
+})
+
+test('native packages are looked for without following a link', async (t) => {
+  const folder = await temporaryFolder(t)
+  await mkdir(join(folder, 'node_modules/there'), { recursive: true })
+  await symlink('/etc', join(folder, 'node_modules/etc'))
+  const native = (name: string) => ({ name, parent: null, folder: `node_modules/${name}` })
+  const natives = ['there', 'absent', 'etc/passwd'].map(native)
+  assert.deepEqual(await missingNatives({ isPinned: true, natives }, folder), ['absent', 'etc/passwd'])
+})
