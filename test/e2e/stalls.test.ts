@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { LIMITS, type resources } from '../../src/contract/index.ts'
-import { deploy, type Files } from '../support/deploy.ts'
+import { deploy, type Files, page, reasonOf } from '../support/deploy.ts'
 import { createEnvironment, siteAnswer } from '../support/environment.ts'
 import { appOf, buildOf } from '../support/hostile.ts'
 import { startService } from '../support/service.ts'
@@ -18,11 +18,18 @@ after(async () => {
 })
 const as = await service.login()
 
+const MEBIBYTE = 1024 ** 2
+
 const INPUTS: Record<string, () => Promise<unknown>> = {
   'variables with a hundred thousand lines': () => attack(buildOf(say('hello', 500)), { variables: manyLines() }),
   'a build that floods its log': () => attack(buildOf(say('x'.repeat(100), 120_000)), { lastLine: 'the end' }),
   'a build that writes escapes which nothing ends': () => attack(buildOf(say(`\x1b]a;`.repeat(18_000), 20))),
   'a build that writes carriage returns': () => attack(buildOf(say(`${'\r'.repeat(30_000)}x`, 20))),
+  'a lockfile of millions of empty lists': () => attack(lockfileOf(12 * MEBIBYTE), { fails: /^[A-Z_]+(?<!INTERNAL)$/ }),
+  'a lockfile that is larger than one may be': () =>
+    attack(lockfileOf(100 * MEBIBYTE), { fails: /^LOCKFILE_MISMATCH$/ }),
+  'a visitor who asks for a part by very many blanks': () =>
+    attack(page('a page'), { visit: '/', headers: { range: `bytes=${' '.repeat(30_000)}x` } }),
   'an app that floods its log': () => attack(appOf(floodFor(6)), { visit: '/flood' }),
 }
 
@@ -38,16 +45,23 @@ type Attack = {
   variables?: { key: string; value: string }[]
   /** Asked of the site once it is live. */
   visit?: string
+  headers?: Record<string, string>
+  /** The reason for which it does not become live. */
+  fails?: RegExp
   /** What the log of the build must hold, whatever came before. */
   lastLine?: string
 }
 
-async function attack(files: Files, { variables = [], visit, lastLine }: Attack = {}): Promise<resources.Environment> {
+async function attack(
+  files: Files,
+  { variables = [], visit, headers, lastLine, fails }: Attack = {},
+): Promise<resources.Environment> {
   const body = { displayName: 'Test', branch: 'uploadable', cmsEnvironment: 'cms', shellVariables: variables }
   const environment = await createEnvironment(service, as, { body })
-  const { error } = await deploy(service, as, environment.name, files)
-  assert.equal(error, undefined, error?.message)
-  if (visit) assert.equal((await siteAnswer(service, environment.url, visit)).status, 200)
+  const operation = await deploy(service, as, environment.name, files)
+  if (fails) assert.match(String(reasonOf(operation)), fails)
+  else assert.equal(operation.error, undefined, operation.error?.message)
+  if (visit) assert.equal((await siteAnswer(service, environment.url, visit, headers)).status, 200)
   if (lastLine) {
     const { json } = await service.call(`/v1/${environment.name}/builds`, { as })
     const log = await service.call(`/v1/${json.builds[0].name}/log`, { as })
@@ -55,6 +69,12 @@ async function attack(files: Files, { variables = [], visit, lastLine }: Attack 
   }
   return environment
 }
+
+/** A few hundred kilobytes as they are sent. */
+const lockfileOf = (bytes: number): Files => ({
+  'package.json': JSON.stringify({ dependencies: { local: '1.0.0' }, scripts: { build: 'true' } }),
+  'package-lock.json': `[${'[],'.repeat(bytes / 3)}[]]`,
+})
 
 /** As a script: so many lines, written one by one, and a last one. */
 const say = (line: string, times: number): string =>

@@ -1,6 +1,6 @@
 /** Makes an app and an environment over the API, and looks at the environment's site. */
 import assert from 'node:assert/strict'
-import { type IncomingHttpHeaders, request } from 'node:http'
+import { type IncomingHttpHeaders, type OutgoingHttpHeaders, request } from 'node:http'
 import type { resources } from '../../src/contract/index.ts'
 import type { Login, TestService } from './service.ts'
 
@@ -46,11 +46,12 @@ export function siteAnswer(
   service: TestService,
   url: string,
   path = '/',
+  headers: OutgoingHttpHeaders = {},
 ): Promise<{ status: number; text: string; headers: IncomingHttpHeaders }> {
   const { host } = new URL(url)
   const { hostname, port } = new URL(service.edge)
   return new Promise((resolve, reject) => {
-    request({ host: hostname, port, path, headers: { host }, agent: false }, (response) => {
+    request({ host: hostname, port, path, headers: { ...headers, host }, agent: false }, (response) => {
       let text = ''
       response.setEncoding('utf8')
       response.on('data', (chunk) => {
