@@ -330,6 +330,7 @@ test('the disk of an account is told with its limit and its environments', async
     assert.ok(used > 0)
     await limits.getByRole('listitem').filter({ hasText: word }).getByText(`${used} of ${limit}`).waitFor()
   }
+  await limits.getByRole('listitem').filter({ hasText: 'Files on the disk' }).getByText(' of 2,000,000').waitFor()
   await page.getByRole('row', { name: /Test/ }).first().waitFor()
   await assertWell(page, 'usage of the account')
   await page.getByRole('link', { name: 'Test' }).first().click()

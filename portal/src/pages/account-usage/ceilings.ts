@@ -3,9 +3,17 @@ import type { AccountUsage } from '../../api/types.ts'
 import { bytes, number } from '../../parts/format.ts'
 import { shareOf, shortBytes } from '../usage/share.ts'
 
-export type Counted = AccountUsage['ceilings'][number]
+type Ceiling = AccountUsage['ceilings'][number]
+export type Counted = Pick<Ceiling, 'used' | 'limit'> & { kind: Ceiling['kind'] | 'FILES' }
+
+/** Everything that is counted by number, with the files on the disk first. */
+export const countedIn = ({ files, limitFiles, ceilings }: AccountUsage): Counted[] => [
+  { kind: 'FILES', used: files, limit: limitFiles },
+  ...ceilings,
+]
 
 const WORDS: Record<Counted['kind'], { word: string; about: string }> = {
+  FILES: { word: 'Files on the disk', about: 'with folders and links' },
   APPS: { word: 'Apps', about: 'also while they are being deleted' },
   ENVIRONMENTS: { word: 'Environments', about: 'also while they are being deleted' },
   DOMAINS: { word: 'Custom domains', about: 'of all environments' },

@@ -1,12 +1,13 @@
 /** What else is limited for an account: how many there are, beside how many there may be. */
+import type { AccountUsage } from '../../api/types.ts'
 import { Icon } from '../../parts/icon.tsx'
 import css from './ceilings.module.css'
-import { type Counted, shownOf } from './ceilings.ts'
+import { countedIn, shownOf } from './ceilings.ts'
 
-export function Ceilings({ ceilings }: { ceilings: readonly Counted[] }) {
+export function Ceilings({ usage }: { usage: AccountUsage }) {
   return (
     <ul className={css.ceilings} aria-label="What the account has, and may have">
-      {ceilings.map((counted) => {
+      {countedIn(usage).map((counted) => {
         const { word, about, figure, share, state } = shownOf(counted)
         return (
           <li key={counted.kind} className={css.ceiling}>

@@ -32,7 +32,7 @@ export default function AccountUsagePage(_: AccountPageProps) {
             {data ? <DiskKinds kinds={data.kinds} label="On the disk, by kind" /> : <DiskKindsComing />}
           </Panel>
           <Panel title="Limits of the account">
-            {data ? <Ceilings ceilings={data.ceilings} /> : <CeilingsComing />}
+            {data ? <Ceilings usage={data} /> : <CeilingsComing />}
             <p className={css.note}>The operator of the service can change them.</p>
           </Panel>
           {data?.environments.length === 0 ? (
