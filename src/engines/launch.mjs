@@ -1,8 +1,10 @@
-// The last step before a tenant's program: reads what to run from descriptor 3, and turns into it. In a sandbox it is run by
+// The last step before a tenant's program: asks by descriptor 3 what to run, and turns into it. In a sandbox it is run by
 // the tenant's user; without one it becomes that user first. Plain JavaScript without imports of ours, since it is all that is
 // mounted.
-import { accessSync, closeSync, constants, readdirSync, readFileSync } from 'node:fs'
+import { accessSync, closeSync, constants, readdirSync, readFileSync, writeSync } from 'node:fs'
 
+// Without a service that still lives there is no answer, and nothing to run.
+writeSync(3, '?')
 const { argv, environment, cwd, user } = JSON.parse(readFileSync(3, 'utf8'))
 process.umask(0o022)
 closeInherited()

@@ -1,7 +1,7 @@
 /** A started program with everything it starts, as one thing that can be stopped. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
-import type { Readable } from 'node:stream'
+import type { Duplex, Readable, Writable } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Exit, Job, Output, Process } from './engine.ts'
@@ -37,8 +37,8 @@ export function startProcess({ file, args, mark, isSession, filter }: Spawn, job
   // It was never started, and `exited` says why. There is nothing to signal: an id that is none means every process.
   if (pid === undefined) return { pid: 0, exited: gone, listeningPorts: async () => [], stop: () => gone }
   const { argv, environment, cwd, user } = job
-  handOver(child, 3, JSON.stringify({ argv, environment, cwd, user }))
-  if (filter) handOver(child, 4, filter)
+  handOverWhenAsked(pipeOf(child, 3), JSON.stringify({ argv, environment, cwd, user }))
+  if (filter) handOver(pipeOf(child, 4), filter)
 
   // Bubblewrap itself is not asked to end: everything inside would be killed with it.
   const tree = () => (isSession ? [...new Set([pid, ...descendantsOf(pid), ...membersOf(pid)])] : descendantsOf(pid))
@@ -81,11 +81,22 @@ function readAsTaken(source: Readable, take: (chunk: Buffer) => unknown) {
   })
 }
 
-function handOver(child: ChildProcess, descriptor: number, content: string | Buffer) {
-  const pipe = child.stdio[descriptor as 3] as unknown as NodeJS.WritableStream
+const pipeOf = (child: ChildProcess, descriptor: number): Duplex =>
+  child.stdio[descriptor as 3] as Writable | Readable as Duplex
+
+function handOver(pipe: Duplex, content: string | Buffer) {
   // A program that dies before it has read it is told by its exit.
   pipe.on('error', () => undefined)
   pipe.end(content)
+}
+
+/**
+ * A launcher that asks and is answered has a service that lives, and a sandbox around it that ends with that service. One
+ * whose service died while the sandbox was made gets no answer, and starts nothing.
+ */
+function handOverWhenAsked(pipe: Duplex, content: string) {
+  pipe.on('error', () => undefined)
+  pipe.once('data', () => pipe.end(content))
 }
 
 const WRAPPER_PATIENCE_MS = 2000
