@@ -65,8 +65,9 @@ export function startProcess({ file, args, mark, isSession, filter }: Spawn, job
         for (const member of tree()) signal(member, 'SIGTERM')
         if (await isWithin(exited, graceMs - firstMs)) return exited
       }
-      // The monitor's death takes the namespace's first process with it, and that everything inside.
-      if (!isOver) for (const member of [...tree(), pid]) signal(member, 'SIGKILL')
+      // The monitor's death takes the namespace's first process with it, and that everything inside. It comes first: one
+      // that sees its program die before it would say so by an exit code of its own.
+      if (!isOver) for (const member of [pid, ...tree()]) signal(member, 'SIGKILL')
       return exited
     },
   }
