@@ -1,23 +1,21 @@
-/** Builds that go on until the test lets them: each waits for a file in its own /tmp, which is reached through /proc. */
-import { readdir, readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+/** Builds that go on when the test lets them: each waits for a signal, which a program that does not listen yet ignores. */
+import { readdir, readFile } from 'node:fs/promises'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Files } from './deploy.ts'
 
-/** As the build sees it: each has a /tmp of its own. */
-const FILE = '/tmp/go-on'
+const SIGNAL = 'SIGCONT'
 
 /** The mark is an argument of the build's process, by which it is found. */
 export const heldBuild = (mark: string, text: string): Files => ({
   'package.json': JSON.stringify({ name: 'held', scripts: { build: `node build.js ${mark}` } }),
   'build.js': `
     const fs = require('node:fs')
-    const look = setInterval(() => {
-      if (!fs.existsSync('${FILE}')) return
-      clearInterval(look)
+    const held = setInterval(() => {}, 1000)
+    process.once('${SIGNAL}', () => {
+      clearInterval(held)
       fs.mkdirSync('dist', { recursive: true })
       fs.writeFileSync('dist/index.html', ${JSON.stringify(text)} + ' ' + process.hrtime.bigint())
-    }, 10)
+    })
   `,
 })
 
@@ -31,13 +29,26 @@ export async function untilHeld(mark: string): Promise<{ goOn(): Promise<void> }
       return {
         async goOn() {
           released.add(pid)
-          await writeFile(join('/proc', pid, 'root', FILE), '')
+          for (let tries = 0; isSignalled(Number(pid)); tries++) {
+            if (tries > 3000) throw new Error(`the build with the mark ${mark} does not go on`)
+            await wait(10)
+          }
         },
       }
     }
     await wait(10)
   }
   throw new Error(`no build with the mark ${mark} began`)
+}
+
+/** False once there is nobody to signal. */
+function isSignalled(pid: number): boolean {
+  try {
+    return process.kill(pid, SIGNAL)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false
+    throw error
+  }
 }
 
 async function pidsOf(mark: string): Promise<string[]> {
