@@ -3,6 +3,7 @@
  * behind an interface.
  */
 import { mkdir, open } from 'node:fs/promises'
+import { enableCompileCache } from 'node:module'
 import { join } from 'node:path'
 import {
   type Account,
@@ -98,6 +99,8 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
   try {
     const ground = await openGround(config.dataDir, onDeath)
     parts.defer(() => ground.sql.close())
+    // Processes that the service starts again and again compile its code once.
+    enableCompileCache(files.compileCache)
     const { sql, clock, newId } = ground
     parts.defer(await watchPlace(files.database, clock, onDeath))
     const { trustedProxies } = config
@@ -323,6 +326,7 @@ export const filesIn = (dataDir: string) => ({
   toolchain: join(dataDir, 'toolchain'),
   ballast: join(dataDir, 'ballast'),
   cache: join(dataDir, 'cache'),
+  compileCache: join(dataDir, 'compile-cache'),
 })
 
 /** What operators' commands need of a data folder that they do not open, or that is not there yet. */

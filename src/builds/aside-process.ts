@@ -1,6 +1,7 @@
 /** The process beside the service: one task, one answer, and it ends. It opens no file but those of the program itself. */
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { flushCompileCache } from 'node:module'
 import { Problem } from '../contract/index.ts'
 import type { FromAside, Order, Tasks } from './aside-messages.ts'
 
@@ -42,7 +43,10 @@ const tasks: { [Name in keyof Tasks]: (input: Tasks[Name]['input']) => Promise<T
 process.once('disconnect', () => process.exit())
 const [message] = (await once(process, 'message')) as [Order]
 try {
-  send({ done: await tasks[message.task](message.input as never) })
+  const done = await tasks[message.task](message.input as never)
+  // Before the answer: whoever has it ends this process.
+  flushCompileCache()
+  send({ done })
 } catch (error) {
   if (error instanceof Problem)
     send({ problem: { reason: error.reason, message: error.message, metadata: error.metadata } })

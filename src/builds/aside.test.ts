@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { open, writeFile } from 'node:fs/promises'
+import { open, readdir, writeFile } from 'node:fs/promises'
+import { constants, enableCompileCache } from 'node:module'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { temporaryFolder } from '../../test/support/folder.ts'
@@ -21,6 +22,13 @@ test('work that takes longer than it may is ended', async () => {
   const answers = { files: () => new Promise(() => undefined) }
   const work = aside('plan', { rootDirectory: '' }, { answers, limits: { ms: 1000 } })
   await assert.rejects(work, (error: TooMuch) => error instanceof TooMuch && error.what === 'time')
+})
+
+test('what was compiled for one task is there for the next', async (t) => {
+  const folder = await temporaryFolder(t)
+  assert.equal(enableCompileCache(folder).status, constants.compileCacheStatus.ENABLED)
+  await planSource(sourceOf({ 'package.json': { scripts: { start: 'node a.js' } } }), '', 'ours')
+  assert.ok((await readdir(folder, { recursive: true })).length > 10)
 })
 
 test('an app is planned beside the service, whatever the number of its files', async () => {

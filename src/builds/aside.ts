@@ -4,6 +4,7 @@
  */
 import { fork } from 'node:child_process'
 import type { FileHandle } from 'node:fs/promises'
+import { getCompileCacheDir } from 'node:module'
 import { constants, setPriority } from 'node:os'
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -41,7 +42,7 @@ export async function aside<Name extends keyof Tasks>(
   const { heapMegabytes, ms } = { ...LIMITS, ...limits }
   const child = fork(PROGRAM, {
     execArgv: [`--max-old-space-size=${heapMegabytes}`, '--no-warnings'],
-    env: {},
+    env: cacheOfCode(),
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'ignore', 'ipc', file?.fd ?? 'ignore'],
   })
@@ -88,6 +89,12 @@ export async function aside<Name extends keyof Tasks>(
     clearTimeout(timer)
     child.kill('SIGKILL')
   }
+}
+
+/** What was compiled for the last one is there for the next, which starts in a third of the time. */
+function cacheOfCode(): Record<string, string> {
+  const folder = getCompileCacheDir()
+  return folder === undefined ? {} : { NODE_COMPILE_CACHE: folder }
 }
 
 /** Visitors and the API come first. */

@@ -158,7 +158,7 @@ test('builds are listed, and a failed one is shown with what to do about it', as
   assert.match(shown.stdout, /^state +FAILED$/m)
   assert.match(shown.stdout, /^reason +BUILD_SCRIPT_FAILED, a fault of the app$/m)
   assert.match(shown.stdout, /^do +\S/m)
-  const [newest] = (await read(`${name}/builds`)).builds
+  const newest = await read((await read(`${name}/builds`)).builds[0].name)
   assert.deepEqual(await json('builds', 'show', idOf(newest.name)), newest)
   await fails(1, /was over before: FAILED/, ['builds', 'cancel', newest.name])
 })
