@@ -4,6 +4,7 @@
  */
 import { mkdir, open } from 'node:fs/promises'
 import { enableCompileCache } from 'node:module'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import {
   type Account,
@@ -280,7 +281,8 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
       await Promise.race([api.close().finally(() => patience.abort()), clock.sleep(GRACE_MS.api, patience.signal)])
       api.server.closeAllConnections()
     })
-    apiUrl = await api.listen(config.listen).catch(cannotListen('listen', config.listen))
+    await api.listen(config.listen).catch(cannotListen('listen', config.listen))
+    apiUrl = urlOn(api.server.address() as AddressInfo)
 
     await welcome(ground, config.publicUrl ?? apiUrl, config.domain)
     return {
@@ -292,6 +294,12 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
     await parts.disposeAsync()
     throw error
   }
+}
+
+/** Where a server is reached from this machine; one that listens on all addresses is on the loopback, which always stays. */
+function urlOn({ address, port }: AddressInfo): string {
+  const host = { '0.0.0.0': '127.0.0.1', '::': '::1' }[address] ?? address
+  return `http://${formatListen({ host, port })}`
 }
 
 const archiveLimits = ({ archiveBytes, archiveEntries, unpackedBytes, uploadStall }: Config): ArchiveLimits => ({
