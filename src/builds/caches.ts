@@ -191,6 +191,8 @@ async function merge(changes: string, target: string) {
     return rename(changes, target)
   }
   for await (const entry of await opendir(changes)) {
+    // A name that is not UTF-8 cannot be opened by what was read of it: it is not kept.
+    if (entry.name.includes('\u{fffd}')) continue
     const [from, to] = [join(changes, entry.name), join(target, entry.name)]
     if (entry.isDirectory()) await merge(from, to)
     else {

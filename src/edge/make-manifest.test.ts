@@ -21,6 +21,16 @@ test('small sites and large ones get the same list, here or in a thread', async 
   }
 })
 
+test('files and folders whose names are no text are left out', async (t) => {
+  const [folder, edge] = [await temporaryFolder(t), join(await temporaryFolder(t), 'edge')]
+  await writeFile(join(folder, 'index.html'), 'page')
+  await mkdir(Buffer.concat([Buffer.from(`${folder}/`), Buffer.from([0xfd])]))
+  await makeManifest(folder, edge, { singlePage: false })
+  const file = await openManifestFile(join(edge, MANIFEST_NAME))
+  assert.equal((await file.find('/index.html'))?.size, 4)
+  await file.close()
+})
+
 test('a site of very many files holds nobody up while it is listed', async (t) => {
   const [folder, edge] = [await temporaryFolder(t), join(await temporaryFolder(t), 'edge')]
   for (let group = 0; group < 6; group++) {

@@ -34,7 +34,8 @@ async function hasFewEntries(top: string): Promise<boolean> {
   for (const folder of folders) {
     for await (const entry of await opendir(folder)) {
       if (++count > FEW_ENTRIES) return false
-      if (entry.isDirectory()) folders.push(join(folder, entry.name))
+      // A name that is not UTF-8 cannot be opened by what was read of it, and is not listed.
+      if (entry.isDirectory() && !entry.name.includes('\u{fffd}')) folders.push(join(folder, entry.name))
     }
   }
   return true
