@@ -87,7 +87,7 @@ function commandFor(
 /** The first of the ways that works here, or the one that is asked for. */
 async function findIdentity(shape: Shape, index: number): Promise<Identity | { missing: string }> {
   if (!shape.isRoot) return identityOfService(shape.isStaged)
-  // Never an environment's: those come after it.
+  // Any of them will do: the trial writes nothing.
   const user = { uid: TENANT_UIDS.least, gid: TENANT_UIDS.least }
   const unfiltered = { ...shape, system: { ...shape.system, isFiltered: false } }
   const trial = ['/bin/sh', '-c', 'test "$(id -u)" = "$0"', String(user.uid)]
