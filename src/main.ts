@@ -15,6 +15,7 @@ import {
   createSessions,
   createUsers,
 } from './accounts/index.ts'
+import { cannotListen, ownHosts, siteUrls, urlOn } from './addresses.ts'
 import {
   createApps,
   createCmsInstalls,
@@ -32,7 +33,7 @@ import {
   createPackageStore,
   DEFAULT_OUTPUT_LIMITS,
 } from './builds/index.ts'
-import { type Config, formatListen, type Listen } from './config.ts'
+import { type Config, formatListen } from './config.ts'
 import { type Ceilings, Problem } from './contract/index.ts'
 import {
   createAppVariables,
@@ -296,12 +297,6 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
   }
 }
 
-/** Where a server is reached from this machine; one that listens on all addresses is on the loopback, which always stays. */
-function urlOn({ address, port }: AddressInfo): string {
-  const host = { '0.0.0.0': '127.0.0.1', '::': '::1' }[address] ?? address
-  return `http://${formatListen({ host, port })}`
-}
-
 const archiveLimits = ({ archiveBytes, archiveEntries, unpackedBytes, uploadStall }: Config): ArchiveLimits => ({
   ...DEFAULT_ARCHIVE_LIMITS,
   archiveBytes,
@@ -377,23 +372,6 @@ export async function openGround(dataDir: string, onDeath?: (error: Error) => vo
     operations: createOperations(parts),
   }
 }
-
-/** The two addresses are the first thing that a newcomer may have to change. */
-const cannotListen = (setting: string, listen: Listen) => (error: Error) => {
-  if (!error.message.includes('EADDRINUSE')) throw error
-  const where = formatListen(listen)
-  throw new Error(`another program listens on ${where}: stop it, or choose another port with the setting ${setting}`)
-}
-
-/** An environment's host is its label under the domain; scheme and port are those that people use to reach the edge. */
-function siteUrls({ domain, edgeUrl }: Config, boundPort: number): (hostLabel: string) => string {
-  const front = new URL(edgeUrl ?? `http://${domain}:${boundPort}`)
-  return (hostLabel) => `${front.protocol}//${hostLabel}.${domain}${front.port ? `:${front.port}` : ''}`
-}
-
-/** The names by which people reach the service. */
-const ownHosts = ({ publicUrl, edgeUrl }: Config): string[] =>
-  [publicUrl, edgeUrl].flatMap((url) => (url === undefined ? [] : new URL(url).hostname))
 
 export type Ground = Awaited<ReturnType<typeof openGround>>
 

@@ -1,0 +1,26 @@
+/** At which addresses the service and its sites are reached. */
+import type { AddressInfo } from 'node:net'
+import { type Config, formatListen, type Listen } from './config.ts'
+
+/** Where a server is reached from this machine; one that listens on all addresses is on the loopback, which always stays. */
+export function urlOn({ address, port }: AddressInfo): string {
+  const host = { '0.0.0.0': '127.0.0.1', '::': '::1' }[address] ?? address
+  return `http://${formatListen({ host, port })}`
+}
+
+/** The two addresses are the first thing that a newcomer may have to change. */
+export const cannotListen = (setting: string, listen: Listen) => (error: Error) => {
+  if (!error.message.includes('EADDRINUSE')) throw error
+  const where = formatListen(listen)
+  throw new Error(`another program listens on ${where}: stop it, or choose another port with the setting ${setting}`)
+}
+
+/** An environment's host is its label under the domain; scheme and port are those that people use to reach the edge. */
+export function siteUrls({ domain, edgeUrl }: Config, boundPort: number): (hostLabel: string) => string {
+  const front = new URL(edgeUrl ?? `http://${domain}:${boundPort}`)
+  return (hostLabel) => `${front.protocol}//${hostLabel}.${domain}${front.port ? `:${front.port}` : ''}`
+}
+
+/** The names by which people reach the service. */
+export const ownHosts = ({ publicUrl, edgeUrl }: Config): string[] =>
+  [publicUrl, edgeUrl].flatMap((url) => (url === undefined ? [] : new URL(url).hostname))
