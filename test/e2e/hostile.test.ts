@@ -440,7 +440,7 @@ const LOG_BYTES = 32 * MEBIBYTE
 test('a build that floods its log ends, and the log is bounded', { skip }, async (t) => {
   watch.enter('flood of lines')
   const flood = `
-    const lines = ('all work and no play '.repeat(4) + '\\n').repeat(700)
+    const lines = ('all work and no play '.repeat(50) + '\\n').repeat(60)
     let left = 40 * 1024 ** 2
     const more = () => {
       while (left > 0) {
@@ -691,7 +691,7 @@ test('an app that floods its log keeps it bounded', { skip }, async (t) => {
   const flood = `
     if (path === '/attack') {
       const lines = ('all work and no play '.repeat(4) + '\\n').repeat(700)
-      let left = 100 * 1024 ** 2
+      let left = 40 * 1024 ** 2
       const more = () => {
         while (left > 0) {
           left -= lines.length
