@@ -3,7 +3,6 @@
  * behind an interface.
  */
 import { mkdir, open } from 'node:fs/promises'
-import { enableCompileCache } from 'node:module'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import {
@@ -101,8 +100,6 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
   try {
     const ground = await openGround(config.dataDir, onDeath)
     parts.defer(() => ground.sql.close())
-    // Processes that the service starts again and again compile its code once.
-    enableCompileCache(files.compileCache)
     const { sql, clock, newId } = ground
     parts.defer(await watchPlace(files.database, clock, onDeath))
     const { trustedProxies } = config
@@ -329,7 +326,6 @@ export const filesIn = (dataDir: string) => ({
   toolchain: join(dataDir, 'toolchain'),
   ballast: join(dataDir, 'ballast'),
   cache: join(dataDir, 'cache'),
-  compileCache: join(dataDir, 'compile-cache'),
 })
 
 /** What operators' commands need of a data folder that they do not open, or that is not there yet. */
