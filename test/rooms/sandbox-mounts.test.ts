@@ -263,7 +263,7 @@ async function lookAt(pid: number, monitor: number) {
     if (source !== undefined) assert.equal(inode, await inodeOf(source), path)
   }
   assert.equal(
-    await readFile(`/proc/${pid}/root/headland/launch.mjs`, 'utf8'),
+    await readFile(join(`/proc/${pid}/root`, 'headland/launch.mjs'), 'utf8'),
     await readFile(new URL('../../src/engines/launch.mjs', import.meta.url), 'utf8'),
   )
   // And the other way round: what is writable is a folder of the app's own run, seen in the app and nowhere else.
