@@ -740,11 +740,14 @@ test('an app for which there is no place, since all others still start, is refus
   const first = supervisor.start(silent.spec, never).catch((error: Problem) => error.reason)
   await until(() => silent.isThere())
   const second = supervisor.start(late.spec, never).catch((error: Problem) => error.metadata)
-  await wait(100)
-  for (let tries = 0; tries < 12; tries++) {
+  let isOver = false
+  void second.finally(() => {
+    isOver = true
+  })
+  await until(async () => {
     await supervisor.clock.advance(500)
-    await wait(5)
-  }
+    return isOver
+  })
   assert.deepEqual(await second, { kind: 'AWAKE_APPS', limit: '1', setting: 'accountAwakeApps' })
   await supervisor.retire(silent.spec.deployment)
   await first

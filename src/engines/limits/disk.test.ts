@@ -8,6 +8,13 @@ import { sizeOf } from './measure.ts'
 
 const MB = 1024 ** 2
 
+async function until(isSo: () => boolean) {
+  for (let tries = 0; !isSo(); tries++) {
+    assert.ok(tries < 3000, `it never came to: ${isSo}`)
+    await wait(10)
+  }
+}
+
 /** One disk with a folder for each job; what is in a folder is taken from what is free. */
 function disk(t: TestContext, { size = 100_000 * MB, files = 1_000_000, reserveBytes = 512 * MB } = {}) {
   const [used, counts] = [new Map<string, number>(), new Map<string, number>()]
@@ -128,22 +135,23 @@ test('who uses up the number of files is ended', async (t) => {
 })
 
 test('who has more files than it may is ended, and they may be empty', async (t) => {
-  const { job, counts, over } = disk(t)
+  const { job, counts, measures, over } = disk(t)
   job('one', 1000 * MB, 0, 1000)
   job('two', 1000 * MB, 0, 1000)
-  await wait(100)
+  // The bytes and the files of both.
+  await until(() => measures() >= 4)
   counts.set('one', 1500)
-  await wait(400)
+  await until(() => over.length > 0)
   assert.deepEqual(over, ['one: files'])
 })
 
 test('who has more than can be counted in time is ended', async (t) => {
-  const { job, counts, endless, over } = disk(t)
+  const { job, counts, endless, measures, over } = disk(t)
   job('one', 1000 * MB, 0, 1000)
-  await wait(100)
+  await until(() => measures() >= 2)
   endless.add('one')
   counts.set('one', 1500)
-  await wait(400)
+  await until(() => over.length > 0)
   assert.deepEqual(over, ['one: files'])
 })
 
