@@ -49,7 +49,7 @@ test('the client knows the ground floor and nothing else of the house', () => {
   assert.deepEqual([...new Set(taken)].sort(), ['src/base/index.ts', 'src/contract/index.ts'])
 })
 
-test('the edge process takes its own room and the watchdog, which takes nothing', () => {
+test('the edge process takes its own room, http and the watchdog, which take nothing', () => {
   const takenBy = (room: string, outOf: (path: string) => boolean) =>
     house
       .filter(({ path }) => path.startsWith(`src/${room}/`) && !path.endsWith('.test.ts') && outOf(path))
@@ -57,11 +57,16 @@ test('the edge process takes its own room and the watchdog, which takes nothing'
       .filter((target) => target.startsWith('src/') && !target.startsWith(`src/${room}/`))
   // What the control process does for the edge: the edge process does not load it.
   const isOfEdgeProcess = (path: string) => !['src/edge/watch.ts', 'src/edge/make-manifest.ts'].includes(path)
-  assert.deepEqual([...new Set(takenBy('edge', isOfEdgeProcess))], ['src/watchdog/index.ts'])
+  const lower = ['http', 'watchdog']
   assert.deepEqual(
-    takenBy('watchdog', () => true),
-    [],
+    [...new Set(takenBy('edge', isOfEdgeProcess))].toSorted(),
+    lower.map((room) => `src/${room}/index.ts`),
   )
+  for (const room of lower)
+    assert.deepEqual(
+      takenBy(room, () => true),
+      [],
+    )
 })
 
 test('only config.ts reads process.env', () => {

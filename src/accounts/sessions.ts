@@ -2,8 +2,9 @@
  * Sessions of the portal. The cookie holds 256 random bits; the database holds their digest. A session ends when it is
  * deleted, when its user's password is reset or changed elsewhere, or when its time is over.
  */
-import { type Clock, clientNetwork, digestOf, randomToken, Secret } from '../base/index.ts'
+import { type Clock, digestOf, randomToken, Secret } from '../base/index.ts'
 import { Problem } from '../contract/index.ts'
+import { clientNetwork } from '../http/index.ts'
 import { type Sql, statement } from '../storage/index.ts'
 import { createAttempts, LOG_IN_LIMITS } from './attempts.ts'
 import { createKnownNetworks } from './known-networks.ts'

@@ -1,6 +1,5 @@
 export * from './buckets.ts'
 export * from './changes.ts'
-export * from './client-network.ts'
 export * from './clock.ts'
 export * from './ids.ts'
 export { inTurns, sortInTurns } from './in-turns.ts'

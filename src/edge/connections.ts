@@ -15,7 +15,7 @@
  */
 import type { IncomingMessage, Server } from 'node:http'
 import type { Socket } from 'node:net'
-import { clientNetwork } from './client-network.ts'
+import { clientNetwork } from '../http/index.ts'
 import type { Limits } from './limits.ts'
 import { refuseOn } from './strict.ts'
 

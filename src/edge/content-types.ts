@@ -1,5 +1,5 @@
 /** What a file is, by its name; and whether it is worth compressing. */
-import { trimBlanks } from './header-text.ts'
+import { trimBlanks } from '../http/index.ts'
 
 export type ContentType = { type: string; isCompressible: boolean }
 

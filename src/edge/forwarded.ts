@@ -5,8 +5,7 @@
 
 import type { IncomingMessage } from 'node:http'
 import { BlockList, isIP, type Socket } from 'node:net'
-import { clientNetwork } from './client-network.ts'
-import { trimBlanks } from './header-text.ts'
+import { clientNetwork, trimBlanks } from '../http/index.ts'
 
 export type Visitor = { address: string | undefined; protocol: 'http' | 'https' }
 

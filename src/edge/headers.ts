@@ -1,8 +1,8 @@
 /** Which headers go on to an upstream, and which come back: pure lists, `[name, value, name, value, …]`. */
 
 import type { IncomingMessage } from 'node:http'
+import { trimBlanks } from '../http/index.ts'
 import type { Visitor } from './forwarded.ts'
-import { trimBlanks } from './header-text.ts'
 import { remembering, toLower } from './remember.ts'
 
 /** Each side of a proxy speaks for itself about its connection (RFC 9110, section 7.6.1). */

@@ -1,5 +1,5 @@
 /** The headers by which a client says which form of a file it wants, and which part: RFC 9110, sections 12 to 14. */
-import { trimBlanks } from './header-text.ts'
+import { trimBlanks } from '../http/index.ts'
 
 export type Encoding = 'br' | 'gzip' | 'identity'
 

@@ -4,8 +4,9 @@
  * that a leaked URL that purges cannot keep editors from their builds. Guesses are counted by address, and never against
  * those who know a token.
  */
-import { type Clock, clientNetwork, createBuckets, type Rate } from '../base/index.ts'
+import { type Clock, createBuckets, type Rate } from '../base/index.ts'
 import { Problem, type resources } from '../contract/index.ts'
+import { clientNetwork } from '../http/index.ts'
 
 type Limits = { callsPerMinute: number; guessesPerMinute: number }
 

@@ -5,7 +5,7 @@
  * Where a directive is badly written, the careful meaning counts: a lifetime that cannot be read is one of zero,
  * `no-store; max-age=60` is still a no-store, and so is a field that is too long to be read.
  */
-import { trimBlanks } from '../header-text.ts'
+import { trimBlanks } from '../../http/index.ts'
 import { remembering } from '../remember.ts'
 import { fieldOf, type HeaderList, membersOf } from './header-list.ts'
 import { readDictionary } from './structured-field.ts'

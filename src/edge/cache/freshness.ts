@@ -1,5 +1,5 @@
 /** How long a response is good for, and how old it is: RFC 9111, sections 4.2 and 5.2.2, and RFC 5861. No guesses. */
-import { trimBlanks } from '../header-text.ts'
+import { trimBlanks } from '../../http/index.ts'
 import { type Directives, type Policy, policyOf, seconds } from './cache-control.ts'
 import { firstOf, type HeaderList } from './header-list.ts'
 import { readHttpDate } from './http-date.ts'

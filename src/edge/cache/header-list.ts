@@ -1,5 +1,5 @@
 /** Header fields as they came over the wire, and how one of them is read. */
-import { trimBlanks } from '../header-text.ts'
+import { trimBlanks } from '../../http/index.ts'
 
 /** `[name, value, name, value, …]`, as they came over the wire. */
 export type HeaderList = readonly string[]

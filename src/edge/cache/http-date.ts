@@ -1,5 +1,5 @@
 /** The three ways to write a date in HTTP (RFC 9110, section 5.6.7), as strictly as caches are told to read them. */
-import { trimBlanks } from '../header-text.ts'
+import { trimBlanks } from '../../http/index.ts'
 import { remembering } from '../remember.ts'
 
 const DAY = '(?:mon|tue|wed|thu|fri|sat|sun)'

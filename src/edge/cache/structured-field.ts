@@ -2,7 +2,7 @@
  * A dictionary as a structured field (RFC 8941, section 3.2): every member is read by its grammar, and one that does
  * not follow it spoils them all, as the RFC wants. Parameters are read and left out: nothing here has a use for them.
  */
-import { trimBlanks } from '../header-text.ts'
+import { trimBlanks } from '../../http/index.ts'
 
 export type Item =
   | { kind: 'integer'; value: number }

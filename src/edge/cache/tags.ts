@@ -1,5 +1,5 @@
 /** The names by which purges find what is stored: tags that a response was given, and its path. */
-import { trimBlanks } from '../header-text.ts'
+import { trimBlanks } from '../../http/index.ts'
 import { fieldOf, type HeaderList } from './header-list.ts'
 
 export type TagLimits = { tags: number; bytes: number }

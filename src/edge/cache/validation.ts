@@ -2,7 +2,7 @@
  * Questions whether a copy is still right, in both directions: ours to the app about what is stored (RFC 9111, section
  * 4.3), and a client's to us about what it has (RFC 9110, section 13).
  */
-import { trimBlanks } from '../header-text.ts'
+import { trimBlanks } from '../../http/index.ts'
 import { toClient } from '../headers.ts'
 import { LIST_LENGTH_MOST, readRange } from '../negotiate.ts'
 import { firstOf, type HeaderList, type RequestHeaders, requestField } from './header-list.ts'

@@ -2,7 +2,7 @@
  * Which of several responses under one key a request gets: that of the requests before it whose headers, those that the
  * response named in Vary, said the same (RFC 9111, section 4.1).
  */
-import { lowerAscii, trimBlanks } from '../header-text.ts'
+import { lowerAscii, trimBlanks } from '../../http/index.ts'
 import { LIST_LENGTH_MOST } from '../negotiate.ts'
 import { membersOf, type RequestHeaders, requestField } from './header-list.ts'
 

@@ -8,7 +8,7 @@
  *   untilEnd  a body that ends with the connection
  *   done      nothing leads out; bytes that come now belong to nobody
  */
-import { trimBlanks } from '../header-text.ts'
+import { trimBlanks } from '../../http/index.ts'
 import { remembering, toLower } from '../remember.ts'
 
 export type Head = {

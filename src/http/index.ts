@@ -1,0 +1,2 @@
+export * from './client-network.ts'
+export * from './header-text.ts'
