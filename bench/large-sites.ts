@@ -47,7 +47,6 @@ export const largeSites: Bench = {
           unit: 'ms',
           ours: neighbour.busy,
           peer: neighbour.quiet,
-          // Of a quiet edge's two milliseconds any ratio is noise; what is wanted is that nobody notices.
           goal: { of: 'ratio', most: 10 },
         },
         {
