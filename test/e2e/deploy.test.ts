@@ -103,10 +103,13 @@ test('an archive that is only validated is not kept, be it planned or not', asyn
   assert.deepEqual(await blobs(), before)
 })
 
+/** Names the process that the build leaves, among those of all runs of the tests. */
+const LEFT = `left-by-a-build-${process.pid}`
+
 const sleeper = {
   'package.json': JSON.stringify({ scripts: { build: 'node build.js', start: 'node x.js' } }),
   'build.js': `
-    require('node:child_process').spawn('sh', ['-c', 'trap "" TERM; : left-by-a-build; while :; do sleep 1; done'], { detached: true, stdio: 'ignore' }).unref()
+    require('node:child_process').spawn('sh', ['-c', 'trap "" TERM; : ${LEFT}; while :; do sleep 1; done'], { detached: true, stdio: 'ignore' }).unref()
     console.log('asleep'); setInterval(() => {}, 1000)`,
   'x.js': '',
 }
@@ -117,13 +120,13 @@ test('a cancelled build is gone with its whole process tree, and the environment
   const asked = await upload(service, as, name, sleeper)
   const build = asked.json.metadata.build
   await untilLogHas(build, 'asleep')
-  assert.notDeepEqual(await processesSaying('left-by-a-build'), [])
+  assert.notDeepEqual(await processesSaying(LEFT), [])
   await service.call(`/v1/${build}:cancel`, { method: 'POST', as })
   const done = await untilDone(service, as, asked.json.name)
   assert.equal(reasonOf(done), 'OPERATION_CANCELLED')
   assert.equal((await service.call(`/v1/${build}`, { as })).json.state, 'CANCELLED')
   assert.match((await siteAnswer(service, url)).text, /before/)
-  assert.deepEqual(await processesSaying('left-by-a-build'), [])
+  assert.deepEqual(await processesSaying(LEFT), [])
   const id = name.split('/').at(-1) ?? ''
   assert.deepEqual(await readdir(join(service.dataDir, 'environments', id, 'work')), [])
 })

@@ -7,7 +7,7 @@ const SIGNAL = 'SIGCONT'
 
 /** The mark is an argument of the build's process, by which it is found. */
 export const heldBuild = (mark: string, text: string): Files => ({
-  'package.json': JSON.stringify({ name: 'held', scripts: { build: `node build.js ${mark}` } }),
+  'package.json': JSON.stringify({ name: 'held', scripts: { build: `node build.js ${ofThisRun(mark)}` } }),
   'build.js': `
     const fs = require('node:fs')
     const held = setInterval(() => {}, 1000)
@@ -18,6 +18,9 @@ export const heldBuild = (mark: string, text: string): Files => ({
     })
   `,
 })
+
+/** Another run of the tests on this machine has builds with the same marks. */
+const ofThisRun = (mark: string) => `${mark}-${process.pid}`
 
 const released = new Set<string>()
 
@@ -55,5 +58,7 @@ async function pidsOf(mark: string): Promise<string[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
   const commands = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')))
   // The build itself, and not what started it: that is outside of the sandbox, or is a shell with another command line.
-  return pids.filter((_, index) => commands[index]?.split('\0').slice(1).join(' ').trim() === `build.js ${mark}`)
+  return pids.filter(
+    (_, index) => commands[index]?.split('\0').slice(1).join(' ').trim() === `build.js ${ofThisRun(mark)}`,
+  )
 }
