@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { promisify } from 'node:util'
 import { temporaryFolder } from '../test/support/folder.ts'
+import { PATIENCE_MS } from '../test/support/until.ts'
 import { completion, SHELLS } from './completion.ts'
 import { type CommandForm, UsageError } from './contract/index.ts'
 
@@ -70,7 +71,7 @@ const ask = async (shell: string, script: string, ...args: string[]): Promise<st
   (
     await run(shell, args.length > 0 ? args : ['-c', script], {
       cwd: folder,
-      timeout: 30_000,
+      timeout: PATIENCE_MS,
       env: { ...process.env, HOME: folder },
     })
   ).stdout

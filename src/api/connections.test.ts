@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { setTimeout as wait } from 'node:timers/promises'
+import { until } from '../../test/support/until.ts'
 import { limitConnections } from './connections.ts'
 
 async function start(t: TestContext, most: number, isExempt?: (address: string) => boolean) {
@@ -42,12 +42,7 @@ test('an app that holds connections open keeps itself out, and no other', async 
   assert.equal(await isAnswered('127.0.0.2'), false)
   assert.equal(await isAnswered('127.0.0.3'), true)
   held[0]?.destroy()
-  let isFree = false
-  for (let tries = 0; !isFree && tries < 100; tries++) {
-    await wait(10)
-    isFree = await isAnswered('127.0.0.2')
-  }
-  assert.equal(isFree, true)
+  await until(() => isAnswered('127.0.0.2'))
 })
 
 test('callers on this machine itself cannot be told apart, and are not counted', async (t) => {

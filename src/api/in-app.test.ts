@@ -4,6 +4,7 @@ import { connect } from 'node:net'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Scope } from '../../test/support/folder.ts'
+import { PATIENCE_MS, until } from '../../test/support/until.ts'
 import { house } from '../../test/support/upkeep.ts'
 import { createTokens } from '../apps/index.ts'
 import { LIMITS, Problem } from '../contract/index.ts'
@@ -191,7 +192,7 @@ function talk(port: number, ...pieces: string[]): Promise<string> {
         await wait(20)
       }
     })()
-    setTimeout(() => socket.destroy(), 2000).unref()
+    setTimeout(() => socket.destroy(), PATIENCE_MS).unref()
   })
 }
 
@@ -305,11 +306,3 @@ test('what is under way is bounded, for each environment and for all, and free a
   second.destroy()
   await until(async () => (await put(ours.id, 'c', '"small"')).status === 204)
 })
-
-async function until(holds: () => Promise<boolean>) {
-  for (let tries = 0; tries < 50; tries++) {
-    if (await holds()) return
-    await wait(20)
-  }
-  assert.fail('it does not come about')
-}

@@ -269,11 +269,11 @@ test('a store that is slow to take the bytes is not held against the client', as
   const slow = {
     ...blobs,
     put: async (source: AsyncIterable<Uint8Array>, check?: (file: string) => Promise<void>) => {
-      await wait(250)
+      await wait(1200)
       return await blobs.put(source, check)
     },
   }
-  const archives = createArchives({ blobs: slow, limits: { ...DEFAULT_ARCHIVE_LIMITS, stallMs: 100 } })
+  const archives = createArchives({ blobs: slow, limits: { ...DEFAULT_ARCHIVE_LIMITS, stallMs: 1000 } })
   const big = form(part(FILE_HEAD, writeZip([{ name: 'a', content: Buffer.alloc(4_000_000), method: 0 }])))
   const chunks = Array.from({ length: Math.ceil(big.length / 65_536) }, (_, n) =>
     big.subarray(n * 65_536, (n + 1) * 65_536),

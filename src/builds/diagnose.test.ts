@@ -651,7 +651,7 @@ const HOSTILE = [
   '\x1b[',
 ]
 
-test('a log that was made to keep its reader busy is read in a moment', { timeout: 60_000 }, () => {
+test('a log that was made to keep its reader busy is read in a moment', () => {
   for (const piece of HOSTILE) {
     const text = Array(1000)
       .fill(piece.repeat(Math.ceil(1000 / piece.length)))

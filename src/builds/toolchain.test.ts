@@ -6,6 +6,7 @@ import { handClock } from '../../test/support/clock.ts'
 import { testPlain } from '../../test/support/engine.ts'
 import { temporaryFolder } from '../../test/support/folder.ts'
 import { fakeRegistry } from '../../test/support/registry.ts'
+import { PATIENCE_MS } from '../../test/support/until.ts'
 import { machineEnvironment } from '../config.ts'
 import { Problem } from '../contract/index.ts'
 import { runToEnd } from '../engines/index.ts'
@@ -28,7 +29,7 @@ async function say(toolchain: Toolchain, ...argv: string[]) {
   const { mounts, path, environment } = toolchain
   let text = ''
   const job = { argv, cwd: '/', environment: { ...environment, PATH: path }, mounts, user: undefined }
-  const exit = await runToEnd(testPlain(), job, (_, chunk) => (text = text + chunk), AbortSignal.timeout(30_000))
+  const exit = await runToEnd(testPlain(), job, (_, chunk) => (text = text + chunk), AbortSignal.timeout(PATIENCE_MS))
   assert.equal(exit.code, 0, text)
   return text.trim()
 }

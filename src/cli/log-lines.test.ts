@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Scope } from '../../test/support/folder.ts'
+import { PATIENCE_MS } from '../../test/support/until.ts'
 import { createEventParser, followLog, type LogLine, lastNumber, readLog } from './log-lines.ts'
 import { api } from './path.ts'
 import { createService } from './service.ts'
@@ -48,7 +49,7 @@ async function numbersOf(lines: AsyncIterable<LogLine>): Promise<number[]> {
 }
 
 const upTo = (most: number): number[] => Array.from({ length: most }, (_, index) => index + 1)
-const signal = AbortSignal.timeout(60_000)
+const signal = AbortSignal.timeout(PATIENCE_MS)
 
 test('a stream that breaks anywhere goes on after the last line: none twice, none lost', async (t) => {
   const { service, attempts } = await listen(t, async (after, response, _, attempt) => {

@@ -34,7 +34,7 @@ async function serviceOf(t: TestContext, steps: Step[]) {
   return { service: createService(`http://127.0.0.1:${port}`, undefined), calls }
 }
 
-test('a connection that drops and a service that starts anew are waited for', { timeout: 30_000 }, async (t) => {
+test('a connection that drops and a service that starts anew are waited for', async (t) => {
   const steps = [drops, stopping, answers({}), answers({ done: true, response: { url: 'x' } })]
   const { service, calls } = await serviceOf(t, steps)
   const done = await finish(service, asked)
@@ -50,7 +50,7 @@ test('what is done is not asked about again', async (t) => {
   assert.deepEqual(calls, [])
 })
 
-test('every answer in between is told, so that a phase can be shown', { timeout: 30_000 }, async (t) => {
+test('every answer in between is told, so that a phase can be shown', async (t) => {
   const phase = (name: string) => ({ metadata: { phase: name } }) as Partial<resources.Operation>
   const { service } = await serviceOf(t, [answers(phase('BUILDING')), answers({ done: true })])
   const seen: unknown[] = []
@@ -63,7 +63,7 @@ test('an answer that speaks of the operation ends the wait: it is gone, or not o
   await assert.rejects(finish(service, asked), (error: CallFailed) => error.exitCode === EXIT.caller)
 })
 
-test('whoever waits can stop waiting', { timeout: 30_000 }, async (t) => {
+test('whoever waits can stop waiting', async (t) => {
   const stop = new AbortController()
   const { service } = await serviceOf(t, [() => stop.abort()])
   await assert.rejects(finish(service, asked, undefined, stop.signal), { name: 'AbortError' })

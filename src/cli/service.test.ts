@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { createGzip } from 'node:zlib'
 import type { Scope } from '../../test/support/folder.ts'
+import { PATIENCE_MS } from '../../test/support/until.ts'
 import { EXIT } from '../contract/index.ts'
 import { followLog, readLog } from './log-lines.ts'
 import { api } from './path.ts'
@@ -182,7 +183,7 @@ for (const [name, text] of Object.entries(HOSTILE_EVENTS)) {
   test(`a stream of ${name} without end is given up, and not asked for again`, async (t) => {
     const { handle } = endless(text.repeat(Math.ceil(MIB / text.length)))
     const { service, calls } = await serviceWith(t, handle)
-    const signal = AbortSignal.timeout(60_000)
+    const signal = AbortSignal.timeout(PATIENCE_MS)
     await assert.rejects(countOf(followLog(service, THINGS, { signal })), isNoAnswer(/is not a log of a Headland/))
     assert.equal(calls(), 1)
   })

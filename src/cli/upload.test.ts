@@ -6,11 +6,12 @@ import { type AddressInfo, createServer as createPlainServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { type Scope, temporaryFolder } from '../../test/support/folder.ts'
+import { PATIENCE_MS } from '../../test/support/until.ts'
 import { createService } from './service.ts'
 import { upload } from './upload.ts'
 
 const ENVIRONMENT = 'accounts/a/apps/b/environments/c'
-const PATIENCE = { signal: AbortSignal.timeout(60_000), onProgress: () => undefined, pauseMs: 5 }
+const PATIENCE = { signal: AbortSignal.timeout(PATIENCE_MS), onProgress: () => undefined, pauseMs: 5 }
 
 async function archiveOf(t: Scope, bytes: number) {
   const path = join(await temporaryFolder(t), 'app.zip')

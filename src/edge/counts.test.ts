@@ -13,9 +13,9 @@ import {
   startRawUpstream,
   startTestEdge,
   startUpstream,
-  until,
 } from '../../test/support/edge.ts'
 import { temporaryFolder } from '../../test/support/folder.ts'
+import { until } from '../../test/support/until.ts'
 import { type Counts, createCounts, LATENCY_BOUNDS_MS } from './counts.ts'
 import { createManifest, writeManifest } from './manifest.ts'
 import type { Target } from './routes.ts'

@@ -5,15 +5,18 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { type Answer, ask, serverTarget, startTestEdge, startUpstream } from '../../test/support/edge.ts'
 import { temporaryFolder } from '../../test/support/folder.ts'
+import { until } from '../../test/support/until.ts'
 import { createManifest, writeManifest } from './manifest.ts'
 import type { Target } from './routes.ts'
 
 const PAGE = '<p>a page</p>'.repeat(200)
 
+const BROWSER = { 'accept-encoding': 'gzip, deflate, br, zstd' }
+
 /** Requests as browsers, crawlers and scripts make them. */
 const HEADERS: Record<string, string>[] = [
   {},
-  { 'accept-encoding': 'gzip, deflate, br, zstd' },
+  BROWSER,
   { 'accept-encoding': 'gzip;q=1, br;q=0.5' },
   { 'accept-encoding': 'identity' },
   { 'if-none-match': '*' },
@@ -44,15 +47,20 @@ async function compare(edges: readonly { port: number }[]) {
   for (let round = 1; round <= 3; round++) {
     for (const path of PATHS) {
       for (const headers of HEADERS) {
-        const [withLane, without] = await Promise.all(
-          edges.map(({ port }) => ask(port, { path, headers: { connection: 'keep-alive', ...headers } })),
-        )
+        const [withLane, without] = await until(() => bothAnswers(path, headers))
         const asked = `${path} ${JSON.stringify(headers)} in round ${round}`
         assert.deepEqual(said(withLane as Answer), said(without as Answer), asked)
       }
     }
-    // Forms are made behind the reader's back.
-    await new Promise((resolve) => setTimeout(resolve, 100))
+    await until(async () => (await bothAnswers('/', BROWSER))?.every(({ headers }) => headers['content-encoding']))
+  }
+
+  /** Nothing while one of them still makes a form that the other one has: they are made behind the reader's back. */
+  async function bothAnswers(path: string, headers: Record<string, string>): Promise<Answer[] | undefined> {
+    const asked = { path, headers: { connection: 'keep-alive', ...headers } }
+    const answers = await Promise.all(edges.map(({ port }) => ask(port, asked)))
+    const [form, ...others] = answers.map((answer) => answer.headers['content-encoding'])
+    return others.every((other) => other === form) ? answers : undefined
   }
 }
 

@@ -15,9 +15,9 @@ import {
   readRaw,
   startRawUpstream,
   startUpstream,
-  until,
   untilStill,
 } from '../../test/support/edge.ts'
+import { until } from '../../test/support/until.ts'
 
 const MEGABYTE = 1024 * 1024
 const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'
@@ -262,10 +262,10 @@ test('an application that does not answer in time costs a 504, and one that take
   assert.equal((await ask(edge.port, { method: 'POST', body: 'body' })).status, 504)
 
   const patient = await startUpstream(t, async (asked, response) => response.end(await text(asked)))
-  const other = await edgeBefore(t, patient, { responseStartMs: 500 })
+  const other = await edgeBefore(t, patient, { responseStartMs: 1000 })
   const sent = request({ host: '127.0.0.1', port: other.port, method: 'POST', headers: { host: HOST }, agent: false })
   const startTime = performance.now()
-  while (performance.now() - startTime < 1200) {
+  while (performance.now() - startTime < 1500) {
     await new Promise((resolve) => setImmediate(resolve))
     sent.write('.')
   }

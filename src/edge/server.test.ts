@@ -12,8 +12,8 @@ import {
   serverTarget,
   startTestEdge,
   startUpstream,
-  until,
 } from '../../test/support/edge.ts'
+import { until } from '../../test/support/until.ts'
 
 test('hosts are found whatever their case, port and last dot, and each target has its page', async (t) => {
   const edge = await startTestEdge(t, {

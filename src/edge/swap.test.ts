@@ -10,8 +10,8 @@ import {
   serverTarget,
   startTestEdge,
   startUpstream,
-  until,
 } from '../../test/support/edge.ts'
+import { until } from '../../test/support/until.ts'
 
 const SWAPS = 200
 const VISITORS = 8

@@ -12,9 +12,9 @@ import {
   startRawUpstream,
   startTestEdge,
   startUpstream,
-  until,
   untilStill,
 } from '../../test/support/edge.ts'
+import { until } from '../../test/support/until.ts'
 import type { Target } from './routes.ts'
 
 const KEY = 'dGhlIHNhbXBsZSBub25jZQ=='

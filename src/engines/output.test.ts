@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { testPlain } from '../../test/support/engine.ts'
+import { PATIENCE_MS, until } from '../../test/support/until.ts'
 import { type Job, type Output, runToEnd } from './engine.ts'
 
 const WRITES = 100
@@ -16,7 +17,7 @@ const FLOOD = `
   }
 `
 
-test('a program whose output is not taken waits, and goes on when it is', { timeout: 60_000 }, async () => {
+test('a program whose output is not taken waits, and goes on when it is', async () => {
   const job: Job = {
     argv: [process.execPath, '-e', FLOOD],
     cwd: '/',
@@ -34,9 +35,9 @@ test('a program whose output is not taken waits, and goes on when it is', { time
     bytes += chunk.length
     return released.promise
   }
-  const running = runToEnd(testPlain(), job, take, AbortSignal.timeout(50_000))
+  const running = runToEnd(testPlain(), job, take, AbortSignal.timeout(PATIENCE_MS))
   // The pipe and the stream in front of it hold a few pieces; after that nothing moves until somebody takes it.
-  while (written === 0) await new Promise((resolve) => setTimeout(resolve, 20))
+  await until(() => written)
   for (let looks = 0; looks < 25; looks++) {
     await new Promise((resolve) => setTimeout(resolve, 20))
     writtenAtMost = written

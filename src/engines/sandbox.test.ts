@@ -7,6 +7,7 @@ import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
 import { limiter, testSandbox } from '../../test/support/engine.ts'
 import { temporaryFolder } from '../../test/support/folder.ts'
+import { until } from '../../test/support/until.ts'
 import { type Job, type Output, type Process, runToEnd } from './engine.ts'
 import { endOrphans, MARK, markOf } from './orphans.ts'
 import { removeScratch } from './overlay.ts'
@@ -201,13 +202,15 @@ const START_AND_DIE = `
   const limiter = await openLimiter({ name: 'dies' + process.pid })
   const engine = await openSandbox({ bubblewrap: '/usr/bin/bwrap', folder: process.argv[2], limiter })
   const user = { uid: 210_002, gid: 210_002 }
-  await engine.start({ argv: ['sleep', '611'], cwd: '/', environment: { PATH: '/usr/bin' }, mounts: [], user }, () => {})
+  await engine.start({ argv: ['sleep', process.argv[4]], cwd: '/', environment: { PATH: '/usr/bin' }, mounts: [], user }, () => {})
   setTimeout(() => process.kill(process.pid, 'SIGKILL'), Number(process.argv[3]))
 `
 
 test('a service that is killed while it makes a sandbox leaves no program, and its next start ends the rest', {
   skip: !isRoot,
 }, async (t) => {
+  // Found by its arguments, among those of all runs of the tests.
+  const seconds = `611.${process.pid}`
   for (const afterMs of [0, 10, 30, 60, 150]) {
     const folder = await temporaryFolder(t)
     const args = [
@@ -218,9 +221,10 @@ test('a service that is killed while it makes a sandbox leaves no program, and i
       import.meta.dirname,
       folder,
       `${afterMs}`,
+      seconds,
     ]
     await assert.rejects(promisify(execFile)(process.execPath, args), { signal: 'SIGKILL' })
-    await until(async () => !(await textsOf('cmdline')).includes(['sleep', '611', ''].join('\0')))
+    await until(async () => !(await textsOf('cmdline')).includes(['sleep', seconds, ''].join('\0')))
     // Bubblewrap may be left that waits for its other half, which died with the service.
     await until(async () => {
       endOrphans(folder)
@@ -233,13 +237,6 @@ test('a service that is killed while it makes a sandbox leaves no program, and i
 async function textsOf(file: 'cmdline' | 'environ'): Promise<string[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
   return Promise.all(pids.map((pid) => readFile(`/proc/${pid}/${file}`, 'utf8').catch(() => '')))
-}
-
-async function until(isSo: () => Promise<boolean>) {
-  for (let tries = 0; !(await isSo()); tries++) {
-    assert.ok(tries < 1000, 'something is left')
-    await new Promise((resolve) => setTimeout(resolve, 10))
-  }
 }
 
 test('what it writes to its folder stays and belongs to its user; a read-only mount stays as it is', async (t) => {
@@ -264,21 +261,14 @@ test('the exit code is told, and a program that does not exist is 127 with its n
 const STUBBORN = `trap '' TERM; (trap '' TERM; setsid sh -c 'trap "" TERM; while :; do sleep 1; done' &) ; while :; do sleep 1; done`
 
 /** Resolves once the tree has at least so many processes, and gives their ids. */
-async function treeOf(running: Process, size: number): Promise<number[]> {
-  for (;;) {
+const treeOf = (running: Process, size: number): Promise<number[]> =>
+  until(() => {
     const pids = descendantsOf(running.pid)
-    if (pids.length >= size) return pids
-    await new Promise((resolve) => setTimeout(resolve, 10))
-  }
-}
+    return pids.length >= size && pids
+  })
 
 /** Killed processes are reaped a moment later, by whoever inherited them. */
-async function allGone(pids: number[]) {
-  for (let tries = 0; pids.some(isAlive); tries++) {
-    assert.ok(tries < 500, 'a process outlived its tree')
-    await new Promise((resolve) => setTimeout(resolve, 10))
-  }
-}
+const allGone = (pids: number[]) => until(() => !pids.some(isAlive), 'no process is left of the tree')
 
 const isAlive = (pid: number): boolean => {
   try {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { handClock } from '../../test/support/clock.ts'
 import { lowerRooms } from '../../test/support/parts.ts'
+import { until as untilSeen } from '../../test/support/until.ts'
 import { createLog } from '../base/index.ts'
 import { LIMITS, Problem, resources } from '../contract/index.ts'
 import { statement, type Transaction, toPage } from '../storage/index.ts'
@@ -32,13 +33,12 @@ async function setUp(t: TestContext) {
     return worker
   }
 
-  /** Reads until the condition holds; every test run has its own limit of time. */
+  /** Reads until the condition holds. */
   async function until(operation: Operation, holds: (now: Operation) => boolean): Promise<Operation> {
-    for (;;) {
+    return untilSeen(async () => {
       const now = await rooms.operations.require(path(operation.environmentId), operation.id)
-      if (holds(now)) return now
-      await new Promise((resolve) => setImmediate(resolve))
-    }
+      return holds(now) && now
+    })
   }
   const untilDone = (operation: Operation) => until(operation, ({ doneTime }) => doneTime !== null)
 
@@ -52,14 +52,14 @@ async function setUp(t: TestContext) {
 
 const gate = () => Promise.withResolvers<void>()
 
-test('an operation runs to its end and carries the response', { timeout: 20_000 }, async (t) => {
+test('an operation runs to its end and carries the response', async (t) => {
   const { ask, work, untilDone } = await setUp(t)
   work(succeed)
   const done = await untilDone(await ask())
   assert.deepEqual([done.phase, done.response, done.error], ['DONE', { well: true }, null])
 })
 
-test('what a handler throws for the caller becomes the error of the operation', { timeout: 20_000 }, async (t) => {
+test('what a handler throws for the caller becomes the error of the operation', async (t) => {
   const { ask, work, untilDone } = await setUp(t)
   work(async () => {
     throw new Problem('ENVIRONMENT_DELETING')
@@ -69,7 +69,7 @@ test('what a handler throws for the caller becomes the error of the operation', 
   assert.equal(error?.details[0]?.reason, 'ENVIRONMENT_DELETING')
 })
 
-test('a fault of ours ends as INTERNAL and does not tell what it was', { timeout: 20_000 }, async (t) => {
+test('a fault of ours ends as INTERNAL and does not tell what it was', async (t) => {
   const { ask, work, untilDone } = await setUp(t)
   work(async () => {
     throw new Error('password of the database is hunter2')
@@ -79,9 +79,7 @@ test('a fault of ours ends as INTERNAL and does not tell what it was', { timeout
   assert.doesNotMatch(JSON.stringify(done), /hunter2/)
 })
 
-test('operations of one environment run one at a time and in order, those of others beside them', {
-  timeout: 20_000,
-}, async (t) => {
+test('operations of one environment run one at a time and in order, those of others beside them', async (t) => {
   const { ask, work, untilDone, newId } = await setUp(t)
   const environmentId = newId()
   const order: string[] = []
@@ -100,7 +98,7 @@ test('operations of one environment run one at a time and in order, those of oth
   assert.ok(order.indexOf(`end ${first.id}`) < order.indexOf(`start ${second.id}`))
 })
 
-test('no more operations run at a time than allowed', { timeout: 20_000 }, async (t) => {
+test('no more operations run at a time than allowed', async (t) => {
   const { ask, work, untilDone } = await setUp(t)
   let [running, most] = [0, 0]
   const asked = await Promise.all(Array.from({ length: 12 }, () => ask()))
@@ -117,9 +115,7 @@ test('no more operations run at a time than allowed', { timeout: 20_000 }, async
   assert.ok(most <= 3, `${most} ran at a time`)
 })
 
-test('when a worker dies, its operation is taken over after the lease, and ends once', {
-  timeout: 20_000,
-}, async (t) => {
+test('when a worker dies, its operation is taken over after the lease, and ends once', async (t) => {
   const { ask, work, untilDone, clock, sql } = await setUp(t)
   const operation = await ask()
   // A worker that died: the lease is there, and nobody renews it.
@@ -140,9 +136,7 @@ test('when a worker dies, its operation is taken over after the lease, and ends 
   assert.equal(runs, 1)
 })
 
-test('a worker that slept through its lease records no second end, and nothing of its work', {
-  timeout: 20_000,
-}, async (t) => {
+test('a worker that slept through its lease records no second end, and nothing of its work', async (t) => {
   const { ask, work, until, untilDone, sql, clock } = await setUp(t)
   const [sleeping, started] = [gate(), gate()]
   const finished: string[] = []
@@ -179,9 +173,7 @@ for (const [how, ms] of [
   ['forward, or the machine slept', 6 * 60 * 60_000],
   ['back', -6 * 60 * 60_000],
 ] as const) {
-  test(`a running operation is not begun a second time when the clock is set ${how}`, {
-    timeout: 20_000,
-  }, async (t) => {
+  test(`a running operation is not begun a second time when the clock is set ${how}`, async (t) => {
     const { ask, work, until, untilDone, clock, newId } = await setUp(t)
     const environmentId = newId()
     const opened = gate()
@@ -209,9 +201,7 @@ for (const [how, ms] of [
   })
 }
 
-test('an operation whose end could not be written is found again after the clock was set back', {
-  timeout: 20_000,
-}, async (t) => {
+test('an operation whose end could not be written is found again after the clock was set back', async (t) => {
   const { ask, work, untilDone, clock } = await setUp(t)
   let attempts = 0
   work(async () => async () => {
@@ -228,7 +218,7 @@ test('an operation whose end could not be written is found again after the clock
   assert.equal(attempts, 3)
 })
 
-test('a cancel reaches the running handler, which says how it ends', { timeout: 20_000 }, async (t) => {
+test('a cancel reaches the running handler, which says how it ends', async (t) => {
   const { ask, work, untilDone, cancel, path, clock } = await setUp(t)
   const started = gate()
   work(async (_operation, { signal }) => {
@@ -245,7 +235,7 @@ test('a cancel reaches the running handler, which says how it ends', { timeout: 
   assert.equal(error?.details[0]?.reason, 'OPERATION_CANCELLED')
 })
 
-test('an operation cancelled while it waits reaches its handler as cancelled', { timeout: 20_000 }, async (t) => {
+test('an operation cancelled while it waits reaches its handler as cancelled', async (t) => {
   const { ask, work, untilDone, cancel, path } = await setUp(t)
   const operation = await ask()
   await cancel(path(operation.environmentId), operation.id)
@@ -256,7 +246,7 @@ test('an operation cancelled while it waits reaches its handler as cancelled', {
   assert.equal((await untilDone(operation)).error?.code, 1)
 })
 
-test('an operation whose worker dies each time is given up after a few attempts', { timeout: 20_000 }, async (t) => {
+test('an operation whose worker dies each time is given up after a few attempts', async (t) => {
   const { ask, work, untilDone, sql } = await setUp(t)
   const operation = await ask()
   await sql.transaction((tx) => tx.query(statement`UPDATE operations SET attempts = ${ATTEMPTS_MOST}`))
@@ -264,9 +254,7 @@ test('an operation whose worker dies each time is given up after a few attempts'
   assert.equal((await untilDone(operation)).error?.details[0]?.reason, 'OPERATION_ABANDONED')
 })
 
-test('a worker that stops hands its operation back, and the next one takes it at once', {
-  timeout: 20_000,
-}, async (t) => {
+test('a worker that stops hands its operation back, and the next one takes it at once', async (t) => {
   const { ask, work, untilDone } = await setUp(t)
   const started = gate()
   const first = work(async (_operation, { signal }) => {
@@ -282,7 +270,7 @@ test('a worker that stops hands its operation back, and the next one takes it at
   assert.deepEqual((await untilDone(operation)).response, { well: true })
 })
 
-test('a worker that stops lets a handler that is about to end, end', { timeout: 20_000 }, async (t) => {
+test('a worker that stops lets a handler that is about to end, end', async (t) => {
   const { ask, work, untilDone } = await setUp(t)
   const [started, opened] = [gate(), gate()]
   const worker = work(async () => {
@@ -298,15 +286,22 @@ test('a worker that stops lets a handler that is about to end, end', { timeout: 
   assert.deepEqual((await untilDone(operation)).response, { well: true })
 })
 
-test('a wait returns when the operation ends, and else when its time is over', { timeout: 20_000 }, async (t) => {
+test('a wait returns when the operation ends, and else when its time is over', async (t) => {
   const { ask, work, operations, path, clock } = await setUp(t)
   const operation = await ask()
   const at = path(operation.environmentId)
   const never = new AbortController().signal
 
   const tooShort = operations.wait(at, operation.id, 500, never)
-  await new Promise((resolve) => setTimeout(resolve, 50))
-  await clock.advance(500)
+  let isOver = false
+  void tooShort.then(() => {
+    isOver = true
+  })
+  // It looks at the operation first, and then waits for the clock.
+  await untilSeen(async () => {
+    await clock.advance(500)
+    return isOver
+  })
   assert.equal((await tooShort).doneTime, null)
 
   const waiting = operations.wait(at, operation.id, 30_000, never)
@@ -314,7 +309,7 @@ test('a wait returns when the operation ends, and else when its time is over', {
   assert.notEqual((await waiting).doneTime, null)
 })
 
-test('a build that runs does not hold up what is quick', { timeout: 20_000 }, async (t) => {
+test('a build that runs does not hold up what is quick', async (t) => {
   const { ask, work, untilDone, newId } = await setUp(t)
   const [started, opened] = [gate(), gate()]
   const building = await ask(newId(), 'build')
@@ -331,7 +326,7 @@ test('a build that runs does not hold up what is quick', { timeout: 20_000 }, as
   await untilDone(building)
 })
 
-test('an account with many builds waiting does not keep another one from its turn', { timeout: 20_000 }, async (t) => {
+test('an account with many builds waiting does not keep another one from its turn', async (t) => {
   const { ask, work, untilDone, newId, accounts, sql, operations } = await setUp(t)
   const many = [await ask(newId(), 'build'), await ask(newId(), 'build'), await ask(newId(), 'build')]
   const other = await accounts.create('other')
@@ -352,9 +347,7 @@ test('an account with many builds waiting does not keep another one from its tur
   assert.deepEqual(order.slice(0, 2), [many[0]?.id, late.id])
 })
 
-test('somebody who asks gets a place, although another account has work for all of them that never ends', {
-  timeout: 20_000,
-}, async (t) => {
+test('somebody who asks gets a place, although another account has work for all of them that never ends', async (t) => {
   const { ask, work, untilDone, newId, accounts, sql, operations } = await setUp(t)
   const other = await accounts.create('other')
   const endless = gate()
@@ -380,9 +373,7 @@ test('somebody who asks gets a place, although another account has work for all 
   await Promise.all(many.map(untilDone))
 })
 
-test('an operation that lets calls settle is not begun before its time, and holds up no other', {
-  timeout: 20_000,
-}, async (t) => {
+test('an operation that lets calls settle is not begun before its time, and holds up no other', async (t) => {
   const { work, untilDone, newId, sql, operations, path, until } = await setUp(t)
   const clock = handClock()
   const environment = path(newId())
@@ -413,9 +404,7 @@ test('an operation that lets calls settle is not begun before its time, and hold
   assert.deepEqual(ran, [later.id, settling.id])
 })
 
-test('an operation that let calls settle when the clock was set back is not waited for until it has caught up', {
-  timeout: 20_000,
-}, async (t) => {
+test('an operation that let calls settle when the clock was set back is not waited for until it has caught up', async (t) => {
   const { work, untilDone, newId, sql, operations, path, clock } = await setUp(t)
   const notBefore = clock.now() + 6 * 3_600_000
   const settling = await sql.transaction((tx) => operations.request(tx, path(newId()), 'CREATE', { notBefore }))
@@ -423,7 +412,7 @@ test('an operation that let calls settle when the clock was set back is not wait
   assert.deepEqual((await untilDone(settling)).response, {})
 })
 
-test('an operation that lets calls settle ends at once when it is cancelled', { timeout: 20_000 }, async (t) => {
+test('an operation that lets calls settle ends at once when it is cancelled', async (t) => {
   const { work, untilDone, newId, sql, operations, cancel, path, clock } = await setUp(t)
   const environment = path(newId())
   const notBefore = clock.now() + 3_600_000
@@ -433,9 +422,7 @@ test('an operation that lets calls settle ends at once when it is cancelled', { 
   assert.equal((await untilDone(settling)).error?.details[0]?.reason, 'OPERATION_CANCELLED')
 })
 
-test('a build is joined only while nobody has begun it, and nobody has cancelled it', {
-  timeout: 20_000,
-}, async (t) => {
+test('a build is joined only while nobody has begun it, and nobody has cancelled it', async (t) => {
   const { ask, newId, sql, operations, cancel, path } = await setUp(t)
   const environment = newId()
   const waiting = () => sql.transaction((tx) => operations.waitingBuild(tx, path(environment)))
@@ -450,7 +437,7 @@ test('a build is joined only while nobody has begun it, and nobody has cancelled
   assert.equal(await waiting(), undefined)
 })
 
-test('an operation whose work another does ends as that one ends', { timeout: 20_000 }, async (t) => {
+test('an operation whose work another does ends as that one ends', async (t) => {
   const { ask, work, untilDone, newId, sql, operations } = await setUp(t)
   const environmentId = newId()
   const waiting = await ask(environmentId, 'build')
@@ -465,9 +452,7 @@ test('an operation whose work another does ends as that one ends', { timeout: 20
   assert.deepEqual(ran, [doing.id])
 })
 
-test('an account that waits for very many operations at a time is told at once how the next one stands', {
-  timeout: 20_000,
-}, async (t) => {
+test('an account that waits for very many operations at a time is told at once how the next one stands', async (t) => {
   const { ask, operations, path, accounts, newId, sql } = await setUp(t)
   const operation = await ask()
   const at = path(operation.environmentId)

@@ -153,9 +153,7 @@ test('a log that is opened again goes on with the next number', async (t) => {
   )
 })
 
-test('a follower gets what is there, then each line as it comes, and ends with the log', {
-  timeout: 10_000,
-}, async (t) => {
+test('a follower gets what is there, then each line as it comes, and ends with the log', async (t) => {
   const { logs, log } = await setUp(t)
   let isOver = false
   log.say('', 'one')
@@ -176,7 +174,7 @@ test('a follower gets what is there, then each line as it comes, and ends with t
   assert.deepEqual(seen, ['two', 'three'])
 })
 
-test('a follower that goes away leaves nothing behind', { timeout: 10_000 }, async (t) => {
+test('a follower that goes away leaves nothing behind', async (t) => {
   const { logs, log } = await setUp(t)
   const leaving = new AbortController()
   const lines = logs.follow('build', 0, async () => false, leaving.signal)

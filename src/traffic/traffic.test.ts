@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { lowerRooms } from '../../test/support/parts.ts'
+import { until } from '../../test/support/until.ts'
 import { createLog } from '../base/index.ts'
 import type { resources } from '../contract/index.ts'
 import { type Sql, StorageUnavailable, statement } from '../storage/index.ts'
@@ -43,15 +44,6 @@ async function furnished(t: TestContext, sqlOf: (sql: Sql) => Sql = (sql) => sql
       statement`SELECT * FROM traffic ORDER BY environment_id, step_seconds, start_time`,
     )
   return { ...rooms, environment, open, rows }
-}
-
-/** Writing goes through a thread: the hands are moved, and then it is waited for what must come of it. */
-async function until(claim: () => Promise<boolean>) {
-  for (let tries = 0; tries < 1000; tries++) {
-    if (await claim()) return
-    await new Promise((resolve) => setTimeout(resolve, 5))
-  }
-  throw new Error(`it never came true that ${claim}`)
 }
 
 const busy = ({ points }: resources.Traffic) => points.filter(({ requests }) => requests > 0)

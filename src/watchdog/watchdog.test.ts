@@ -26,7 +26,7 @@ function watch(t: TestContext) {
   return first.promise
 }
 
-test('a stall is told with its length, its processor time and what was being done', { timeout: 30_000 }, async (t) => {
+test('a stall is told with its length, its processor time and what was being done', async (t) => {
   const stall = watch(t)
   await wait(60)
   doing('GET /v1/slow')
@@ -36,9 +36,7 @@ test('a stall is told with its length, its processor time and what was being don
   assert.equal(what, 'GET /v1/slow')
 })
 
-test('what was begun after the slow piece of work, before the timer could go off, is not blamed for it', {
-  timeout: 30_000,
-}, async (t) => {
+test('what was begun after the slow piece of work, before the timer could go off, is not blamed for it', async (t) => {
   const stall = watch(t)
   await wait(60)
   doing('before')
@@ -49,9 +47,7 @@ test('what was begun after the slow piece of work, before the timer could go off
   assert.equal((await stall).doing, 'slow')
 })
 
-test('work without a breadcrumb is not laid at the door of what was done long before', {
-  timeout: 30_000,
-}, async (t) => {
+test('work without a breadcrumb is not laid at the door of what was done long before', async (t) => {
   const stall = watch(t)
   doing('long ago')
   await wait(200)
@@ -59,7 +55,7 @@ test('work without a breadcrumb is not laid at the door of what was done long be
   assert.equal((await stall).doing, 'nothing that has a name')
 })
 
-test('a watch that was ended tells nothing, and holds no process', { timeout: 30_000 }, async () => {
+test('a watch that was ended tells nothing, and holds no process', async () => {
   const stalls: Stall[] = []
   watchStalls((stall) => stalls.push(stall))()
   work(STALL_MS)

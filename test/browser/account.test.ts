@@ -4,6 +4,7 @@ import { after, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { deploy, nodeServer } from '../support/deploy.ts'
 import { createEnvironment, siteAnswer } from '../support/environment.ts'
+import { until } from '../support/until.ts'
 import {
   assertAccessible,
   assertFits,
@@ -341,12 +342,10 @@ test('the disk of an account is told with its limit and its environments', async
 
 /** The edge tells its counts every few seconds. */
 async function untilCounted(name: string, requests: number): Promise<string> {
-  for (let tries = 0; tries < 100; tries++) {
+  return until(async () => {
     const { json, text } = await service.call(`/v1/${name}/traffic?range=1h`, { as: program })
-    if (json.totals.requests >= requests) return text
-    await new Promise((resolve) => setTimeout(resolve, 300))
-  }
-  throw new Error(`there never were ${requests} requests`)
+    return json.totals.requests >= requests && text
+  }, `there were ${requests} requests`)
 }
 
 /** Opens the table of a chart and reads its rows, the newest first. */
@@ -410,9 +409,5 @@ async function assertDrawn(page: Page, title: string, property: string) {
     }
     return false
   })()`
-  for (let tries = 0; tries < 50; tries++) {
-    if (await page.evaluate(isDrawn)) return
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
-  assert.fail(`${title} has nothing in ${property}`)
+  await until(() => page.evaluate(isDrawn), `${title} has something in ${property}`)
 }

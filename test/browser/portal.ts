@@ -5,6 +5,7 @@ import { createRequire } from 'node:module'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import type { Scope } from '../support/folder.ts'
 import { startService, type TestService } from '../support/service.ts'
+import { PATIENCE_MS, until } from '../support/until.ts'
 
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 
@@ -19,9 +20,6 @@ const FLAGS = [
   '--disable-sync',
   '--disable-dev-shm-usage',
 ]
-
-/** A bound for every wait; machines that run tests are busy. */
-const PATIENCE_MS = 60_000
 
 export const SIZES = {
   phone: { width: 360, height: 740 },
@@ -57,16 +55,12 @@ export async function startBrowser(t: Scope, service: TestService): Promise<Test
   }
 }
 
-const BUILD_TRIES = 120
-
 /** The first service after a change builds the portal; the tests wait for it. */
 export async function portalReady(service: TestService) {
-  for (let tries = 0; tries < BUILD_TRIES; tries++) {
-    const { status } = await fetch(service.api, { headers: { accept: 'text/html' } })
-    if (status === 200) return
-    await new Promise((resolve) => setTimeout(resolve, 500))
-  }
-  throw new Error(`the portal is not there:\n${service.log()}`)
+  const isThere = async () => (await fetch(service.api, { headers: { accept: 'text/html' } })).status === 200
+  await until(isThere, 'the portal is there').catch((cause) => {
+    throw new Error(`the portal is not there:\n${service.log()}`, { cause })
+  })
 }
 
 const complaints = new WeakMap<Page, string[]>()

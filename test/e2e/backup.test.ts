@@ -5,7 +5,6 @@ import { once } from 'node:events'
 import { copyFile, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { statement } from '../../src/storage/index.ts'
@@ -15,6 +14,7 @@ import { createApp, createEnvironment, siteAnswer } from '../support/environment
 import { temporaryFolder } from '../support/folder.ts'
 import { heldBuild, untilHeld } from '../support/held-build.ts'
 import { type Login, startService, type TestService } from '../support/service.ts'
+import { PATIENCE_MS, until } from '../support/until.ts'
 import { createWebhooks, hook } from '../support/webhooks.ts'
 
 const HEADLAND = fileURLToPath(new URL('../../bin/headland', import.meta.url))
@@ -147,7 +147,7 @@ test('a backup that is stopped half-way leaves nothing behind and holds nothing'
   const count = async () => (await sql.query(statement`SELECT id FROM holds`)).length
   const scratch = async () => (await readdir(service.dataDir)).filter((name) => name.startsWith('backup-')).length
   assert.deepEqual([await count(), await scratch()], [1, 1])
-  const exited = once(child, 'exit', { signal: AbortSignal.timeout(30_000) })
+  const exited = once(child, 'exit', { signal: AbortSignal.timeout(PATIENCE_MS) })
   child.kill('SIGTERM')
   const [code] = await exited
   assert.equal(code, 1)
@@ -168,14 +168,6 @@ test('a folder without a database is not backed up as an empty one, and a backup
   })
   await assert.rejects(headland(dataDir, 'backup'), { code: 2 })
 })
-
-async function untilTrue(look: () => boolean | Promise<boolean>, what: string) {
-  for (let tries = 0; tries < 600; tries++) {
-    if (await look()) return
-    await setTimeout(50)
-  }
-  assert.fail(`not within half a minute: ${what}`)
-}
 
 /** A backup of a service that runs, and the key of it. */
 async function backedUp(t: TestContext) {
@@ -203,7 +195,7 @@ test('a service ends when its folder is moved away and another one is restored i
   await rename(service.dataDir, `${service.dataDir}.old`)
   t.after(() => rm(`${service.dataDir}.old`, { recursive: true, force: true }))
   await headland(service.dataDir, 'restore', file, '--key-file', keyFile)
-  await untilTrue(() => /headland\.db was moved or replaced while the service ran/.test(service.log()), 'it notices')
+  await until(() => /headland\.db was moved or replaced while the service ran/.test(service.log()), 'it notices')
   const after = await startService(t, { dataDir: service.dataDir })
   assert.equal((await after.call('/readyz')).status, 200)
   assert.equal(await after.stop(), 0)
@@ -233,8 +225,8 @@ test('a restore that waits for its bytes ends when it is told to, and leaves not
     })
     child.stdin.write(start)
     const where = more.length > 0 ? tmp : dataDir
-    await untilTrue(async () => (await readdir(where).catch(() => [])).length > 0, 'it has begun')
-    const exited = once(child, 'exit', { signal: AbortSignal.timeout(30_000) })
+    await until(async () => (await readdir(where).catch(() => [])).length > 0, 'it has begun')
+    const exited = once(child, 'exit', { signal: AbortSignal.timeout(PATIENCE_MS) })
     child.kill('SIGTERM')
     const [code] = await exited
     assert.deepEqual([code, said], [1, 'headland: It was interrupted. Nothing was left behind.\n'])

@@ -5,16 +5,15 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { after, test } from 'node:test'
-import { setImmediate as turn } from 'node:timers/promises'
 import { LIMITS, PROBLEMS, type Reason } from '../../src/contract/index.ts'
 import { createApp, createEnvironment } from '../support/environment.ts'
 import { startService } from '../support/service.ts'
+import { PATIENCE_MS, until } from '../support/until.ts'
 
 const service = await startService({ after })
 const as = await service.login()
 const APPS = '/v1/accounts/default/apps'
 const CREDENTIALS = '/v1/accounts/default/credentials'
-const PATIENCE_MS = 20_000
 const NEW_APP = { region: 'regions/US-C', uploadable: {} }
 const NEW_ENVIRONMENT = { displayName: 'Production', branch: 'uploadable', cmsEnvironment: 'cms' }
 
@@ -522,12 +521,10 @@ async function lists() {
 
 /** The lists once no operation changes them: what one row wrongly let through must not be taken for another row's fault. */
 async function settledLists(): ReturnType<typeof lists> {
-  const deadline = Date.now() + PATIENCE_MS
-  for (;;) {
+  return until(async () => {
     const found = await lists()
-    if (!JSON.stringify(found).includes('"reconciling":true')) return found
-    assert.ok(Date.now() < deadline, 'an operation does not end')
-  }
+    return !JSON.stringify(found).includes('"reconciling":true') && found
+  }, 'every operation has ended')
 }
 
 type Refusal = {
@@ -799,11 +796,7 @@ test('a caller who leaves in the middle of a body does no harm', async () => {
 test('nothing of all this was taken for a fault of the service', async () => {
   assert.equal((await service.call('/readyz')).status, 200)
   await service.call('/v1/the-end')
-  const deadline = Date.now() + PATIENCE_MS
-  while (!service.log().includes('/v1/the-end')) {
-    assert.ok(Date.now() < deadline, 'the last request is not in the log')
-    await turn()
-  }
+  await until(() => service.log().includes('/v1/the-end'))
   const lines = service.log().split('\n')
   assert.deepEqual(
     lines.filter((line) => line.startsWith('{') && ['error', 'fatal'].includes(JSON.parse(line).level)),

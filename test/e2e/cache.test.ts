@@ -1,11 +1,10 @@
 /** The cache through the whole service: an app behind the edge, purges over the API, switches, sleep, and a killed edge. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { setTimeout as wait } from 'node:timers/promises'
 import { deploy, nodeServer, page, untilDone } from '../support/deploy.ts'
-import { until } from '../support/edge.ts'
 import { createEnvironment, siteAnswer } from '../support/environment.ts'
 import { startService } from '../support/service.ts'
+import { until } from '../support/until.ts'
 
 const service = await startService({ after }, { settings: { HEADLAND_IDLE_TIMEOUT: '2' } })
 const as = await service.login()
@@ -97,10 +96,7 @@ test('what is stored is served while the app sleeps, and wakes nobody', async ()
   const { deployment, see } = await counting()
   const first = await see()
   const state = async () => (await service.call(`/v1/${deployment}`, { as })).json.instance.state
-  for (let tries = 0; (await state()) !== 'ASLEEP'; tries++) {
-    assert.ok(tries < 300, 'it does not fall asleep')
-    await wait(100)
-  }
+  await until(async () => (await state()) === 'ASLEEP', 'it sleeps')
   const again = await see()
   assert.deepEqual([again.text, await state()], [first.text, 'ASLEEP'])
   assert.match(String(again.status), /; hit;/)
@@ -120,13 +116,4 @@ test('an edge that is killed comes back with what was stored, and without what w
 })
 
 /** The first answer of an edge that is being started again. */
-async function answered<T>(ask: () => Promise<T>): Promise<T> {
-  for (let tries = 0; ; tries++) {
-    try {
-      return await ask()
-    } catch (error) {
-      if (tries === 100) throw error
-      await wait(100)
-    }
-  }
-}
+const answered = <T>(ask: () => Promise<T>) => until(() => ask().catch(() => undefined), 'the edge answers')

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { setTimeout as wait } from 'node:timers/promises'
 import type { resources } from '../../src/contract/index.ts'
 import { deploy, type Files, untilDone } from '../support/deploy.ts'
 import { createEnvironment, siteAnswer } from '../support/environment.ts'
 import { type Login, startService } from '../support/service.ts'
+import { until } from '../support/until.ts'
 
 const ends: (() => unknown)[] = []
 const service = await startService({ after: (end: () => unknown) => void ends.unshift(end) })
@@ -158,10 +158,7 @@ test('a build with warm caches that is cancelled is not tried again', async () =
   assert.equal((await deploy(service, as, name, hangsWhenWarm)).error, undefined)
   const { json } = await service.call(`/v1/${name}:rebuild`, { method: 'POST', as, body: {} })
   const { build } = json.metadata
-  for (let tries = 0; !(await service.call(`/v1/${build}/log`, { as })).text.includes('it hangs'); tries++) {
-    assert.ok(tries < 600, 'the build does not come to the point')
-    await wait(50)
-  }
+  await until(async () => (await service.call(`/v1/${build}/log`, { as })).text.includes('it hangs'))
   await service.call(`/v1/${build}:cancel`, { method: 'POST', as })
   const { log } = await look(await untilDone(service, as, json.name))
   assert.doesNotMatch(log, /tried once more/)

@@ -12,9 +12,9 @@ import { siteAnswer } from '../support/environment.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { heldBuild, untilHeld } from '../support/held-build.ts'
 import { startService } from '../support/service.ts'
+import { PATIENCE_MS } from '../support/until.ts'
 
 const HEADLAND = fileURLToPath(new URL('../../bin/headland', import.meta.url))
-const PATIENCE_MS = 60_000
 
 const service = await startService({ after }, { settings: { HEADLAND_ARCHIVE_BYTES: '3000000' } })
 const as = await service.login('developer')

@@ -16,6 +16,7 @@ import { deploy, nodeServer, page, upload } from '../support/deploy.ts'
 import { siteAnswer } from '../support/environment.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { startService } from '../support/service.ts'
+import { PATIENCE_MS } from '../support/until.ts'
 
 const HEADLAND = fileURLToPath(new URL('../../bin/headland', import.meta.url))
 
@@ -40,7 +41,7 @@ async function run(args: readonly string[], { input = '', env = {}, cwd = folder
   const child = spawn(process.execPath, [HEADLAND, ...args], {
     cwd,
     env: { ...environment, ...env },
-    signal: AbortSignal.timeout(60_000),
+    signal: AbortSignal.timeout(PATIENCE_MS),
   })
   child.stdin.end(input)
   const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])

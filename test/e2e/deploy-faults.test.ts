@@ -10,9 +10,7 @@ import { startService } from '../support/service.ts'
 
 const ROUNDS = rounds({ short: 9, long: 50 })
 
-test(`kill -9 of the service at ${ROUNDS} random points of a deploy: every acknowledged upload ends`, {
-  timeout: 1_200_000,
-}, async (t) => {
+test(`kill -9 of the service at ${ROUNDS} random points of a deploy: every acknowledged upload ends`, async (t) => {
   let service = await startService(t)
   const { dataDir } = service
   const as = await service.login()

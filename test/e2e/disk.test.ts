@@ -10,6 +10,7 @@ import { deploy, type Files, formOf, nodeServer, page, reasonOf, untilDone, uplo
 import { createEnvironment, siteAnswer } from '../support/environment.ts'
 import { rounds } from '../support/long.ts'
 import { startService, type TestService } from '../support/service.ts'
+import { until } from '../support/until.ts'
 
 const ends: (() => unknown)[] = []
 const scope = { after: (end: () => unknown) => void ends.unshift(end) }
@@ -21,13 +22,6 @@ const QUOTA = 2_000_000
 const settings = { HEADLAND_KEEP_DEPLOYMENTS: '2', HEADLAND_ACCOUNT_BYTES: String(QUOTA) }
 const service = await startService(scope, { settings })
 const as = await service.login()
-
-async function until(isSo: () => Promise<boolean>, what: string) {
-  for (let tries = 0; !(await isSo()); tries++) {
-    assert.ok(tries < 400, `it never came to this: ${what}`)
-    await wait(50)
-  }
-}
 
 async function deploymentsOf(name: string): Promise<resources.Deployment[]> {
   return (await service.call(`/v1/${name}/deployments`, { as })).json.deployments
@@ -160,9 +154,7 @@ test('metrics tell what is kept and what is left', async () => {
 
 const ROUNDS = rounds({ short: 5, long: 20 })
 
-test(`kill -9 at ${ROUNDS} random points around a switch: what is promised is there, and the rest goes in the end`, {
-  timeout: 240_000,
-}, async (t) => {
+test(`kill -9 at ${ROUNDS} random points around a switch: what is promised is there, and the rest goes in the end`, async (t) => {
   const keepOne = { HEADLAND_KEEP_DEPLOYMENTS: '1' }
   let killed: TestService = await startService(t, { settings: keepOne })
   const { dataDir } = killed

@@ -8,6 +8,7 @@ import { after, test } from 'node:test'
 import { deploy, page, untilDone } from '../support/deploy.ts'
 import { createEnvironment, siteAnswer } from '../support/environment.ts'
 import { type Login, startService } from '../support/service.ts'
+import { PATIENCE_MS } from '../support/until.ts'
 
 const service = await startService(
   { after },
@@ -33,7 +34,7 @@ const at = (host: string) => siteAnswer(service, `http://${host}`)
 async function bytesAt(host: string): Promise<string> {
   const { hostname, port } = new URL(service.edge)
   const socket = connect(Number(port), hostname)
-  socket.setTimeout(10_000, () => socket.destroy(new Error('the edge is silent')))
+  socket.setTimeout(PATIENCE_MS, () => socket.destroy(new Error('the edge is silent')))
   socket.write(`GET / HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)
   let text = ''
   socket.setEncoding('latin1').on('data', (chunk) => {

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
+import { untilDone } from '../support/deploy.ts'
 import { createApp, createEnvironment, siteAnswer } from '../support/environment.ts'
 import { rounds } from '../support/long.ts'
-import { startService, type TestService } from '../support/service.ts'
+import { startService } from '../support/service.ts'
+import { until } from '../support/until.ts'
 
 const ROUNDS = rounds({ short: 8, long: 50 })
 const BODY = { displayName: 'Test', branch: 'uploadable', cmsEnvironment: 'cms' }
@@ -31,9 +33,9 @@ test(`kill -9 at ${ROUNDS} random moments loses no acknowledged environment and 
   }
 
   for (const name of acknowledged) {
-    const done = await untilDone(service, name, as)
-    assert.equal(done.response.reconciling, false)
-    assert.match((await siteAnswer(service, done.response.url)).text, /Nothing deployed yet/)
+    const done = await untilDone(service, as, name)
+    assert.equal(done.response?.reconciling, false)
+    assert.match((await siteAnswer(service, String(done.response?.url))).text, /Nothing deployed yet/)
   }
   const listed: string[] = []
   for (let pageToken = ''; ; ) {
@@ -46,26 +48,13 @@ test(`kill -9 at ${ROUNDS} random moments loses no acknowledged environment and 
   assert.ok(acknowledged.length > 0)
 })
 
-/** A lease of a killed process runs out after 30 seconds; :wait holds for at most a minute. */
-async function untilDone(service: TestService, name: string, as: Parameters<typeof createEnvironment>[1]) {
-  for (let tries = 0; tries < 3; tries++) {
-    const { json } = await service.call(`/v1/${name}:wait?timeout=60s`, { method: 'POST', as })
-    if (json.done) return json
-  }
-  throw new Error(`${name} is stuck`)
-}
-
 test('an edge that is killed comes back on its port with its routes, while the API stays up', async (t) => {
   const service = await startService(t)
   const as = await service.login()
   const environment = await createEnvironment(service, as)
   process.kill(service.edgePid(), 'SIGKILL')
-  for (let tries = 0; ; tries++) {
-    const answer = await siteAnswer(service, environment.url).catch(() => undefined)
-    if (answer?.text.includes('Nothing deployed yet')) break
-    assert.ok(tries < 200, 'the edge did not come back')
-    await wait(50)
-  }
+  const answer = () => siteAnswer(service, environment.url).catch(() => undefined)
+  await until(async () => (await answer())?.text.includes('Nothing deployed yet'), 'the edge is back')
   await createEnvironment(service, as)
 })
 
@@ -73,10 +62,7 @@ test('when the service is killed, its edge ends too', async (t) => {
   const service = await startService(t)
   const pid = service.edgePid()
   await service.kill()
-  for (let tries = 0; isAlive(pid); tries++) {
-    assert.ok(tries < 200, 'the edge outlived the service')
-    await wait(50)
-  }
+  await until(() => !isAlive(pid), 'the edge is gone')
 })
 
 function isAlive(pid: number): boolean {

@@ -4,12 +4,12 @@ import { access, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, test } from 'node:test'
-import { setTimeout as wait } from 'node:timers/promises'
 import { deploy, type Files, nodeServer, page, reasonOf, untilDone, upload } from '../support/deploy.ts'
 import { createEnvironment, siteAnswer } from '../support/environment.ts'
 import { startVisitors } from '../support/load.ts'
 import { startService, type TestService } from '../support/service.ts'
 import { noSmallDisk, smallDisk } from '../support/small-disk.ts'
+import { until } from '../support/until.ts'
 
 const ends: (() => unknown)[] = []
 const scope = { after: (end: () => unknown) => void ends.unshift(end) }
@@ -44,13 +44,6 @@ const home = noSmallDisk === undefined ? await furnish().catch(cleanUpAndFail) :
 const given = () => home as NonNullable<typeof home>
 
 const ballastOf = (dataDir: string) => join(dataDir, 'ballast')
-
-async function until(isSo: () => Promise<boolean>, what: string) {
-  for (let tries = 0; !(await isSo()); tries++) {
-    assert.ok(tries < 400, `it never came to this: ${what}`)
-    await wait(50)
-  }
-}
 
 const isThere = (path: string) =>
   access(path).then(

@@ -7,13 +7,13 @@ import assert from 'node:assert/strict'
 import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, suite, test } from 'node:test'
-import { setTimeout as wait } from 'node:timers/promises'
 import { crc32, deflateRawSync } from 'node:zlib'
 import type { Reason, resources } from '../../src/contract/index.ts'
 import { deploy, nodeServer, page, reasonOf, untilDone, upload } from '../support/deploy.ts'
 import { createEnvironment, siteAnswer } from '../support/environment.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { startService } from '../support/service.ts'
+import { until } from '../support/until.ts'
 import { entryOf, extraField, writeZip, type ZipEntry, zip64Field, zipOf } from '../support/zip.ts'
 
 const MIB = 1024 ** 2
@@ -753,7 +753,7 @@ suite('after all of them', () => {
       return found
     }
     // A work folder is removed when its build is over, which nobody waits for.
-    for (let tries = 0; tries < 100 && [...(await drafts()), ...(await works())].length > 0; tries++) await wait(50)
+    await until(async () => [...(await drafts()), ...(await works())].length === 0).catch(() => undefined)
     assert.deepEqual([await drafts(), await works()], [[], []])
   })
 

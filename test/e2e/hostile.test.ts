@@ -33,6 +33,7 @@ import {
   watchSite,
 } from '../support/hostile.ts'
 import { startService } from '../support/service.ts'
+import { until } from '../support/until.ts'
 
 const MEBIBYTE = 1024 ** 2
 const SECRET = 'only-the-service-knows-this'
@@ -527,22 +528,15 @@ async function assertAppIsEndedAndBack(files: Files, limit: 'memory' | 'processe
 }
 
 async function runtimeLogUntil({ name }: resources.Environment, pattern: RegExp): Promise<string> {
-  let text = ''
-  for (let tries = 0; tries < 200; tries++) {
-    text = (await service.call(`/v1/${name}/logs`, { as })).text
-    if (pattern.test(text)) return text
-    await wait(100)
-  }
-  return assert.fail(`${pattern} is not in the log:\n${text}`)
+  return until(async () => {
+    const { text } = await service.call(`/v1/${name}/logs`, { as })
+    return pattern.test(text) && text
+  }, `${pattern} is in the log`)
 }
 
 async function untilAnswers(url: string, text: string) {
-  for (let tries = 0; tries < 200; tries++) {
-    const answer = await siteAnswer(service, url).catch(() => undefined)
-    if (answer?.text === text) return
-    await wait(50)
-  }
-  assert.fail('it does not answer again')
+  const answer = () => siteAnswer(service, url).catch(() => undefined)
+  await until(async () => (await answer())?.text === text, 'it answers again')
 }
 
 test('an app that takes memory without end is ended, told so, and started again', { skip }, async () => {
@@ -720,8 +714,7 @@ test('nothing is left of an environment that is deleted, not even what its app h
   const uid = userOf(service, environment)
   const asked = await service.call(`/v1/${environment.name}`, { method: 'DELETE', as })
   await untilDone(service, as, asked.json.name)
-  for (let tries = 0; processesOf(service, uid).length > 0 && tries < 100; tries++) await wait(50)
-  assert.deepEqual(processesOf(service, uid), [])
+  await until(() => processesOf(service, uid).length === 0)
   assert.ok(!readdirSync(join(service.dataDir, 'environments')).includes(environment.name.split('/').at(-1) ?? ''))
 })
 

@@ -7,6 +7,7 @@ import { deploy, type Files, reasonOf, upload } from '../support/deploy.ts'
 import { createEnvironment, siteAnswer } from '../support/environment.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { startService, type TestService } from '../support/service.ts'
+import { until } from '../support/until.ts'
 
 /** It makes the calls that its visitors put into the path, and tells what it got. It says more at its start than it should. */
 const CALLER: Files = {
@@ -52,11 +53,11 @@ type Got = { status: number | string; text: string; bytes: number }
 
 /** What the app of an environment is told, and what it gets when it calls. */
 async function appAt(at: TestService, url: string) {
-  let text = ''
   // After a restart the app is on its way.
-  for (let tries = 0; !text.startsWith('{') && tries < 50; tries++)
-    text = (await siteAnswer(at, url, '/variables')).text
-  const variables: Variables = JSON.parse(text)
+  const variables = await until(async (): Promise<Variables | undefined> => {
+    const { text } = await siteAnswer(at, url, '/variables')
+    return text.startsWith('{') ? JSON.parse(text) : undefined
+  })
   const { HEADLESS_APPS_API_URL_ADDRESS: api, HEADLESS_KV_STORE_URL: kv } = variables
   async function call(wish: Wish): Promise<Got> {
     return JSON.parse((await siteAnswer(at, url, `/${encodeURIComponent(JSON.stringify(wish))}`)).text)
@@ -139,13 +140,11 @@ test('a value that is too long is refused, and others go when all are too many',
 })
 
 /** Another go where there were too many for a moment. */
-async function patiently<T>(call: () => Promise<T>): Promise<T | 429> {
-  for (let tries = 0; ; tries++) {
+const patiently = (call: () => Promise<number | string>) =>
+  until(async () => {
     const got = await call()
-    if (got !== 429 || tries === 20) return got
-    await new Promise((resolve) => setTimeout(resolve, 500))
-  }
-}
+    return got !== 429 && got
+  })
 
 test('tokens are in no log', async () => {
   const [{ text: runtime }, { json }] = [

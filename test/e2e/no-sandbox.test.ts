@@ -3,11 +3,11 @@ import assert from 'node:assert/strict'
 import { readdir, readFile, readlink, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { setTimeout as wait } from 'node:timers/promises'
 import { deploy, type Files, page, reasonOf, untilDone, upload } from '../support/deploy.ts'
 import { createApp, createEnvironment, siteAnswer } from '../support/environment.ts'
 import { type Scope, temporaryFolder } from '../support/folder.ts'
 import { startService, type TestService } from '../support/service.ts'
+import { until } from '../support/until.ts'
 
 const isRoot = process.getuid?.() === 0
 
@@ -157,13 +157,6 @@ test('with a second account every upload is refused with 503, whoever sends it',
     assert.deepEqual([refused.status, refused.reason], [503, 'ISOLATION_MISSING'])
   }
 })
-
-async function until(isSo: () => Promise<boolean>) {
-  for (let tries = 0; !(await isSo()); tries++) {
-    assert.ok(tries < 600, `it never came to: ${isSo}`)
-    await wait(50)
-  }
-}
 
 /** Processes of this machine whose arguments or folder lead into this one; those that are only waited for have neither. */
 async function processesIn(folder: string): Promise<string[]> {

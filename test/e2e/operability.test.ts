@@ -11,6 +11,7 @@ import { createEnvironment } from '../support/environment.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { startService } from '../support/service.ts'
 import { readStalls } from '../support/stalls.ts'
+import { PATIENCE_MS, until } from '../support/until.ts'
 
 const HEADLAND = fileURLToPath(new URL('../../bin/headland', import.meta.url))
 
@@ -18,7 +19,7 @@ type Ended = { code: number; stdout: string; stderr: string }
 
 function headland(args: string[], env: Record<string, string> = {}): Promise<Ended> {
   return new Promise((resolve) => {
-    const options = { env: { PATH: process.env.PATH, ...env }, timeout: 60_000 }
+    const options = { env: { PATH: process.env.PATH, ...env }, timeout: PATIENCE_MS }
     execFile(process.execPath, [HEADLAND, ...args], options, (error, stdout, stderr) =>
       resolve({ code: error ? Number(error.code) : 0, stdout, stderr }),
     )
@@ -63,10 +64,7 @@ test('npm start runs the service until it is told to stop', async (t) => {
   process.kill(group, 'SIGINT')
   await exited
   // npm goes by the signal itself; the service has things to put in order first.
-  for (let tries = 0; isAlive(group); tries++) {
-    assert.ok(tries < 300, 'the service is still there')
-    await wait(100)
-  }
+  await until(() => !isAlive(group), 'the service is gone')
 })
 
 test('a port that another program has is told with the setting that chooses another one', async (t) => {
@@ -258,7 +256,7 @@ test('a process that stood still is told by metrics and, with what it was doing,
     const told = new RegExp(
       `"process":"${which}","ms":\\d{3,},"cpuMs":\\d+,"doing":".+","msg":"the event loop stood still"`,
     )
-    while (!told.test(service.log())) await wait(50)
+    await until(() => told.test(service.log()))
     const { longestMs, count } = (await readStalls(service))[which]
     assert.ok(longestMs >= 500 && count >= 1, `${longestMs} ms`)
   }

@@ -9,6 +9,7 @@ import { siteAnswer } from '../support/environment.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { installPackage } from '../support/package.ts'
 import { startService } from '../support/service.ts'
+import { PATIENCE_MS } from '../support/until.ts'
 
 const { files, folder, command, path } = await installPackage({ after })
 const dataDir = await temporaryFolder({ after })
@@ -85,7 +86,7 @@ test('an example is deployed by the command of the package, and its site is ther
         HEADLAND_API_USER: as.userId,
         HEADLAND_API_PASSWORD: as.password,
       },
-      timeout: 120_000,
+      timeout: PATIENCE_MS,
     },
   )
   const url = stdout.trim().split('\n').at(-1) ?? ''

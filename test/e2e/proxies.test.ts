@@ -18,8 +18,8 @@ import { formOf, untilDone } from '../support/deploy.ts'
 import { createEnvironment } from '../support/environment.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { startService, type TestService } from '../support/service.ts'
+import { PATIENCE_MS, until } from '../support/until.ts'
 
-const WAIT_MS = 20_000
 const CUSTOM = 'www.customer.example'
 const PORTAL = 'headland.example.com'
 /** Another address of this machine than the proxy's own: who visits can be told from who passes it on. */
@@ -122,17 +122,11 @@ async function started(child: ChildProcess, port: number) {
     child.kill('SIGTERM')
     await once(child, 'exit')
   })
-  const until = Date.now() + WAIT_MS
-  while (Date.now() < until) {
-    if (child.exitCode !== null) break
-    const isUp = await call({ port } as Front, PORTAL, '/healthz').then(
-      ({ status }) => status === 200,
-      () => false,
-    )
-    if (isUp) return
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
-  throw new Error(`the proxy did not start:\n${said}`)
+  await until(async () => {
+    if (child.exitCode !== null) throw new Error(`the proxy did not start:\n${said}`)
+    const answer = await call({ port } as Front, PORTAL, '/healthz').catch(() => undefined)
+    return answer?.status === 200
+  }, 'the proxy answers')
 }
 
 async function freePort(): Promise<number> {
@@ -151,7 +145,7 @@ const optionsOf = ({ port }: Front, host: string, path: string): RequestOptions 
   ...{ host: '127.0.0.1', port, path, servername: host, agent: false },
   // The certificates are made for the test; that there is one for this name is what is looked at.
   rejectUnauthorized: false,
-  timeout: WAIT_MS,
+  timeout: PATIENCE_MS,
 })
 
 function call(front: Front, host: string, path: string, asked: Asked = {}): Promise<Answered> {
@@ -193,7 +187,7 @@ for (const { name, start, missing } of [
   { name: 'nginx', start: startNginx, missing: without('nginx', 'openssl') },
   { name: 'Caddy', start: startCaddy, missing: without('caddy') },
 ]) {
-  test(`behind ${name}, as the guide configures it`, { skip: missing, timeout: 120_000 }, async (t) => {
+  test(`behind ${name}, as the guide configures it`, { skip: missing }, async (t) => {
     const front = await start()
     const { service } = front
     const as = await service.login()
@@ -282,9 +276,9 @@ for (const { name, start, missing } of [
         ...{ 'sec-websocket-version': '13', 'sec-websocket-key': Buffer.alloc(16, 'k').toString('base64') },
       }
       const sent = request({ ...optionsOf(front, site, '/socket'), headers }).end()
-      const [, socket] = await once(sent, 'upgrade', { signal: AbortSignal.timeout(WAIT_MS) })
+      const [, socket] = await once(sent, 'upgrade', { signal: AbortSignal.timeout(PATIENCE_MS) })
       socket.write('echo')
-      const [back] = await once(socket, 'data', { signal: AbortSignal.timeout(WAIT_MS) })
+      const [back] = await once(socket, 'data', { signal: AbortSignal.timeout(PATIENCE_MS) })
       socket.destroy()
       assert.equal(String(back), 'echo')
     })
@@ -292,10 +286,10 @@ for (const { name, start, missing } of [
     await t.test('HTTP/2 works', async () => {
       const options = { host: '127.0.0.1', port: front.port, servername: site, rejectUnauthorized: false }
       const socket = connect({ ...options, ALPNProtocols: ['h2'] })
-      await once(socket, 'secureConnect', { signal: AbortSignal.timeout(WAIT_MS) })
+      await once(socket, 'secureConnect', { signal: AbortSignal.timeout(PATIENCE_MS) })
       const session = http2.connect(`https://${site}:${front.port}`, { createConnection: () => socket })
       const stream = session.request({ ':path': '/' })
-      const [headers] = await once(stream, 'response', { signal: AbortSignal.timeout(WAIT_MS) })
+      const [headers] = await once(stream, 'response', { signal: AbortSignal.timeout(PATIENCE_MS) })
       session.destroy()
       assert.equal(headers[':status'], 200)
     })
@@ -307,7 +301,7 @@ for (const { name, start, missing } of [
   })
 }
 
-test('Caddy gets no certificate for a name that no site has', { skip: without('caddy'), timeout: 60_000 }, async () => {
+test('Caddy gets no certificate for a name that no site has', { skip: without('caddy') }, async () => {
   const front = await startCaddy()
   await assert.rejects(call(front, 'stranger.example', '/'), /alert|ECONNRESET|socket hang up/i)
 })

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { request } from 'node:http'
 import { after, test } from 'node:test'
-import { setTimeout as wait } from 'node:timers/promises'
 import type { resources } from '../../src/contract/index.ts'
 import { deploy, nodeServer, page, untilDone } from '../support/deploy.ts'
 import { createEnvironment, siteAnswer } from '../support/environment.ts'
 import { startService } from '../support/service.ts'
+import { until } from '../support/until.ts'
 
 const service = await startService({ after }, { settings: { HEADLAND_START_TIMEOUT: '5' } })
 const as = await service.login()
@@ -217,10 +217,7 @@ test('an app that sleeps is told as asleep, and sleeps on', async (t) => {
   const done = await deploy(sleepy, login, name, nodeServer('awake'))
   const state = async () =>
     (await sleepy.call(`/v1/${done.metadata.deployment}`, { as: login })).json.instance.state as string
-  for (let tries = 0; (await state()) !== 'ASLEEP'; tries++) {
-    assert.ok(tries < 300, 'it does not fall asleep')
-    await wait(100)
-  }
+  await until(async () => (await state()) === 'ASLEEP', 'it sleeps')
   for (let count = 0; count < 3; count++) {
     const { json } = await sleepy.call(`/v1/${name}:trace?url=/`, { as: login })
     assert.equal(json.verdict, 'Nothing is stored for this address, and the app sleeps until the next visitor.')

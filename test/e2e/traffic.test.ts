@@ -6,6 +6,7 @@ import type { resources } from '../../src/contract/index.ts'
 import { deploy, nodeServer, page } from '../support/deploy.ts'
 import { createEnvironment } from '../support/environment.ts'
 import { type Login, startService, type TestService } from '../support/service.ts'
+import { until } from '../support/until.ts'
 
 const service = await startService({ after })
 const owner = await service.login('owner')
@@ -32,13 +33,11 @@ function visit(of: TestService, url: string, paths: readonly string[]): Promise<
 
 /** The edge tells its counts every few seconds. */
 async function untilCounted(of: TestService, as: Login, name: string, requests: number): Promise<resources.Traffic> {
-  for (let tries = 0; tries < 100; tries++) {
+  return until(async () => {
     const { json, status, text } = await of.call(`/v1/${name}/traffic?range=1h`, { as })
     assert.equal(status, 200, text)
-    if (json.totals.requests >= requests) return json
-    await new Promise((resolve) => setTimeout(resolve, 300))
-  }
-  throw new Error(`there never were ${requests} requests`)
+    return json.totals.requests >= requests && json
+  }, `there were ${requests} requests`)
 }
 
 test('an environment without visitors shows points that are all zero', async () => {
@@ -110,11 +109,6 @@ test('a stop and a start lose nothing, and a killed edge counts nothing twice', 
   await visit(second, json.url, ['/', '/'])
   await untilCounted(second, as, name, 5)
   process.kill(second.edgePid(), 'SIGKILL')
-  let isReady = false
-  for (let tries = 0; tries < 200 && !isReady; tries++) {
-    await new Promise((resolve) => setTimeout(resolve, 50))
-    isReady = (await second.call('/readyz')).status === 200
-  }
-  assert.ok(isReady)
+  await until(async () => (await second.call('/readyz')).status === 200)
   assert.equal((await untilCounted(second, as, name, 5)).totals.requests, 5)
 })

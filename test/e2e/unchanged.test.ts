@@ -150,9 +150,7 @@ test('what is live stays whole when the builds that left the same are given up',
 
 const ROUNDS = rounds({ short: 3, long: 20 })
 
-test(`kill -9 at ${ROUNDS} random points of a Rebuild that changes nothing: it ends, and still changes nothing`, {
-  timeout: 240_000,
-}, async (t) => {
+test(`kill -9 at ${ROUNDS} random points of a Rebuild that changes nothing: it ends, and still changes nothing`, async (t) => {
   let killed: TestService = await startService(t)
   const { dataDir } = killed
   const login = await killed.login()

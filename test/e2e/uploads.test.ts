@@ -9,13 +9,13 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { after, test } from 'node:test'
-import { setTimeout as wait } from 'node:timers/promises'
 import { crc32 } from 'node:zlib'
 import type { resources } from '../../src/contract/index.ts'
 import { deploy, nodeServer, page, untilDone, upload } from '../support/deploy.ts'
 import { createEnvironment, siteAnswer } from '../support/environment.ts'
 import { openRaw } from '../support/raw.ts'
 import { type Login, startService, type TestService } from '../support/service.ts'
+import { until } from '../support/until.ts'
 import { entryOf, writeZip, zipOf } from '../support/zip.ts'
 
 const LIMITS = { archiveBytes: 20_000, entries: 50, unpackedBytes: 100_000 }
@@ -258,13 +258,6 @@ async function beginUpload(
   )
   socket.write(Buffer.concat([HEAD, randomBytes(5000)]))
   return { socket, answer }
-}
-
-async function until(isSo: () => Promise<boolean>) {
-  for (let tries = 0; !(await isSo()); tries++) {
-    assert.ok(tries < 1000, `it never came to: ${isSo}`)
-    await wait(10)
-  }
 }
 
 const isBeingWritten = async () => (await filesOf(strict)).length === 1

@@ -5,11 +5,11 @@ import { readdir, readFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { setTimeout as wait } from 'node:timers/promises'
 import { deploy, page, untilDone } from '../support/deploy.ts'
 import { createApp, createEnvironment } from '../support/environment.ts'
 import { openRaw, type RawAnswer, sendRaw } from '../support/raw.ts'
 import { startService } from '../support/service.ts'
+import { PATIENCE_MS, until } from '../support/until.ts'
 import { createWebhooks, hook, targetOf, tokenOf, triggersOf, urlsOf, type WebhookUrls } from '../support/webhooks.ts'
 
 const LONG = { quietSeconds: 300, quietSecondsMost: 3600 }
@@ -208,7 +208,7 @@ test('who floods is refused with a time to come back; who knows a token is not a
   /** From an address of this machine, by way of a proxy that says where it came from. */
   const from = (address: string, target: string, forwardedFor?: string): Promise<{ status: number; text: string }> =>
     new Promise((resolve, reject) => {
-      const socket = connect({ host: hostname, port: Number(port), localAddress: address, timeout: 20_000 })
+      const socket = connect({ host: hostname, port: Number(port), localAddress: address, timeout: PATIENCE_MS })
       const forwarded = forwardedFor === undefined ? '' : `X-Forwarded-For: ${forwardedFor}\r\n`
       let text = ''
       socket.on('data', (chunk) => {
@@ -323,8 +323,7 @@ test('no token is ever in a log, an answer, the metrics, the ledger, a file or a
   said.push((await service.call(`/v1/${name}/operations`, { as })).text)
   // The log is written a little later than the answer.
   await service.call('/the-last-line-of-the-log')
-  for (let tries = 0; tries < 500 && !service.log().includes('/the-last-line-of-the-log'); tries++) await wait(10)
-  assert.ok(service.log().includes('/the-last-line-of-the-log'))
+  await until(() => service.log().includes('/the-last-line-of-the-log'))
   said.push(service.log())
 
   const processes = readdirSync('/proc')

@@ -8,7 +8,6 @@ import { writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { setTimeout as wait } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { LIMITS } from '../../src/contract/index.ts'
 import { deploy, page, untilDone } from '../support/deploy.ts'
@@ -16,6 +15,7 @@ import { createEnvironment } from '../support/environment.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { openRaw, type RawAnswer, sendRaw } from '../support/raw.ts'
 import { startService } from '../support/service.ts'
+import { until } from '../support/until.ts'
 import { callersOf, ENTRY, JSON_TYPE, lengthOf } from '../support/webhook-callers.ts'
 import { createWebhooks, targetOf, tokenOf, triggersOf } from '../support/webhooks.ts'
 
@@ -50,12 +50,9 @@ async function assertTaken(answer: RawAnswer, userAgent = '') {
 /** So many entries more than before are in the ledger, and no other. One of somebody who did not wait may come a little later. */
 async function assertCounted(more: number) {
   calls += more
-  let count = 0
-  for (let tries = 0; tries < 200 && count < calls; tries++) {
-    if (tries > 0) await wait(20)
-    count = (await triggersOf(service, as, environment)).length
-  }
-  assert.equal(count, calls)
+  const count = async () => (await triggersOf(service, as, environment)).length
+  await until(async () => (await count()) >= calls, `there are ${calls} entries`)
+  assert.equal(await count(), calls)
 }
 
 /** Sends, and is gone. */

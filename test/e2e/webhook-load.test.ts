@@ -17,7 +17,6 @@ const ENVIRONMENTS = 20
 /** Of each environment: so many of each action. */
 const MIXED = 40
 
-const MINUTES = 60_000
 const NO_LIMIT = { HEADLAND_WEBHOOK_CALLS: '1000000000', HEADLAND_CONCURRENCY: '1' }
 
 type Place = { service: TestService; as: Login }
@@ -81,9 +80,7 @@ async function burst(place: Place, phases: readonly number[], afterPhase: () => 
   return { called, ledger }
 }
 
-test(`of ${CALLS} calls in a row, those within the limit are taken by two builds, the others told when to come back`, {
-  timeout: 5 * MINUTES,
-}, async (t) => {
+test(`of ${CALLS} calls in a row, those within the limit are taken by two builds, the others told when to come back`, async (t) => {
   const service = await startService(t)
   const place = { service, as: await service.login() }
   const { called, ledger } = await burst(place, [CALLS - 1])
@@ -112,9 +109,7 @@ suite('without a limit', async () => {
     for (const end of ends) await end()
   })
 
-  test(`${CALLS} calls are all taken, by two builds, and all in the ledger, in a memory that stays as it is`, {
-    timeout: 5 * MINUTES,
-  }, async () => {
+  test(`${CALLS} calls are all taken, by two builds, and all in the ledger, in a memory that stays as it is`, async () => {
     const megabytes: number[] = []
     const { called, ledger } = await burst(place, [1999, CALLS - 2000], async () => {
       megabytes.push(await residentMegabytes(service.pid))
@@ -126,7 +121,7 @@ suite('without a limit', async () => {
     assert.ok(end < warm + 40, `the service took ${warm} MB after 2000 calls, and ${end} MB after ${CALLS}`)
   })
 
-  test(`${PURGES} purges are all done, by far fewer operations`, { timeout: 2 * MINUTES }, async () => {
+  test(`${PURGES} purges are all done, by far fewer operations`, async () => {
     const { name } = await createEnvironment(service, as)
     const { purgeCache } = await createWebhooks(service, as, name)
     const called = await callAll(service, times(PURGES, purgeCache), CONNECTIONS)
@@ -142,9 +137,7 @@ suite('without a limit', async () => {
     }
   })
 
-  test(`all three actions at once on ${ENVIRONMENTS} environments: one clean build each, and every purge done`, {
-    timeout: 5 * MINUTES,
-  }, async () => {
+  test(`all three actions at once on ${ENVIRONMENTS} environments: one clean build each, and every purge done`, async () => {
     const sites = await Promise.all(Array.from({ length: ENVIRONMENTS }, (_, index) => site(place, index)))
     // Builds are made one at a time, and this one is in the way of all others.
     const other = await heldEnvironment(place)

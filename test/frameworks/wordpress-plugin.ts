@@ -10,7 +10,8 @@ import { join } from 'node:path'
 import { after, describe, type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
 import { type Handle, startHook, startSilentServer, TOKEN, takes } from '../support/hook.ts'
-import { addAddress, PLUGIN, phpText, startWordPress, until, type WordPress } from '../support/wordpress.ts'
+import { until } from '../support/until.ts'
+import { addAddress, PLUGIN, phpText, startWordPress, type WordPress } from '../support/wordpress.ts'
 
 const ends: (() => unknown)[] = []
 const file = { after: (end: () => unknown) => void ends.unshift(end) }
@@ -38,10 +39,10 @@ describe('the plugin in a real WordPress', { skip }, async () => {
 
   /** Nothing waits, and nobody is at work. */
   const quiet = () =>
-    until('the plugin is quiet', async () => {
+    until(async () => {
       const state = await wordpress.state()
       return state.worker === '' && (state.resting || Object.keys(state.counts).length === 0)
-    })
+    }, 'the plugin is quiet')
 
   const lastCall = async () => (await wordpress.lastCall()) || assert.fail('there was no call')
 
@@ -54,7 +55,7 @@ describe('the plugin in a real WordPress', { skip }, async () => {
   test('one publish is one call: a POST without a body, and without the token in its headers', async (t) => {
     const { calls } = await start(t)
     await wordpress.publish('One')
-    await until('the call', () => calls.length === 1)
+    await until(() => calls.length === 1, 'the call')
     await quiet()
     const [call] = calls
     assert.equal(calls.length, 1)
@@ -70,7 +71,7 @@ describe('the plugin in a real WordPress', { skip }, async () => {
     const { calls } = await start(t, { quiet: 4 })
     for (const title of ['a', 'b']) await wordpress.publish(title)
     await Promise.all(['c', 'd', 'e', 'f'].map(wordpress.publish))
-    await until('the call', () => calls.length > 0)
+    await until(() => calls.length > 0, 'the call')
     await quiet()
     assert.equal(calls.length, 1)
     assert.deepEqual((await lastCall()).counts, { publish: 6 })
@@ -79,7 +80,7 @@ describe('the plugin in a real WordPress', { skip }, async () => {
   test('changes that never end are told after the longest wait', async (t) => {
     const { calls } = await start(t, { quiet: 300, longest: 1 })
     await wordpress.publish('a')
-    await until('the call', () => calls.length === 1)
+    await until(() => calls.length === 1, 'the call')
   })
 
   test('a bulk edit of ten posts is one call that stands for ten changes', async (t) => {
@@ -88,7 +89,7 @@ describe('the plugin in a real WordPress', { skip }, async () => {
     for (let count = 0; count < 10; count++) ids.push(await wordpress.publish(`bulk ${count}`))
     const { calls } = await start(t)
     await wordpress.bulkEdit(ids)
-    await until('the call', () => calls.length > 0)
+    await until(() => calls.length > 0, 'the call')
     await quiet()
     assert.equal(calls.length, 1)
     assert.deepEqual((await lastCall()).counts, { update: 10 })
@@ -128,12 +129,12 @@ describe('the plugin in a real WordPress', { skip }, async () => {
     const held: ServerResponse[] = []
     const { calls } = await start(t, { quiet: 0, handle: (response) => void held.push(response) })
     await wordpress.publish('first')
-    await until('the call is open', () => calls.length === 1)
+    await until(() => calls.length === 1, 'the call is open')
     await wordpress.publish('second')
     // Both saves were answered, and the first call still waits for its answer.
     assert.deepEqual([held.length, held[0]?.writableEnded, held[0]?.destroyed], [1, false, false])
     takes(held[0] as ServerResponse, 1)
-    await until('the call for the second', () => held.length === 2)
+    await until(() => held.length === 2, 'the call for the second')
     takes(held[1] as ServerResponse, 2)
     await quiet()
     assert.deepEqual([calls.length, (await lastCall()).counts], [2, { publish: 1 }])
@@ -165,7 +166,7 @@ describe('the plugin in a real WordPress', { skip }, async () => {
       add_filter('headland_worker_url', fn() => 'http://127.0.0.1:${open.port}/');`,
     )
     await wordpress.publish('after the answer')
-    await until('the call', () => calls.length === 1)
+    await until(() => calls.length === 1, 'the call')
     await quiet()
     assert.equal(open.sockets.length, 1)
   })
@@ -201,7 +202,7 @@ describe('the plugin in a real WordPress', { skip }, async () => {
       headland_change_state(fn($state) => headland_with_changes($state, ['update' => 3], microtime(true)));
       echo headland_hand_over($worker) ? 'done' : 'not', ' ', headland_read_state()['worker'] === $worker ? 'mine' : 'gone';`
     assert.equal(await wordpress.inWordPress(handsOver), 'done gone')
-    await until('the call', () => calls.length === 1)
+    await until(() => calls.length === 1, 'the call')
     await quiet()
     assert.deepEqual((await lastCall()).counts, { update: 3 })
   })
@@ -242,7 +243,7 @@ describe('the plugin in a real WordPress', { skip }, async () => {
     ]
     const { calls } = await start(t, { handle: (response, count) => answers[count - 1]?.(response, count) })
     await wordpress.publish('tried again')
-    await until('the calls', () => calls.length === 4)
+    await until(() => calls.length === 4, 'the calls')
     await quiet()
     assert.deepEqual([calls.length, (await lastCall()).ok], [4, true])
   })
@@ -253,13 +254,13 @@ describe('the plugin in a real WordPress', { skip }, async () => {
     const handle: Handle = (response, count) => (isDown ? response.writeHead(502).end() : takes(response, count))
     const { calls } = await start(t, { handle })
     await wordpress.publish('given up')
-    await until('given up', async () => (await wordpress.state()).resting)
+    await until(async () => (await wordpress.state()).resting, 'given up')
     await quiet()
     assert.equal(calls.length, 4)
     assert.match(await wordpress.admin('edit.php'), /The headless front end was not rebuilt\. Failed \(HTTP 502\)/)
     isDown = false
     await wordpress.publish('taken up')
-    await until('the call', async () => (await lastCall()).ok)
+    await until(async () => (await lastCall()).ok, 'the call')
     assert.deepEqual((await lastCall()).counts, { publish: 2 })
     assert.doesNotMatch(await wordpress.admin('edit.php'), /was not rebuilt/)
   })
@@ -268,7 +269,7 @@ describe('the plugin in a real WordPress', { skip }, async () => {
     await fast(t)
     const { calls, url } = await start(t, { handle: (response) => response.writeHead(401).end() })
     await wordpress.publish('refused')
-    await until('given up', async () => (await wordpress.state()).resting)
+    await until(async () => (await wordpress.state()).resting, 'given up')
     assert.equal(calls.length, 1)
     assert.match(
       await wordpress.admin('index.php'),
@@ -278,7 +279,7 @@ describe('the plugin in a real WordPress', { skip }, async () => {
     assert.notEqual(other.url, url)
     await wordpress.setConstants({ HEADLAND_ALLOW_PRIVATE_ADDRESS: `127.0.0.1:${other.port}` })
     await saveSettings({ 'headland_settings[url]': other.url })
-    await until('the call', () => other.calls.length === 1)
+    await until(() => other.calls.length === 1, 'the call')
   })
 
   async function saveSettings(fields: Record<string, string>) {
@@ -314,7 +315,7 @@ describe('the plugin in a real WordPress', { skip }, async () => {
     const { calls, url, port } = await start(t)
     await wordpress.setConstants({})
     await wordpress.publish('refused')
-    await until('given up', async () => (await wordpress.state()).resting)
+    await until(async () => (await wordpress.state()).resting, 'given up')
     assert.equal(calls.length, 0)
     const words = `WordPress does not call 127.0.0.1:${port}: the address is private, or the port is none of 80, 443 and 8080.`
     const line = `define( 'HEADLAND_ALLOW_PRIVATE_ADDRESS', '127.0.0.1:${port}' );`
@@ -334,7 +335,7 @@ describe('the plugin in a real WordPress', { skip }, async () => {
     assert.deepEqual(opened, [true, false, false, false, false])
     assert.deepEqual(await wordpress.read(inside(JSON.stringify([url]))), [false], 'only around the call')
     await wordpress.publish('allowed')
-    await until('the call', () => calls.length === 1)
+    await until(() => calls.length === 1, 'the call')
   })
 
   test('whatever URL the administrator of a site types, only places that the operator wrote down are opened', async (t) => {
@@ -400,7 +401,7 @@ describe('the plugin in a real WordPress', { skip }, async () => {
       ) ?? []
     const pressed = await wordpress.admin('admin-post.php', { action: 'headland_rebuild', _wpnonce: nonce })
     assert.match(pressed, /<title>Dashboard/)
-    await until('the call', () => calls.length === 1)
+    await until(() => calls.length === 1, 'the call')
     await quiet()
     const after = await wordpress.admin('index.php')
     assert.match(after, /Headland took it \(HTTP 200\)\. It stood for 2 changes\./)
@@ -456,7 +457,7 @@ describe('the plugin in a real WordPress', { skip }, async () => {
     const { url } = await start(t, { handle: (response) => response.destroy() })
     await fast(t)
     await wordpress.publish('fails')
-    await until('given up', async () => (await wordpress.state()).resting)
+    await until(async () => (await wordpress.state()).resting, 'given up')
     for (const path of ['index.php', 'edit.php', 'plugins.php', 'options.php']) {
       assert.doesNotMatch(await wordpress.admin(path), /Secret-of/, path)
     }

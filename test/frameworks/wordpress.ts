@@ -10,7 +10,8 @@ import { deploy, type Files, filesIn, untilDone } from '../support/deploy.ts'
 import { createEnvironment, siteAnswer } from '../support/environment.ts'
 import { answersAsExpected, EXAMPLES, expectedOf } from '../support/examples.ts'
 import { type Login, startService, type TestService } from '../support/service.ts'
-import { addAddress, phpText, startWordPress, until, type WordPress } from '../support/wordpress.ts'
+import { until } from '../support/until.ts'
+import { addAddress, phpText, startWordPress, type WordPress } from '../support/wordpress.ts'
 
 const EXAMPLE = 'next-export-wordpress'
 const ends: (() => unknown)[] = []
@@ -70,18 +71,14 @@ describe('a static Next.js site that reads WordPress', { skip }, () => {
 
   /** Nothing waits in the plugin, and no build is on its way: all that was changed is on the site. */
   async function settled(): Promise<resources.Build[]> {
-    await until('the plugin has called', async () => {
+    await until(async () => {
       const { counts, worker } = await wordpress.state()
       return worker === '' && Object.keys(counts).length === 0
-    })
-    return until(
-      'the builds are over',
-      async () => {
-        const builds = await buildsOf(site.name)
-        return builds.every(({ state }) => state !== 'QUEUED' && state !== 'RUNNING') ? builds : undefined
-      },
-      120_000,
-    )
+    }, 'the plugin has called')
+    return until(async () => {
+      const builds = await buildsOf(site.name)
+      return builds.every(({ state }) => state !== 'QUEUED' && state !== 'RUNNING') ? builds : undefined
+    }, 'the builds are over')
   }
 
   test('the example is planned and answers as it says', async () => {

@@ -6,8 +6,9 @@ import { type TestContext, test } from 'node:test'
 import { createLog, systemClock } from '../../src/base/index.ts'
 import type { Target } from '../../src/edge/routes.ts'
 import { startEdge } from '../../src/edge/watch.ts'
-import { type Answer, ask, HOST, serverTarget, startUpstream, until } from '../support/edge.ts'
+import { type Answer, ask, HOST, serverTarget, startUpstream } from '../support/edge.ts'
 import { temporaryFolder } from '../support/folder.ts'
+import { until } from '../support/until.ts'
 
 const MIB = 1024 * 1024
 const OTHER = 'other.localhost'

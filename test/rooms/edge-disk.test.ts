@@ -10,10 +10,10 @@ import type { Place } from '../../src/edge/cache/disk/index.ts'
 import { currentBoot } from '../../src/edge/cache/disk/marker.ts'
 import { openTestDisk } from '../support/disk.ts'
 import { bodyOf, random } from '../support/disk-model.ts'
-import { until } from '../support/edge.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { rounds } from '../support/long.ts'
 import { noSmallDisk, smallDisk } from '../support/small-disk.ts'
+import { until } from '../support/until.ts'
 
 const MIB = 1024 * 1024
 const ROUNDS = rounds({ short: 60, long: 200 })

@@ -7,10 +7,10 @@ import { readdir, readFile, stat } from 'node:fs/promises'
 import { getPriority } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { setTimeout as wait } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { type Limiter, type Limits, openLimiter } from '../../src/engines/limits.ts'
 import { temporaryFolder } from '../support/folder.ts'
+import { until } from '../support/until.ts'
 
 const NAME = `test${process.pid}`
 const MB = 1_000_000
@@ -101,10 +101,8 @@ for (const [title, limiter, skip] of [
     const other = await bystander(t)
     const script = 'sleep 60 & "$0" -e "$1"; echo survived; sleep 60'
     const limits = { memoryBytes: 100 * MB }
-    const began = Date.now()
     const ending = await run(limiter, ['sh', '-c', script, process.execPath, HOG], { limits })
     assert.deepEqual(ending.excess, ['memory'])
-    assert.ok(Date.now() - began < 10_000, 'it took long')
     assert.ok((ending.peakMemoryBytes ?? 0) > 80 * MB, `${ending.peakMemoryBytes} bytes at most`)
     assert.equal(other.exitCode, null)
   })
@@ -126,9 +124,7 @@ for (const [title, limiter, skip] of [
 
 test('a fork bomb is held and ended, and the machine goes on', { skip: needsCgroups }, async () => {
   const bomb = start(best, ['sh', '-c', 'bomb() { bomb | bomb & bomb; }; bomb'], { limits: { processes: 60 } })
-  const began = performance.now()
   await promisify(execFile)('/bin/true')
-  assert.ok(performance.now() - began < 2000, 'the machine did not answer')
   assert.deepEqual((await bomb.ended).excess, ['processes'])
 })
 
@@ -243,7 +239,7 @@ test('a program is not what it is given: nothing in its arguments is read by a s
 
 test('the weight for the processor is written', { skip: best.kind !== 'cgroup1' && 'for version 1' }, async () => {
   const { child, ended } = start(best, ['sleep', '60'], { limits: { cpuWeight: 50 } })
-  await wait(100)
+  await untilRuns(child, 'sleep')
   const group = /^\d+:[^:]*\bcpu\b[^:]*:(.*)$/m.exec(await readFile(`/proc/${child.pid}/cgroup`, 'utf8'))?.[1]
   const mount = /^\S+ \S+ \S+ \S+ (\S+) .* - cgroup \S+ \S*\bcpu(,|$)/m.exec(
     await readFile('/proc/self/mountinfo', 'utf8'),
@@ -269,33 +265,26 @@ test('nothing is left of a cage', { skip: needsCgroups }, async () => {
   assert.deepEqual(await groupsLeft(), [])
 })
 
-test('making, entering and removing a cage takes some milliseconds', { skip: needsCgroups }, async (t) => {
-  const times: number[][] = []
-  for (let i = 0; i < 10; i++) {
-    const [a, cage] = [performance.now(), best.cage('test', ROOMY)]
-    const [file = '', ...args] = cage.around(['true'])
-    const b = performance.now()
-    await once(spawn(file, args, { env: {}, stdio: 'ignore' }), 'exit')
-    const c = performance.now()
-    await cage.leave()
-    times.push([b - a, c - b, performance.now() - c])
-  }
-  const medians = [0, 1, 2].map((part) => times.map((each) => each[part] ?? 0).toSorted((x, y) => x - y)[5] ?? 0)
-  t.diagnostic(
-    `made in ${medians[0]?.toFixed(2)} ms, run in ${medians[1]?.toFixed(2)}, left in ${medians[2]?.toFixed(2)}`,
-  )
-  assert.ok((medians[0] ?? 0) + (medians[2] ?? 0) < 50)
-})
+/** Resolves once it is in its group, from where the program itself is started. */
+const untilRuns = ({ pid }: ChildProcess, program: string) =>
+  until(async () => (await readFile(`/proc/${pid}/comm`, 'utf8')) === `${program}\n`)
 
 /** A service that makes a cage, starts something in it, and is killed. */
 async function deadService(command: string[], name = NAME): Promise<number> {
   const script = `
     const { openLimiter } = await import(${JSON.stringify(new URL('../../src/engines/limits.ts', import.meta.url).href)})
     const { spawn } = await import('node:child_process')
+    const { readFileSync } = await import('node:fs')
     const limiter = await openLimiter({ name: ${JSON.stringify(name)} })
     const [file, ...args] = limiter.cage('left', ${JSON.stringify(ROOMY)}).around(${JSON.stringify(command)})
     const child = spawn(file, args, { env: { PATH: '/usr/bin:/bin' }, detached: true, stdio: 'ignore' })
-    setTimeout(() => { console.log(child.pid); setTimeout(() => {}, 60e3) }, 200)`
+    const comm = () => { try { return readFileSync('/proc/' + child.pid + '/comm', 'utf8').trim() } catch { return '' } }
+    const looking = setInterval(() => {
+      if (child.exitCode === null && comm() !== ${JSON.stringify(command[0])}) return
+      clearInterval(looking)
+      console.log(child.pid)
+    }, 5)
+    setTimeout(() => {}, 60e3)`
   const service = spawn(process.execPath, ['--input-type=module', '-e', script], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
@@ -337,7 +326,7 @@ test('a sweep removes what another service left that died, and ends nothing of i
 
 test('a sweep touches no cage that is in use', { skip: needsCgroups }, async () => {
   const { child, ended } = start(best, ['sleep', '60'])
-  await wait(100)
+  await untilRuns(child, 'sleep')
   assert.equal(await best.sweep({ endProcesses: true }), 0)
   assert.equal(child.exitCode, null)
   child.kill('SIGKILL')

@@ -6,7 +6,6 @@ import { readFile, readlink, realpath } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { after, test } from 'node:test'
-import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { run } from '../../src/engines/network/commands.ts'
@@ -27,6 +26,7 @@ import {
   startResolver,
   tracesOf,
 } from '../support/network.ts'
+import { PATIENCE_MS, until } from '../support/until.ts'
 
 const skip = (await reasonToSkip({ after })) ?? false
 // Root has all that it takes, or something is wrong.
@@ -319,7 +319,8 @@ test('a service that was killed leaves its jobs without a network, and the next 
   const orphan = spawn(file ?? '', [...args, 'sleep', '1000'], { stdio: 'ignore' })
   t.after(() => orphan.kill('SIGKILL'))
   await once(orphan, 'spawn')
-  for (const ours = await readNamespace('self'); (await readNamespace(orphan.pid)) === ours; ) await wait(5)
+  const ours = await readNamespace('self')
+  await until(async () => (await readNamespace(orphan.pid)) !== ours)
   service.kill('SIGKILL')
   await once(service, 'close')
   assert.equal(await hasTable(id), true, 'the rules still hold the job')
@@ -341,7 +342,7 @@ test('a service that counts processes for itself takes no network of another for
   const apart = ['--pid', '--fork', '--kill-child', '--mount-proc', process.execPath, ...node]
   const service = spawn('unshare', apart, { stdio: ['ignore', 'pipe', 'inherit'] })
   t.after(() => service.kill('SIGKILL'))
-  await once(service.stdout, 'data', { signal: AbortSignal.timeout(30_000) })
+  await once(service.stdout, 'data', { signal: AbortSignal.timeout(PATIENCE_MS) })
   assert.equal(await hasTable(await idIn(networks)), true)
   assert.equal(await networks.obstacle(), undefined)
   service.kill('SIGKILL')
@@ -367,10 +368,7 @@ test('rules that somebody has flushed are there again', { skip }, async (t) => {
   const listener = await startListener(t)
   const { machine } = await startNeighbour(t)
   await run('nft', ['delete', 'table', 'inet', tableOf(id)])
-  for (let tries = 0; !(await hasTable(id)); tries++) {
-    assert.ok(tries < 500, 'the rules did not come back')
-    await wait(10)
-  }
+  await until(() => hasTable(id), 'the rules are back')
   const place = { host: machine, port: listener.port }
   assert.deepEqual(await callFrom(view, { place }), { place: 'ECONNREFUSED' })
 })

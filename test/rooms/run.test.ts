@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto'
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { setTimeout as wait } from 'node:timers/promises'
 import { createBuildCaches } from '../../src/builds/caches.ts'
 import { createPackageStore } from '../../src/builds/packages.ts'
 import type { Install, Plan, ServerOutput, StaticOutput } from '../../src/builds/plan.ts'
@@ -17,6 +16,7 @@ import { createLineLogs } from '../../src/storage/index.ts'
 import { LIMITS, testSandbox } from '../support/engine.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { lowerRooms } from '../support/parts.ts'
+import { until } from '../support/until.ts'
 
 const engine = await testSandbox()
 
@@ -232,10 +232,7 @@ const stubborn = (mark: string) =>
   )
 
 async function leavesNothing(mark: string) {
-  for (let tries = 0; (await processesNaming(mark)).length > 0; tries++) {
-    assert.ok(tries < 500, 'a process outlived its build')
-    await wait(10)
-  }
+  await until(async () => (await processesNaming(mark)).length === 0, 'no process of the build is left')
 }
 
 async function processesNaming(mark: string): Promise<string[]> {
@@ -267,7 +264,7 @@ test('a build that is cancelled ends with why, and its whole tree is gone', asyn
   const [mark, cancelling] = [randomUUID(), new AbortController()]
   const work = await workOf(t, { build: stubborn(mark) }, { signal: cancelling.signal })
   const ended = assert.rejects(work.run(), /never mind/)
-  while ((await processesNaming(mark)).length === 0) await wait(10)
+  await until(async () => (await processesNaming(mark)).length > 0)
   cancelling.abort(new Error('never mind'))
   await ended
   await leavesNothing(mark)

@@ -10,7 +10,6 @@ import { chmod, lstat, mkdir, mkdtemp, readFile, stat, symlink, writeFile } from
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after, test } from 'node:test'
-import { setTimeout as wait } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import fc from 'fast-check'
 import { removeTree } from '../../src/base/index.ts'
@@ -21,6 +20,7 @@ import { startInstance } from '../../src/runtime/instance.ts'
 import { createLineLogs } from '../../src/storage/index.ts'
 import { LIMITS } from '../support/engine.ts'
 import { holds } from '../support/fuzz.ts'
+import { until } from '../support/until.ts'
 
 const isRoot = process.getuid?.() === 0
 const skip = isRoot ? false : 'devices and owners of files take root'
@@ -240,12 +240,14 @@ async function untilIn(running: Process): Promise<number | undefined> {
   void running.exited.then(() => {
     isOver = true
   })
-  for (let tries = 0; tries < 1500 && !isOver; tries++) {
+  const found = await until(async () => {
+    if (isOver) return 'over'
     for (const pid of descendantsOf(running.pid)) {
       if ((await readFile(`/proc/${pid}/comm`, 'utf8').catch(() => '')) === 'sleep\n') return pid
     }
-    await wait(5)
-  }
+    return undefined
+  })
+  if (found !== 'over') return found
   const { code } = await running.exited
   assert.equal(code, 127, 'it ends only where there is no folder to start in')
   return undefined

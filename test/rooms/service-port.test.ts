@@ -4,12 +4,12 @@ import { once } from 'node:events'
 import { realpath } from 'node:fs/promises'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { after, test } from 'node:test'
-import { setTimeout as wait } from 'node:timers/promises'
 import { run } from '../../src/engines/network/commands.ts'
 import { idOf, interfacesOf, tableOf } from '../../src/engines/network/names.ts'
 import { hasTable } from '../../src/engines/network/table.ts'
 import type { Scope } from '../support/folder.ts'
 import { callFrom, open, reasonToSkip, runJob, startListener, startNeighbour } from '../support/network.ts'
+import { until } from '../support/until.ts'
 
 const skip = (await reasonToSkip({ after })) ?? false
 assert.ok(process.getuid?.() !== 0 || !skip, String(skip))
@@ -87,7 +87,7 @@ test('rules that somebody flushed come back with the port', { skip }, async (t) 
   await networks.openService(port)
   const id = idOf(await realpath(networks.folder))
   await run('nft', ['delete', 'table', 'inet', tableOf(id)])
-  for (let tries = 0; tries < 100 && !(await hasTable(id)); tries++) await wait(50)
+  await until(() => hasTable(id), 'the rules are back')
   const [app, build] = [await networks.open('app', { callsService: true }), await networks.open('build')]
   const service = { host: networks.gateway, port }
   assert.deepEqual(await callFrom(app, { service }), { service: 'reached' })

@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto'
 import { chown, copyFile, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { setTimeout as wait } from 'node:timers/promises'
 import { createLog } from '../../src/base/index.ts'
 import { Problem, type resources } from '../../src/contract/index.ts'
 import type { Engine } from '../../src/engines/index.ts'
@@ -12,6 +11,7 @@ import { createLineLogs, type LogLine } from '../../src/storage/index.ts'
 import { handClock } from '../support/clock.ts'
 import { LIMITS, testSandbox } from '../support/engine.ts'
 import { temporaryFolder } from '../support/folder.ts'
+import { PATIENCE_MS, until } from '../support/until.ts'
 
 const BUBBLEWRAP = '/usr/bin/bwrap'
 const engine = await testSandbox(BUBBLEWRAP)
@@ -98,13 +98,6 @@ async function processesNaming(...words: string[]): Promise<string[]> {
   return found
 }
 
-async function until(isSo: () => boolean | Promise<boolean>) {
-  for (let tries = 0; !(await isSo()); tries++) {
-    assert.ok(tries < 1500, `it never came to: ${isSo}`)
-    await wait(10)
-  }
-}
-
 function supervise(
   t: TestContext,
   given: { startDeadlineMs?: number; engine?: Engine; awakeLimits?: AwakeLimits } = {},
@@ -115,7 +108,7 @@ function supervise(
     networks: undefined,
     clock,
     log: createLog('silent'),
-    startDeadlineMs: 20_000,
+    startDeadlineMs: PATIENCE_MS,
     ...given,
   })
   t.after(() => supervisor.stop(0))
@@ -179,13 +172,13 @@ test('an app sees the name that visitors ask for when it is first asked', async 
 const FAILING = {
   'crashes at its start': {
     script: 'process.exit(3)',
-    deadlineMs: 20_000,
+    deadlineMs: PATIENCE_MS,
     reason: 'START_CRASHED',
     message: /^The app ended with exit code 3 before it answered\.$/,
   },
   'is killed at its start': {
     script: `process.kill(process.pid, 'SIGKILL')`,
-    deadlineMs: 20_000,
+    deadlineMs: PATIENCE_MS,
     reason: 'START_CRASHED',
     message: /^The app (ended with exit code 137|was killed by SIGKILL) before it answered\.$/,
   },

@@ -11,6 +11,7 @@ import { machineEnvironment } from '../../src/config.ts'
 import { runToEnd } from '../../src/engines/index.ts'
 import { testSandbox } from '../support/engine.ts'
 import { temporaryFolder } from '../support/folder.ts'
+import { PATIENCE_MS, until } from '../support/until.ts'
 
 const scope = { after }
 const engine = await testSandbox()
@@ -27,7 +28,7 @@ async function run({ mounts, path, environment }: Toolchain, ...argv: string[]) 
   const onOutput = (_: string, chunk: Buffer) => {
     text += chunk
   }
-  const { code } = await runToEnd(engine, job, onOutput, AbortSignal.timeout(60_000))
+  const { code } = await runToEnd(engine, job, onOutput, AbortSignal.timeout(PATIENCE_MS))
   return { code, text: text.trim() }
 }
 
@@ -196,14 +197,6 @@ test('a service that is killed while it fetches leaves nothing that anybody sees
 })
 
 const NODE_26: Exact = { node: '26.10.0', packageManager: null }
-
-async function until(isSo: () => Promise<boolean>) {
-  const deadline = Date.now() + 60_000
-  while (!(await isSo())) {
-    assert.ok(Date.now() < deadline, 'it takes too long')
-    await wait(20)
-  }
-}
 
 /** How many processes are at work in a folder: npm hides its arguments, but not where it is. */
 async function npmsIn(path: string): Promise<number> {

@@ -7,8 +7,9 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { createLog, systemClock } from '../../src/base/index.ts'
 import { startEdge } from '../../src/edge/watch.ts'
 import type { Stall } from '../../src/watchdog/index.ts'
-import { ask, HOST, serverTarget, startUpstream, until } from '../support/edge.ts'
+import { ask, HOST, serverTarget, startUpstream } from '../support/edge.ts'
 import { temporaryFolder } from '../support/folder.ts'
+import { until } from '../support/until.ts'
 
 const STALL_MS = 400
 

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Kind, SuiteMessage, SuiteRequest, SuiteResult, SuiteTest } from './cache-suite.ts'
+import { PATIENCE_MS } from './until.ts'
 
 type Handler = (path: string[], incoming: unknown, outgoing: unknown) => void
 type Test = { id: string; name: string; kind?: Kind; depends_on?: string[]; browser_only?: boolean }
@@ -17,7 +18,6 @@ type TestSet = { tests: Test[] }
 /** Most of a test is a pause of some seconds in which an object becomes stale: those of many tests may pass together. */
 const AT_ONCE = 120
 /** A cache that does not answer fails the test, and does not hold up the others. */
-const PATIENCE_MS = 20_000
 
 const [, , folder = ''] = process.argv
 const load = (file: string) => import(pathToFileURL(join(folder, file)).href)

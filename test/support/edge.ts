@@ -2,7 +2,6 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener, request, type Server } from 'node:http'
 import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net'
-import { setTimeout as wait } from 'node:timers/promises'
 import { LIMITS, type Limits } from '../../src/edge/limits.ts'
 import { type Target, toRoutes } from '../../src/edge/routes.ts'
 import { createEdgeServer, type EdgeServer } from '../../src/edge/server.ts'
@@ -132,15 +131,6 @@ export function readRaw(socket: Socket, until?: RegExp): Promise<string> {
     socket.on('data', take)
     socket.on('close', end)
   })
-}
-
-/** Lets everything run until the claim holds. */
-export async function until(claim: () => boolean): Promise<void> {
-  const deadline = performance.now() + 20_000
-  while (!claim()) {
-    if (performance.now() > deadline) throw new Error(`it never came true that ${claim}`)
-    await wait(1)
-  }
 }
 
 /** How many connections a server has open. */

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import type { Scope } from './folder.ts'
 import type { Login, TestService } from './service.ts'
+import { PATIENCE_MS } from './until.ts'
 
 export type ServerEvent = { event: string; data: string }
 
 /** Longer than anything that a test waits for. */
-const PATIENCE_MS = 30_000
 
 export type Follower = {
   headers: Headers

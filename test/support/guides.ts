@@ -8,10 +8,9 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { PATIENCE_MS } from './until.ts'
 
 export const TOP = fileURLToPath(new URL('../..', import.meta.url))
-
-const MOST_MS = 120_000
 
 /** Relative to the top: the README, the guides, and the pages for operators. */
 export async function guidePages(): Promise<string[]> {
@@ -65,7 +64,7 @@ const scriptOf = (blocks: readonly string[]): string => `set -euo pipefail\n${bl
 /** What each block printed. Fails with everything that was printed if one of them fails. The first that reads gets `input`. */
 export async function runBlocks(blocks: readonly string[], shell: Shell, input = ''): Promise<string[]> {
   const { folder, environment } = shell
-  const options = { cwd: folder, env: environment, timeout: MOST_MS, maxBuffer: 64 * 1024 * 1024 }
+  const options = { cwd: folder, env: environment, timeout: PATIENCE_MS, maxBuffer: 64 * 1024 * 1024 }
   const running = promisify(execFile)('bash', ['-c', scriptOf(blocks)], options)
   running.child.stdin?.end(input)
   const { stdout } = await running.catch((error) => {
@@ -87,7 +86,7 @@ export async function typeBlocks(blocks: readonly string[], shell: Shell, typed:
     cwd: shell.folder,
     env: { ...shell.environment, TERM: 'xterm', SHELL: '/bin/sh' },
     stdio: ['pipe', 'pipe', 'pipe'],
-    signal: AbortSignal.timeout(MOST_MS),
+    signal: AbortSignal.timeout(PATIENCE_MS),
   })
   let [all, answered] = ['', 0]
   child.stdout.setEncoding('utf8').on('data', (text: string) => {

@@ -1,7 +1,7 @@
 /** Builds that go on when the test lets them: each waits for a signal, which a program that does not listen yet ignores. */
 import { readdir, readFile } from 'node:fs/promises'
-import { setTimeout as wait } from 'node:timers/promises'
 import type { Files } from './deploy.ts'
+import { until } from './until.ts'
 
 const SIGNAL = 'SIGCONT'
 
@@ -26,22 +26,14 @@ const released = new Set<string>()
 
 /** Resolves when a build with this mark waits that was not released yet. */
 export async function untilHeld(mark: string): Promise<{ goOn(): Promise<void> }> {
-  for (let tries = 0; tries < 3000; tries++) {
-    const pid = (await pidsOf(mark)).find((found) => !released.has(found))
-    if (pid) {
-      return {
-        async goOn() {
-          released.add(pid)
-          for (let tries = 0; isSignalled(Number(pid)); tries++) {
-            if (tries > 3000) throw new Error(`the build with the mark ${mark} does not go on`)
-            await wait(10)
-          }
-        },
-      }
-    }
-    await wait(10)
+  const isHeld = (pid: string) => !released.has(pid)
+  const pid = await until(async () => (await pidsOf(mark)).find(isHeld), `a build with the mark ${mark} began`)
+  return {
+    async goOn() {
+      released.add(pid)
+      await until(() => !isSignalled(Number(pid)), `the build with the mark ${mark} goes on`)
+    },
   }
-  throw new Error(`no build with the mark ${mark} began`)
 }
 
 /** False once there is nobody to signal. */

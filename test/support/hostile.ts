@@ -12,6 +12,7 @@ import { idOf, interfacesOf } from '../../src/engines/network/names.ts'
 import { deploy, type Files } from './deploy.ts'
 import { createEnvironment } from './environment.ts'
 import type { Login, TestService } from './service.ts'
+import { PATIENCE_MS, until } from './until.ts'
 
 /** A build that runs a script of ours and leaves one page, if it gets that far. */
 export const buildOf = (script: string, more: Files = {}): Files => ({
@@ -84,13 +85,8 @@ export const userOf = (service: TestService, environment: resources.Environment)
 
 /** Waits until nothing is left of an environment's builds. */
 export async function assertNothingLeft(service: TestService, environment: resources.Environment, apps = 0) {
-  let left: string[] = []
-  for (let tries = 0; tries < 100; tries++) {
-    left = tracesOf(service, environment, apps)
-    if (left.length === 0) return
-    await wait(50)
-  }
-  assert.deepEqual(left, [])
+  await until(() => tracesOf(service, environment, apps).length === 0).catch(() => undefined)
+  assert.deepEqual(tracesOf(service, environment, apps), [])
 }
 
 function tracesOf(service: TestService, environment: resources.Environment, apps: number): string[] {
@@ -171,7 +167,6 @@ export type Watch = {
 }
 
 const EVERY_MS = 20
-const PATIENCE_MS = 20_000
 
 /** A visitor who asks the same thing again and again, at ease, and remembers how long it took. */
 export function watchSite(service: TestService, url: string): Watch {

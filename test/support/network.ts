@@ -90,7 +90,7 @@ type Place = { host: string; port: number; localAddress?: string }
 export const CALL = `
 const { connect } = require('node:net')
 const call = ([name, place]) => new Promise((resolve) => {
-  const socket = connect({ ...place, timeout: 1000 })
+  const socket = connect({ ...place, timeout: 3000 })
   const settle = (how) => { socket.destroy(); resolve([name, how]) }
   socket.once('connect', () => settle('reached'))
   socket.once('timeout', () => settle('late'))

@@ -5,9 +5,9 @@ import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { type Scope, temporaryFolder } from './folder.ts'
+import { PATIENCE_MS } from './until.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const PATIENCE_MS = 300_000
 
 /** Of the checkout, whatever the package is made from. Its own `dist/` is not among them, nor are its tests. */
 const MATERIAL = [

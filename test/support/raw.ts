@@ -1,5 +1,6 @@
 /** Bytes over a connection, and the answers that come back: for what no honest client library would send as it stands. */
 import { connect, type Socket } from 'node:net'
+import { PATIENCE_MS } from './until.ts'
 
 export type RawAnswer = {
   status: number
@@ -21,8 +22,6 @@ export type RawConnection = {
   isClosed(): boolean
   end(): void
 }
-
-const PATIENCE_MS = 20_000
 
 /** To a server by its address, as in `http://127.0.0.1:8080`. */
 export function openRaw(address: string): RawConnection {

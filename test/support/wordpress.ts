@@ -10,15 +10,13 @@ import { openSync, readdirSync, readFileSync } from 'node:fs'
 import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { type Scope, temporaryFolder } from './folder.ts'
+import { PATIENCE_MS, until } from './until.ts'
 
 const SOURCE = '/usr/share/wordpress'
 export const PLUGIN = fileURLToPath(new URL('../../integrations/wordpress/headland', import.meta.url))
-const START_TIMEOUT_MS = 60_000
-const CALL_TIMEOUT_MS = 30_000
 const ADMIN = { name: 'admin', password: 'admin-pass' }
 
 export type PluginSettings = {
@@ -70,7 +68,7 @@ export async function startWordPress(t: Scope, { address }: { address: string })
     const script = `$_SERVER['HTTP_HOST'] = '${address}:${port}'; $_SERVER['REQUEST_URI'] = '/'; ${code}`
     const { stdout } = await promisify(execFile)('php', ['-d', `error_log=${join(folder, 'php.log')}`, '-r', script], {
       cwd: site,
-      timeout: CALL_TIMEOUT_MS,
+      timeout: PATIENCE_MS,
     })
     return stdout
   }
@@ -92,7 +90,7 @@ export async function startWordPress(t: Scope, { address }: { address: string })
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(CALL_TIMEOUT_MS),
+      signal: AbortSignal.timeout(PATIENCE_MS),
     })
     const text = await response.text()
     assert.ok(response.ok, `${method} ${path}: ${response.status} ${text.slice(0, 500)}`)
@@ -107,7 +105,7 @@ export async function startWordPress(t: Scope, { address }: { address: string })
       headers: { cookie, referer: `${url}/wp-admin/${from}` },
       ...(form ? { body: new URLSearchParams(form) } : {}),
       redirect: 'follow',
-      signal: AbortSignal.timeout(CALL_TIMEOUT_MS),
+      signal: AbortSignal.timeout(PATIENCE_MS),
     })
     const text = await response.text()
     assert.equal(response.status, 200, `${path}: ${response.status} ${text.slice(0, 500)}`)
@@ -182,17 +180,6 @@ export async function startWordPress(t: Scope, { address }: { address: string })
 /** A text as PHP writes it. */
 export const phpText = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
 
-/** Looks again until it is so; fails when it never is. */
-export async function until<T>(what: string, look: () => Promise<T> | T, timeoutMs = 30_000): Promise<NonNullable<T>> {
-  const end = Date.now() + timeoutMs
-  for (;;) {
-    const found = await look()
-    if (found) return found
-    if (Date.now() > end) throw new Error(`never came: ${what}`)
-    await wait(50)
-  }
-}
-
 async function startDatabase(t: Scope, folder: string, socket: string) {
   const data = join(folder, 'db')
   await mkdir(data)
@@ -200,7 +187,7 @@ async function startDatabase(t: Scope, folder: string, socket: string) {
   await promisify(execFile)(
     'mariadb-install-db',
     ['--no-defaults', `--datadir=${data}`, ...user, '--auth-root-authentication-method=normal', '--skip-test-db'],
-    { timeout: START_TIMEOUT_MS },
+    { timeout: PATIENCE_MS },
   )
   const log = openSync(join(folder, 'db.log'), 'a')
   const server = spawn(
@@ -215,10 +202,10 @@ async function startDatabase(t: Scope, folder: string, socket: string) {
   )
   t.after(() => end(server))
   const sql = `CREATE DATABASE wp; CREATE USER wp@localhost IDENTIFIED BY 'wp'; GRANT ALL ON wp.* TO wp@localhost`
-  await until('the database', async () => {
+  await until(async () => {
     assert.equal(server.exitCode, null, `the database ended: ${readFileSync(join(folder, 'db.log'), 'utf8')}`)
     return promisify(execFile)('mariadb', ['--no-defaults', '-uroot', '-S', socket, '-e', sql]).catch(() => undefined)
-  })
+  }, 'the database')
 }
 
 async function layOut(folder: string, site: string, { url, socket }: { url: string; socket: string }) {
@@ -290,12 +277,12 @@ async function startPhp(t: Scope, folder: string, site: string, { address, port,
     await end(server)
     for (const pid of workers) killIfThere(pid)
   })
-  await until('WordPress', async () => {
+  await until(async () => {
     assert.equal(server.exitCode, null, `PHP ended: ${readFileSync(join(folder, 'access.log'), 'utf8')}`)
     return fetch(`${url}/wp-json/wp/v2/posts`)
       .then(({ ok }) => ok)
       .catch(() => false)
-  })
+  }, 'WordPress')
 }
 
 async function logIn(url: string): Promise<string> {
@@ -304,7 +291,7 @@ async function logIn(url: string): Promise<string> {
     headers: { cookie: 'wordpress_test_cookie=WP%20Cookie%20check' },
     body: new URLSearchParams({ log: ADMIN.name, pwd: ADMIN.password, testcookie: '1' }),
     redirect: 'manual',
-    signal: AbortSignal.timeout(CALL_TIMEOUT_MS),
+    signal: AbortSignal.timeout(PATIENCE_MS),
   })
   assert.equal(response.status, 302, await response.text())
   return response.headers

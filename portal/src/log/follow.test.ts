@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
+import { PATIENCE_MS } from '../../../test/support/until.ts'
 import { type FollowState, followLog } from './follow.ts'
 import { createLines } from './lines.ts'
 
@@ -53,7 +54,7 @@ function reading(t: TestContext, address: string) {
       lines.append(more)
     },
     onState: (state) => states.push(state),
-    signal: AbortSignal.any([over.signal, AbortSignal.timeout(10_000)]),
+    signal: AbortSignal.any([over.signal, AbortSignal.timeout(PATIENCE_MS)]),
     attention: { lost: () => looking.now.signal, present: () => looking.back.promise },
     retryMs: { first: 5, most: 20 },
   })
@@ -129,7 +130,7 @@ test('while nobody looks there is no connection; whoever comes back reads on', a
   })
   const { done, looking, states } = reading(t, address)
   const response = await open.promise
-  const closed = once(response, 'close', { signal: AbortSignal.timeout(5000) })
+  const closed = once(response, 'close', { signal: AbortSignal.timeout(PATIENCE_MS) })
   const { now } = looking
   looking.now = new AbortController()
   now.abort()

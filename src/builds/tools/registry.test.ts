@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { chmod, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { setTimeout as wait } from 'node:timers/promises'
 import { temporaryFolder } from '../../../test/support/folder.ts'
+import { until } from '../../../test/support/until.ts'
 import { NpmError, npmEnvironment, npmRegistry } from './registry.ts'
 
 /** An npm that is a script for a shell. */
@@ -50,12 +50,12 @@ test('an npm that is not wanted any more is killed with everything it started', 
   const asked = registry.versions('pnpm', leaving.signal)
   const file = join(folder, 'pid')
   const pidOf = () => readFile(file, 'utf8').then(Number, () => 0)
-  while ((await pidOf()) === 0) await wait(10)
+  await until(pidOf)
   leaving.abort(new Error('cancelled'))
   await assert.rejects(asked, /cancelled/)
   const isAlive = async () =>
     !/^State:\tZ/m.test(await readFile(`/proc/${await pidOf()}/status`, 'utf8').catch(() => 'State:\tZ'))
-  while (await isAlive()) await wait(10)
+  await until(async () => !(await isAlive()))
 })
 
 test('npm is given what is meant for it, and no secret of the service', () => {

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
+import { untilStill } from '../../../test/support/edge.ts'
 import { temporaryFolder } from '../../../test/support/folder.ts'
 import { build } from '../../../test/support/trace.ts'
 import type { Plan } from '../../builds/index.ts'
@@ -71,7 +72,8 @@ test('a body that is too long, or never ends, leaves what the headers say', asyn
   assert.ok(said.kind === 'APP' && said.body === undefined)
   const patience = new AbortController()
   const endless = await app(t, (_, response) => {
-    response.write('data: x\n\n', () => setTimeout(() => patience.abort(), 200))
+    response.write('data: x\n\n')
+    void untilStill(() => response.socket?.bytesWritten ?? 0).then(() => patience.abort())
   })
   const streamed = await endless('/', patience.signal)
   assert.ok(streamed.kind === 'APP' && streamed.status === 200 && streamed.body === undefined)

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { test } from 'node:test'
-import { setTimeout as wait } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { type CachedApp, cachedApp, send, statusOf } from '../../../test/support/cache.ts'
-import { ask, HOST, serverTarget, until, untilStill } from '../../../test/support/edge.ts'
+import { ask, HOST, serverTarget, untilStill } from '../../../test/support/edge.ts'
+import { until } from '../../../test/support/until.ts'
 
 const MIB = 1024 * 1024
 const MINUTE = { 'cache-control': 'max-age=60' }
@@ -15,13 +15,8 @@ const MINUTE = { 'cache-control': 'max-age=60' }
 /** The byte at each place tells the place. */
 const body = (size: number) => Buffer.from(Uint8Array.from({ length: size }, (_, at) => (at * 31 + (at >> 8)) & 255))
 
-async function untilStored(edge: CachedApp, path = '/'): Promise<void> {
-  const deadline = performance.now() + 10_000
-  while ((await edge.inspect('e1', `http://${HOST}${path}`)).stored.length === 0) {
-    assert.ok(performance.now() < deadline, 'it is never stored')
-    await wait(5)
-  }
-}
+const untilStored = (edge: CachedApp, path = '/') =>
+  until(async () => (await edge.inspect('e1', `http://${HOST}${path}`)).stored.length > 0, 'it is stored')
 
 for (const isAnnounced of [true, false]) {
   const name = isAnnounced

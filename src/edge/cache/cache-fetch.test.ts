@@ -6,7 +6,8 @@ import { connect } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { cachedApp, send, statusOf } from '../../../test/support/cache.ts'
-import { HOST, readRaw, until, untilStill } from '../../../test/support/edge.ts'
+import { HOST, readRaw, untilStill } from '../../../test/support/edge.ts'
+import { until } from '../../../test/support/until.ts'
 
 const MINUTE = { 'cache-control': 'max-age=60' }
 

@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import { brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib'
 import { type CachedApp, cachedApp, send, statusOf } from '../../../test/support/cache.ts'
 import type { Answer } from '../../../test/support/edge.ts'
+import { until } from '../../../test/support/until.ts'
 
 const PAGE = `<p>${'A page that is worth compressing. '.repeat(200)}</p>`
 const PACKED = gzipSync(PAGE)
@@ -15,14 +16,11 @@ const BROWSER = { 'accept-encoding': 'gzip, deflate, br, zstd' }
 const page = (_: IncomingMessage, response: ServerResponse) => send(response, HTML, PAGE)
 
 /** Asks until it comes in this form, which is made behind the readers' backs. */
-async function untilEncoded(edge: CachedApp, headers: Record<string, string>, path = '/'): Promise<Answer> {
-  const deadline = performance.now() + 10_000
-  for (;;) {
+const untilEncoded = (edge: CachedApp, headers: Record<string, string>, path = '/'): Promise<Answer> =>
+  until(async () => {
     const answer = await edge.get(path, headers)
-    if (answer.headers['content-encoding'] !== undefined) return answer
-    assert.ok(performance.now() < deadline, 'it is never compressed')
-  }
-}
+    return answer.headers['content-encoding'] !== undefined && answer
+  }, 'it is compressed')
 
 /** Asks so often that it would have been compressed by then. */
 async function neverEncoded(edge: CachedApp, path = '/'): Promise<Answer> {
@@ -187,7 +185,6 @@ test('many forms are made a few at a time, and nobody waits for them', async (t)
     return answers.filter(({ headers }) => headers['content-encoding'] === 'br').length
   }
   assert.equal(await encoded(), 0)
-  const deadline = performance.now() + 10_000
-  while ((await encoded()) < paths.length) assert.ok(performance.now() < deadline)
+  await until(async () => (await encoded()) === paths.length)
   assert.equal(edge.asked.length, paths.length)
 })

@@ -4,8 +4,9 @@ import { once } from 'node:events'
 import { type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { test } from 'node:test'
 import { cachedApp, send, statusOf } from '../../../test/support/cache.ts'
-import { ask, HOST, serverTarget, startTestEdge, startUpstream, until, untilStill } from '../../../test/support/edge.ts'
+import { ask, HOST, serverTarget, startTestEdge, startUpstream, untilStill } from '../../../test/support/edge.ts'
 import { temporaryFolder } from '../../../test/support/folder.ts'
+import { until } from '../../../test/support/until.ts'
 import type { Target } from '../routes.ts'
 
 const MINUTE = { 'cache-control': 's-maxage=60' }

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { test } from 'node:test'
-import { ask, edgeBefore, HOST, serverTarget, startTestEdge, startUpstream, until } from '../../../test/support/edge.ts'
+import { ask, edgeBefore, HOST, serverTarget, startTestEdge, startUpstream } from '../../../test/support/edge.ts'
+import { until } from '../../../test/support/until.ts'
 import { createPace } from './pace.ts'
 
 test('an environment that had its share waits for the next turn, and others do not', async () => {

@@ -1,32 +1,28 @@
 /** Who is ended when disks fill up, on disks that are made up. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { setTimeout as wait } from 'node:timers/promises'
 import { temporaryFolder } from '../../../test/support/folder.ts'
+import { until } from '../../../test/support/until.ts'
 import { openDisks } from './disk.ts'
 import { sizeOf } from './measure.ts'
 
 const MB = 1024 ** 2
-
-async function until(isSo: () => boolean) {
-  for (let tries = 0; !isSo(); tries++) {
-    assert.ok(tries < 3000, `it never came to: ${isSo}`)
-    await wait(10)
-  }
-}
 
 /** One disk with a folder for each job; what is in a folder is taken from what is free. */
 function disk(t: TestContext, { size = 100_000 * MB, files = 1_000_000, reserveBytes = 512 * MB } = {}) {
   const [used, counts] = [new Map<string, number>(), new Map<string, number>()]
   const over: string[] = []
   const endless = new Set<string>()
-  let [measured, others] = [0, 0]
+  let [measured, others, looked] = [0, 0, 0]
   const total = (map: Map<string, number>) => [...map.values()].reduce((sum, each) => sum + each, 0)
   const disks = openDisks({
     reserveBytes,
     tools: {
       deviceOf: async () => 1,
-      spaceAt: async () => ({ freeBytes: size - total(used) - others, freeFiles: files - total(counts) }),
+      async spaceAt() {
+        looked++
+        return { freeBytes: size - total(used) - others, freeFiles: files - total(counts) }
+      },
       async sizeOf(writer, what) {
         measured++
         if (endless.has(writer.folders[0] ?? '')) return Number.POSITIVE_INFINITY
@@ -40,6 +36,13 @@ function disk(t: TestContext, { size = 100_000 * MB, files = 1_000_000, reserveB
     counts,
     endless,
     measures: () => measured,
+    /** Bytes and files of so many jobs have been measured for the first time. */
+    untilMeasured: (jobs: number) => until(() => measured >= 2 * jobs),
+    /** The free space has been looked at so often from now on. */
+    untilLooked(times: number) {
+      const before = looked
+      return until(() => looked > before + times)
+    },
     writeElsewhere: (bytes: number) => (others += bytes),
     job(name: string, limitBytes: number | null, bytes = 0, limitFiles: number | null = null) {
       used.set(name, bytes)
@@ -56,99 +59,105 @@ function disk(t: TestContext, { size = 100_000 * MB, files = 1_000_000, reserveB
 }
 
 test('who writes more than it may is ended, and only that one', async (t) => {
-  const { job, used, over } = disk(t)
+  const { job, used, over, untilMeasured, untilLooked } = disk(t)
   job('one', 1000 * MB)
   job('two', 1000 * MB)
-  await wait(100)
+  await untilMeasured(2)
   used.set('one', 1500 * MB)
-  await wait(400)
+  await until(() => over.length > 0)
+  await untilLooked(2)
   assert.deepEqual(over, ['one'])
 })
 
 test('folders are not gone through while the disk cannot have lost enough', async (t) => {
-  const { job, used, measures, over } = disk(t)
+  const { job, used, measures, over, untilMeasured, untilLooked } = disk(t)
   job('one', 10_000 * MB)
-  await wait(100)
+  await untilMeasured(1)
   const before = measures()
   for (let step = 1; step < 6; step++) {
     used.set('one', step * 1000 * MB)
-    await wait(100)
+    await untilLooked(1)
   }
   assert.deepEqual([measures() - before, over], [0, []])
 })
 
 test('what others write makes nobody guilty', async (t) => {
-  const { job, writeElsewhere, measures, over } = disk(t)
+  const { job, writeElsewhere, measures, over, untilMeasured, untilLooked } = disk(t)
   job('one', 1000 * MB)
-  await wait(100)
+  await untilMeasured(1)
   const before = measures()
   writeElsewhere(5000 * MB)
-  await wait(400)
+  await until(() => measures() > before)
+  await untilLooked(2)
   assert.deepEqual([measures() - before, over], [2, []])
 })
 
 test('what others remove hides nothing', async (t) => {
-  const { job, used, writeElsewhere, over } = disk(t)
+  const { job, used, writeElsewhere, over, untilMeasured, untilLooked } = disk(t)
   writeElsewhere(50_000 * MB)
   job('one', 1000 * MB)
-  await wait(100)
+  await untilMeasured(1)
   for (let step = 1; step < 4; step++) {
     used.set('one', step * 400 * MB)
-    await wait(300)
+    await untilLooked(1)
     writeElsewhere(-2000 * MB)
-    await wait(300)
+    await untilLooked(1)
   }
+  await until(() => over.length > 0)
   assert.deepEqual(over, ['one'])
 })
 
 test('when the disk is nearly full, who wrote most since it began is ended, limit or not', async (t) => {
-  const { job, used, over } = disk(t)
+  const { job, used, over, untilMeasured, untilLooked } = disk(t)
   job('large from the beginning', null, 60_000 * MB)
   job('small', null)
   job('filler', null)
-  await wait(150)
+  await untilMeasured(3)
   used.set('small', 100 * MB)
   used.set('filler', 39_500 * MB)
-  await wait(500)
+  await until(() => over.length > 0)
+  await untilLooked(2)
   assert.deepEqual(over, ['filler'])
 })
 
 test('when the disk is full without them, nobody is ended', async (t) => {
-  const { job, writeElsewhere, used, over } = disk(t)
+  const { job, writeElsewhere, used, over, measures, untilMeasured, untilLooked } = disk(t)
   job('one', null, 100 * MB)
-  await wait(150)
+  await untilMeasured(1)
+  const before = measures()
   used.set('one', 110 * MB)
   writeElsewhere(99_800 * MB)
-  await wait(500)
+  await until(() => measures() > before)
+  await untilLooked(2)
   assert.deepEqual(over, [])
 })
 
 test('who uses up the number of files is ended', async (t) => {
-  const { job, counts, over } = disk(t)
+  const { job, counts, over, untilMeasured, untilLooked } = disk(t)
   job('few', null)
   job('many', null)
-  await wait(150)
+  await untilMeasured(2)
   counts.set('few', 60_000)
   counts.set('many', 935_000)
-  await wait(500)
+  await until(() => over.length > 0)
+  await untilLooked(2)
   assert.deepEqual(over, ['many: files'])
 })
 
 test('who has more files than it may is ended, and they may be empty', async (t) => {
-  const { job, counts, measures, over } = disk(t)
+  const { job, counts, over, untilMeasured } = disk(t)
   job('one', 1000 * MB, 0, 1000)
   job('two', 1000 * MB, 0, 1000)
-  // The bytes and the files of both.
-  await until(() => measures() >= 4)
+  await untilMeasured(2)
   counts.set('one', 1500)
   await until(() => over.length > 0)
   assert.deepEqual(over, ['one: files'])
 })
 
 test('who has more than can be counted in time is ended', async (t) => {
-  const { job, counts, endless, measures, over } = disk(t)
+  const { job, counts, endless, over, untilMeasured } = disk(t)
   job('one', 1000 * MB, 0, 1000)
-  await until(() => measures() >= 2)
+  await untilMeasured(1)
   endless.add('one')
   counts.set('one', 1500)
   await until(() => over.length > 0)
@@ -164,11 +173,12 @@ test('what du(1) does not come to the end of is more than can be counted', async
 })
 
 test('who is gone is not looked at any more', async (t) => {
-  const { job, used, over } = disk(t)
+  const { job, used, over, untilMeasured, untilLooked } = disk(t)
   const stop = job('one', 1000 * MB)
-  await wait(100)
+  job('another', 1000 * MB)
+  await untilMeasured(2)
   stop()
   used.set('one', 5000 * MB)
-  await wait(400)
+  await untilLooked(2)
   assert.deepEqual(over, [])
 })

@@ -3,8 +3,8 @@ import { chmodSync, cpSync, readdirSync, readFileSync, rmSync, statSync, truncat
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { copyAsIfItWereTheSame, openTestDisk } from '../../../../test/support/disk.ts'
-import { until } from '../../../../test/support/edge.ts'
 import { temporaryFolder } from '../../../../test/support/folder.ts'
+import { until } from '../../../../test/support/until.ts'
 import type { Place } from './index.ts'
 
 const KIB = 1024

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { type Opened, openTestDisk } from '../../../../test/support/disk.ts'
-import { until } from '../../../../test/support/edge.ts'
 import { temporaryFolder } from '../../../../test/support/folder.ts'
+import { until } from '../../../../test/support/until.ts'
 
 const MIB = 1024 * 1024
 const PATTERN = Buffer.alloc(
