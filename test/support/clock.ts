@@ -3,7 +3,13 @@ import type { Clock } from '../../src/base/index.ts'
 
 type Sleeper = { wakeTime: number; wake(): void }
 
-export function handClock(start = 1_700_000_000_000): Clock & { advance(ms: number): Promise<void> } {
+export type HandClock = Clock & {
+  advance(ms: number): Promise<void>
+  /** How many wait for their time. */
+  sleeping(): number
+}
+
+export function handClock(start = 1_700_000_000_000): HandClock {
   let now = start
   const sleepers = new Set<Sleeper>()
 
@@ -22,6 +28,7 @@ export function handClock(start = 1_700_000_000_000): Clock & { advance(ms: numb
         sleepers.add(sleeper)
       })
     },
+    sleeping: () => sleepers.size,
     async advance(ms) {
       now += ms
       for (const sleeper of sleepers) if (sleeper.wakeTime <= now) sleeper.wake()
