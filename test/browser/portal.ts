@@ -35,7 +35,11 @@ export type TestBrowser = {
 }
 
 export async function startBrowser(t: Scope, service: TestService): Promise<TestBrowser> {
-  const browser: Browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: FLAGS })
+  const browser: Browser = await chromium.launch({
+    executablePath: '/usr/bin/chromium',
+    args: FLAGS,
+    timeout: PATIENCE_MS,
+  })
   t.after(() => browser.close())
   await portalReady(service)
   return {
@@ -47,8 +51,8 @@ export async function startBrowser(t: Scope, service: TestService): Promise<Test
         reducedMotion: 'reduce',
         permissions: ['clipboard-read', 'clipboard-write'],
       })
+      context.setDefaultTimeout(PATIENCE_MS)
       const page = await context.newPage()
-      page.setDefaultTimeout(PATIENCE_MS)
       watch(page)
       return page
     },
