@@ -2,7 +2,15 @@
  * Shell variables: checked as a set, and sealed one by one so that the database never holds a value in the clear, be it a
  * secret or not. So a variable changes its kind and keeps its value as it is.
  */
-import { fieldInvalid, kindByName, LIMITS, names, Problem, type resources, type VariableKind } from '../contract/index.ts'
+import {
+  fieldInvalid,
+  kindByName,
+  LIMITS,
+  names,
+  Problem,
+  type resources,
+  type VariableKind,
+} from '../contract/index.ts'
 import type { Vault } from '../storage/index.ts'
 
 type ChangedVariable = resources.ChangedVariable
@@ -33,7 +41,9 @@ export function createVariables({ vault }: { vault: Vault }) {
     ): SealedVariable[] {
       const wanted = new Set(given.map(({ key }) => key))
       const kept = before.filter(({ key }) => wanted.has(key))
-      const known = new Map(kept.map((variable) => [variable.key, { ...variable, ...openOne(environmentId, variable) }]))
+      const known = new Map(
+        kept.map((variable) => [variable.key, { ...variable, ...openOne(environmentId, variable) }]),
+      )
       check(given, ({ key, value }) => value ?? known.get(key)?.value ?? '')
       return given.map(({ key, kind: givenKind, value }, index) => {
         const had = known.get(key)

@@ -30,8 +30,7 @@ test('a live deployment that has other variables is replaced', () => {
     [{ ...colour, kind: 'PLAIN' as const }],
     [...variables, { ...colour, key: 'SIZE' }],
   ] as (typeof variables)[]
-  for (const live of others)
-    assert.equal(isUnchanged(made, { output: SAME, variables: live }), false)
+  for (const live of others) assert.equal(isUnchanged(made, { output: SAME, variables: live }), false)
 })
 
 test('a server is always switched, since it may answer from more than its output', () => {
