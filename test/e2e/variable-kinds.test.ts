@@ -96,7 +96,7 @@ test('plain values are shown to everybody in the account, those of secrets to de
   assert.equal((await service.call(`/v1/${name}?view=FULL`, { as: viewer })).reason, 'ROLE_TOO_WEAK')
 })
 
-test('what is kept with operations, and every file of the service, has no value, plain ones included', async () => {
+test('what is kept with operations, and the database, has no value, plain ones included', async () => {
   const { text, json } = await service.call(`/v1/${name}/operations`, { as: viewer })
   assert.deepEqual(json.operations[0].response.shellVariables[3], { key: 'CITY', kind: 'PLAIN' })
   assert.ok(!text.includes('Reykjavik'))
@@ -116,7 +116,7 @@ test('a list that was read and sent back makes no deployment, and a kind alone m
   assert.deepEqual((await read('?view=FULL')).shellVariables[3], { key: 'CITY', kind: 'SECRET', value: 'Reykjavik' })
 })
 
-test('a secret is made plain by nobody who does not send its value', async () => {
+test('a secret is not made plain without its value', async () => {
   const { asked } = await patch(keep({ key: 'API_KEY', kind: 'PLAIN' }))
   assert.equal(asked.status, 400)
   assert.deepEqual(asked.json.error.details[1].fieldViolations, [

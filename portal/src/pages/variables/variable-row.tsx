@@ -105,7 +105,7 @@ export function VariableRow({ row, stored, shown, change, faults, isBusy }: Prop
 }
 
 function placeholderOf(shown: string | undefined, needsValue: boolean): string {
-  if (needsValue) return 'Its value again: everybody in the account will see it'
+  if (needsValue) return 'Its value, for everybody to see'
   return shown === undefined ? 'New value; untouched, the one it has stays' : ''
 }
 
