@@ -174,7 +174,7 @@ test('each variable is secret or plain, by its name or by choice; plain values a
   assert.deepEqual((await variables('')).at(-1), { key: 'VITE_CITY', kind: 'PLAIN', value: 'Lisbon' })
 
   const look = await browser.open()
-  await logIn(look, await makePerson(service, 'viewer'), pathOf('settings/variables'))
+  await logIn(look, await makePerson(service, 'viewer', { email: 'looks@example.com' }), pathOf('settings/variables'))
   await look.getByText('seen by all').waitFor()
   assert.equal(await look.getByText('value hidden').count(), (await rows(look).count()) - 2)
 
