@@ -84,7 +84,7 @@ export const pageQuery = schema.object(pageFields)
 export const viewQuery = {
   view: schema.optional(
     schema.oneOf(['BASIC', 'FULL'], {
-      description: 'FULL shows the values of shell variables, to developers and owners.',
+      description: 'FULL shows the values of secrets among the shell variables, to developers and owners.',
     }),
   ),
 }

@@ -14,7 +14,11 @@ async function setUp(t: TestContext) {
   const account = await accounts.create('ours')
   const app = await apps.create(account.id, 'shop', 'regions/UK')
   const sealed = 'x'.repeat(1000)
-  const variables = Array.from({ length: LIMITS.variables }, (_, index) => ({ key: `KEY_${index}`, sealed }))
+  const variables = Array.from({ length: LIMITS.variables }, (_, index) => ({
+    kind: 'SECRET' as const,
+    key: `KEY_${index}`,
+    sealed,
+  }))
   const draft = { displayName: 'x', branch: 'uploadable', cmsEnvironment: 'x', rootDirectory: '', variables }
   const ids = Array.from({ length: COUNT }, () => newId())
   await sql.transaction(async (tx) => {

@@ -1,39 +1,78 @@
-/** Shell variables: checked as a set, and sealed one by one so that the database never holds a value in the clear. */
-import { fieldInvalid, LIMITS, names, Problem, type resources } from '../contract/index.ts'
+/**
+ * Shell variables: checked as a set, and sealed one by one so that the database never holds a value in the clear, be it a
+ * secret or not. So a variable changes its kind and keeps its value as it is.
+ */
+import {
+  fieldInvalid,
+  kindByName,
+  LIMITS,
+  names,
+  Problem,
+  type resources,
+  type VariableKind,
+} from '../contract/index.ts'
 import type { Vault } from '../storage/index.ts'
 
 type ChangedVariable = resources.ChangedVariable
-type ShellVariable = resources.ShellVariable
 
-export type SealedVariable = { key: string; sealed: string }
+/** Lists of them are compared as JSON, so the order of the fields counts: `kind` is first, as migration 15 writes it. */
+export type SealedVariable = { kind: VariableKind; key: string; sealed: string }
+export type OpenVariable = { key: string; kind: VariableKind; value: string }
 
 /** Each value is bound to its environment and key: a sealed value copied to another row does not open. */
 const place = (environmentId: string, key: string) => `environments/${environmentId}/variables/${key}`
 
 export function createVariables({ vault }: { vault: Vault }) {
+  const openOne = (environmentId: string, { kind, key, sealed }: SealedVariable): OpenVariable => ({
+    key,
+    kind,
+    value: vault.open(sealed, place(environmentId, key)),
+  })
+
   return {
-    /** A variable without a value keeps the sealed one it had. */
+    /**
+     * A variable without a value keeps the sealed one it had, and so does one with the same value: a list that was read can
+     * be sent back and changes nothing. One without a kind keeps that, too, and if it is new its name decides.
+     */
     seal(
       environmentId: string,
       given: readonly ChangedVariable[],
       before: readonly SealedVariable[] = [],
     ): SealedVariable[] {
-      const known = new Map(before.map(({ key, sealed }) => [key, sealed]))
-      const plainOf = ({ key, value }: ChangedVariable) => {
-        const sealed = known.get(key)
-        return value ?? (sealed === undefined ? '' : vault.open(sealed, place(environmentId, key)))
-      }
-      check(given, plainOf)
-      return given.map(({ key, value }, index) => {
-        if (value !== undefined) return { key, sealed: vault.seal(value, place(environmentId, key)) }
-        const sealed = known.get(key)
-        if (!sealed) throw fieldInvalid(`shellVariables[${index}].value`, `is required: ${key} has no value yet`)
-        return { key, sealed }
+      const wanted = new Set(given.map(({ key }) => key))
+      const kept = before.filter(({ key }) => wanted.has(key))
+      const known = new Map(
+        kept.map((variable) => [variable.key, { ...variable, ...openOne(environmentId, variable) }]),
+      )
+      check(given, ({ key, value }) => value ?? known.get(key)?.value ?? '')
+      return given.map(({ key, kind: givenKind, value }, index) => {
+        const had = known.get(key)
+        const kind = givenKind ?? had?.kind ?? kindByName(key)
+        const field = `shellVariables[${index}].value`
+        if (value === undefined && !had) throw fieldInvalid(field, `is required: ${key} has no value yet`)
+        // A plain value is shown to everybody in the account: only a caller who knows the secret may make it one.
+        if (value === undefined && had?.kind === 'SECRET' && kind === 'PLAIN') {
+          throw fieldInvalid(field, `is required: ${key} is a secret, and becomes PLAIN only together with its value`)
+        }
+        const isKept = had && (value === undefined || value === had.value)
+        return { kind, key, sealed: isKept ? had.sealed : vault.seal(value ?? '', place(environmentId, key)) }
       })
     },
 
-    open(environmentId: string, variables: readonly SealedVariable[]): ShellVariable[] {
-      return variables.map(({ key, sealed }) => ({ key, value: vault.open(sealed, place(environmentId, key)) }))
+    open(environmentId: string, variables: readonly SealedVariable[]): OpenVariable[] {
+      return variables.map((variable) => openOne(environmentId, variable))
+    },
+
+    /** As callers see them: BASIC leaves the values of secrets closed. */
+    shown(
+      environmentId: string,
+      variables: readonly SealedVariable[],
+      view: 'BASIC' | 'FULL',
+    ): resources.ShownVariable[] {
+      return variables.map((variable) => {
+        const { key, kind } = variable
+        return view === 'FULL' || kind === 'PLAIN' ? openOne(environmentId, variable) : { key, kind }
+      })
     },
   }
 }

@@ -17,6 +17,7 @@ import {
   time,
 } from './schema.ts'
 import { invitation } from './users.ts'
+import { variableKind } from './variable-kinds.ts'
 
 export * from './events.ts'
 export * from './operation.ts'
@@ -60,23 +61,37 @@ export type App = Static<typeof app>
 /** Limits of size and count are not part of the schema: whoever exceeds them gets 413 with the limit. */
 const variableValue = string({
   pattern: '^[^\\u0000\\p{Cs}]*$',
-  description: `Value, at most ${LIMITS.variableValueBytes} bytes; never shown again unless \`view=FULL\` is asked for.`,
+  description: `Value, at most ${LIMITS.variableValueBytes} bytes; that of a secret is never shown again unless \`view=FULL\` is asked for.`,
 })
 
-export const shellVariable = object({ key: names.variableKey, value: variableValue }, { title: 'ShellVariable' })
+export const shellVariable = object(
+  { key: names.variableKey, kind: optional(variableKind), value: variableValue },
+  { title: 'ShellVariable' },
+)
 export type ShellVariable = Static<typeof shellVariable>
 
 /** In a change, a variable without a value keeps the value it has: a list that was read can be sent back. */
 export const changedVariable = object(
-  { key: names.variableKey, value: optional(variableValue) },
-  { title: 'ChangedShellVariable', description: 'Without a value, the variable keeps the one it has.' },
+  { key: names.variableKey, kind: optional(variableKind), value: optional(variableValue) },
+  {
+    title: 'ChangedShellVariable',
+    description:
+      'Without a value, the variable keeps the one it has, and so with the kind. A secret becomes PLAIN only together with its value.',
+  },
 )
 export type ChangedVariable = Static<typeof changedVariable>
 
 export const shownVariable = object(
-  { key: names.variableKey, value: optional(string({ description: 'Only with `view=FULL`.' })) },
+  {
+    key: names.variableKey,
+    kind: variableKind,
+    value: optional(
+      string({ description: 'That of a secret only with `view=FULL`. The response of an operation has none.' }),
+    ),
+  },
   { title: 'ShownShellVariable' },
 )
+export type ShownVariable = Static<typeof shownVariable>
 
 const variableList = <S extends Schema>(of: S) => array(of, { description: `At most ${LIMITS.variables}.` })
 

@@ -26,6 +26,9 @@ export function createAppVariables({ variables, cmsInstalls, tokens, inApp }: Pa
     when: 'build' | 'run',
   ): Promise<AppVariables> {
     const own = variables.open(environment.id, sealed)
+    // What became a secret after a deployment was made is one in its log, too, whenever it runs again.
+    const secretsToday = new Set(environment.variables.flatMap(({ key, kind }) => (kind === 'SECRET' ? key : [])))
+    const secrets = own.filter(({ key, kind }) => kind === 'SECRET' || secretsToday.has(key))
     const [apiToken, kvToken] = [tokens.of(environment.id, 'apps-api'), tokens.of(environment.id, 'kv-store')]
     const cmsUrl = await cmsInstalls.urlOf(environment.accountId, environment.cmsEnvironment)
     return {
@@ -47,7 +50,7 @@ export function createAppVariables({ variables, cmsInstalls, tokens, inApp }: Pa
         HEADLESS_CMS_ENVIRONMENT: environment.cmsEnvironment,
         ...(cmsUrl === undefined ? {} : { HEADLESS_CMS_URL: cmsUrl, NEXT_PUBLIC_WORDPRESS_URL: cmsUrl }),
       },
-      secrets: [...own.map(({ value }) => value), apiToken, kvToken],
+      secrets: [...secrets.map(({ value }) => value), apiToken, kvToken],
     }
   }
 }

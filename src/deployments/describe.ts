@@ -13,12 +13,12 @@ export type Described = {
   isReconciling: boolean
   /** The build of the live deployment. */
   liveBuild: string | undefined
-  /** Values of the shell variables, where the caller may see them. */
-  values?: resources.ShellVariable[]
+  /** With the values that the caller may see. Without it there are none, as in what is kept with an operation. */
+  shellVariables?: resources.ShownVariable[]
 }
 
 export function describeEnvironment(
-  { environment, accountName, domains, isReconciling, liveBuild, values }: Described,
+  { environment, accountName, domains, isReconciling, liveBuild, shellVariables }: Described,
   siteUrl: SiteUrl,
 ): resources.Environment {
   const at = { account: accountName, app: environment.appName, environment: environment.id }
@@ -27,7 +27,7 @@ export function describeEnvironment(
     displayName: environment.displayName,
     branch: environment.branch,
     cmsEnvironment: environment.cmsEnvironment,
-    shellVariables: values ?? environment.variables.map(({ key }) => ({ key })),
+    shellVariables: shellVariables ?? environment.variables.map(({ key, kind }) => ({ key, kind })),
     rootDirectory: environment.rootDirectory,
     url: environment.hostLabel ? siteUrl(environment.hostLabel) : '',
     domains,

@@ -6,7 +6,7 @@ import { isUnchanged } from './unchanged.ts'
 
 const SAME: Digest = `sha256:${'a'.repeat(64)}`
 const OTHER: Digest = `sha256:${'b'.repeat(64)}`
-const variables = [{ key: 'COLOUR', sealed: 'of red' }]
+const variables = [{ kind: 'SECRET' as const, key: 'COLOUR', sealed: 'of red' }]
 const planOf = (kind: 'static' | 'server') => ({ output: { kind } }) as Plan
 const made = { output: SAME, plan: planOf('static'), variables }
 
@@ -23,8 +23,14 @@ test('a deployment whose output was let go is not the same as a build without on
 })
 
 test('a live deployment that has other variables is replaced', () => {
-  for (const live of [[], [{ key: 'COLOUR', sealed: 'of blue' }], [...variables, { key: 'SIZE', sealed: 'of large' }]])
-    assert.equal(isUnchanged(made, { output: SAME, variables: live }), false)
+  const [colour] = variables
+  const others = [
+    [],
+    [{ ...colour, sealed: 'of blue' }],
+    [{ ...colour, kind: 'PLAIN' as const }],
+    [...variables, { ...colour, key: 'SIZE' }],
+  ] as (typeof variables)[]
+  for (const live of others) assert.equal(isUnchanged(made, { output: SAME, variables: live }), false)
 })
 
 test('a server is always switched, since it may answer from more than its output', () => {

@@ -58,6 +58,11 @@ test('log in, create an app and an environment, drop a zip, watch it, open the s
   await page.getByRole('button', { name: 'Add a variable' }).click()
   await page.getByLabel('Name of variable 1').fill('GREETING')
   await page.getByLabel('Value of variable 1').fill('hello')
+  await page.getByRole('button', { name: 'Add a variable' }).click()
+  await page.getByLabel('Name of variable 2').fill('PUBLIC_CITY')
+  await page.getByLabel('Value of variable 2').fill('Lisbon')
+  const kinds = ['1', '2'].map((number) => page.getByLabel(`Kind of variable ${number}`).inputValue())
+  assert.deepEqual(await Promise.all(kinds), ['SECRET', 'PLAIN'])
   await page.getByRole('button', { name: 'Create environment' }).click()
 
   await page.getByRole('heading', { name: 'Production', level: 1 }).waitFor()

@@ -76,8 +76,8 @@ test('a .env file is imported, saved with one request, and the site answers with
   assert.equal(builds.length, 1, 'nothing was built')
 
   await rows(page).filter({ hasText: 'GREETING' }).waitFor()
-  assert.equal(await page.getByText('bold').count(), 0, 'values are hidden')
-  await page.getByRole('button', { name: 'Show values' }).click()
+  assert.equal(await page.getByText('bold').count(), 0, 'secrets are hidden')
+  await page.getByRole('button', { name: 'Show secrets' }).click()
   await page.getByText('<b>bold</b>').waitFor()
   await assertAccessible(page, 'variables')
   assertQuiet(page)
@@ -146,6 +146,49 @@ test('what others save meanwhile stays when one saves', async () => {
     shellVariables.map(({ key }: { key: string }) => key),
     ['GREETING', 'SECOND', 'THEIRS', 'MINE'],
   )
+})
+
+test('each variable is secret or plain, by its name or by choice; plain values are in sight, for viewers too', async () => {
+  const page = await opened('settings/variables')
+  const variables = async (view: string) =>
+    (await service.call(`/v1/${environment.name}${view}`, { as: api })).json.shellVariables
+  const save = async () => {
+    await page.getByRole('button', { name: 'Save and start again' }).click()
+    await page.getByText('Not saved').waitFor({ state: 'detached' })
+  }
+  await page.getByRole('button', { name: 'Add a variable' }).click()
+  await page.keyboard.type('VITE_CITY')
+  assert.equal(await page.getByLabel('Kind of VITE_CITY').inputValue(), 'PLAIN')
+  await page.keyboard.press('Tab')
+  await page.keyboard.type('Lisbon')
+  await page.getByLabel('Kind of SECOND').selectOption('Plain')
+  await page.getByText('Not saved: 1 new, 1 changed').waitFor()
+  await page.getByRole('button', { name: 'Save and start again' }).click()
+  const second = rows(page).filter({ hasText: 'SECOND' })
+  await second.getByText('becomes PLAIN only together with its value').waitFor()
+  await assertAccessible(page, 'a secret that is to be plain')
+  await page.getByLabel('New value of SECOND').fill('seen by all')
+  await save()
+  await second.getByText('seen by all').waitFor()
+  assert.equal(await rows(page).filter({ hasText: 'GREETING' }).getByText('value hidden').count(), 1)
+  assert.deepEqual((await variables('')).at(-1), { key: 'VITE_CITY', kind: 'PLAIN', value: 'Lisbon' })
+
+  const look = await browser.open()
+  await logIn(look, await makePerson(service, 'viewer', { email: 'looks@example.com' }), pathOf('settings/variables'))
+  await look.getByText('seen by all').waitFor()
+  assert.equal(await look.getByText('value hidden').count(), (await rows(look).count()) - 2)
+
+  await page.getByLabel('Kind of SECOND').selectOption('Secret')
+  await save()
+  await second.getByText('value hidden').waitFor()
+  // With the secrets in sight, one need not be typed again.
+  await page.getByRole('button', { name: 'Show secrets' }).click()
+  await second.getByText('seen by all').waitFor()
+  await page.getByLabel('Kind of SECOND').selectOption('Plain')
+  assert.equal(await page.getByLabel('New value of SECOND').inputValue(), 'seen by all')
+  await page.getByLabel('Kind of SECOND').selectOption('Secret')
+  await page.getByText('Not saved').waitFor({ state: 'detached' })
+  assertQuiet(page)
 })
 
 test('a domain is added in its ASCII form, refused where another has it, and removed after a warning', async () => {
@@ -300,7 +343,7 @@ test('a viewer sees no writing controls, and cannot write by hand either', async
   const page = await browser.open()
   await logIn(page, viewer, pathOf('settings/variables'))
   await page.getByText('GREETING').waitFor()
-  const writing = /add|import|edit|delete|save|regenerate|create|remove|show values/i
+  const writing = /add|import|edit|delete|save|regenerate|create|remove|show secrets/i
   for (const [section, known] of [
     ['settings/variables', 'GREETING'],
     ['settings/domains', 'Given by the service'],

@@ -260,6 +260,13 @@ const VARIABLES: Row[] = [
   value('a variable with half a surrogate pair in its value', 'a\ud83d'),
   value('a variable whose value is a number', 1),
   value('a new variable without a value', undefined),
+  ...['plain', '', null, ['PLAIN']].map((kind) =>
+    createsEnvironment(
+      `a variable of the kind ${JSON.stringify(kind)}`,
+      { shellVariables: [{ key: 'A', kind, value: 'x' }] },
+      'shellVariables[0].kind',
+    ),
+  ),
   createsEnvironment(
     'a variable that is reserved',
     { shellVariables: [{ key: 'PORT', value: '1' }] },
@@ -337,6 +344,12 @@ const CHANGES: Row[] = [
     'a changed variable without a value to keep',
     '',
     { shellVariables: [{ key: 'NEW' }] },
+    'shellVariables[0].value',
+  ),
+  changesEnvironment(
+    'a secret that is to be plain, without its value',
+    '',
+    { shellVariables: [{ key: 'KEPT', kind: 'PLAIN' }] },
     'shellVariables[0].value',
   ),
   {

@@ -222,19 +222,52 @@ test('domains are added and removed one by one, in whatever form they are writte
 })
 
 test('variables are set from words, a file and stdin, and the others keep their values', async () => {
-  assert.equal((await succeeds('variables')).stdout, 'VARIABLE\nGREETING\n')
+  assert.equal((await succeeds('variables')).stdout, 'VARIABLE  KIND    VALUE\nGREETING  SECRET  (hidden)\n')
   await writeFile(join(folder, '.env'), '# for the shop\nexport CITY="Z\u00fcrich"\nMANY=\'a\nb\'\n')
   const set = await run(['variables', 'set', 'TOKEN', '--file', '.env', 'EQUAL=a=b'], { input: 'secret\n' })
   assert.equal(set.code, 0, set.stderr)
   assert.match(set.stderr, /^Set CITY, MANY, TOKEN, EQUAL\. The site is files, so it changes with the next build/)
   assert.deepEqual(await json('variables', '--show'), [
-    { key: 'GREETING', value: 'hello' },
-    { key: 'CITY', value: 'Zürich' },
-    { key: 'MANY', value: 'a\nb' },
-    { key: 'TOKEN', value: 'secret' },
-    { key: 'EQUAL', value: 'a=b' },
+    { key: 'GREETING', kind: 'SECRET', value: 'hello' },
+    { key: 'CITY', kind: 'SECRET', value: 'Zürich' },
+    { key: 'MANY', kind: 'SECRET', value: 'a\nb' },
+    { key: 'TOKEN', kind: 'SECRET', value: 'secret' },
+    { key: 'EQUAL', kind: 'SECRET', value: 'a=b' },
   ])
-  assert.deepEqual(await json('variables', 'unset', 'CITY', 'MANY', 'EQUAL'), [{ key: 'GREETING' }, { key: 'TOKEN' }])
+  assert.deepEqual(await json('variables', 'unset', 'CITY', 'MANY', 'EQUAL'), [
+    { key: 'GREETING', kind: 'SECRET' },
+    { key: 'TOKEN', kind: 'SECRET' },
+  ])
+})
+
+test('variables are secret or plain by their name or by an option, and the values of plain ones are listed', async () => {
+  const names = ['VITE_CITY', 'REGION', 'GATSBY_KEY']
+  await succeeds('variables', 'set', 'VITE_CITY=Zürich')
+  await succeeds('variables', 'set', 'REGION=Alps', '--plain')
+  await succeeds('variables', 'set', 'GATSBY_KEY=key', '--secret')
+  const listed = (await succeeds('variables')).stdout.split('\n').map((line) => line.split(/ +/))
+  assert.deepEqual(
+    listed.filter(([name]) => names.includes(name ?? '')),
+    [
+      ['VITE_CITY', 'PLAIN', 'Zürich'],
+      ['REGION', 'PLAIN', 'Alps'],
+      ['GATSBY_KEY', 'SECRET', '(hidden)'],
+    ],
+  )
+  await writeFile(join(folder, 'kinds.env'), 'VITE_CITY=Bern\nREGION=Jura\n')
+  await succeeds('variables', 'set', 'GATSBY_KEY=other', '--file', 'kinds.env')
+  const set = await json('variables', '--show')
+  assert.deepEqual(
+    set.filter(({ key }: { key: string }) => names.includes(key)),
+    [
+      { key: 'VITE_CITY', kind: 'PLAIN', value: 'Bern' },
+      { key: 'REGION', kind: 'PLAIN', value: 'Jura' },
+      { key: 'GATSBY_KEY', kind: 'SECRET', value: 'other' },
+    ],
+    'what is set again keeps its kind',
+  )
+  await fails(2, /--secret or --plain, not both/, ['variables', 'set', 'REGION=x', '--secret', '--plain'])
+  await succeeds('variables', 'unset', ...names)
 })
 
 test('an app that runs is restarted with what was set, and that is told', async () => {

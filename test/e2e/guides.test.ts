@@ -121,8 +121,9 @@ const GUIDES: Record<string, Guide> = {
   },
   'docs/guides/variables.md': {
     ground: 'a live server',
-    async see([, , , listed = ''], { environment }) {
-      assert.match(listed, /CMS_TOKEN/)
+    async see([, , , , listed = ''], { environment }) {
+      assert.match(listed, /^CMS_TOKEN +SECRET +\(hidden\)$/m)
+      assert.match(listed, /^CMS_URL +PLAIN +https:\/\/cms\.example\.com$/m)
       assert.doesNotMatch(listed, new RegExp(SECRET))
       assert.deepEqual(await variablesOf(environment), {
         CMS_PASSWORD: 'two words',

@@ -145,9 +145,11 @@ test('the values of shell variables are shown to developers who ask, and to nobo
       shellVariables: [{ key: 'API_KEY', value: secret }],
     },
   })
-  assert.deepEqual((await service.call(`/v1/${name}`, { as: owner })).json.shellVariables, [{ key: 'API_KEY' }])
+  assert.deepEqual((await service.call(`/v1/${name}`, { as: owner })).json.shellVariables, [
+    { key: 'API_KEY', kind: 'SECRET' },
+  ])
   const full = await service.call(`/v1/${name}?view=FULL`, { as: owner })
-  assert.deepEqual(full.json.shellVariables, [{ key: 'API_KEY', value: secret }])
+  assert.deepEqual(full.json.shellVariables, [{ key: 'API_KEY', kind: 'SECRET', value: secret }])
   assert.equal((await service.call(`/v1/${name}?view=FULL`, { as: viewer })).status, 403)
   assert.ok(!(await service.call(`/v1/${name}/operations`, { as: viewer })).text.includes(secret))
 })
@@ -206,8 +208,8 @@ test('a PATCH sets what its mask names, keeps what has no value, and answers wit
   assert.equal(done.json.response.displayName, 'After')
   const { json } = await service.call(`/v1/${name}?view=FULL`, { as })
   assert.deepEqual(json.shellVariables, [
-    { key: 'KEEP', value: '1' },
-    { key: 'NEW', value: '3' },
+    { key: 'KEEP', kind: 'SECRET', value: '1' },
+    { key: 'NEW', kind: 'SECRET', value: '3' },
   ])
   assert.equal(json.rootDirectory, '')
 })

@@ -1,5 +1,5 @@
 /** The contract's own types, as the portal uses them. Types only: nothing of the service is ever built in. */
-import type { resources, schema } from '../../../src/contract/index.ts'
+import type { VariableKind as Kind, resources, schema } from '../../../src/contract/index.ts'
 
 export type App = resources.App
 export type Environment = resources.Environment
@@ -11,6 +11,8 @@ export type Phase = resources.Phase
 export type Trigger = resources.Trigger
 export type Session = schema.Static<typeof resources.session>
 export type NewEnvironment = resources.NewEnvironment
+export type ShellVariable = resources.ShellVariable
+export type VariableKind = Kind
 export type Region = schema.Static<typeof resources.region>
 export type User = resources.User
 export type Invitation = resources.Invitation

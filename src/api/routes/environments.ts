@@ -45,7 +45,7 @@ export function environmentRoutes(parts: Parts): Route[] {
           domains: names.get(environment.id) ?? [],
           isReconciling: reconciling.has(environment.id),
           liveBuild: builds.get(environment.liveDeployment ?? ''),
-          ...(view === 'FULL' ? { values: variables.open(environment.id, environment.variables) } : {}),
+          shellVariables: variables.shown(environment.id, environment.variables, view),
         },
         siteUrl,
       ),

@@ -202,8 +202,8 @@ export const RESOURCE_COMMANDS: readonly ClientCommand[] = [
   {
     name: 'variables',
     positionals: [],
-    summary: 'List the variables of an environment',
-    options: { show: { type: 'boolean', describe: 'Print their values too.' }, ...ENVIRONMENT_OPTIONS },
+    summary: 'List the variables of an environment, with the values of plain ones',
+    options: { show: { type: 'boolean', describe: 'Print the values of secrets too.' }, ...ENVIRONMENT_OPTIONS },
     run: async (call) => (await import('./variables.ts')).listVariables(call),
   },
   {
@@ -212,6 +212,8 @@ export const RESOURCE_COMMANDS: readonly ClientCommand[] = [
     summary: 'Set variables of an app, and restart it with them; KEY alone reads the value from stdin',
     options: {
       file: { type: 'string', describe: 'A dotenv file with variables.' },
+      secret: { type: 'boolean', describe: 'They are secrets: struck from logs, and shown with --show only.' },
+      plain: { type: 'boolean', describe: 'They are not: logs and lists show their values.' },
       ...ENVIRONMENT_OPTIONS,
     },
     run: async (call) => (await import('./variables.ts')).setVariables(call),

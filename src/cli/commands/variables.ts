@@ -1,5 +1,5 @@
 /** Variables that an app gets when it is built and when it runs. */
-import { optionText, type resources, UsageError } from '../../contract/index.ts'
+import { optionText, type resources, UsageError, type VariableKind } from '../../contract/index.ts'
 import { makeSureOfAccount } from '../accounts-used.ts'
 import type { ClientCall } from '../command.ts'
 import { finishInSight } from '../operation.ts'
@@ -8,23 +8,27 @@ import { printList, tell } from '../rows.ts'
 import { type AtEnvironment, atEnvironment } from '../where.ts'
 import { checkKey, readPairs, readPairsIn } from './variable-pairs.ts'
 
+/** In place of a value that was not asked for. */
+const HIDDEN = '(hidden)'
+
 export async function listVariables(call: ClientCall): Promise<undefined> {
   const { service, path } = await atEnvironment(call)
   const query = call.options.show ? { view: 'FULL' } : {}
   const { shellVariables } = await service.call<resources.Environment>(path, { query })
   printList(call, shellVariables, {
-    row: ({ key, value }) => (value === undefined ? { variable: key } : { variable: key, value }),
+    row: ({ key, kind, value }) => ({ variable: key, kind: kind ?? '', value: value ?? HIDDEN }),
     empty: "No variables yet. 'headland variables set KEY=VALUE' sets one.",
   })
 }
 
 export async function setVariables(call: ClientCall): Promise<undefined> {
   const file = optionText(call.options, 'file')
+  const kind = kindIn(call.options)
   if (file === undefined && call.positionals.length === 0) throw new UsageError('give KEY=VALUE, KEY or --file FILE')
   const given = [
     ...(file === undefined ? [] : await readPairsIn(call.folder, file)),
     ...(await readPairs(call, call.positionals)),
-  ]
+  ].map((one) => ({ ...one, ...kind }))
   const at = await atEnvironment(call)
   await makeSureOfAccount(call, at)
   // A variable that is sent without a value keeps the one it has.
@@ -43,6 +47,14 @@ export async function unsetVariables(call: ClientCall): Promise<undefined> {
     throw new UsageError(`there is no variable ${unknown}; there are: ${before.join(', ') || 'none'}`)
   const kept = before.filter((key) => !gone.has(key)).map((key) => ({ key }))
   await change(call, at, kept, `Unset ${[...gone].join(', ')}.`)
+}
+
+/** Without either, a variable keeps the kind it has, and the name of a new one decides. */
+function kindIn({ secret, plain }: ClientCall['options']): { kind?: VariableKind } {
+  if (secret && plain)
+    throw new UsageError('a variable is --secret or --plain, not both: set the others with a second command')
+  if (secret) return { kind: 'SECRET' }
+  return plain ? { kind: 'PLAIN' } : {}
 }
 
 async function change(call: ClientCall, at: AtEnvironment, all: resources.ChangedVariable[], words: string) {

@@ -4,11 +4,12 @@ import { useLocation } from 'wouter'
 import { call } from '../../api/client.ts'
 import { useAction } from '../../api/data.ts'
 import { partsOf, placeOf } from '../../api/names.ts'
-import type { NewEnvironment, Operation } from '../../api/types.ts'
+import type { NewEnvironment, Operation, ShellVariable } from '../../api/types.ts'
 import type { AccountPageProps } from '../../pages.tsx'
 import { Button, ButtonLink } from '../../parts/button.tsx'
 import { Curl } from '../../parts/curl.tsx'
 import { Form, FormActions, isAllInFields, TextField } from '../../parts/field.tsx'
+import { kindByName } from '../../parts/kinds.ts'
 import { Page } from '../../parts/page.tsx'
 import { ProblemNote } from '../../parts/problem-note.tsx'
 import { appPath, appsPath, environmentPath } from '../../paths.ts'
@@ -33,7 +34,7 @@ export default function NewEnvironmentPage({ app = '' }: AccountPageProps) {
     branch: 'uploadable',
     cmsEnvironment,
     ...(rootDirectory ? { rootDirectory } : {}),
-    ...(given.length > 0 ? { shellVariables: given.map(({ key, value }) => ({ key, value })) } : {}),
+    ...(given.length > 0 ? { shellVariables: given.map(({ id: _, ...variable }) => variable) } : {}),
   }
   const create = useAction(() => call<Operation>(`/v1/${environments}`, { method: 'POST', body }), {
     refreshes: [environments],
@@ -103,8 +104,13 @@ export default function NewEnvironmentPage({ app = '' }: AccountPageProps) {
   )
 }
 
-/** Values may be secrets: they are not shown again. */
-const hidden = (body: NewEnvironment): NewEnvironment => ({
+/** Secrets are not shown again. */
+const hidden = ({ shellVariables, ...body }: NewEnvironment): NewEnvironment => ({
   ...body,
-  ...(body.shellVariables ? { shellVariables: body.shellVariables.map(({ key }) => ({ key, value: '…' })) } : {}),
+  ...(shellVariables ? { shellVariables: shellVariables.map(withoutSecret) } : {}),
 })
+
+function withoutSecret(variable: ShellVariable): ShellVariable {
+  const { key, kind = kindByName(key) } = variable
+  return kind === 'SECRET' ? { ...variable, value: '…' } : variable
+}

@@ -1,10 +1,14 @@
 /** Variables that the first build gets already; there is a page for them later. */
 import { useEffect, useRef } from 'react'
 import type { Problem } from '../../api/problem.ts'
+import type { VariableKind } from '../../api/types.ts'
 import { Button } from '../../parts/button.tsx'
+import { KindSelect } from '../../parts/kind-select.tsx'
+import { kindByName } from '../../parts/kinds.ts'
 import css from './variable-rows.module.css'
 
-export type Variable = { id: number; key: string; value: string }
+/** Without a kind, the name decides. */
+export type Variable = { id: number; key: string; value: string; kind?: VariableKind }
 
 type Props = { variables: readonly Variable[]; onChange(variables: Variable[]): void; problem: Problem | undefined }
 
@@ -25,7 +29,7 @@ export function VariableRows({ variables, onChange, problem }: Props) {
   return (
     <fieldset className={css.rows}>
       <legend className={css.legend}>Variables (optional)</legend>
-      {variables.map(({ id, key, value }, index) => (
+      {variables.map(({ id, key, value, kind = kindByName(key) }, index) => (
         <div key={id} className={css.row}>
           <input
             className={css.input}
@@ -41,11 +45,16 @@ export function VariableRows({ variables, onChange, problem }: Props) {
           <input
             className={css.input}
             aria-label={`Value of variable ${index + 1}`}
-            type="password"
+            type={kind === 'SECRET' ? 'password' : 'text'}
             placeholder="value"
             value={value}
             autoComplete="off"
             onChange={(event) => set(id, { value: event.target.value })}
+          />
+          <KindSelect
+            label={`Kind of variable ${index + 1}`}
+            kind={kind}
+            onChange={(chosen) => set(id, { kind: chosen })}
           />
           <Button
             kind="quiet"

@@ -1,6 +1,8 @@
-/** A variable that is not saved yet: a name and a value. */
+/** A variable that is not saved yet: a name, a kind and a value. */
 import { useEffect, useId, useRef } from 'react'
 import { Button } from '../../parts/button.tsx'
+import { KindSelect } from '../../parts/kind-select.tsx'
+import { kindByName } from '../../parts/kinds.ts'
 import { Pill } from '../../parts/pill.tsx'
 import { type Row, withAddedChanged, withoutAdded } from './draft.ts'
 import css from './row.module.css'
@@ -10,7 +12,7 @@ import { ValueField } from './value-field.tsx'
 
 type Props = { row: Row; change: UsedDraft['change']; faults: RowFaults; isBusy: boolean }
 
-export function AddedRow({ row: { id, key, value = '' }, change, faults, isBusy }: Props) {
+export function AddedRow({ row: { id, key, value = '', kind = kindByName(key) }, change, faults, isBusy }: Props) {
   const name = useRef<HTMLInputElement>(null)
   const faultId = useId()
   const called = key === '' ? 'new variable' : key
@@ -61,6 +63,14 @@ export function AddedRow({ row: { id, key, value = '' }, change, faults, isBusy 
         readOnly={isBusy}
         onChange={(typed) => change((before) => withAddedChanged(before, id, { value: typed }))}
       />
+      <div className={css.kind}>
+        <KindSelect
+          label={`Kind of ${called}`}
+          kind={kind}
+          disabled={isBusy}
+          onChange={(chosen) => change((before) => withAddedChanged(before, id, { kind: chosen }))}
+        />
+      </div>
       <div className={css.actions}>
         <Pill tone="good" icon="plus">
           New

@@ -9,6 +9,7 @@ import {
   withAdded,
   withAddedChanged,
   withImported,
+  withKind,
   withoutAdded,
   withoutChange,
   withRemoved,
@@ -70,12 +71,38 @@ test('an import changes what is there, adds what is new, and fills rows that wer
   )
   assert.deepEqual(imported, {
     values: { B: 'two' },
+    kinds: {},
     removed: [],
     added: [
       { id: 'x', key: 'NEW', value: 'n' },
       { id: 'z', key: 'D', value: 'd' },
     ],
   })
+})
+
+test('a kind is sent where it is new or chosen, with a value or without', () => {
+  let draft = withKind(NOTHING, 'A', 'SECRET', 'PLAIN')
+  draft = withKind(withValue(draft, 'B', '2'), 'B', 'PLAIN', 'SECRET')
+  draft = withAdded(draft, { id: 'n', key: 'D', value: 'd', kind: 'PLAIN' })
+  assert.deepEqual(listOf(KEYS, draft).variables, [
+    { key: 'A', kind: 'SECRET' },
+    { key: 'B', kind: 'PLAIN', value: '2' },
+    { key: 'C' },
+    { key: 'D', kind: 'PLAIN', value: 'd' },
+  ])
+  assert.deepEqual(countsOf(KEYS, draft), { added: 1, changed: 2, removed: 0 })
+  assert.equal(rowsOf(KEYS, withValue(draft, 'B', '3'))[1]?.kind, 'PLAIN', 'what is typed then leaves the kind')
+})
+
+test('the kind that it has already is no change, and a removed one has none', () => {
+  const draft = withKind(NOTHING, 'A', 'SECRET', 'PLAIN')
+  assert.ok(!hasChanges(withKind(draft, 'A', 'PLAIN', 'PLAIN')))
+  assert.deepEqual(withoutChange(withRemoved(draft, 'A'), 'A'), NOTHING)
+})
+
+test('a kind alone does not bring back what somebody else removed', () => {
+  const draft = withKind(NOTHING, 'A', 'SECRET', 'PLAIN')
+  assert.deepEqual(listOf(['B'], draft).variables, [{ key: 'B' }])
 })
 
 test('names that objects have by themselves are not taken for changes', () => {

@@ -2,18 +2,22 @@
  * Changes of variables that are not saved yet, laid over what the service has. They are kept by name, so that what others
  * save meanwhile stays in sight and is not undone by saving these.
  */
+import type { VariableKind } from '../../api/types.ts'
 import type { EnvEntry } from './parse-env.ts'
 
-export type Added = { id: string; key: string; value: string }
+/** Without a kind, the name decides. */
+export type Added = { id: string; key: string; value: string; kind?: VariableKind }
 
 export type Draft = {
   /** New values of variables that are there. */
   values: Readonly<Record<string, string>>
+  /** Their new kinds. */
+  kinds: Readonly<Record<string, VariableKind>>
   removed: readonly string[]
   added: readonly Added[]
 }
 
-export const NOTHING: Draft = { values: {}, removed: [], added: [] }
+export const NOTHING: Draft = { values: {}, kinds: {}, removed: [], added: [] }
 
 export type Row = {
   /** What it is told apart by on the page: `key:` and the name of one that is there, or the id of a new one. */
@@ -22,27 +26,31 @@ export type Row = {
   state: 'kept' | 'changed' | 'removed' | 'added'
   /** The new value, where it has one. */
   value?: string
+  /** The new kind, or that of a new one, where somebody chose it. */
+  kind?: VariableKind
 }
 
 /** `keys` are the names that the service has, in its order. A changed one that somebody else removed is there again. */
-export function rowsOf(keys: readonly string[], { values, removed, added }: Draft): Row[] {
+export function rowsOf(keys: readonly string[], { values, kinds, removed, added }: Draft): Row[] {
   const gone = Object.keys(values).filter((key) => !keys.includes(key))
   return [
     ...[...keys, ...gone].map((key): Row => {
       const id = `key:${key}`
       if (removed.includes(key)) return { id, key, state: 'removed' }
-      return Object.hasOwn(values, key)
-        ? { id, key, state: 'changed', value: values[key] as string }
-        : { id, key, state: 'kept' }
+      const changed = {
+        ...(Object.hasOwn(values, key) ? { value: values[key] as string } : {}),
+        ...(Object.hasOwn(kinds, key) ? { kind: kinds[key] as VariableKind } : {}),
+      }
+      return { id, key, state: Object.keys(changed).length > 0 ? 'changed' : 'kept', ...changed }
     }),
     ...added.map((row): Row => ({ ...row, state: 'added' })),
   ]
 }
 
-export type ChangedVariable = { key: string; value?: string }
+export type ChangedVariable = { key: string; kind?: VariableKind; value?: string }
 
 /**
- * The whole list as it is to be: a variable without a value keeps the one it has. `ids` are the rows of its items, to find
+ * The whole list as it is to be: a variable without a value or a kind keeps the one it has. `ids` are the rows of its items, to find
  * the one that the service says is wrong. A new row that is still empty is no variable.
  */
 export function listOf(keys: readonly string[], draft: Draft): { variables: ChangedVariable[]; ids: string[] } {
@@ -50,7 +58,11 @@ export function listOf(keys: readonly string[], draft: Draft): { variables: Chan
     state === 'added' ? key !== '' || value !== '' : state !== 'removed',
   )
   return {
-    variables: rows.map(({ key, value }) => ({ key, ...(value === undefined ? {} : { value }) })),
+    variables: rows.map(({ key, kind, value }) => ({
+      key,
+      ...(kind === undefined ? {} : { kind }),
+      ...(value === undefined ? {} : { value }),
+    })),
     ids: rows.map(({ id }) => id),
   }
 }
@@ -63,19 +75,26 @@ export function countsOf(keys: readonly string[], draft: Draft): Counts {
   return { added: count('added'), changed: count('changed'), removed: count('removed') }
 }
 
-export const hasChanges = ({ values, removed, added }: Draft): boolean =>
-  Object.keys(values).length + removed.length + added.length > 0
+export const hasChanges = ({ values, kinds, removed, added }: Draft): boolean =>
+  Object.keys(values).length + Object.keys(kinds).length + removed.length + added.length > 0
 
 /** `before`, where it is known, is the value that the service has: the same again is no change. */
 export function withValue(draft: Draft, key: string, value: string, before?: string): Draft {
-  const { values, removed, ...rest } = withoutChange(draft, key)
-  return { ...rest, removed, values: value === before ? values : { ...values, [key]: value } }
+  const { values, ...rest } = withoutChange(draft, key)
+  return { ...rest, kinds: draft.kinds, values: value === before ? values : { ...values, [key]: value } }
+}
+
+/** `before` is the kind that the service has. */
+export function withKind(draft: Draft, key: string, kind: VariableKind, before: VariableKind): Draft {
+  const { kinds, ...rest } = withoutChange(draft, key)
+  return { ...rest, values: draft.values, kinds: kind === before ? kinds : { ...kinds, [key]: kind } }
 }
 
 /** As the service has it. */
-export function withoutChange({ values, removed, added }: Draft, key: string): Draft {
-  const { [key]: _, ...others } = values
-  return { values: others, removed: removed.filter((each) => each !== key), added }
+export function withoutChange({ values, kinds, removed, added }: Draft, key: string): Draft {
+  const { [key]: _value, ...otherValues } = values
+  const { [key]: _kind, ...otherKinds } = kinds
+  return { values: otherValues, kinds: otherKinds, removed: removed.filter((each) => each !== key), added }
 }
 
 export function withRemoved(draft: Draft, key: string): Draft {

@@ -5,6 +5,7 @@ import { Button } from '../../parts/button.tsx'
 import { Dialog, DialogActions } from '../../parts/dialog.tsx'
 import { AreaField } from '../../parts/field.tsx'
 import { counted } from '../../parts/format.ts'
+import { KIND_WORDS, kindByName } from '../../parts/kinds.ts'
 import { Pill, type Tone } from '../../parts/pill.tsx'
 import { ProblemNote } from '../../parts/problem-note.tsx'
 import css from './import-dialog.module.css'
@@ -118,7 +119,7 @@ function Preview({ previewed, faults }: { previewed: readonly Previewed[]; fault
           <li key={key} className={css.entry}>
             <Pill tone={SHOWN[effect].tone}>{SHOWN[effect].word}</Pill>
             <span className={css.words}>
-              <code>{key}</code> {why}
+              <code>{key}</code> {effect === 'new' ? KIND_WORDS[kindByName(key)].toLowerCase() : why}
             </span>
           </li>
         ))}

@@ -1,4 +1,4 @@
-/** The variables of an environment: names in sight, values on demand, and all changes saved together. */
+/** The variables of an environment: names and plain values in sight, secrets on demand, and all changes saved together. */
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { useResource } from '../../api/data.ts'
 import type { Environment } from '../../api/types.ts'
@@ -6,6 +6,7 @@ import type { EnvironmentPageProps } from '../../pages.tsx'
 import { Button } from '../../parts/button.tsx'
 import { Curl } from '../../parts/curl.tsx'
 import { Empty } from '../../parts/empty.tsx'
+import { kindByName } from '../../parts/kinds.ts'
 import { OperationProgress } from '../../parts/operation.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Panel } from '../../parts/panel.tsx'
@@ -36,6 +37,7 @@ export default function VariablesPage({ place }: EnvironmentPageProps) {
   useFarewell(hasChanges(draft))
 
   const keys = environment.data?.shellVariables.map(({ key }) => key)
+  const stored = new Map(environment.data?.shellVariables.map((variable) => [variable.key, variable]))
   const values = new Map(full.data?.shellVariables.map(({ key, value }) => [key, value]))
   const rows = keys && rowsOf(keys, draft)
 
@@ -56,10 +58,11 @@ export default function VariablesPage({ place }: EnvironmentPageProps) {
       <p className={css.intro}>
         Builds and the running app find these in their environment. Saving starts the live build again with them,
         without building. What a framework writes into pages while it builds, such as <code>NEXT_PUBLIC_…</code>,
-        changes with the next Rebuild.
+        changes with the next Rebuild. Secrets are hidden here and in logs; plain values are shown to everybody in the
+        account.
       </p>
       {!rows && <ProblemNote problem={environment.problem} onRetry={environment.refresh} />}
-      {isShown && <ProblemNote problem={full.problem} title="The values cannot be shown" />}
+      {isShown && <ProblemNote problem={full.problem} title="The secrets cannot be shown" />}
       {rows?.length === 0 && <NoVariables name={name} action={canWrite && addButtons} />}
       {(!rows || rows.length > 0) && (
         <Panel
@@ -69,7 +72,7 @@ export default function VariablesPage({ place }: EnvironmentPageProps) {
             canWrite && (
               <>
                 <Button icon="eye" small aria-pressed={isShown} onClick={() => setShown(!isShown)}>
-                  {isShown ? 'Hide values' : 'Show values'}
+                  {isShown ? 'Hide secrets' : 'Show secrets'}
                 </Button>
                 {addButtons}
               </>
@@ -93,7 +96,8 @@ export default function VariablesPage({ place }: EnvironmentPageProps) {
                     // A field that was open is closed once its value is saved.
                     key={`${row.id} ${save.operation?.name ?? ''}`}
                     row={row}
-                    shown={isShown ? values.get(row.key) : undefined}
+                    stored={stored.get(row.key)?.kind ?? kindByName(row.key)}
+                    shown={stored.get(row.key)?.value ?? (isShown ? values.get(row.key) : undefined)}
                     change={canWrite ? change : undefined}
                     faults={save.faultsOf(row.id)}
                     isBusy={save.isBusy}
@@ -169,7 +173,7 @@ function useFarewell(hasUnsaved: boolean) {
 const patchCall = (name: string, keys: readonly string[]) => ({
   method: 'PATCH' as const,
   path: `/v1/${name}?updateMask=shellVariables`,
-  body: { shellVariables: [...keys.map((key) => ({ key })), { key: 'NAME', value: '…' }] },
+  body: { shellVariables: [...keys.map((key) => ({ key })), { key: 'NAME', kind: 'SECRET', value: '…' }] },
 })
 
 function NoVariables({ name, action }: { name: string; action: ReactNode }) {

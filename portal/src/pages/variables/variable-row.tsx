@@ -1,9 +1,12 @@
-/** One variable that the service has: its value is hidden unless it is asked for, and can be replaced without being seen. */
+/** One variable that the service has. The value of a secret is hidden unless it is asked for, and can be replaced unseen. */
 import { useRef, useState } from 'react'
+import type { VariableKind } from '../../api/types.ts'
 import { Button } from '../../parts/button.tsx'
 import { CopyButton } from '../../parts/copy.tsx'
+import { KindSelect } from '../../parts/kind-select.tsx'
+import { KIND_WORDS } from '../../parts/kinds.ts'
 import { Pill } from '../../parts/pill.tsx'
-import { type Row, withoutChange, withRemoved, withValue } from './draft.ts'
+import { type Row, withKind, withoutChange, withRemoved, withValue } from './draft.ts'
 import css from './row.module.css'
 import type { UsedDraft } from './use-draft.ts'
 import type { RowFaults } from './use-save.ts'
@@ -11,6 +14,8 @@ import { ValueField } from './value-field.tsx'
 
 type Props = {
   row: Row
+  /** The kind that the service has. */
+  stored: VariableKind
   /** The value that the service has, where it is to be seen. */
   shown: string | undefined
   /** Nothing for those who may only look. */
@@ -19,10 +24,12 @@ type Props = {
   isBusy: boolean
 }
 
-export function VariableRow({ row, shown, change, faults, isBusy }: Props) {
-  const { key, state, value } = row
+export function VariableRow({ row, stored, shown, change, faults, isBusy }: Props) {
+  const { key, state, value, kind = stored } = row
   const [isOpen, setOpen] = useState(false)
-  const isEdited = change && (isOpen || state === 'changed') && state !== 'removed'
+  // The service takes a secret as plain only together with its value.
+  const needsValue = stored === 'SECRET' && kind === 'PLAIN'
+  const isEdited = change && (isOpen || value !== undefined || needsValue) && state !== 'removed'
 
   const actions = useRef<HTMLDivElement>(null)
 
@@ -31,6 +38,15 @@ export function VariableRow({ row, shown, change, faults, isBusy }: Props) {
     change?.((before) => work(before, key))
     // The button that was pressed gives way to another, and must not take the focus with it.
     requestAnimationFrame(() => actions.current?.querySelector('button')?.focus())
+  }
+
+  function choose(chosen: VariableKind) {
+    change?.((before) => {
+      const next = withKind(before, key, chosen, stored)
+      const isRevealed = stored === 'SECRET' && chosen === 'PLAIN'
+      if (shown === undefined || (value !== undefined && value !== shown)) return next
+      return withValue(next, key, shown, isRevealed ? undefined : shown)
+    })
   }
 
   return (
@@ -44,7 +60,7 @@ export function VariableRow({ row, shown, change, faults, isBusy }: Props) {
       {isEdited ? (
         <ValueField
           label={`New value of ${key}`}
-          placeholder={shown === undefined ? 'New value; untouched, the one it has stays' : ''}
+          placeholder={placeholderOf(shown, needsValue)}
           value={value ?? shown ?? ''}
           fault={faults.value}
           isFocused={isOpen}
@@ -52,33 +68,45 @@ export function VariableRow({ row, shown, change, faults, isBusy }: Props) {
           onChange={(typed) => {
             // It stays open when what is typed happens to be what was there.
             setOpen(true)
-            change((before) => withValue(before, key, typed, shown))
+            change((before) => withValue(before, key, typed, needsValue ? undefined : shown))
           }}
         />
       ) : (
         <Value text={shown} name={key} />
       )}
+      <div className={css.kind}>
+        {change && state !== 'removed' ? (
+          <KindSelect label={`Kind of ${key}`} kind={kind} disabled={isBusy} onChange={choose} />
+        ) : (
+          KIND_WORDS[kind]
+        )}
+      </div>
       {change && (
         <div ref={actions} className={css.actions}>
-          {state === 'removed' || isEdited ? (
+          {!isEdited && state !== 'removed' && (
+            <Button small kind="quiet" onClick={() => setOpen(true)}>
+              Edit<span className="sr-only"> {key}</span>
+            </Button>
+          )}
+          {state !== 'kept' || isEdited ? (
             <Button small onClick={() => set(withoutChange)}>
               {state === 'kept' ? 'Close' : 'Undo'}
               <span className="sr-only"> {key}</span>
             </Button>
           ) : (
-            <>
-              <Button small kind="quiet" onClick={() => setOpen(true)}>
-                Edit<span className="sr-only"> {key}</span>
-              </Button>
-              <Button small kind="quiet" onClick={() => set(withRemoved)}>
-                Delete<span className="sr-only"> {key}</span>
-              </Button>
-            </>
+            <Button small kind="quiet" onClick={() => set(withRemoved)}>
+              Delete<span className="sr-only"> {key}</span>
+            </Button>
           )}
         </div>
       )}
     </li>
   )
+}
+
+function placeholderOf(shown: string | undefined, needsValue: boolean): string {
+  if (needsValue) return 'Its value, for everybody to see'
+  return shown === undefined ? 'New value; untouched, the one it has stays' : ''
 }
 
 function Value({ text, name }: { text: string | undefined; name: string }) {
