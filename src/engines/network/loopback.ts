@@ -73,12 +73,12 @@ const SETTINGS: Readonly<Record<string, string>> = {
 }
 
 const SET_UP = `
-nft -f - || exit
 while [ $# -gt 0 ]; do
   printf %s "$2" > "/proc/sys/net/$1" || exit
   shift 2
 done
+exec nft -f -
 `
 
-/** The command that sets it up, with the rules for its input: /proc/sys shows the network of who looks. */
+/** The command that does all of it, with the rules for its input: /proc/sys shows the network of who looks. */
 export const loopbackCommand = (): string[] => ['/bin/sh', '-c', SET_UP, 'sh', ...Object.entries(SETTINGS).flat()]
