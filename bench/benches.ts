@@ -5,6 +5,7 @@ import { claim } from './claim.ts'
 import { edgeConformance } from './edge-conformance.ts'
 import { edgeHits } from './edge-hit.ts'
 import { edgeMiss } from './edge-miss.ts'
+import { edgePeer } from './edge-peer.ts'
 import { edgePurge } from './edge-purge.ts'
 import { edgeRoutes } from './edge-routes.ts'
 import { idleStatic } from './idle-static.ts'
@@ -34,6 +35,7 @@ export const BENCHES: readonly Bench[] = [
   samePackages,
   ...edgeHits,
   edgeMiss,
+  edgePeer,
   edgeRoutes,
   largeSites,
   edgePurge,

@@ -4,8 +4,8 @@ import { promisify } from 'node:util'
 import { IS_QUICK, median, Skipped } from './bench.ts'
 import { treeCpuMs } from './cpu.ts'
 
-/** `pid`: what descends from it is counted with it. */
-export type Loaded = { url: string; pid: number; headers?: Record<string, string> }
+/** `pid`: what descends from it is counted with it. `others`: processes that work for it and do not descend from it. */
+export type Loaded = { url: string; pid: number; others?: readonly number[]; headers?: Record<string, string> }
 
 export type Cost = { requestsPerSecond: number; cpuMicrosecondsPerRequest: number }
 
@@ -48,17 +48,18 @@ export async function inTurns<Name extends string>(
 type Shape = { connections: number; seconds: number; script: string | undefined; argument: string }
 
 async function load(
-  { url, pid, headers = {} }: Loaded,
+  { url, pid, others = [], headers = {} }: Loaded,
   { connections, seconds, script, argument }: Shape,
 ): Promise<Cost> {
-  const before = treeCpuMs(pid)
+  const cpuOfAll = () => [pid, ...others].reduce((sum, one) => sum + treeCpuMs(one), 0)
+  const before = cpuOfAll()
   const printed = await wrk([
     // Slow is no error: a machine that is busy with something else may let anybody wait.
     ...['--threads', '1', '--connections', String(connections), '--duration', `${seconds}s`, '--timeout', '10s'],
     ...Object.entries(headers).flatMap(([name, value]) => ['--header', `${name}: ${value}`]),
     ...(script === undefined ? [url] : ['--script', script, url, '--', argument]),
   ])
-  const cpuMs = treeCpuMs(pid) - before
+  const cpuMs = cpuOfAll() - before
   if (/Non-2xx|Socket errors/.test(printed)) throw new Error(`${url} did not answer every request well:\n${printed}`)
   const requests = Number(/(\d+) requests in/.exec(printed)?.[1])
   return {

@@ -62,6 +62,7 @@ for (const [key, text] of [
   ['trustedProxies', '10.0.0.0/33'],
   ['concurrency', '0'],
   ['logLevel', 'loud'],
+  ['logFormat', 'yaml'],
 ] as const) {
   test(`${key} = ${text} is refused with the name of the setting`, () => {
     const flag = key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)

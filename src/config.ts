@@ -6,7 +6,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { availableParallelism, homedir, totalmem } from 'node:os'
 import { join, resolve } from 'node:path'
-import { LOG_LEVELS, type LogLevel, Secret } from './base/index.ts'
+import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel, Secret } from './base/index.ts'
 import type { ClientEnvironment } from './cli/index.ts'
 
 export type Listen = { host: string; port: number }
@@ -59,6 +59,7 @@ export type Config = {
   bubblewrap: string
   stallWarning: number
   logLevel: LogLevel
+  logFormat: LogFormat
 }
 
 export type Origin = 'flag' | 'environment' | 'headland.json' | 'default'
@@ -184,7 +185,12 @@ export const SETTINGS: { [K in keyof Config]: Setting<Config[K]> } = {
     'Milliseconds that the service or its edge may stand still before the log says so, and what it was doing.',
     count,
   ),
-  logLevel: setting('info', `One of ${LOG_LEVELS.join(', ')}.`, parseLogLevel),
+  logLevel: setting('info', `One of ${LOG_LEVELS.join(', ')}.`, (text) => oneOf(LOG_LEVELS, text)),
+  logFormat: setting(
+    'auto',
+    'How the log is written: `json`, `text` for people, or `auto`: text where stderr is a terminal, else JSON.',
+    (text) => oneOf(LOG_FORMATS, text),
+  ),
 }
 
 const KEYS = Object.keys(SETTINGS) as (keyof Config)[]
@@ -343,7 +349,8 @@ function countOrNone(text: string): number {
   return text === '0' ? 0 : count(text)
 }
 
-function parseLogLevel(text: string): LogLevel {
-  if (!LOG_LEVELS.includes(text as LogLevel)) throw new Error(`it must be one of ${LOG_LEVELS.join(', ')}`)
-  return text as LogLevel
+function oneOf<T extends string>(choices: readonly T[], text: string): T {
+  const chosen = choices.find((choice) => choice === text)
+  if (chosen === undefined) throw new Error(`it must be one of ${choices.join(', ')}`)
+  return chosen
 }

@@ -94,7 +94,7 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
   const { createApiServer, createAuth, createBrowserSession, createInAppServer, createMetrics, createRoutes } =
     await import('./api/index.ts')
   const files = filesIn(config.dataDir)
-  const log = createLog(config.logLevel)
+  const log = createLog(config.logLevel, config.logFormat)
   const parts = new AsyncDisposableStack()
   const stopping = new AbortController()
   try {
@@ -279,7 +279,8 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
       await Promise.race([api.close().finally(() => patience.abort()), clock.sleep(GRACE_MS.api, patience.signal)])
       api.server.closeAllConnections()
     })
-    await api.listen(config.listen).catch(cannotListen('listen', config.listen))
+    const listenTextResolver = (address: string) => `API and portal listen at ${address}`
+    await api.listen({ ...config.listen, listenTextResolver }).catch(cannotListen('listen', config.listen))
     apiUrl = urlOn(api.server.address() as AddressInfo)
 
     await welcome(ground, config.publicUrl ?? apiUrl, config.domain)

@@ -1,12 +1,28 @@
-/** Logs go to stderr as JSON lines; stdout belongs to the `ready` line and to what commands print. */
-import { destination, type Logger, pino } from 'pino'
+/**
+ * Logs go to stderr: as JSON lines for programs, as text where a person looks at a terminal. Stdout belongs to the `ready`
+ * line and to what commands print.
+ */
+import { isatty } from 'node:tty'
+import { styleText } from 'node:util'
+import { type DestinationStream, destination, type Logger, pino } from 'pino'
+import { logText } from './log-text.ts'
 
 export type Log = Logger
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
-export function createLog(level: LogLevel): Log {
+/** `auto`: text where stderr is a terminal, else JSON. */
+export const LOG_FORMATS = ['auto', 'json', 'text'] as const
+export type LogFormat = (typeof LOG_FORMATS)[number]
+
+const STDERR = 2
+
+export function createLog(level: LogLevel, format: LogFormat = 'auto'): Log {
+  // Not waiting for each line: under load, lines that come while one is written go together, and a terminal that is
+  // held (Ctrl-S) holds up nothing else.
+  const stderr = destination({ fd: STDERR, sync: false })
+  const isText = format === 'text' || (format === 'auto' && isatty(STDERR))
   return pino(
     {
       level,
@@ -14,7 +30,12 @@ export function createLog(level: LogLevel): Log {
       timestamp: () => `,"time":"${new Date().toISOString()}"`,
       formatters: { level: (label) => ({ level: label }) },
     },
-    // Not waiting for each line: under load, lines that come while one is written go together.
-    destination({ fd: 2, sync: false }),
+    isText ? asText(stderr) : stderr,
   )
+}
+
+function asText(stderr: DestinationStream): DestinationStream {
+  // Node knows what NO_COLOR, FORCE_COLOR and the terminal say: it styles where there are colours.
+  const isColoured = styleText('bold', 'x', { stream: process.stderr }) !== 'x'
+  return { write: (line) => stderr.write(logText(line, isColoured)) }
 }

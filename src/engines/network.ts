@@ -40,8 +40,11 @@ export interface Networks {
   close(): Promise<void>
 }
 
-/** Whether it is written down whom it calls, and whether it may call the service. */
-export type ViewOptions = { isRecorded?: boolean; callsService?: boolean }
+/**
+ * Whether it is written down whom it calls, whether it may call the service, and at which port the service calls it, as if
+ * from its own loopback.
+ */
+export type ViewOptions = { isRecorded?: boolean; callsService?: boolean; port?: number }
 
 export type NetworkOptions = {
   /** The data folder: it tells services on one machine apart. */
@@ -151,11 +154,11 @@ function createViews(parts: ViewParts, prefixes: ReturnType<typeof interfacesOf>
   async function openAt(
     address: number,
     label: string,
-    { isRecorded = false, callsService = false }: ViewOptions,
+    { isRecorded = false, callsService = false, port }: ViewOptions,
   ): Promise<NetworkView> {
     const prefix = callsService ? prefixes.callers : prefixes.views
     const link = { name: `${prefix}${address - block.first}`, address, gateway }
-    const view = await openView(parts, link, { label, isRecorded })
+    const view = await openView(parts, link, { label, isRecorded, port })
     let closed: Promise<void> | undefined
     const close = () => {
       closed ??= view.close().finally(() => views.delete(address))

@@ -87,7 +87,7 @@ type Place = { host: string; listen: string; port: number; network: Job['network
 /** In a network of its own the app has all ports to itself, and nobody but the service reaches it. */
 async function openPlace(networks: Networks | undefined): Promise<Place> {
   if (networks) {
-    const view = await networks.open('app', { callsService: true })
+    const view = await networks.open('app', { callsService: true, port: OWN_PORT })
     return { host: view.address, listen: view.listen, port: OWN_PORT, network: view, leave: () => view.close() }
   }
   const port = await takePort()

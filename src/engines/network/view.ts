@@ -8,6 +8,7 @@ import { type Connection, type Contact, createNames, toContacts } from './contac
 import type { Forwarder } from './forwarder.ts'
 import { setForwarding } from './forwarding.ts'
 import { deleteLink, insideLines, type Link, outsideLines } from './links.ts'
+import { loopbackCommand, loopbackRules } from './loopback.ts'
 import { recordingRules } from './rules.ts'
 import { isRefused, type Policy } from './settings.ts'
 
@@ -18,7 +19,7 @@ export type NetworkView = {
   mounts: readonly Mount[]
   /** Where the service reaches what listens in the view. Nothing of it can be reached by others. */
   address: string
-  /** Where a job has to listen for that. */
+  /** Where a job listens for that. */
   listen: string
   /** Whom the jobs in it have called so far; nobody, unless it was to be recorded. */
   contacts(): Promise<Contact[]>
@@ -36,7 +37,7 @@ export type ViewParts = {
 export async function openView(
   { anchor, forwarder, policy, mounts }: ViewParts,
   link: Link,
-  { label, isRecorded }: { label: string; isRecorded: boolean },
+  { label, isRecorded, port }: { label: string; isRecorded: boolean; port?: number | undefined },
 ): Promise<NetworkView> {
   const { block, gateway } = anchor
   const address = formatAddress(link.address)
@@ -47,6 +48,7 @@ export async function openView(
       runIp(outsideLines(link, label)),
       setForwarding(link.name, true),
       isRecorded ? runIn(namespace, ['nft', '-f', '-'], recordingRules(gateway)) : undefined,
+      port === undefined ? undefined : runIn(namespace, loopbackCommand(), loopbackRules(gateway, port)),
     ])
   } catch (error) {
     await remove(link, namespace)
