@@ -259,8 +259,10 @@ test('an app that runs already is not started again', async (t) => {
 
 test('of two starts of one deployment at a time the later one holds', async (t) => {
   const supervisor = supervise(t)
-  const { spec, again, isThere, leavesNothing } = await appOf(t, server())
-  const first = assert.rejects(supervisor.start(spec, never), /the deployment is retired/)
+  const script = `if (process.env.SILENT) setInterval(() => {}, 1000); else { ${server()} }`
+  const { spec, again, isThere, leavesNothing } = await appOf(t, script)
+  const silent = { ...spec, variables: { SILENT: 'yes' } }
+  const first = assert.rejects(supervisor.start(silent, never), /the deployment is retired/)
   await until(isThere)
   await supervisor.start(await again(), never)
   await first

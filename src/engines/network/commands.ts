@@ -11,7 +11,8 @@ export class TakenError extends NetworkError {}
 
 const NSENTER = '/usr/bin/nsenter'
 export const COMMAND_ENVIRONMENT = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' }
-const TIMEOUT_MS = 20_000
+/** Far beyond what a busy machine needs: one that takes longer hangs. */
+const TIMEOUT_MS = 60_000
 const OUTPUT_AT_MOST = 64 * 1024 ** 2
 
 /** What it prints. `input` is what it reads. */
