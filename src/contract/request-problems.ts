@@ -165,7 +165,7 @@ export const REQUEST_PROBLEMS = {
     'ABORTED',
     'caller',
     'It was changed after it was read, so the change was not made.',
-    'Read it again, make the change to what is there now, and send it with the new etag.',
+    'Read it again, and make the change to what is there now; a call of the API sends its new `etag`.',
   ),
   APP_EXISTS: row(
     409,
