@@ -63,7 +63,7 @@ test('of any number of editors at the same moment, every change that was acknowl
           const value = `${editor}-${step}`
           if (given.what === 'rename') return patch({ displayName: value })
           if (given.what === 'deploy') return void (await house.deploy(found))
-          if (given.what === 'add' || given.what === 'remove') {
+          if ('domain' in given) {
             const domain = `${editor}.${id}.${given.domain}`
             const before = (await domains.of([id])).get(id) ?? []
             const others = before.filter((each) => each !== domain)
