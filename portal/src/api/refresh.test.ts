@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { createRequire } from 'node:module'
 import { test } from 'node:test'
-import { QueryClient, QueryObserver } from '@tanstack/react-query'
 import { refresh } from './refresh.ts'
+
+// Without its types: they bring those of browsers.
+const { QueryClient, QueryObserver } = createRequire(import.meta.url)('@tanstack/react-query')
 
 /** A page that shows one thing; every question to the service is answered by hand. */
 function shown(queryKey: readonly unknown[]) {
@@ -21,7 +24,6 @@ function shown(queryKey: readonly unknown[]) {
     asked,
     close,
     nextAsked: () => once(more, 'asked'),
-    data: () => observer.getCurrentResult().data,
     async until(data: string) {
       while (observer.getCurrentResult().data !== data) await new Promise((resolve) => setImmediate(resolve))
     },
