@@ -1,6 +1,6 @@
 /** The OpenAPI 3.1 document, made from the very routes that are served. */
 import { PROBLEMS, type Reason, resources, schema } from '../contract/index.ts'
-import { isJson, type Route } from './route.ts'
+import { isJson, type Route, showsEtag } from './route.ts'
 import { parametersOf } from './server.ts'
 
 type Json = Record<string, unknown>
@@ -23,8 +23,10 @@ export type OpenApiOperation = {
   security: Json[]
   parameters: Json[]
   requestBody?: { required: boolean; content: Json }
-  responses: Record<string, { description: string; content?: Json }>
+  responses: Record<string, Response>
 }
+
+type Response = { description: string; headers?: Json; content?: Json }
 
 export function describeApi(routes: readonly Route[], serverUrl: string): OpenApi {
   const components: Record<string, Json> = {}
@@ -66,6 +68,7 @@ function describeRoute(route: Route, components: Record<string, Json>): OpenApiO
     parameters: [
       ...parameters(parametersOf(route.path), 'path'),
       ...parameters(route.query ?? schema.object({}), 'query'),
+      ...(route.takesEtag ? [IF_MATCH] : []),
     ],
     ...(route.body
       ? {
@@ -82,6 +85,16 @@ function describeRoute(route: Route, components: Record<string, Json>): OpenApiO
   }
 }
 
+const IF_MATCH = {
+  name: 'If-Match',
+  in: 'header',
+  required: false,
+  description: 'Etags that were read, or `*`. Unless one is that of now, nothing is done: 409, `ETAG_MISMATCH`.',
+  schema: { type: 'string' },
+}
+
+const ETAG = { ETag: { description: 'The `etag` of the body.', schema: { type: 'string' } } }
+
 const FORM = {
   type: 'object',
   properties: { repository: { type: 'string', contentMediaType: 'application/zip', description: 'The `.zip` file.' } },
@@ -94,21 +107,23 @@ function securityOf({ access }: Route): Json[] {
 }
 
 /** What the route itself names, and what every route of its kind can answer. */
-export function reasonsOf({ access, path, body, method, problems = [] }: Route): Reason[] {
+export function reasonsOf({ access, path, body, method, takesEtag, problems = [] }: Route): Reason[] {
   const known: Reason[] = access === 'public' ? [] : ['CREDENTIALS_REQUIRED', 'CREDENTIALS_WRONG']
   const member: Reason[] = path.includes('{account}') ? ['ACCOUNT_NOT_FOUND'] : []
   const role: Reason[] = access === 'developer' || access === 'owner' ? ['ROLE_TOO_WEAK'] : []
   const browser: Reason[] = access !== 'public' && method !== 'GET' ? ['ORIGIN_REFUSED'] : []
   const sent: Reason[] = body ? ['JSON_MALFORMED', 'BODY_TOO_LARGE', 'CONTENT_TYPE_UNSUPPORTED'] : []
+  const version: Reason[] = takesEtag ? ['ETAG_MISMATCH'] : []
   // An unknown query parameter is refused everywhere.
   const always: Reason[] = ['FIELD_INVALID', 'INTERNAL', 'STORAGE_UNAVAILABLE']
-  return [...new Set([...known, ...member, ...role, ...browser, ...sent, ...problems, ...always])]
+  return [...new Set([...known, ...member, ...role, ...browser, ...sent, ...version, ...problems, ...always])]
 }
 
-function success(route: Route, components: Record<string, Json>): { description: string; content?: Json } {
+function success(route: Route, components: Record<string, Json>): Response {
   if (route.reply === null) return { description: 'Done. No body.' }
   if (isJson(route.reply)) {
-    return { description: 'Done.', content: { 'application/json': { schema: refer(route.reply, components) } } }
+    const content = { 'application/json': { schema: refer(route.reply, components) } }
+    return { description: 'Done.', ...(showsEtag(route) ? { headers: ETAG } : {}), content }
   }
   const { mediaType, schema: written } = route.reply as { mediaType: string; schema?: schema.Schema }
   const type = mediaType === 'application/json' ? 'object' : 'string'

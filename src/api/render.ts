@@ -1,6 +1,6 @@
 /** Records as the contract shows them. Environments are described in the room that also records them in operations. */
 import type { Account, Credential, Invitation, Member } from '../accounts/index.ts'
-import type { App } from '../apps/index.ts'
+import { type App, appEtag } from '../apps/index.ts'
 import { toRfc3339 } from '../base/index.ts'
 import type { Build, Contacts } from '../builds/index.ts'
 import { names, resources } from '../contract/index.ts'
@@ -13,6 +13,7 @@ export const renderApp = (account: Account, app: App): resources.App => ({
   region: app.region,
   uploadable: {},
   createTime: toRfc3339(app.createTime),
+  etag: appEtag(app),
 })
 
 type Told = {

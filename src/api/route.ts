@@ -50,6 +50,8 @@ export type Route = {
   takesAnything?: string
   /** A request without a body counts as an empty object. */
   bodyIsOptional?: boolean
+  /** A change of something that has an etag: `If-Match` and the `etag` of the body are looked at, and refused elsewhere. */
+  takesEtag?: true
   /** Schema of the JSON reply; `null` for a reply without a body; a media type where the handler writes the text. */
   reply: schema.Schema | null | { mediaType: string; schema?: schema.Schema }
   /** What can go wrong beyond what every such route has in common. */
@@ -67,6 +69,10 @@ type Typed<Q, B> = Omit<Route, 'query' | 'body' | 'handle'> & {
 export function route<Q = Record<string, never>, B = undefined>(typed: Typed<Q, B>): Route {
   return typed as unknown as Route
 }
+
+/** Whether the reply is something with an etag, which stands in the headers, too. */
+export const showsEtag = ({ method, reply }: Route): boolean =>
+  method === 'GET' && isJson(reply) && 'etag' in ((reply as { properties?: object }).properties ?? {})
 
 export const isJson = (reply: Route['reply']): reply is schema.Schema => reply !== null && !('mediaType' in reply)
 

@@ -17,7 +17,8 @@ import { sendClientError, sendProblem } from './errors.ts'
 import type { Metrics } from './metrics.ts'
 import { openDoor } from './open-door.ts'
 import { createPortalFiles } from './portal-files.ts'
-import { type Call, isJson, type Route } from './route.ts'
+import { refusePreconditions } from './preconditions.ts'
+import { type Call, isJson, type Route, showsEtag } from './route.ts'
 import { createCheck } from './validation.ts'
 import { withoutSecrets } from './webhook-url.ts'
 
@@ -164,6 +165,7 @@ type Marked = { check: ReturnType<typeof createCheck> }
 
 function register(app: FastifyInstance, auth: Auth, routes: readonly Route[], route: Route) {
   const { access, query = schema.object({}), body, bodyIsOptional } = route
+  const hasEtag = showsEtag(route)
   app.route({
     method: route.method,
     url: toFastifyPath(route.path),
@@ -180,6 +182,7 @@ function register(app: FastifyInstance, auth: Auth, routes: readonly Route[], ro
       // `{operation}` alone also matches `id:wait`: a verb that this method does not have.
       if (hasVerb(request.url) && !hasVerb(route.path)) refuseUnknown(routes, request)
       if (access !== 'public') request.setDecorator('principal', await auth.admit(request, access))
+      if (route.method !== 'GET' && !route.takesEtag) refusePreconditions(request)
     },
     async handler(request, reply) {
       const { account } = request.params as { account?: string }
@@ -188,6 +191,7 @@ function register(app: FastifyInstance, auth: Auth, routes: readonly Route[], ro
       const { params, query, body } = request
       const call = { params, query, body, principal, ...membership, request, reply } as Call<unknown, unknown>
       const answer = await route.handle(call)
+      if (hasEtag) reply.header('etag', (answer as { etag: string }).etag)
       return route.reply === null ? reply.send() : answer
     },
   })

@@ -8,5 +8,13 @@ export {
   type EnvironmentHead,
   type Environments,
 } from './environments.ts'
+export {
+  appEtag,
+  domainsEtag,
+  environmentEtag,
+  type Preconditions,
+  requireEtag,
+  variableEtag,
+} from './etags.ts'
 export { createTokens, type Tokens, type TokenUse } from './tokens.ts'
 export { createVariables, type SealedVariable, type Variables } from './variables.ts'

@@ -33,3 +33,7 @@ export async function makeSure(call: ClientCall, warning: string, word: string) 
   const typed = await call.terminal.ask(`Type ${printableLine(word)} to go on: `)
   if (typed !== word) throw new Interrupted()
 }
+
+/** What somebody looked at before saying yes is what is deleted. Where nobody looked, what is there is meant. */
+export const ifMatch = ({ options }: ClientCall, { etag }: { etag?: string }): Record<string, string> =>
+  options.yes || etag === undefined ? {} : { 'if-match': etag }

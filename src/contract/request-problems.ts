@@ -160,6 +160,13 @@ export const REQUEST_PROBLEMS = {
     'The environment is being deleted and takes no changes.',
     'Create another environment.',
   ),
+  ETAG_MISMATCH: row(
+    409,
+    'ABORTED',
+    'caller',
+    'It was changed after it was read, so the change was not made.',
+    'Read it again, and make the change to what is there now; a call of the API sends its new `etag`.',
+  ),
   APP_EXISTS: row(
     409,
     'ALREADY_EXISTS',

@@ -1,4 +1,5 @@
 /** What the API hands out and takes in. */
+import { etagOf, expectedEtag } from './etag.ts'
 import { LIMITS } from './limits.ts'
 import * as names from './names.ts'
 import { PHASES, TRIGGERS } from './operation.ts'
@@ -8,6 +9,7 @@ import {
   array,
   boolean,
   integer,
+  mapOf,
   object,
   oneOf,
   optional,
@@ -53,6 +55,7 @@ export const app = object(
     region: regionName,
     uploadable,
     createTime: time('When it was created.'),
+    etag: etagOf('the app itself, and for another app of the same name'),
   },
   { title: 'App' },
 )
@@ -118,6 +121,7 @@ export const changedEnvironment = object(
     cmsEnvironment: optional(names.cmsEnvironmentName),
     shellVariables: optional(variableList(changedVariable)),
     rootDirectory: optional(names.rootDirectory),
+    etag: expectedEtag,
   },
   { title: 'ChangedEnvironment' },
 )
@@ -142,10 +146,17 @@ export const environment = object(
     reconciling: boolean({ description: 'True while an operation changes it.' }),
     createTime: time('When it was created.'),
     updateTime: time('When it was last changed.'),
+    etag: etagOf('what `PATCH` can set. Builds, deployments and domains leave it as it is'),
+    shellVariableEtags: mapOf(string(), {
+      description: 'Of each variable, by its key: another one after every change of that variable.',
+    }),
   },
   { title: 'Environment' },
 )
 export type Environment = Static<typeof environment>
+
+/** What may come with a deletion. */
+export const deletion = object({ etag: expectedEtag }, { title: 'Deletion' })
 
 /** Custom host names of one environment. */
 const domainNames = array(
@@ -156,12 +167,16 @@ const domainNames = array(
   { description: `At most ${LIMITS.domains}. A name belongs to one environment of the instance.` },
 )
 
-export const newDomains = object({ domains: domainNames }, { title: 'NewDomains', description: 'The whole list.' })
+export const newDomains = object(
+  { domains: domainNames, etag: expectedEtag },
+  { title: 'NewDomains', description: 'The whole list.' },
+)
 
 export const domains = object(
   {
     domains: array(string(), { description: 'In alphabetical order, as ASCII in lower case.' }),
     nextPageToken: string({ description: 'Empty: there is one page.' }),
+    etag: etagOf('the list'),
   },
   { title: 'DomainList' },
 )

@@ -44,6 +44,11 @@ export function array<S extends Schema>(items: S, keywords: Keywords = {}): Sche
   return { type: 'array', items, ...keywords }
 }
 
+/** An object with any keys, and values of one kind. */
+export function mapOf<S extends Schema>(values: S, keywords: Keywords = {}): Schema<Record<string, Static<S>>> {
+  return { type: 'object', additionalProperties: values, ...keywords }
+}
+
 /** Any JSON object: what it holds is described elsewhere, in words. */
 export const anyObject = (keywords: Keywords = {}): Schema<Record<string, unknown>> => ({
   type: 'object',

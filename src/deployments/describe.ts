@@ -1,5 +1,5 @@
 /** An environment as callers see it. */
-import type { Environment } from '../apps/index.ts'
+import { type Environment, environmentEtag, variableEtag } from '../apps/index.ts'
 import { toRfc3339 } from '../base/index.ts'
 import { names, type resources } from '../contract/index.ts'
 
@@ -37,5 +37,7 @@ export function describeEnvironment(
     reconciling: isReconciling,
     createTime: toRfc3339(environment.createTime),
     updateTime: toRfc3339(environment.updateTime),
+    etag: environmentEtag(environment),
+    shellVariableEtags: Object.fromEntries(environment.variables.map((each) => [each.key, variableEtag(each)])),
   }
 }

@@ -1,6 +1,6 @@
 /** Other host names for an environment, without a deployment: when it resolves, the edge answers for them, and only them. */
 import type { Account } from '../accounts/index.ts'
-import type { Domains, Environments } from '../apps/index.ts'
+import { type Domains, domainsEtag, type Environments, type Preconditions, requireEtag } from '../apps/index.ts'
 import type { Clock } from '../base/index.ts'
 import { aboveCeiling, isAbove, Problem } from '../contract/index.ts'
 import type { Sql } from '../storage/index.ts'
@@ -24,6 +24,7 @@ export type ReplaceDomains = (
   appName: string,
   id: string,
   given: readonly string[],
+  preconditions?: Preconditions,
 ) => Promise<string[]>
 
 export function createReplaceDomains({
@@ -44,11 +45,13 @@ export function createReplaceDomains({
     throw new Problem('NOT_READY', `Not ready: ${edge}.`, { metadata: { edge }, retryAfterSeconds: 5 })
   }
 
-  return async (account, appName, id, given) => {
+  return async (account, appName, id, given, preconditions = []) => {
     const names = domains.check(given)
     await sql.transaction(async (tx) => {
       const environment = await environments.require(account.id, appName, id, tx)
       if (environment.state === 'DELETING') throw new Problem('ENVIRONMENT_DELETING')
+      const current = (await domains.of([id], tx)).get(id) ?? []
+      requireEtag(preconditions, domainsEtag(id, current), 'list of domains')
       const before = await domains.count(account.id, tx)
       await domains.replace(tx, environment.id, names)
       const after = await domains.count(account.id, tx)

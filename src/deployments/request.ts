@@ -3,7 +3,16 @@
  * the caller gets the operation, and the work cannot be lost any more.
  */
 import type { Account } from '../accounts/index.ts'
-import type { Apps, EnvironmentChange, Environments, Variables } from '../apps/index.ts'
+import {
+  type Apps,
+  appEtag,
+  type EnvironmentChange,
+  type Environments,
+  environmentEtag,
+  type Preconditions,
+  requireEtag,
+  type Variables,
+} from '../apps/index.ts'
 import type { Archive } from '../builds/index.ts'
 import { aboveCeiling, fieldInvalid, isAbove, LIMITS, Problem, type resources } from '../contract/index.ts'
 import type { Operation, OperationPath, Operations } from '../operations/index.ts'
@@ -111,18 +120,23 @@ export function createRequests(parts: Parts) {
       })
     },
 
-    /** The fields of the mask are set to what is given; a field that is in the mask and not given is cleared. */
+    /**
+     * The fields of the mask are set to what is given; a field that is in the mask and not given is cleared. They are set
+     * before the operation begins, in the transaction that looks at the etag: of two changes of one version, one is made.
+     */
     updateEnvironment(
       account: Account,
       appName: string,
       id: string,
       given: resources.ChangedEnvironment,
       mask: readonly Changeable[],
+      preconditions: Preconditions = [],
     ): Promise<Operation> {
       return inOneTransaction(async (tx) => {
         const { path } = await requireOpen(tx, environments, account, appName, id)
-        await requireRoom(tx, path)
         const before = await environments.requireWhole(account.id, appName, id, tx)
+        requireEtag(preconditions, environmentEtag(before), 'environment')
+        await requireRoom(tx, path)
         const change: EnvironmentChange = {}
         if (mask.includes('displayName')) change.displayName = required('displayName', given.displayName)
         if (mask.includes('cmsEnvironment')) change.cmsEnvironment = required('cmsEnvironment', given.cmsEnvironment)
@@ -136,17 +150,28 @@ export function createRequests(parts: Parts) {
     },
 
     /** A second call while it is being deleted is answered with the same operation. */
-    deleteEnvironment(account: Account, appName: string, id: string): Promise<Operation> {
+    deleteEnvironment(
+      account: Account,
+      appName: string,
+      id: string,
+      preconditions: Preconditions = [],
+    ): Promise<Operation> {
       return inOneTransaction(async (tx) => {
-        const { appName: name } = await environments.require(account.id, appName, id, tx)
-        return markDeleting(tx, account, name, id)
+        const environment = await environments.requireWhole(account.id, appName, id, tx)
+        requireEtag(preconditions, environmentEtag(environment), 'environment')
+        return markDeleting(tx, account, environment.appName, id)
       })
     },
 
     /** The app and its environments are out of sight when this resolves; what they hold is taken down afterwards. */
-    async deleteApp(account: Account, appName: string, { force }: { force: boolean }): Promise<void> {
+    async deleteApp(
+      account: Account,
+      appName: string,
+      { force, preconditions = [] }: { force: boolean; preconditions?: Preconditions },
+    ): Promise<void> {
       await inOneTransaction(async (tx) => {
         const app = await apps.require(account.id, appName, tx)
+        requireEtag(preconditions, appEtag(app), 'app')
         const ids = await environments.idsOf(tx, app.id)
         if (ids.length > 0 && !force) {
           throw new Problem('APP_HAS_ENVIRONMENTS', `The app ${app.name} has ${ids.length} environment(s).`, {

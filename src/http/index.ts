@@ -1,2 +1,3 @@
 export * from './client-network.ts'
+export * from './entity-tags.ts'
 export * from './header-text.ts'

@@ -69,6 +69,7 @@ test('a .env file is imported, saved with one request, and the site answers with
         { key: 'GREETING', value: 'good\nmorning' },
         { key: 'SECOND', value: '<b>bold</b>' },
       ],
+      etag: environment.etag,
     },
   ])
   assert.equal((await siteAnswer(service, environment.url)).text, 'good\nmorning <b>bold</b>')
@@ -131,21 +132,123 @@ test('closing the tab with unsaved changes asks first', async () => {
   assert.equal(await page.getByText('Not saved').count(), 0)
 })
 
-test('what others save meanwhile stays when one saves', async () => {
+/** Somebody else saves, beside the page. */
+async function othersSave(body: object) {
+  const theirs = await service.call(`/v1/${environment.name}`, { method: 'PATCH', as: api, body })
+  assert.equal(theirs.status, 200, theirs.text)
+}
+
+const saved = async (): Promise<Record<string, string>> => {
+  const { json } = await service.call(`/v1/${environment.name}?view=FULL`, { as: api })
+  return Object.fromEntries(json.shellVariables.map(({ key, value }: { key: string; value: string }) => [key, value]))
+}
+
+const meanwhile = (page: Page) => page.getByRole('alert').filter({ hasText: 'Somebody else saved changes meanwhile' })
+
+test('what others save meanwhile is shown and stays when one saves on top', async () => {
   const page = await opened('settings/variables')
   await page.getByRole('button', { name: 'Add a variable' }).click()
   await page.keyboard.type('MINE')
-  const body = { shellVariables: [{ key: 'GREETING' }, { key: 'SECOND' }, { key: 'THEIRS', value: '1' }] }
-  const theirs = await service.call(`/v1/${environment.name}`, { method: 'PATCH', as: api, body })
-  assert.equal(theirs.status, 200, theirs.text)
+  await othersSave({ shellVariables: [{ key: 'GREETING' }, { key: 'SECOND' }, { key: 'THEIRS', value: '1' }] })
   await rows(page).filter({ hasText: 'THEIRS' }).waitFor()
   await page.getByRole('button', { name: 'Save and start again' }).click()
+  await meanwhile(page).getByText('THEIRS was added').waitFor()
+  await meanwhile(page).getByText('Saving yours on top keeps theirs.').waitFor()
+  assert.deepEqual(Object.keys(await saved()), ['GREETING', 'SECOND', 'THEIRS'], 'nothing was saved yet')
+  await meanwhile(page).getByRole('button', { name: 'Save mine on top and start again' }).click()
   await page.getByRole('region', { name: 'Change operation' }).getByText('Done', { exact: true }).waitFor()
-  const { shellVariables } = (await service.call(`/v1/${environment.name}`, { as: api })).json
-  assert.deepEqual(
-    shellVariables.map(({ key }: { key: string }) => key),
-    ['GREETING', 'SECOND', 'THEIRS', 'MINE'],
-  )
+  assert.deepEqual(Object.keys(await saved()), ['GREETING', 'SECOND', 'THEIRS', 'MINE'])
+
+  // The next change belongs to what was saved just now, and is not held up by it.
+  await page.getByRole('button', { name: 'Delete MINE' }).click()
+  await page.getByRole('button', { name: 'Save and start again' }).click()
+  await rows(page).filter({ hasText: 'MINE' }).waitFor({ state: 'detached' })
+  assert.equal(await meanwhile(page).count(), 0)
+  assertQuiet(page)
+})
+
+test('where two people changed the same variable that is said, and whoever comes second decides', async () => {
+  const page = await opened('settings/variables')
+  await page.getByRole('button', { name: 'Edit SECOND' }).click()
+  await page.getByLabel('New value of SECOND').fill('mine')
+  await page.getByRole('button', { name: 'Delete THEIRS' }).click()
+  await page.getByRole('button', { name: 'Add a variable' }).click()
+  await page.keyboard.type('BOTH')
+  await page.keyboard.press('Tab')
+  await page.keyboard.type('mine')
+  await othersSave({
+    shellVariables: [
+      { key: 'GREETING', value: 'theirs' },
+      { key: 'SECOND', value: 'theirs' },
+      { key: 'BOTH', value: 'theirs' },
+    ],
+  })
+  await page.getByRole('button', { name: 'Save and start again' }).click()
+  const note = meanwhile(page)
+  const told = (text: string) => note.getByRole('listitem').filter({ hasText: text })
+  for (const text of ['SECOND was changed', 'BOTH was added', 'THEIRS was deleted']) {
+    await told(text).getByText('You changed it, too').waitFor()
+  }
+  await told('GREETING was changed').waitFor()
+  assert.equal(await told('GREETING').getByText('You changed it, too').count(), 0)
+  assert.equal(await note.getByText('theirs', { exact: true }).count(), 0, 'values stay unseen')
+  assert.equal(await page.getByLabel('New value of SECOND').inputValue(), 'mine', 'what was typed is still there')
+  await assertAccessible(page, 'changed meanwhile')
+  await assertFits(page, 'changed meanwhile')
+
+  // Another page and back: nothing is lost, and saving asks again.
+  await page.getByRole('link', { name: 'Domains' }).click()
+  await page.getByRole('link', { name: 'Variables' }).click()
+  await page.getByRole('button', { name: 'Save and start again' }).click()
+  await told('SECOND was changed').waitFor()
+  await note.getByRole('button', { name: 'Save mine on top and start again' }).click()
+  await page.getByRole('region', { name: 'Change operation' }).getByText('Done', { exact: true }).waitFor()
+  assert.deepEqual(await saved(), { GREETING: 'theirs', SECOND: 'mine', BOTH: 'mine' })
+  assertQuiet(page)
+})
+
+test('changes can be given up for those of others, and a new name or a build is no reason to ask', async () => {
+  const page = await opened('settings/variables')
+  await page.getByRole('button', { name: 'Edit SECOND' }).click()
+  await page.getByLabel('New value of SECOND').fill('mine again')
+  await othersSave({ shellVariables: [{ key: 'SECOND', value: 'two' }] })
+  await page.getByRole('button', { name: 'Save and start again' }).click()
+  await meanwhile(page).getByRole('button', { name: 'Discard mine' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Discard changes' }).click()
+  await meanwhile(page).waitFor({ state: 'detached' })
+  await rows(page).filter({ hasText: 'GREETING' }).waitFor({ state: 'detached' })
+  assert.deepEqual(await saved(), { SECOND: 'two' })
+
+  await page.getByRole('button', { name: 'Add a variable' }).click()
+  await page.keyboard.type('GREETING')
+  await page.keyboard.press('Tab')
+  await page.keyboard.type('good')
+  await othersSave({ displayName: 'Renamed' })
+  await page.getByRole('button', { name: 'Save and start again' }).click()
+  await page.getByRole('region', { name: 'Change operation' }).getByText('Done', { exact: true }).waitFor()
+  assert.deepEqual(await saved(), { SECOND: 'two', GREETING: 'good' })
+  assertQuiet(page)
+})
+
+test('a name that two people change at the same moment is asked about, and other fields are not', async () => {
+  const page = await opened('settings')
+  const name = page.getByLabel('Name', { exact: true })
+  await name.fill('Mine')
+  await othersSave({ rootDirectory: 'theirs' })
+  await page.getByRole('button', { name: 'Save', exact: true }).click()
+  await page.getByRole('region', { name: 'Change operation' }).getByText('Done', { exact: true }).waitFor()
+  await name.fill('Mine again')
+  await othersSave({ displayName: 'Theirs', rootDirectory: '' })
+  await page.getByRole('button', { name: 'Save', exact: true }).click()
+  await meanwhile(page).getByText('Name is now Theirs').waitFor()
+  await meanwhile(page).getByText('Folder of the app is empty now').waitFor()
+  await assertAccessible(page, 'a name changed meanwhile')
+  assert.equal(await name.inputValue(), 'Mine again')
+  await meanwhile(page).getByRole('button', { name: 'Save mine on top' }).click()
+  await meanwhile(page).waitFor({ state: 'detached' })
+  const { json } = await service.call(`/v1/${environment.name}`, { as: api })
+  assert.deepEqual([json.displayName, json.rootDirectory], ['Mine again', ''])
+  assertQuiet(page)
 })
 
 test('each variable is secret or plain, by its name or by choice; plain values are in sight, for viewers too', async () => {

@@ -12,6 +12,8 @@ export type CallOptions = {
   method?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   query?: Query | undefined
   body?: unknown
+  /** The etag of what is meant: anything else is left as it is. */
+  ifMatch?: string | undefined
   signal?: AbortSignal | undefined
 }
 
@@ -22,10 +24,15 @@ export function urlOf(path: string, query: Query = {}): string {
 }
 
 /** `path` as in `/v1/accounts/default/apps`. Throws `CallFailed`. */
-export async function call<T>(path: string, { method = 'GET', query, body, signal }: CallOptions = {}): Promise<T> {
+export async function call<T>(path: string, options: CallOptions = {}): Promise<T> {
+  const { method = 'GET', query, body, ifMatch, signal } = options
   const response = await ask(urlOf(path, query), {
     method,
-    headers: { accept: 'application/json', ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+    headers: {
+      accept: 'application/json',
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(ifMatch === undefined ? {} : { 'if-match': ifMatch }),
+    },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     ...(signal ? { signal } : {}),
   })

@@ -8,6 +8,7 @@ import { useEffect, useSyncExternalStore } from 'react'
 import { isAffected } from './affected.ts'
 import { readEventStream } from './event-stream.ts'
 import { CallFailed } from './problem.ts'
+import { refresh } from './refresh.ts'
 import { SESSION_KEY } from './session-key.ts'
 
 export type Liveness = 'connecting' | 'live' | 'polling'
@@ -68,7 +69,7 @@ function follow(client: QueryClient, account: string): () => void {
         }
         if (event !== 'change') return
         const { name } = JSON.parse(data) as { name: string }
-        client.invalidateQueries({ predicate: ({ queryKey }) => isAffected(String(queryKey[0]), name) })
+        refresh(client, ({ queryKey }) => isAffected(String(queryKey[0]), name))
       },
     })
   }

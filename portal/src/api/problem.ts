@@ -61,6 +61,10 @@ export const noAnswer = (): Problem => ({
   requestId: undefined,
 })
 
+/** Somebody else changed it after it was read. */
+export const isOutdated = (error: unknown): boolean =>
+  error instanceof CallFailed && error.problem.reason === 'ETAG_MISMATCH'
+
 /** Whatever was thrown, as a problem that can be shown. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof CallFailed) return error.problem

@@ -2,6 +2,7 @@ import type { Apps } from '../../apps/index.ts'
 import { type Ceilings, names, resources, schema } from '../../contract/index.ts'
 import type { Requests } from '../../deployments/index.ts'
 import { toPage } from '../../storage/index.ts'
+import { preconditionsOf } from '../preconditions.ts'
 import { renderApp } from '../render.ts'
 import { listOf, pageQuery, pageRequest, type Route, route } from '../route.ts'
 
@@ -58,10 +59,14 @@ export const appRoutes = ({ apps, requests, ceilings }: Parts): Route[] => [
     query: schema.object({
       force: schema.optional(schema.boolean({ description: 'Delete its environments with it.' })),
     }),
+    body: resources.deletion,
+    bodyIsOptional: true,
+    takesEtag: true,
     reply: resources.empty,
     problems: ['APP_NOT_FOUND', 'APP_HAS_ENVIRONMENTS'],
-    async handle({ account, params, query }) {
-      await requests.deleteApp(account, params.app, { force: query.force ?? false })
+    async handle({ account, params, query, body, request }) {
+      const preconditions = preconditionsOf(request, body)
+      await requests.deleteApp(account, params.app, { force: query.force ?? false, preconditions })
       return {}
     },
   }),

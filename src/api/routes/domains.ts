@@ -1,8 +1,9 @@
-import type { Domains, Environments } from '../../apps/index.ts'
+import { type Domains, domainsEtag, type Environments } from '../../apps/index.ts'
 import { Problem, resources, schema } from '../../contract/index.ts'
 import type { ReplaceDomains } from '../../deployments/index.ts'
 import { environmentOf } from '../environment-of.ts'
 import { isFromThisMachine } from '../loopback.ts'
+import { preconditionsOf } from '../preconditions.ts'
 import { type Route, route } from '../route.ts'
 
 const DOMAINS = '/v1/accounts/{account}/apps/{app}/environments/{environment}/domains'
@@ -21,7 +22,7 @@ export const domainRoutes = ({ environments, domains, replaceDomains }: Parts): 
     problems: ['ENVIRONMENT_NOT_FOUND'],
     async handle(call) {
       const { environmentId } = (await environmentOf(environments, call)).path
-      return toList((await domains.of([environmentId])).get(environmentId) ?? [])
+      return toList(environmentId, (await domains.of([environmentId])).get(environmentId) ?? [])
     },
   }),
   route({
@@ -32,10 +33,12 @@ export const domainRoutes = ({ environments, domains, replaceDomains }: Parts): 
       'Replace the custom host names of an environment; its site answers at once on those that are given, and no others',
     access: 'developer',
     body: resources.newDomains,
+    takesEtag: true,
     reply: resources.domains,
     problems: ['ENVIRONMENT_NOT_FOUND', 'ENVIRONMENT_DELETING', 'DOMAIN_TAKEN', 'ACCOUNT_LIMIT', 'NOT_READY'],
-    async handle({ account, params, body }) {
-      return toList(await replaceDomains(account, params.app, params.environment, body.domains))
+    async handle({ account, params: { app, environment }, body, request }) {
+      const preconditions = preconditionsOf(request, body)
+      return toList(environment, await replaceDomains(account, app, environment, body.domains, preconditions))
     },
   }),
   /**
@@ -57,4 +60,8 @@ export const domainRoutes = ({ environments, domains, replaceDomains }: Parts): 
   }),
 ]
 
-const toList = (domains: string[]): resources.Domains => ({ domains, nextPageToken: '' })
+const toList = (environmentId: string, domains: string[]): resources.Domains => ({
+  domains,
+  nextPageToken: '',
+  etag: domainsEtag(environmentId, domains),
+})

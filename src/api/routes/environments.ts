@@ -12,6 +12,7 @@ import {
 import type { Operations } from '../../operations/index.ts'
 import { toPage } from '../../storage/index.ts'
 import { checkRole } from '../auth.ts'
+import { preconditionsOf } from '../preconditions.ts'
 import { renderOperation } from '../render.ts'
 import { listOf, pageAndViewQuery, pageRequest, type Route, route, viewQuery } from '../route.ts'
 
@@ -114,12 +115,14 @@ export function environmentRoutes(parts: Parts): Route[] {
         ),
       }),
       body: resources.changedEnvironment,
+      takesEtag: true,
       reply: resources.operation,
       problems: ['ENVIRONMENT_NOT_FOUND', 'ENVIRONMENT_DELETING', 'VARIABLE_RESERVED', 'TOO_MANY_CHANGES'],
-      async handle({ account, params, query, body }) {
+      async handle({ account, params: { app, environment }, query, body, request }) {
         const mask = parseMask(query.updateMask, body)
-        const { app, environment } = params
-        return renderOperation(account, await requests.updateEnvironment(account, app, environment, body, mask))
+        const preconditions = preconditionsOf(request, body)
+        const asked = await requests.updateEnvironment(account, app, environment, body, mask, preconditions)
+        return renderOperation(account, asked)
       },
     }),
     route({
@@ -128,16 +131,20 @@ export function environmentRoutes(parts: Parts): Route[] {
       tag,
       summary: 'Delete an environment',
       access: 'developer',
+      body: resources.deletion,
+      bodyIsOptional: true,
+      takesEtag: true,
       reply: resources.operation,
       problems: ['ENVIRONMENT_NOT_FOUND'],
-      async handle({ account, params }) {
-        return renderOperation(account, await requests.deleteEnvironment(account, params.app, params.environment))
+      async handle({ account, params: { app, environment }, body, request }) {
+        const preconditions = preconditionsOf(request, body)
+        return renderOperation(account, await requests.deleteEnvironment(account, app, environment, preconditions))
       },
     }),
   ]
 }
 
-function parseMask(updateMask: string | undefined, body: resources.ChangedEnvironment): Changeable[] {
+function parseMask(updateMask: string | undefined, { etag: _, ...body }: resources.ChangedEnvironment): Changeable[] {
   const given = updateMask === undefined ? Object.keys(body) : updateMask.split(',').map((field) => field.trim())
   if (given.length === 0) throw fieldInvalid('updateMask', 'names no field, and the body has none')
   const unknown = given.find((field) => !CHANGEABLE.includes(field as Changeable))

@@ -1,7 +1,7 @@
 /** Apps: a name and a region, and the environments in it. */
 import { names, requiredOption, type resources, UsageError } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
-import { makeSure } from '../options.ts'
+import { ifMatch, makeSure } from '../options.ts'
 import { api } from '../path.ts'
 import { printList, tell, when } from '../rows.ts'
 import { atAccount, lastPart } from '../where.ts'
@@ -34,11 +34,13 @@ export async function deleteApp(call: ClientCall): Promise<undefined> {
   const app = appIn(call)
   const { service, account } = await atAccount(call)
   const path = api`/v1/accounts/${account}/apps/${app}`
+  const found = await service.call<resources.App>(path)
   const environments = await service.list<resources.Environment>(api`${path}/environments`, 'environments')
   const withThem = environments.length > 0 ? ` and its ${environments.length} environment(s), with their sites` : ''
   if (call.options.force || withThem === '')
     await makeSure(call, `This deletes the app ${app}${withThem}, for good.`, app)
-  await service.call(path, { method: 'DELETE', query: { force: call.options.force === true ? true : undefined } })
+  const query = { force: call.options.force === true ? true : undefined }
+  await service.call(path, { method: 'DELETE', query, headers: ifMatch(call, found) })
   tell(call, {}, `Deleted the app ${app}${withThem}.`)
 }
 

@@ -2,6 +2,7 @@
 import { domainToASCII } from 'node:url'
 import { type resources, UsageError } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
+import { changeOnTop } from '../on-top.ts'
 import { api } from '../path.ts'
 import { oneLine, tell } from '../rows.ts'
 import { type AtEnvironment, atEnvironment } from '../where.ts'
@@ -9,7 +10,7 @@ import { type AtEnvironment, atEnvironment } from '../where.ts'
 export async function listDomains(call: ClientCall): Promise<undefined> {
   const { terminal, options } = call
   const at = await atEnvironment(call)
-  const domains = await read(at)
+  const { domains } = await read(at)
   if (options.json) terminal.print(JSON.stringify(domains))
   else if (domains.length > 0) terminal.print(domains.map(oneLine).join('\n'))
   else
@@ -20,11 +21,12 @@ export async function listDomains(call: ClientCall): Promise<undefined> {
 
 export async function addDomains(call: ClientCall): Promise<undefined> {
   const at = await atEnvironment(call)
-  const before = await read(at)
-  const fresh = call.positionals.filter((name, index, all) => !isIn(before, name) && !isIn(all.slice(0, index), name))
-  const after = fresh.length > 0 ? await replace(at, [...before, ...fresh]) : before
+  const first = await read(at)
+  const { domains: before } = first
+  const given = call.positionals.filter((name, index, all) => !isIn(all.slice(0, index), name))
+  const after = await change(at, first, (known) => [...known, ...given.filter((name) => !isIn(known, name))])
   const added = after
-    .filter((name) => !before.includes(name))
+    .filter((name) => !before.includes(name) && isIn(given, name))
     .map(oneLine)
     .join(', ')
   const words = added
@@ -35,24 +37,38 @@ export async function addDomains(call: ClientCall): Promise<undefined> {
 
 export async function removeDomains(call: ClientCall): Promise<undefined> {
   const at = await atEnvironment(call)
-  const before = await read(at)
+  const first = await read(at)
+  const { domains: before } = first
   const unknown = call.positionals.find((name) => !isIn(before, name))
   if (unknown !== undefined) {
     throw new UsageError(`${named(at)} has no domain '${unknown}'; it has: ${before.join(', ') || 'none'}`)
   }
-  const after = await replace(
-    at,
-    before.filter((name) => !isIn(call.positionals, name)),
-  )
+  const after = await change(at, first, (known) => known.filter((name) => !isIn(call.positionals, name)))
   tell(call, after, `${named(at)} does not answer at ${call.positionals.join(', ')} any more.`)
 }
 
-const read = async ({ service, path }: AtEnvironment): Promise<string[]> =>
-  (await service.call<resources.Domains>(api`${path}/domains`)).domains
+const read = ({ service, path }: AtEnvironment): Promise<resources.Domains> =>
+  service.call<resources.Domains>(api`${path}/domains`)
 
-/** The list as a whole, as the API has it: who changes it at the same moment is not seen. */
-const replace = async ({ service, path }: AtEnvironment, domains: string[]): Promise<string[]> =>
-  (await service.call<resources.Domains>(api`${path}/domains:replace`, { method: 'POST', body: { domains } })).domains
+/** The API takes the list as a whole. What others add or remove meanwhile stays added or removed. */
+async function change(
+  at: AtEnvironment,
+  first: resources.Domains,
+  work: (known: string[]) => string[],
+): Promise<string[]> {
+  const { service, path } = at
+  const changed = await changeOnTop({
+    first,
+    read: () => read(at),
+    async write(known) {
+      const domains = work(known.domains)
+      if (domains.length === known.domains.length) return known
+      const body = { domains, etag: known.etag }
+      return service.call<resources.Domains>(api`${path}/domains:replace`, { method: 'POST', body })
+    },
+  })
+  return changed.domains
+}
 
 const named = ({ environment }: AtEnvironment): string => oneLine(environment.displayName)
 

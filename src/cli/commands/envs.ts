@@ -2,8 +2,9 @@
 import { optionText, requiredOption, type resources, UsageError } from '../../contract/index.ts'
 import { makeSureOfAccount } from '../accounts-used.ts'
 import type { ClientCall } from '../command.ts'
+import { changeOnTop } from '../on-top.ts'
 import { finish, finishInSight } from '../operation.ts'
-import { makeSure } from '../options.ts'
+import { ifMatch, makeSure } from '../options.ts'
 import { api } from '../path.ts'
 import { factsOf, oneLine, printList, tell, when } from '../rows.ts'
 import { atApp, atEnvironment, lastPart } from '../where.ts'
@@ -58,8 +59,14 @@ export async function changeEnvironment(call: ClientCall): Promise<undefined> {
   }
   const body = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
   if (Object.keys(body).length === 0) throw new UsageError('nothing to change: give --name, --cms or --root')
-  const { service, path } = await atNamed(call)
-  const asked = await service.call<resources.Operation>(path, { method: 'PATCH', body })
+  const { service, path, environment } = await atNamed(call)
+  const fields = Object.keys(body) as (keyof typeof given)[]
+  const asked = await changeOnTop({
+    first: environment,
+    read: () => service.call<resources.Environment>(path),
+    write: ({ etag }) => service.call<resources.Operation>(path, { method: 'PATCH', body: { ...body, etag } }),
+    clash: (first, now) => fields.filter((field) => now[field] !== first[field] && now[field] !== body[field]),
+  })
   const changed = await finishInSight({ ...call, service }, asked)
   const later = given.rootDirectory === undefined ? '' : " The next build is of the other folder: 'headland rebuild'."
   tell(call, changed, `Changed ${oneLine(changed.displayName)} (${lastPart(changed)}).${later}`)
@@ -70,7 +77,8 @@ export async function deleteEnvironment(call: ClientCall): Promise<undefined> {
   const named = `${oneLine(environment.displayName)} (${lastPart(environment)})`
   const warning = `This deletes the environment ${named} with its site, builds, webhooks and domains, for good.`
   await makeSure(call, warning, environment.displayName)
-  const asked = await service.call<resources.Operation>(path, { method: 'DELETE' })
+  const headers = ifMatch(call, environment)
+  const asked = await service.call<resources.Operation>(path, { method: 'DELETE', headers })
   const { response } = await finish(service, asked)
   tell(call, response ?? {}, `Deleted the environment ${named}.`)
 }

@@ -2,6 +2,7 @@
 import { optionText, type resources, UsageError, type VariableKind } from '../../contract/index.ts'
 import { makeSureOfAccount } from '../accounts-used.ts'
 import type { ClientCall } from '../command.ts'
+import { changeOnTop } from '../on-top.ts'
 import { finishInSight } from '../operation.ts'
 import { api, resource } from '../path.ts'
 import { printList, tell } from '../rows.ts'
@@ -31,11 +32,12 @@ export async function setVariables(call: ClientCall): Promise<undefined> {
   ].map((one) => ({ ...one, ...kind }))
   const at = await atEnvironment(call)
   await makeSureOfAccount(call, at)
-  // A variable that is sent without a value keeps the one it has.
-  const kept = at.environment.shellVariables.map(({ key }): resources.ChangedVariable => ({ key }))
-  const all = new Map([...kept, ...given].map((one) => [one.key, one]))
   const keys = [...new Set(given.map(({ key }) => key))]
-  await change(call, at, [...all.values()], `Set ${keys.join(', ')}.`)
+  await change(call, at, {
+    words: `Set ${keys.join(', ')}.`,
+    after: (before) => [...new Map([...before, ...given].map((one) => [one.key, one])).values()],
+    clash: (first, now) => keys.filter((key) => !isSame(first, now, key)),
+  })
 }
 
 export async function unsetVariables(call: ClientCall): Promise<undefined> {
@@ -45,8 +47,13 @@ export async function unsetVariables(call: ClientCall): Promise<undefined> {
   const unknown = [...gone].find((key) => !before.includes(key))
   if (unknown !== undefined)
     throw new UsageError(`there is no variable ${unknown}; there are: ${before.join(', ') || 'none'}`)
-  const kept = before.filter((key) => !gone.has(key)).map((key) => ({ key }))
-  await change(call, at, kept, `Unset ${[...gone].join(', ')}.`)
+  await change(call, at, {
+    words: `Unset ${[...gone].join(', ')}.`,
+    after: (before) => before.filter(({ key }) => !gone.has(key)),
+    // What somebody else has unset already is as it should be.
+    clash: (first, now) =>
+      [...gone].filter((key) => Object.hasOwn(now.shellVariableEtags, key) && !isSame(first, now, key)),
+  })
 }
 
 /** Without either, a variable keeps the kind it has, and the name of a new one decides. */
@@ -57,9 +64,31 @@ function kindIn({ secret, plain }: ClientCall['options']): { kind?: VariableKind
   return plain ? { kind: 'PLAIN' } : {}
 }
 
-async function change(call: ClientCall, at: AtEnvironment, all: resources.ChangedVariable[], words: string) {
-  const body = { shellVariables: all }
-  const asked = await at.service.call<resources.Operation>(at.path, { method: 'PATCH', body })
+const isSame = (first: resources.Environment, now: resources.Environment, key: string): boolean =>
+  first.shellVariableEtags[key] === now.shellVariableEtags[key]
+
+type Change = {
+  words: string
+  after(before: resources.ChangedVariable[]): resources.ChangedVariable[]
+  /** Those that are to be changed and were changed by others. */
+  clash(first: resources.Environment, now: resources.Environment): string[]
+}
+
+async function change(call: ClientCall, at: AtEnvironment, { words, after, clash }: Change) {
+  const { service, path, environment: first } = at
+  const asked = await changeOnTop({
+    first,
+    read: () => service.call<resources.Environment>(path),
+    clash,
+    write({ shellVariables, etag }) {
+      // A variable that is sent without a value keeps the one it has.
+      const before = shellVariables.map(({ key }): resources.ChangedVariable => ({ key }))
+      return service.call<resources.Operation>(path, {
+        method: 'PATCH',
+        body: { shellVariables: after(before), etag },
+      })
+    },
+  })
   const environment = await finishInSight({ ...call, ...at }, asked)
   tell(call, environment.shellVariables, `${words} ${await effectOf(at, environment)}`)
 }

@@ -62,7 +62,9 @@ export default function AppPage({ app: id = '' }: AccountPageProps) {
           <Fact name="Created">{app.data ? <Time at={app.data.createTime} /> : <Skeleton />}</Fact>
         </Facts>
       </Panel>
-      {canWrite && environments.items && <Delete account={account} app={id} environments={environments.items} />}
+      {canWrite && environments.items && (
+        <Delete account={account} app={id} etag={app.data?.etag} environments={environments.items} />
+      )}
     </Page>
   )
 }
@@ -86,9 +88,9 @@ function NoEnvironment({ account, app, canWrite }: { account: string; app: strin
   )
 }
 
-type DeleteProps = { account: string; app: string; environments: readonly Environment[] }
+type DeleteProps = { account: string; app: string; etag: string | undefined; environments: readonly Environment[] }
 
-function Delete({ account, app, environments }: DeleteProps) {
+function Delete({ account, app, etag, environments }: DeleteProps) {
   const confirm = useConfirm()
   const say = useToast()
   const [, go] = useLocation()
@@ -109,7 +111,7 @@ function Delete({ account, app, environments }: DeleteProps) {
       label: 'Delete app',
       async run() {
         const query = environments.length > 0 ? { force: true } : {}
-        await call(`/v1/accounts/${account}/apps/${app}`, { method: 'DELETE', query })
+        await call(`/v1/accounts/${account}/apps/${app}`, { method: 'DELETE', query, ifMatch: etag })
         go(appsPath(account))
         say(`${app} is being deleted.`)
       },

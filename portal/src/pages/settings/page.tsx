@@ -1,14 +1,17 @@
 /** What an environment is called and shows, and its end. */
-import { useState } from 'react'
+import { useQueryClient } from '@tanstack/react-query'
+import { useRef, useState } from 'react'
 import { useLocation } from 'wouter'
 import { call } from '../../api/client.ts'
 import { useAction, useResource } from '../../api/data.ts'
 import type { Place } from '../../api/names.ts'
-import type { Environment, Operation } from '../../api/types.ts'
+import { saveEnvironment } from '../../api/save.ts'
+import type { Environment } from '../../api/types.ts'
 import type { EnvironmentPageProps } from '../../pages.tsx'
 import { Button } from '../../parts/button.tsx'
 import { useConfirm } from '../../parts/confirm.tsx'
 import { Form, FormActions, isAllInFields, TextField } from '../../parts/field.tsx'
+import { MeanwhileNote } from '../../parts/meanwhile.tsx'
 import { OperationProgress } from '../../parts/operation.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Fact, Facts, Panel } from '../../parts/panel.tsx'
@@ -18,7 +21,9 @@ import { useToast } from '../../parts/toasts.tsx'
 import { appPath } from '../../paths.ts'
 import { useSession } from '../../session/session.tsx'
 
-const FIELDS = ['displayName', 'cmsEnvironment', 'rootDirectory'] as const
+const LABELS = { displayName: 'Name', cmsEnvironment: 'CMS install', rootDirectory: 'Folder of the app' } as const
+type Field = keyof typeof LABELS
+const FIELDS = Object.keys(LABELS) as Field[]
 
 export default function SettingsPage({ place }: EnvironmentPageProps) {
   const { canWrite } = useSession()
@@ -47,21 +52,41 @@ const Read = ({ environment }: { environment: Environment }) => (
 
 function Change({ environment }: { environment: Environment }) {
   const { name } = environment
-  const [draft, setDraft] = useState<Partial<Pick<Environment, (typeof FIELDS)[number]>>>({})
-  const changed = Object.fromEntries(FIELDS.flatMap((field) => (isChanged(field) ? [[field, draft[field]]] : [])))
-  const save = useAction(() => call<Operation>(`/v1/${name}`, { method: 'PATCH', body: changed }), {
-    refreshes: [name, `${name}/operations`],
-  })
+  const client = useQueryClient()
+  const [draft, setDraft] = useState<Partial<Record<Field, string>>>({})
+  const [meanwhile, setMeanwhile] = useState<{ before: Environment; now: Environment }>()
+  const mine = FIELDS.filter((field) => draft[field] !== undefined && draft[field] !== environment[field])
+  // What somebody has seen who changes it: from the first change on, what others save is not part of it.
+  const seen = useRef(environment)
+  if (mine.length === 0) seen.current = environment
 
-  function isChanged(field: (typeof FIELDS)[number]): boolean {
-    return draft[field] !== undefined && draft[field] !== environment[field]
+  const save = useAction(
+    async (before: Environment) => {
+      const body = Object.fromEntries(mine.map((field) => [field, draft[field]]))
+      const isUntouched = (now: Environment) => mine.every((field) => now[field] === before[field])
+      const saved = await saveEnvironment(name, before.etag, body, isUntouched)
+      if ('operation' in saved) await client.refetchQueries({ queryKey: [name], exact: true })
+      return saved
+    },
+    { refreshes: [name, `${name}/operations`] },
+  )
+
+  async function submit(before = seen.current) {
+    // Somebody else has saved the very same.
+    if (mine.length === 0) return discard()
+    const saved = await save.run(before)
+    if (!saved) return
+    setMeanwhile('now' in saved ? { before, now: saved.now } : undefined)
+    if ('operation' in saved) setDraft({})
   }
 
-  async function submit() {
-    if (await save.run()) setDraft({})
+  function discard() {
+    setMeanwhile(undefined)
+    setDraft({})
   }
 
-  const input = (field: (typeof FIELDS)[number]) => ({
+  const input = (field: Field) => ({
+    label: LABELS[field],
     name: field,
     value: draft[field] ?? environment[field],
     problem: save.problem,
@@ -70,31 +95,46 @@ function Change({ environment }: { environment: Environment }) {
   })
 
   return (
-    <Form label="Environment" onSubmit={submit}>
-      <TextField label="Name" {...input('displayName')} maxLength={100} required />
+    <Form label="Environment" onSubmit={() => submit()}>
+      <TextField {...input('displayName')} maxLength={100} required />
       <TextField
-        label="CMS install"
         {...input('cmsEnvironment')}
         maxLength={100}
         required
         hint="The app is started again with it, without a build."
       />
       <TextField
-        label="Folder of the app"
         {...input('rootDirectory')}
         mono
         hint="Where it lies in the archive; empty for the top. Counts from the next build on."
       />
       {!isAllInFields(save.problem, FIELDS) && <ProblemNote problem={save.problem} />}
-      <FormActions>
-        <Button kind="primary" type="submit" busy={save.isBusy} disabled={Object.keys(changed).length === 0}>
-          Save
-        </Button>
-      </FormActions>
-      {save.data && <OperationProgress name={save.data.name} />}
+      {meanwhile ? (
+        <MeanwhileNote
+          changes={changesOf(meanwhile, mine)}
+          saveLabel="Save mine on top"
+          isBusy={save.isBusy}
+          onSave={() => submit(meanwhile.now)}
+          onDiscard={discard}
+        />
+      ) : (
+        <FormActions>
+          <Button kind="primary" type="submit" busy={save.isBusy} disabled={mine.length === 0}>
+            Save
+          </Button>
+        </FormActions>
+      )}
+      {save.data && 'operation' in save.data && <OperationProgress name={save.data.operation.name} />}
     </Form>
   )
 }
+
+const changesOf = ({ before, now }: { before: Environment; now: Environment }, mine: readonly Field[]) =>
+  FIELDS.filter((field) => now[field] !== before[field]).map((field) => ({
+    name: LABELS[field],
+    words: now[field] === '' ? 'is empty now' : `is now ${now[field]}`,
+    isMine: mine.includes(field),
+  }))
 
 function Delete({ place, environment }: { place: Place; environment: Environment }) {
   const confirm = useConfirm()
@@ -111,7 +151,7 @@ function Delete({ place, environment }: { place: Place; environment: Environment
       word: environment.displayName,
       label: 'Delete environment',
       async run() {
-        await call(`/v1/${place.name}`, { method: 'DELETE' })
+        await call(`/v1/${place.name}`, { method: 'DELETE', ifMatch: environment.etag })
         go(appPath(place.account, place.app))
         say(`${environment.displayName} is being deleted.`)
       },

@@ -15,11 +15,12 @@ import { SkeletonRows } from '../../parts/skeleton.tsx'
 import { useToast } from '../../parts/toasts.tsx'
 import { useSession } from '../../session/session.tsx'
 import { AddedRow } from './added-row.tsx'
-import { hasChanges, NOTHING, rowsOf, withAdded, withImported } from './draft.ts'
+import { hasChanges, type NOTHING, rowsOf, withAdded, withImported } from './draft.ts'
 import { ImportDialog } from './import-dialog.tsx'
 import css from './page.module.css'
 import { RESERVED } from './reserved.ts'
 import { SaveBar } from './save-bar.tsx'
+import { useBase } from './use-base.ts'
 import { newRowId, useDraft } from './use-draft.ts'
 import { useSave } from './use-save.ts'
 import { VariableRow } from './variable-row.tsx'
@@ -32,8 +33,9 @@ export default function VariablesPage({ place }: EnvironmentPageProps) {
   const [isShown, setShown] = useState(false)
   const [isImporting, setImporting] = useState(false)
   const full = useResource<Environment>(name, { query: { view: 'FULL' }, enabled: isShown || isImporting })
-  const { draft, change } = useDraft(name)
-  const save = useSave(name, draft, () => change(() => NOTHING))
+  const used = useDraft(name)
+  const { draft, change } = used
+  const save = useSave(name, used, useBase(name, environment.data, hasChanges(draft)))
   useFarewell(hasChanges(draft))
 
   const keys = environment.data?.shellVariables.map(({ key }) => key)
@@ -115,13 +117,7 @@ export default function VariablesPage({ place }: EnvironmentPageProps) {
         <p>{RESERVED.join(', ')}. Others under these names are refused.</p>
       </details>
       {keys && canWrite && hasChanges(draft) && (
-        <SaveBar
-          keys={keys}
-          draft={draft}
-          isLive={environment.data?.state === 'LIVE'}
-          save={save}
-          onDiscard={() => change(() => NOTHING)}
-        />
+        <SaveBar keys={keys} draft={draft} isLive={environment.data?.state === 'LIVE'} save={save} />
       )}
       {isImporting && (
         <ImportDialog

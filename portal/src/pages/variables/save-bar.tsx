@@ -1,14 +1,15 @@
 /** What is not saved yet, at the foot of the window for as long as it is so. */
 import { Button } from '../../parts/button.tsx'
 import { useConfirm } from '../../parts/confirm.tsx'
+import { MeanwhileNote } from '../../parts/meanwhile.tsx'
 import { ProblemNote } from '../../parts/problem-note.tsx'
 import { type Counts, countsOf, type Draft } from './draft.ts'
 import css from './save-bar.module.css'
 import type { Save } from './use-save.ts'
 
-type Props = { keys: readonly string[]; draft: Draft; isLive: boolean; save: Save; onDiscard(): void }
+type Props = { keys: readonly string[]; draft: Draft; isLive: boolean; save: Save }
 
-export function SaveBar({ keys, draft, isLive, save, onDiscard }: Props) {
+export function SaveBar({ keys, draft, isLive, save }: Props) {
   const confirm = useConfirm()
   const discard = () =>
     confirm({
@@ -16,21 +17,34 @@ export function SaveBar({ keys, draft, isLive, save, onDiscard }: Props) {
       children: `What is not saved is lost: ${inWords(countsOf(keys, draft))}.`,
       label: 'Discard changes',
       async run() {
-        onDiscard()
+        save.discard()
       },
     })
 
   return (
     <section className={css.bar} aria-label="Changes that are not saved">
       <ProblemNote problem={save.problem} title="Nothing was saved" />
+      {save.meanwhile && (
+        <MeanwhileNote
+          changes={save.meanwhile.map(({ key, what, isMine }) => ({ name: key, words: `was ${what}`, isMine }))}
+          saveLabel={isLive ? 'Save mine on top and start again' : 'Save mine on top'}
+          isBusy={save.isBusy}
+          onSave={save.runOnTop}
+          onDiscard={discard}
+        />
+      )}
       <div className={css.line}>
         <p className={css.words} role="status">
           <strong>Not saved:</strong> {inWords(countsOf(keys, draft))}
         </p>
-        <Button onClick={discard}>Discard</Button>
-        <Button kind="primary" busy={save.isBusy} onClick={save.run}>
-          {isLive ? 'Save and start again' : 'Save'}
-        </Button>
+        {!save.meanwhile && (
+          <>
+            <Button onClick={discard}>Discard</Button>
+            <Button kind="primary" busy={save.isBusy} onClick={save.run}>
+              {isLive ? 'Save and start again' : 'Save'}
+            </Button>
+          </>
+        )}
       </div>
     </section>
   )

@@ -1,15 +1,23 @@
 /** Saves all changes with one request, and knows which row the service means when it says that one is wrong. */
+import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { call } from '../../api/client.ts'
 import { useAction } from '../../api/data.ts'
 import type { Problem } from '../../api/problem.ts'
-import type { Environment, Operation } from '../../api/types.ts'
-import { type Draft, listOf } from './draft.ts'
+import { saveEnvironment } from '../../api/save.ts'
+import type { Operation } from '../../api/types.ts'
+import { type Draft, listOf, NOTHING } from './draft.ts'
+import { type Base, baseOf, changesBetween, type Meanwhile, onTopOf } from './meanwhile.ts'
+import type { UsedBase } from './use-base.ts'
+import type { UsedDraft } from './use-draft.ts'
 
 export type RowFaults = { key?: string; value?: string }
 
 export type Save = {
   run(): Promise<void>
+  /** What others changed of the variables since the draft was begun: nothing was saved, and one of these two is next. */
+  meanwhile: readonly Meanwhile[] | undefined
+  runOnTop(): Promise<void>
+  discard(): void
   isBusy: boolean
   /** What is wrong with a row, by its id. */
   faultsOf(id: string): RowFaults
@@ -21,21 +29,40 @@ export type Save = {
 
 const FIELD = /^shellVariables\[(\d+)\](?:\.(key|value))?$/
 
-export function useSave(name: string, draft: Draft, onSaved: () => void): Save {
+export function useSave(name: string, { draft, change }: UsedDraft, base: UsedBase): Save {
+  const client = useQueryClient()
   const [sent, setSent] = useState<readonly string[]>([])
   const [operation, setOperation] = useState<Operation>()
+  const [meanwhile, setMeanwhile] = useState<{ now: Base; changes: Meanwhile[] }>()
+
   const action = useAction(
-    async () => {
-      // Asked for anew: the list is replaced as a whole, and what others saved a moment ago must stay in it.
-      const { shellVariables } = await call<Environment>(`/v1/${name}`)
-      const keys = shellVariables.map(({ key }) => key)
-      const { variables, ids } = listOf(keys, draft)
+    async (from: { base: Base; draft: Draft }) => {
+      const { variables, ids } = listOf(from.base.keys, from.draft)
       setSent(ids)
-      const query = { updateMask: 'shellVariables' }
-      return call<Operation>(`/v1/${name}`, { method: 'PATCH', query, body: { shellVariables: variables } })
+      const saved = await saveEnvironment(
+        name,
+        from.base.etag,
+        { shellVariables: variables },
+        (now) => changesBetween(from.base, baseOf(now), from.draft).length === 0,
+      )
+      // The next change belongs to what was saved just now.
+      if ('operation' in saved) await client.refetchQueries({ queryKey: [name], exact: true })
+      return saved
     },
     { refreshes: [name, `${name}/operations`] },
   )
+
+  async function save(from: { base: Base; draft: Draft }) {
+    const saved = await action.run(from)
+    if (!saved) return
+    if ('now' in saved) {
+      const now = baseOf(saved.now)
+      return setMeanwhile({ now, changes: changesBetween(from.base, now, from.draft) })
+    }
+    setMeanwhile(undefined)
+    setOperation(saved.operation)
+    change(() => NOTHING)
+  }
 
   const faults = new Map<string, RowFaults>()
   let isAllBeside = Object.keys(action.problem?.fields ?? {}).length > 0
@@ -48,10 +75,20 @@ export function useSave(name: string, draft: Draft, onSaved: () => void): Save {
 
   return {
     async run() {
-      const asked = await action.run()
-      if (!asked) return
-      setOperation(asked)
-      onSaved()
+      const known = base.get()
+      if (known) await save({ base: known, draft })
+    },
+    meanwhile: meanwhile?.changes,
+    async runOnTop() {
+      if (!meanwhile) return
+      const from = { base: meanwhile.now, draft: onTopOf(meanwhile.now, draft) }
+      base.set(from.base)
+      change(() => from.draft)
+      await save(from)
+    },
+    discard() {
+      setMeanwhile(undefined)
+      change(() => NOTHING)
     },
     isBusy: action.isBusy,
     faultsOf: (id) => faults.get(id) ?? {},

@@ -1,0 +1,46 @@
+/**
+ * Etags of what users can change. Each is a digest of what is kept of those fields and of nothing else: a build that goes
+ * live meanwhile makes no edit of variables fail. Of variables the sealed form is taken, which has a random part: the etag
+ * tells that a value is another one, and nothing by which the value could be guessed.
+ */
+import { hash } from 'node:crypto'
+import { Problem } from '../contract/index.ts'
+import type { EntityTags } from '../http/index.ts'
+import type { App } from './apps.ts'
+import type { Environment } from './environments.ts'
+import type { SealedVariable } from './variables.ts'
+
+/** All of them must hold. */
+export type Preconditions = readonly EntityTags[]
+
+export const appEtag = ({ id, region }: App): string => etagOf([id, region])
+
+export const environmentEtag = ({
+  id,
+  displayName,
+  cmsEnvironment,
+  rootDirectory,
+  variables,
+}: Pick<Environment, 'id' | 'displayName' | 'cmsEnvironment' | 'rootDirectory' | 'variables'>): string =>
+  etagOf([id, displayName, cmsEnvironment, rootDirectory, variables])
+
+export const variableEtag = (variable: SealedVariable): string => etagOf(variable)
+
+/** `names` in the order in which they are kept. */
+export const domainsEtag = (environmentId: string, names: readonly string[]): string => etagOf([environmentId, names])
+
+/** Throws unless what there is now is what the caller has read. `what` is a word for it. */
+export function requireEtag(preconditions: Preconditions, etag: string, what: string) {
+  const isMet = (tags: EntityTags) => tags === '*' || tags.some((tag) => weak(tag) === etag)
+  if (preconditions.every(isMet)) return
+  const todo = 'Read it again, make your change to what is there now, and send it with the new etag.'
+  throw new Problem('ETAG_MISMATCH', `The ${what} was changed after it was read, so nothing was done. ${todo}`)
+}
+
+/** 128 bits: enough that no two versions ever have the same. */
+const TAG_LENGTH = 22
+
+/** Weak (RFC 9110, section 8.8.1): what the service itself changes, such as the state, is not covered. */
+const weak = (tag: string): string => `W/"${tag}"`
+
+const etagOf = (kept: unknown): string => weak(hash('sha256', JSON.stringify(kept), 'base64url').slice(0, TAG_LENGTH))

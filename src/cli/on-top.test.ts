@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { EXIT } from '../contract/index.ts'
+import { changeOnTop } from './on-top.ts'
+import { CallFailed } from './service.ts'
+
+const outdated = () => new CallFailed(409, 'ETAG_MISMATCH', 'changed')
+
+/** A set of words with a version; `others` are at work between a reading and the next writing. */
+function shared(words: string[], others: ((words: string[]) => string[])[] = []) {
+  let state = { words, etag: 0 }
+  const asked: number[] = []
+  return {
+    asked,
+    now: () => state.words,
+    read: async () => state,
+    async write(next: string[], etag: number) {
+      asked.push(etag)
+      const other = others.shift()
+      if (other) state = { words: other(state.words), etag: state.etag + 1 }
+      if (etag !== state.etag) throw outdated()
+      state = { words: next, etag: state.etag + 1 }
+      return state.words
+    },
+  }
+}
+
+test('a change is made to what others left, and theirs stay', async () => {
+  const list = shared(['a'], [(words) => [...words, 'b'], (words) => words.filter((word) => word !== 'a')])
+  const after = await changeOnTop({
+    first: await list.read(),
+    read: list.read,
+    write: ({ words, etag }) => list.write([...words, 'mine'], etag),
+    pauseMostMs: 0,
+  })
+  assert.deepEqual(after, ['b', 'mine'])
+  assert.deepEqual(list.asked, [0, 1, 2], 'each time with the version that was read last')
+})
+
+test('where both changed the same, nothing is written, and that is told with what it was', async () => {
+  const list = shared(['a'], [(words) => [...words, 'b']])
+  const change = changeOnTop({
+    first: await list.read(),
+    read: list.read,
+    write: ({ words, etag }) => list.write([...words, 'mine'], etag),
+    clash: (first, now) => now.words.filter((word) => !first.words.includes(word)),
+    pauseMostMs: 0,
+  })
+  await assert.rejects(change, {
+    reason: 'ETAG_MISMATCH',
+    exitCode: EXIT.caller,
+    message: 'Somebody else changed b at the same moment. Nothing of yours was changed.',
+  })
+  assert.deepEqual(list.now(), ['a', 'b'])
+})
+
+test('a service that always says that others were faster is asked a bounded number of times', async () => {
+  let asked = 0
+  const change = changeOnTop({
+    first: {},
+    read: async () => ({}),
+    async write() {
+      asked += 1
+      throw outdated()
+    },
+    pauseMostMs: 0,
+  })
+  await assert.rejects(change, { reason: 'ETAG_MISMATCH', message: /^Others changed it 12 times meanwhile/ })
+  assert.equal(asked, 12)
+})
+
+test('any other failure ends it at once', async () => {
+  let asked = 0
+  const change = changeOnTop({
+    first: {},
+    read: async () => ({}),
+    async write() {
+      asked += 1
+      throw new CallFailed(409, 'DOMAIN_TAKEN', 'taken')
+    },
+  })
+  await assert.rejects(change, { reason: 'DOMAIN_TAKEN' })
+  assert.equal(asked, 1)
+})
