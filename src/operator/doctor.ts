@@ -35,7 +35,13 @@ export async function examine({ dataDir, masterKeyFile, bubblewrap, network }: E
 }
 
 const ok = (part: string, found: string): Finding => ({ part, state: 'ok', found, advice: '' })
-const weaker = (part: string, found: string, advice: string): Finding => ({ part, state: 'weaker', found, advice })
+/** What other programs say may have several lines, and a finding is one row of a table. */
+const weaker = (part: string, found: string, advice: string): Finding => ({
+  part,
+  state: 'weaker',
+  found: found.replaceAll(/\s+/g, ' '),
+  advice,
+})
 const broken = (part: string, found: string, advice: string): Finding => ({ part, state: 'broken', found, advice })
 
 function nodeVersion(): Finding {
@@ -99,7 +105,11 @@ async function sandbox(bubblewrap: string): Promise<Finding> {
   const way = await trySandbox(bubblewrap)
   if (!('missing' in way)) return ok('sandbox', way.description)
   return way.isInstalled
-    ? weaker('sandbox', way.missing.slice(0, 200), inContainer('SYS_ADMIN, seccomp=unconfined') ?? allowNamespaces)
+    ? weaker(
+        'sandbox',
+        way.missing.slice(0, 200),
+        inContainer('SYS_ADMIN, SETUID, SETGID, seccomp=unconfined, apparmor=unconfined') ?? allowNamespaces,
+      )
     : weaker('sandbox', way.missing, 'apt-get install bubblewrap')
 }
 
@@ -122,7 +132,8 @@ async function layers(dataDir: string): Promise<Finding> {
   return weaker(
     'layers',
     `no overlays in the data folder, so packages are installed with every build: ${problem.slice(0, 200)}`,
-    'Use a data folder on ext4 or xfs, and run as root or allow user namespaces.',
+    inContainer('a volume for the data, SYS_ADMIN, DAC_OVERRIDE') ??
+      'Use a data folder on ext4 or xfs, and run as root or allow user namespaces.',
   )
 }
 
@@ -151,7 +162,7 @@ async function networks(settings: NetworkSettings): Promise<Finding> {
     : weaker(
         'network',
         problem,
-        inContainer('NET_ADMIN, systempaths=unconfined') ??
+        inContainer('NET_ADMIN, SYS_ADMIN, systempaths=unconfined') ??
           'Run it as root on Linux, with: apt-get install iproute2 nftables',
       )
 }
