@@ -158,7 +158,7 @@ test('a restart brings the sites back', { skip }, async () => {
 })
 
 test('behind a proxy on the machine, the service knows who called it', { skip }, async () => {
-  const [, gateway = ''] = /^default via (\S+)/.exec(await type('docker compose exec headland ip route')) ?? []
+  const [, gateway = ''] = /^default via (\S+)/.exec(await type('docker compose exec headland /bin/ip route')) ?? []
   const [block] = blocksOf(await readPage(PAGE)).filter(({ language }) => language === 'ini')
   const settings = block?.text.replace(/^(HEADLAND_TRUSTED_PROXIES)=.*$/m, `$1=${gateway}`)
   assert.match(settings ?? '', /^HEADLAND_TRUSTED_PROXIES=\d/m)
