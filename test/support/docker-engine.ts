@@ -15,6 +15,8 @@ import { type Scope, temporaryFolder } from './folder.ts'
 
 const MOST_MS = 300_000
 const STOP_MS = 30_000
+/** A test that is killed leaves nothing that runs. */
+const WITH_US = ['--pdeathsig', 'KILL']
 
 export type DockerEngine = {
   /** For programs that speak to the engine. */
@@ -53,12 +55,16 @@ export async function startDocker(test: Scope): Promise<DockerEngine> {
     ...['--pidfile', join(folder, 'pid'), '--exec-opt', 'native.cgroupdriver=cgroupfs', '--cgroup-parent', `/${group}`],
   ]
   const namespaces = ['--net', '--mount', '--uts', '--ipc', '--pid', '--fork', '--mount-proc', '--kill-child']
-  const machine = spawn('unshare', [...namespaces, 'sh', '-euc', MACHINE, 'sh', join(folder, 'cgroup'), ...daemon], {
-    env: environment,
-    stdio: ['ignore', 'ignore', 'pipe'],
-  })
+  const machine = spawn(
+    'setpriv',
+    [...WITH_US, 'unshare', ...namespaces, 'sh', '-euc', MACHINE, 'sh', join(folder, 'cgroup'), ...daemon],
+    {
+      env: environment,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    },
+  )
   t.after(() => removeGroups(group))
-  t.after(() => end(machine, firstOf(machine)))
+  t.after(() => end(machine, () => firstOf(machine)))
   await untilItListens(machine)
   const inside = ['nsenter', `--net=/proc/${firstOf(machine)}/ns/net`]
   await connect(t, firstOf(machine) as number, environment)
@@ -96,8 +102,11 @@ async function untilItListens(machine: ChildProcess) {
 /** To the world outside, through a process that makes every connection itself. It reaches nothing on loopback here. */
 async function connect(t: Scope, pid: number, environment: Record<string, string>) {
   const args = ['--configure', '--mtu=65520', '--disable-host-loopback', '--ready-fd=3', String(pid), 'tap0']
-  const cable = spawn('slirp4netns', args, { env: environment, stdio: ['ignore', 'ignore', 'inherit', 'pipe'] })
-  t.after(() => end(cable, cable.pid))
+  const cable = spawn('setpriv', [...WITH_US, 'slirp4netns', ...args], {
+    env: environment,
+    stdio: ['ignore', 'ignore', 'inherit', 'pipe'],
+  })
+  t.after(() => end(cable, () => cable.pid))
   const exited = once(cable, 'exit').then(() => Promise.reject(new Error('slirp4netns ended')))
   await Promise.race([once(cable.stdio[3] as Readable, 'data'), exited])
 }
@@ -112,10 +121,11 @@ async function importBase({ docker, environment }: DockerEngine) {
   await docker('image', 'inspect', BASE_IMAGE)
 }
 
-async function end(child: ChildProcess, pid: number | undefined) {
+async function end(child: ChildProcess, toldOf: () => number | undefined) {
   if (child.exitCode !== null || child.signalCode !== null) return
   const exited = once(child, 'exit')
-  if (pid !== undefined) process.kill(pid, 'SIGTERM')
+  const told = toldOf()
+  if (told !== undefined) process.kill(told, 'SIGTERM')
   const late = setTimeout(() => child.kill('SIGKILL'), STOP_MS)
   await exited
   clearTimeout(late)
