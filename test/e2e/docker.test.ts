@@ -62,7 +62,9 @@ test('with what compose.yaml gives it, everything holds that the doctor looks at
   assert.doesNotMatch(await type('docker compose logs headland'), /does not keep programs apart/)
 })
 
-test('where a line is missing that sandbox, layers, network or limits need, the doctor names it', { skip }, async () => {
+test('where a line is missing that sandbox, layers, network or limits need, the doctor names it', {
+  skip,
+}, async () => {
   const { services } = parseYaml(await readFile(join(folder, 'compose.yaml'), 'utf8'))
   const { cap_add: capabilities, security_opt: options } = services.headland as Record<string, string[]>
   assert.ok(capabilities && options)
