@@ -17,6 +17,8 @@ import {
 import { delimiter, join } from 'node:path'
 import { createLog } from '../src/base/index.ts'
 import { openPortal } from '../src/portal/index.ts'
+import { prepareDocker } from './support/docker-packages.ts'
+import { isLong } from './support/long.ts'
 
 const isRoot = process.getuid?.() === 0
 
@@ -81,6 +83,7 @@ if (missing.length > 0) {
 }
 
 if (isRoot && isOnPath('apt-get')) unpackProxies()
+if (isRoot && isOnPath('apt-get') && isLong) prepareDocker()
 
 // Built once here, and not by the first few services that the tests start at the same time.
 const portal = openPortal({ log: createLog('warn') })

@@ -3,15 +3,16 @@
  * service looks itself, again and again. A job that reaches a limit is ended as a whole, and it is told which one it was.
  */
 import { execFile } from 'node:child_process'
+import { setTimeout as wait } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { type Cage, makeCage } from './limits/cage.ts'
 import { openCgroup1 } from './limits/cgroup1.ts'
-import { openCgroup2 } from './limits/cgroup2.ts'
+import { isBeingEntered, openCgroup2 } from './limits/cgroup2.ts'
 import { isDelegated } from './limits/delegation.ts'
 import { openDisks } from './limits/disk.ts'
 import { kernelFiles } from './limits/files.ts'
 import type { Groups } from './limits/group.ts'
-import { readHierarchies } from './limits/hierarchies.ts'
+import { type Hierarchy, readHierarchies } from './limits/hierarchies.ts'
 import { cageName } from './limits/owner.ts'
 import { relationOf } from './limits/processes.ts'
 import { openRounds } from './limits/rounds.ts'
@@ -63,6 +64,7 @@ type Options = {
 
 const RESERVE_BYTES = 512 * 1024 ** 2
 const TRIAL_MS = 10_000
+const [ENTER_TRIES, ENTER_MS] = [50, 100]
 const TRIAL: Limits = {
   memoryBytes: 64 * 1024 ** 2,
   processes: 16,
@@ -100,9 +102,7 @@ export async function openLimiter({ name, root = '/sys/fs/cgroup', reserveBytes 
   })
 
   const candidates = [
-    async () =>
-      unified &&
-      openCgroup2({ ...unified, isDelegated: await isDelegated(unified.own) }, name, kernelFiles, relationOf),
+    async () => unified && openUnified(unified, name),
     async () => openCgroup1(controllers, name, kernelFiles),
   ]
   for (const candidate of candidates) {
@@ -110,6 +110,18 @@ export async function openLimiter({ name, root = '/sys/fs/cgroup', reserveBytes 
     if (groups && (await works(open(groups)))) return open(groups)
   }
   return open(undefined)
+}
+
+/** Docker's health check may enter the container just now. */
+async function openUnified(unified: Hierarchy, name: string): Promise<Groups | undefined> {
+  const given = { ...unified, isDelegated: await isDelegated(unified.own) }
+  for (let tries = 1; ; tries++) {
+    const wasEntered = isBeingEntered(unified, kernelFiles)
+    const groups = openCgroup2(given, name, kernelFiles, relationOf)
+    const isBusy = wasEntered || isBeingEntered(unified, kernelFiles)
+    if (groups || !isBusy || tries === ENTER_TRIES) return groups
+    await wait(ENTER_MS)
+  }
 }
 
 /** Whether a program can be started in a cage. */

@@ -1,17 +1,20 @@
 /** What this machine can isolate and limit, what is missing, and what to do about it. Everything is tried, not guessed. */
-import { execFile } from 'node:child_process'
-import { constants } from 'node:fs'
+import { constants, existsSync } from 'node:fs'
 import { access, stat, statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname } from 'node:path'
-import { promisify } from 'node:util'
-import { type NetworkSettings, networkProblem, openLimiter, overlayProblem, seccompProgram } from '../engines/index.ts'
+import {
+  type NetworkSettings,
+  networkProblem,
+  openLimiter,
+  overlayProblem,
+  seccompProgram,
+  trySandbox,
+} from '../engines/index.ts'
 
 /** `ok`; `weaker`: the service runs, with less protection or comfort; `broken`: it does not run. */
 export type Finding = { part: string; state: 'ok' | 'weaker' | 'broken'; found: string; advice: string }
 
-const run = promisify(execFile)
-const PROBE_TIMEOUT_MS = 10_000
 const DISK_WANTED_BYTES = 2 * 1024 ** 3
 
 export type Examined = { dataDir: string; masterKeyFile: string; bubblewrap: string; network: NetworkSettings }
@@ -32,7 +35,13 @@ export async function examine({ dataDir, masterKeyFile, bubblewrap, network }: E
 }
 
 const ok = (part: string, found: string): Finding => ({ part, state: 'ok', found, advice: '' })
-const weaker = (part: string, found: string, advice: string): Finding => ({ part, state: 'weaker', found, advice })
+/** What other programs say may have several lines, and a finding is one row of a table. */
+const weaker = (part: string, found: string, advice: string): Finding => ({
+  part,
+  state: 'weaker',
+  found: found.replaceAll(/\s+/g, ' '),
+  advice,
+})
 const broken = (part: string, found: string, advice: string): Finding => ({ part, state: 'broken', found, advice })
 
 function nodeVersion(): Finding {
@@ -93,22 +102,24 @@ async function masterKey(file: string): Promise<Finding> {
 }
 
 async function sandbox(bubblewrap: string): Promise<Finding> {
-  const probe = ['--ro-bind', '/', '/', '--unshare-all', '--die-with-parent', 'true']
-  const failure = await run(bubblewrap, probe, { timeout: PROBE_TIMEOUT_MS }).then(
-    () => undefined,
-    (error: NodeJS.ErrnoException & { stderr?: string }) => error,
-  )
-  if (!failure) return ok('sandbox', 'bubblewrap works')
-  return failure.code === 'ENOENT'
-    ? weaker('sandbox', `there is no bubblewrap at ${bubblewrap}`, 'apt-get install bubblewrap')
-    : weaker(
+  const way = await trySandbox(bubblewrap)
+  if (!('missing' in way)) return ok('sandbox', way.description)
+  return way.isInstalled
+    ? weaker(
         'sandbox',
-        `bubblewrap fails: ${(failure.stderr ?? failure.message).trim().slice(0, 200)}`,
-        allowNamespaces,
+        way.missing.slice(0, 200),
+        inContainer('SYS_ADMIN, SETUID, SETGID, seccomp=unconfined, apparmor=unconfined') ?? allowNamespaces,
       )
+    : weaker('sandbox', way.missing, 'apt-get install bubblewrap')
 }
 
 const allowNamespaces = 'Allow user namespaces: sysctl -w kernel.unprivileged_userns_clone=1, or run as root.'
+
+/** A container has what it was started with; nothing inside can change that. Docker and Podman each leave a mark. */
+const inContainer = (lines: string): string | undefined =>
+  ['/.dockerenv', '/run/.containerenv'].some((mark) => existsSync(mark))
+    ? `Start the container with what compose.yaml gives it for this: ${lines}`
+    : undefined
 
 async function layers(dataDir: string): Promise<Finding> {
   const isThere = await stat(dataDir).then(
@@ -121,14 +132,20 @@ async function layers(dataDir: string): Promise<Finding> {
   return weaker(
     'layers',
     `no overlays in the data folder, so packages are installed with every build: ${problem.slice(0, 200)}`,
-    'Use a data folder on ext4 or xfs, and run as root or allow user namespaces.',
+    inContainer('a volume for the data, SYS_ADMIN, DAC_OVERRIDE') ??
+      'Use a data folder on ext4 or xfs, and run as root or allow user namespaces.',
   )
 }
 
 async function limits(): Promise<Finding> {
   const { kind, description } = await openLimiter({ name: `doctor${process.pid}` })
   return kind === 'watchdog'
-    ? weaker('limits', description, 'Run it as root, or let systemd delegate a cgroup: Delegate=yes.')
+    ? weaker(
+        'limits',
+        description,
+        inContainer('writable-cgroups=true, cgroup: private') ??
+          'Run it as root, or let systemd delegate a cgroup: Delegate=yes.',
+      )
     : ok('limits', description)
 }
 
@@ -142,7 +159,12 @@ async function networks(settings: NetworkSettings): Promise<Finding> {
   const problem = await networkProblem(settings)
   return problem === undefined
     ? ok('network', 'each build and app has a network of its own')
-    : weaker('network', problem, 'Run it as root on Linux, with: apt-get install iproute2 nftables')
+    : weaker(
+        'network',
+        problem,
+        inContainer('NET_ADMIN, SYS_ADMIN, systempaths=unconfined') ??
+          'Run it as root on Linux, with: apt-get install iproute2 nftables',
+      )
 }
 
 const isWritable = (path: string): Promise<boolean> =>

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, stat } from 'node:fs/promises'
+import { mkdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { createEnvironment } from '../support/environment.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { startService } from '../support/service.ts'
@@ -329,6 +330,29 @@ test('doctor finds out what this machine can do, and says what to do about a dat
   const weaker = await headland(['doctor', '--data-dir', join(folder, 'open')])
   assert.match(weaker.stdout, /can be read by others +chmod 700/)
 })
+
+for (const [where, file, pattern] of [
+  ['the unit for systemd', 'docs/operate/headland.service', /CAP_(\w+)/g],
+  ['compose.yaml', 'compose.yaml', /^ {6}- ([A-Z_]+)$/gm],
+] as const) {
+  test(`with the capabilities of ${where}, the doctor finds the sandbox that the service has`, {
+    skip: process.getuid?.() !== 0,
+  }, async (t) => {
+    const text = await readFile(new URL(`../../${file}`, import.meta.url), 'utf8')
+    const left = [...text.matchAll(pattern)].map(([, name = '']) => `+${name.toLowerCase()}`)
+    assert.ok(left.length > 5, text)
+    const doctor = [process.execPath, HEADLAND, 'doctor', '--json', '--data-dir', await temporaryFolder(t)]
+    const bounds = ['--no-new-privs', `--bounding-set=-all,${left}`]
+    const { stdout } = await promisify(execFile)('setpriv', [...bounds, ...doctor])
+    const found = (JSON.parse(stdout) as { part: string }[]).find(({ part }) => part === 'sandbox')
+    assert.deepEqual(found, {
+      part: 'sandbox',
+      state: 'ok',
+      found: 'bubblewrap, a user for each environment',
+      advice: '',
+    })
+  })
+}
 
 test('two services on one data folder do not lose each other, and both edges know every environment', async (t) => {
   const first = await startService(t)

@@ -1,6 +1,7 @@
 /**
  * Tests that do the same thing over and over do it a few times by default, and as often as it takes to trust the result
- * with `npm run test:long`.
+ * with `npm run test:long`. What takes minutes once is done by that alone.
  */
-export const rounds = ({ short, long }: { short: number; long: number }): number =>
-  process.env.TEST_LONG === 'yes' ? long : short
+export const isLong = process.env.TEST_LONG === 'yes'
+
+export const rounds = ({ short, long }: { short: number; long: number }): number => (isLong ? long : short)

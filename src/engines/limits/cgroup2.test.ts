@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { dirname } from 'node:path/posix'
 import { test } from 'node:test'
 import type { Limits } from '../limits.ts'
-import { groupAt, openCgroup2, type Relation } from './cgroup2.ts'
+import { groupAt, isBeingEntered, openCgroup2, type Relation } from './cgroup2.ts'
 import { enter } from './enter.ts'
 import { type Files, kernelFiles } from './files.ts'
 import { readHierarchies } from './hierarchies.ts'
@@ -206,12 +206,26 @@ test('in a container with nothing else in it, everything moves to the leaf', () 
   assert.equal(kernel.groupOf(ABOVE), '/cg/service')
 })
 
-test('in a container with strangers nothing is moved, and there are no cages', () => {
+test('in a container what others started there moves too: a health check, a command of the operator', () => {
   const kernel = new FakeKernel([], { isContainer: true })
-  for (const pid of [SERVICE, STRANGER]) kernel.groups.get('/cg')?.processes.add(pid)
+  for (const pid of [ABOVE, SERVICE, STRANGER]) kernel.groups.get('/cg')?.processes.add(pid)
+  assert.equal(open(kernel, '/cg')?.kind, 'cgroup2')
+  assert.equal(kernel.groupOf(STRANGER), '/cg/service')
+})
+
+test('what is on its way into a container cannot be moved: nothing is, until it has arrived', () => {
+  const kernel = new FakeKernel([], { isContainer: true })
+  const group = { mount: '/cg', own: '/cg' }
+  for (const pid of [SERVICE, 0]) kernel.groups.get('/cg')?.processes.add(pid)
+  assert.equal(isBeingEntered(group, kernel), true)
   assert.equal(open(kernel, '/cg'), undefined)
   assert.deepEqual([...kernel.groups.keys()], ['/cg'])
   assert.equal(kernel.groupOf(SERVICE), '/cg')
+
+  kernel.groups.get('/cg')?.processes.delete(0)
+  kernel.groups.get('/cg')?.processes.add(STRANGER)
+  assert.equal(isBeingEntered(group, kernel), false)
+  assert.equal(open(kernel, '/cg')?.kind, 'cgroup2')
 })
 
 test('when controllers are refused after the move, everybody goes back', () => {

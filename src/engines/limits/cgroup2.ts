@@ -12,6 +12,13 @@ const NEEDED = ['memory', 'pids'] as const
 const WANTED = [...NEEDED, 'cpu'] as const
 const LEAF = 'service'
 
+/** What is listed in place of a process that cannot be seen from here. */
+const OUTSIDE = 0
+
+/** Whether a program is on its way into this container: until it has arrived, nobody here can move it. */
+export const isBeingEntered = ({ mount, own }: Hierarchy, files: Files): boolean =>
+  own === mount && words(files.read(`${own}/cgroup.procs`)).includes(String(OUTSIDE))
+
 /** How another process stands to this one. */
 export type Relation = 'itself' | 'above' | 'below' | 'stranger'
 
@@ -80,9 +87,10 @@ function handOnHere(
   if (tryEnable(base, NEEDED, files)) return true
   if (base !== own) return false
   // A shell that the service was started from stays where it is. Only what came with the service is moved: in a unit
-  // of systemd the program in front of it, and in a container its first process.
-  const isWholly = own === mount || own.endsWith('.service')
-  const mayMove = (pid: number) => ['itself', 'below', ...(isWholly ? ['above'] : [])].includes(relationOf(pid))
+  // of systemd the program in front of it, and in a container everything, the health check included.
+  const isContainer = own === mount
+  const relations = ['itself', 'below', ...(isContainer || own.endsWith('.service') ? ['above'] : [])]
+  const mayMove = (pid: number) => pid !== OUTSIDE && (isContainer || relations.includes(relationOf(pid)))
   const leaf = `${own}/${LEAF}`
   const moved: number[] = []
   try {
