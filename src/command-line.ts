@@ -11,6 +11,7 @@ import {
   type LoadedConfig,
   loadConfig,
   SETTINGS,
+  startersOf,
 } from './config.ts'
 import {
   type CommandForm,
@@ -25,6 +26,7 @@ import {
 } from './contract/index.ts'
 import { helpOf, overview } from './help.ts'
 import { COMMANDS, examine } from './operator/index.ts'
+import { parentGone } from './parent.ts'
 
 export async function run(argv: string[]): Promise<number> {
   // Whoever reads us has seen enough: `headland builds | head`.
@@ -182,20 +184,31 @@ const commands: readonly Entry[] = [
 ]
 
 async function serveUntilStopped(config: LoadedConfig['config']): Promise<number> {
-  const { serve } = await import('./main.ts')
-  const signals = ['SIGTERM', 'SIGINT'] as const
+  const over = new AbortController()
+  const orphaned = parentGone(startersOf(), { signal: over.signal }).then(() => {
+    if (!over.signal.aborted) complain(ORPHANED)
+  })
+  // Ctrl-C comes twice under npm, by the terminal and by npm itself. A stop has an end, so the second is not needed.
   const asked = new Promise<void>((resolve) => {
-    for (const signal of signals) process.once(signal, () => resolve())
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => resolve())
   })
-  const service = await serve(config, (error) => {
-    complain(`headland: ${error.message}`)
-    process.exit(EXIT.service)
-  })
-  print(JSON.stringify({ event: 'ready', api: service.api, edge: service.edge }))
-  await asked
-  await service.stop()
-  return EXIT.done
+  try {
+    const { serve } = await import('./main.ts')
+    const service = await serve(config, (error) => {
+      complain(`headland: ${error.message}`)
+      process.exit(EXIT.service)
+    })
+    print(JSON.stringify({ event: 'ready', api: service.api, edge: service.edge }))
+    await Promise.race([asked, orphaned])
+    await service.stop()
+    return EXIT.done
+  } finally {
+    over.abort()
+  }
 }
+
+const ORPHANED =
+  "headland: the process that started the service is gone, so it stops. To run it without a parent, start 'bin/headland serve' yourself, not by npm."
 
 /** As flags: every setting of the service, and the file that holds them. */
 function settingsOf({ who }: Entry): Record<string, OptionForm> {
