@@ -209,7 +209,20 @@ export function clientEnvironment(env: NodeJS.ProcessEnv = process.env): ClientE
     configFolder: env.XDG_CONFIG_HOME || join(env.HOME || homedir(), '.config'),
     homeFolder: env.HOME || homedir(),
     isCi: Boolean(env.CI) && env.CI !== 'false',
+    proxies: {
+      http: firstOf(env, 'http_proxy', 'HTTP_PROXY'),
+      https: firstOf(env, 'https_proxy', 'HTTPS_PROXY'),
+      except: firstOf(env, 'no_proxy', 'NO_PROXY')?.value,
+    },
   }
+}
+
+function firstOf(env: NodeJS.ProcessEnv, ...variables: string[]): { variable: string; value: string } | undefined {
+  for (const variable of variables) {
+    const value = env[variable]?.trim()
+    if (value) return { variable, value }
+  }
+  return undefined
 }
 
 /** The service's own environment: where npm is found, and what this machine has set for it. */

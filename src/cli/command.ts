@@ -1,5 +1,6 @@
 /** A command of the client: it speaks to a Headland over HTTP, as whoever typed it. */
 import type { CommandForm, OptionValues } from '../contract/index.ts'
+import type { ProxyVariables } from './proxy.ts'
 import type { Terminal } from './terminal.ts'
 
 /** What the client takes from the environment of the process. */
@@ -11,6 +12,7 @@ export type ClientEnvironment = {
   configFolder: string
   homeFolder: string
   isCi: boolean
+  proxies: ProxyVariables
 }
 
 export type ClientCall = {
