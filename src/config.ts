@@ -209,6 +209,8 @@ export function clientEnvironment(env: NodeJS.ProcessEnv = process.env): ClientE
     configFolder: env.XDG_CONFIG_HOME || join(env.HOME || homedir(), '.config'),
     homeFolder: env.HOME || homedir(),
     isCi: Boolean(env.CI) && env.CI !== 'false',
+    // Elsewhere than on Linux there is one, whatever the environment says.
+    hasScreen: process.platform !== 'linux' || Boolean(env.DISPLAY || env.WAYLAND_DISPLAY || env.BROWSER),
     proxies: {
       http: firstOf(env, 'http_proxy', 'HTTP_PROXY'),
       https: firstOf(env, 'https_proxy', 'HTTPS_PROXY'),

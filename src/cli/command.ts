@@ -12,6 +12,8 @@ export type ClientEnvironment = {
   configFolder: string
   homeFolder: string
   isCi: boolean
+  /** Whether windows can be opened. */
+  hasScreen: boolean
   proxies: ProxyVariables
 }
 
