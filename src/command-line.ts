@@ -1,7 +1,15 @@
 /** The command line: which command, with which settings, ending in which exit code. */
 import { parseArgs } from 'node:util'
 import { printable } from './base/index.ts'
-import { CallFailed, CLIENT_COMMANDS, createTerminal, Interrupted } from './cli/index.ts'
+import {
+  CallFailed,
+  CLIENT_COMMANDS,
+  type ClientCall,
+  createTerminal,
+  Interrupted,
+  NAME_KINDS,
+  type NameKind,
+} from './cli/index.ts'
 import { completion, INSTALLING, SHELLS } from './completion.ts'
 import {
   ConfigError,
@@ -160,28 +168,46 @@ const commands: readonly Entry[] = [
     (command): Entry => ({
       ...command,
       who: 'client',
-      run(positionals, options) {
-        const environment = clientEnvironment()
-        const streams = { input: process.stdin, output: process.stdout, words: process.stderr }
-        const terminal = createTerminal(streams, { isPlain: environment.isCi || options.json === true })
-        return command.run({ positionals, options, folder: process.cwd(), environment, terminal })
-      },
+      run: (positionals, options) => command.run(callOf(positionals, options)),
     }),
   ),
   {
     name: 'completion',
     who: 'client',
-    positionals: ['SHELL'],
+    positionals: ['SHELL', '[WORD…]'],
     summary: `Print what completes these commands in a shell: ${SHELLS.join(', ')}`,
-    options: {},
+    options: {
+      names: {
+        type: 'string',
+        oneOf: NAME_KINDS,
+        value: 'KIND',
+        describe: 'Print names for what is typed, WORD by WORD, as that script asks for them.',
+      },
+    },
     notes: SHELLS.map((shell) => `${shell}: ${INSTALLING[shell]}`),
-    async run([shell = '']) {
-      const complete = commands.map((one) => ({ ...one, options: { ...settingsOf(one), ...one.options } }))
-      print(completion(shell, complete))
-      return EXIT.done
+    async run([shell = '', ...typed], { names: kind }) {
+      if (kind === undefined) {
+        const complete = commands.map((one) => ({ ...one, options: { ...settingsOf(one), ...one.options } }))
+        print(completion(shell, complete))
+        return EXIT.done
+      }
+      const { namesFor } = await import('./cli/names.ts')
+      const names = await namesFor(kind as NameKind, callOf([], {}), typed)
+      await new Promise<void>((written) =>
+        process.stdout.write(names.map((name) => `${name}\n`).join(''), () => written()),
+      )
+      // Whoever types does not wait for a service that still has not answered.
+      process.exit(EXIT.done)
     },
   },
 ]
+
+function callOf(positionals: string[], options: OptionValues): ClientCall {
+  const environment = clientEnvironment()
+  const streams = { input: process.stdin, output: process.stdout, words: process.stderr }
+  const terminal = createTerminal(streams, { isPlain: environment.isCi || options.json === true })
+  return { positionals, options, folder: process.cwd(), environment, terminal }
+}
 
 async function serveUntilStopped(config: LoadedConfig['config']): Promise<number> {
   const over = new AbortController()

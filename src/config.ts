@@ -207,6 +207,7 @@ export function clientEnvironment(env: NodeJS.ProcessEnv = process.env): ClientE
     apiUser: env.HEADLAND_API_USER || undefined,
     apiPassword: env.HEADLAND_API_PASSWORD || undefined,
     configFolder: env.XDG_CONFIG_HOME || join(env.HOME || homedir(), '.config'),
+    cacheFolder: env.XDG_CACHE_HOME || join(env.HOME || homedir(), '.cache'),
     homeFolder: env.HOME || homedir(),
     isCi: Boolean(env.CI) && env.CI !== 'false',
     // Elsewhere than on Linux there is one, whatever the environment says.

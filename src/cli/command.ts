@@ -10,6 +10,8 @@ export type ClientEnvironment = {
   apiPassword: string | undefined
   /** Where programs of this person keep what they remember: `~/.config`. */
   configFolder: string
+  /** Where they keep what can be had again: `~/.cache`. */
+  cacheFolder: string
   homeFolder: string
   isCi: boolean
   /** Whether windows can be opened. */
@@ -24,6 +26,8 @@ export type ClientCall = {
   folder: string
   environment: ClientEnvironment
   terminal: Terminal
+  /** How long a call may take, where nobody waits for as long as usual. */
+  answerMs?: number
 }
 
 export type ClientCommand = CommandForm & {

@@ -1,4 +1,5 @@
 export type { ClientCall, ClientCommand, ClientEnvironment } from './command.ts'
 export { CLIENT_COMMANDS } from './commands/index.ts'
+export { NAME_KINDS, type NameKind } from './names.ts'
 export { CallFailed } from './service.ts'
 export { createTerminal, Interrupted } from './terminal.ts'

@@ -69,7 +69,7 @@ export class CallFailed extends Error {
 export function createService(
   url: string,
   authorization: Authorization | undefined,
-  { answerMs = ANSWER_MS_MOST, proxies = {} }: { answerMs?: number; proxies?: ProxyVariables } = {},
+  { answerMs = ANSWER_MS_MOST, proxies = {} }: { answerMs?: number | undefined; proxies?: ProxyVariables } = {},
 ): Service {
   const sent = headersOf(authorization)
   const connection = createConnection(url, proxies)
