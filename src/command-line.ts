@@ -1,5 +1,6 @@
 /** The command line: which command, with which settings, ending in which exit code. */
 import { parseArgs } from 'node:util'
+import { serviceAt } from './addresses.ts'
 import { printable } from './base/index.ts'
 import {
   CallFailed,
@@ -157,9 +158,12 @@ const commands: readonly Entry[] = [
     async run(_, options) {
       const { config } = settled(options)
       const { filesIn } = await import('./main.ts')
-      const { dataDir, bubblewrap, jobNetwork, blockedNetworks, allowedNetworks } = config
+      const { version } = await import('./version.ts')
+      const { dataDir, bubblewrap, jobNetwork, blockedNetworks, allowedNetworks, listen } = config
       const network = { range: jobNetwork, blocked: blockedNetworks, allowed: allowedNetworks }
-      const findings = await examine({ dataDir, masterKeyFile: filesIn(dataDir).masterKey, bubblewrap, network })
+      const service = serviceAt(listen)
+      const masterKeyFile = filesIn(dataDir).masterKey
+      const findings = await examine({ dataDir, masterKeyFile, bubblewrap, network, version, service })
       print(options.json ? JSON.stringify(findings) : table(findings.map((finding) => ({ ...finding }))))
       return findings.some(({ state }) => state === 'broken') ? EXIT.caller : EXIT.done
     },

@@ -204,6 +204,7 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
     const browserSession = createBrowserSession(config)
     const auth = createAuth({ ...rooms, browserSession })
     const metrics = createMetrics({
+      version,
       operationsUnfinished: async () => (await rooms.operations.count()).unfinished,
       operationsRunning: () => worker.runningCount(),
       edgeServing: () => edge.isServing(),

@@ -21,10 +21,15 @@ const NAMES_MOST = 1000
 const NAME_LENGTH_MOST = 200
 
 /** Those that can be completed; none where the service does not answer, or would have to ask who it is. */
-export async function namesFor(kind: NameKind, call: ClientCall, typed: readonly string[]): Promise<string[]> {
+export async function namesFor(
+  kind: NameKind,
+  call: ClientCall,
+  typed: readonly string[],
+  answerMs = ANSWER_MS,
+): Promise<string[]> {
   const late = Promise.withResolvers<string[]>()
-  const timer = setTimeout(() => late.resolve([]), ANSWER_MS)
-  const asked = { ...call, options: optionsIn(typed), answerMs: ANSWER_MS }
+  const timer = setTimeout(() => late.resolve([]), answerMs)
+  const asked = { ...call, options: optionsIn(typed), answerMs }
   try {
     return (await Promise.race([findKept(kind, asked), late.promise])).filter(isCompletable)
   } catch {

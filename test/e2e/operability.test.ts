@@ -280,6 +280,7 @@ test('doctor finds out what this machine can do, and says what to do about a dat
   const parts = findings.map(({ part }: { part: string }) => part)
   assert.deepEqual(parts, [
     'node',
+    'version',
     'user',
     'data folder',
     'disk',
@@ -295,6 +296,14 @@ test('doctor finds out what this machine can do, and says what to do about a dat
   await mkdir(join(folder, 'open'), { mode: 0o755 })
   const weaker = await headland(['doctor', '--data-dir', join(folder, 'open')])
   assert.match(weaker.stdout, /can be read by others +chmod 700/)
+})
+
+test('doctor knows the version of the service that runs', async (t) => {
+  const service = await startService(t)
+  const { host } = new URL(service.api)
+  const { stdout } = await headland(['doctor', '--json', '--data-dir', service.dataDir, '--listen', host])
+  const { found } = JSON.parse(stdout).find(({ part }: { part: string }) => part === 'version')
+  assert.match(found, /^\d+\.\d+\.\d+, which the service at http:\S+ runs too$/)
 })
 
 test('two services on one data folder do not lose each other, and both edges know every environment', async (t) => {
