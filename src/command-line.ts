@@ -10,6 +10,7 @@ import {
   Interrupted,
   NAME_KINDS,
   type NameKind,
+  namesFor,
 } from './cli/index.ts'
 import { completion, INSTALLING, SHELLS } from './completion.ts'
 import {
@@ -195,7 +196,6 @@ const commands: readonly Entry[] = [
         print(completion(shell, complete))
         return EXIT.done
       }
-      const { namesFor } = await import('./cli/names.ts')
       const names = await namesFor(kind as NameKind, callOf([], {}), typed)
       await new Promise<void>((written) =>
         process.stdout.write(names.map((name) => `${name}\n`).join(''), () => written()),

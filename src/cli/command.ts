@@ -35,6 +35,10 @@ export type ClientCommand = CommandForm & {
   run(call: ClientCall): Promise<number | undefined>
 }
 
+/** What a service knows names of that can be completed. */
+export const NAME_KINDS = ['accounts', 'apps', 'environments'] as const
+export type NameKind = (typeof NAME_KINDS)[number]
+
 /** Taken by every command that speaks to a service. */
 export const SERVICE_OPTIONS = {
   url: { type: 'string', describe: 'The service; else HEADLAND_URL, .headland.json, or the last log-in.' },

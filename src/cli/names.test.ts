@@ -7,8 +7,8 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { temporaryFolder } from '../../test/support/folder.ts'
 import { clientEnvironment } from '../config.ts'
-import type { ClientCall } from './command.ts'
-import { type NameKind, namesFor as namesWithin } from './names.ts'
+import type { ClientCall, NameKind } from './command.ts'
+import { namesFor as namesWithin } from './names.ts'
 
 /** Whoever presses Tab does not wait for so long; a busy machine does. */
 const namesFor = (kind: NameKind, call: ClientCall, typed: readonly string[]) => namesWithin(kind, call, typed, 60_000)

@@ -7,13 +7,10 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { printableLine } from '../base/index.ts'
 import type { resources } from '../contract/index.ts'
-import type { ClientCall } from './command.ts'
+import type { ClientCall, NameKind } from './command.ts'
 import { api } from './path.ts'
 import { readSmallFile, replaceFile } from './small-files.ts'
 import { accountsOf, atAccount, atApp, atService, lastPart } from './where.ts'
-
-export const NAME_KINDS = ['accounts', 'apps', 'environments'] as const
-export type NameKind = (typeof NAME_KINDS)[number]
 
 /** Who presses Tab waits for this long. */
 const ANSWER_MS = 1500
