@@ -8,6 +8,10 @@ export function urlOn({ address, port }: AddressInfo): string {
   return `http://${formatListen({ host, port })}`
 }
 
+/** Where a service with this setting is reached from this machine; undefined where the system chooses the port. */
+export const serviceAt = ({ host, port }: Listen): string | undefined =>
+  port === 0 ? undefined : urlOn({ address: host, port, family: '' })
+
 /** The two addresses are the first thing that a newcomer may have to change. */
 export const cannotListen = (setting: string, listen: Listen) => (error: Error) => {
   if (!error.message.includes('EADDRINUSE')) throw error

@@ -1,7 +1,17 @@
 /** The command line: which command, with which settings, ending in which exit code. */
 import { parseArgs } from 'node:util'
+import { serviceAt } from './addresses.ts'
 import { printable } from './base/index.ts'
-import { CallFailed, CLIENT_COMMANDS, createTerminal, Interrupted } from './cli/index.ts'
+import {
+  CallFailed,
+  CLIENT_COMMANDS,
+  type ClientCall,
+  createTerminal,
+  Interrupted,
+  NAME_KINDS,
+  type NameKind,
+  namesFor,
+} from './cli/index.ts'
 import { completion, INSTALLING, SHELLS } from './completion.ts'
 import {
   ConfigError,
@@ -11,6 +21,7 @@ import {
   type LoadedConfig,
   loadConfig,
   SETTINGS,
+  startersOf,
 } from './config.ts'
 import {
   type CommandForm,
@@ -25,6 +36,7 @@ import {
 } from './contract/index.ts'
 import { helpOf, overview } from './help.ts'
 import { COMMANDS, examine } from './operator/index.ts'
+import { parentGone } from './parent.ts'
 
 export async function run(argv: string[]): Promise<number> {
   // Whoever reads us has seen enough: `headland builds | head`.
@@ -147,9 +159,12 @@ const commands: readonly Entry[] = [
     async run(_, options) {
       const { config } = settled(options)
       const { filesIn } = await import('./main.ts')
-      const { dataDir, bubblewrap, jobNetwork, blockedNetworks, allowedNetworks } = config
+      const { version } = await import('./version.ts')
+      const { dataDir, bubblewrap, jobNetwork, blockedNetworks, allowedNetworks, listen } = config
       const network = { range: jobNetwork, blocked: blockedNetworks, allowed: allowedNetworks }
-      const findings = await examine({ dataDir, masterKeyFile: filesIn(dataDir).masterKey, bubblewrap, network })
+      const service = serviceAt(listen)
+      const masterKeyFile = filesIn(dataDir).masterKey
+      const findings = await examine({ dataDir, masterKeyFile, bubblewrap, network, version, service })
       print(options.json ? JSON.stringify(findings) : table(findings.map((finding) => ({ ...finding }))))
       return findings.some(({ state }) => state === 'broken') ? EXIT.caller : EXIT.done
     },
@@ -158,44 +173,72 @@ const commands: readonly Entry[] = [
     (command): Entry => ({
       ...command,
       who: 'client',
-      run(positionals, options) {
-        const environment = clientEnvironment()
-        const streams = { input: process.stdin, output: process.stdout, words: process.stderr }
-        const terminal = createTerminal(streams, { isPlain: environment.isCi || options.json === true })
-        return command.run({ positionals, options, folder: process.cwd(), environment, terminal })
-      },
+      run: (positionals, options) => command.run(callOf(positionals, options)),
     }),
   ),
   {
     name: 'completion',
     who: 'client',
-    positionals: ['SHELL'],
+    positionals: ['SHELL', '[WORD…]'],
     summary: `Print what completes these commands in a shell: ${SHELLS.join(', ')}`,
-    options: {},
+    options: {
+      names: {
+        type: 'string',
+        oneOf: NAME_KINDS,
+        value: 'KIND',
+        describe: 'Print names for what is typed, WORD by WORD, as that script asks for them.',
+      },
+    },
     notes: SHELLS.map((shell) => `${shell}: ${INSTALLING[shell]}`),
-    async run([shell = '']) {
-      const complete = commands.map((one) => ({ ...one, options: { ...settingsOf(one), ...one.options } }))
-      print(completion(shell, complete))
-      return EXIT.done
+    async run([shell = '', ...typed], { names: kind }) {
+      if (kind === undefined) {
+        const complete = commands.map((one) => ({ ...one, options: { ...settingsOf(one), ...one.options } }))
+        print(completion(shell, complete))
+        return EXIT.done
+      }
+      const names = await namesFor(kind as NameKind, callOf([], {}), typed)
+      await new Promise<void>((written) =>
+        process.stdout.write(names.map((name) => `${name}\n`).join(''), () => written()),
+      )
+      // Whoever types does not wait for a service that still has not answered.
+      process.exit(EXIT.done)
     },
   },
 ]
 
-async function serveUntilStopped(config: LoadedConfig['config']): Promise<number> {
-  const { serve } = await import('./main.ts')
-  const signals = ['SIGTERM', 'SIGINT'] as const
-  const asked = new Promise<void>((resolve) => {
-    for (const signal of signals) process.once(signal, () => resolve())
-  })
-  const service = await serve(config, (error) => {
-    complain(`headland: ${error.message}`)
-    process.exit(EXIT.service)
-  })
-  print(JSON.stringify({ event: 'ready', api: service.api, edge: service.edge }))
-  await asked
-  await service.stop()
-  return EXIT.done
+function callOf(positionals: string[], options: OptionValues): ClientCall {
+  const environment = clientEnvironment()
+  const streams = { input: process.stdin, output: process.stdout, words: process.stderr }
+  const terminal = createTerminal(streams, { isPlain: environment.isCi || options.json === true })
+  return { positionals, options, folder: process.cwd(), environment, terminal }
 }
+
+async function serveUntilStopped(config: LoadedConfig['config']): Promise<number> {
+  const over = new AbortController()
+  const orphaned = parentGone(startersOf(), { signal: over.signal }).then(() => {
+    if (!over.signal.aborted) complain(ORPHANED)
+  })
+  // Ctrl-C comes twice under npm, by the terminal and by npm itself. A stop has an end, so the second is not needed.
+  const asked = new Promise<void>((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => resolve())
+  })
+  try {
+    const { serve } = await import('./main.ts')
+    const service = await serve(config, (error) => {
+      complain(`headland: ${error.message}`)
+      process.exit(EXIT.service)
+    })
+    print(JSON.stringify({ event: 'ready', api: service.api, edge: service.edge }))
+    await Promise.race([asked, orphaned])
+    await service.stop()
+    return EXIT.done
+  } finally {
+    over.abort()
+  }
+}
+
+const ORPHANED =
+  "headland: the process that started the service is gone, so it stops. To run it without a parent, start 'bin/headland serve' yourself, not by npm."
 
 /** As flags: every setting of the service, and the file that holds them. */
 function settingsOf({ who }: Entry): Record<string, OptionForm> {

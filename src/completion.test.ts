@@ -1,13 +1,13 @@
 /** What shells complete, asked of the shells themselves. zsh and fish are asked where they are installed. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { mkdir, readdir, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { delimiter, join } from 'node:path'
 import { after, test } from 'node:test'
 import { promisify } from 'node:util'
 import { temporaryFolder } from '../test/support/folder.ts'
 import { PATIENCE_MS } from '../test/support/until.ts'
-import { completion, SHELLS } from './completion.ts'
+import { type CompletedForm, completion, SHELLS } from './completion.ts'
 import { type CommandForm, UsageError } from './contract/index.ts'
 
 const run = promisify(execFile)
@@ -21,7 +21,7 @@ const command = (form: Partial<CommandForm> & { name: string }): CommandForm => 
   ...form,
 })
 
-const COMMANDS: readonly CommandForm[] = [
+const COMMANDS: readonly CompletedForm[] = [
   command({
     name: 'apps create',
     positionals: ['NAME'],
@@ -36,6 +36,19 @@ const COMMANDS: readonly CommandForm[] = [
   command({ name: 'deploy', positionals: ['[DIR]'] }),
   command({ name: 'deployments', positionals: ['[PATH…]'] }),
   command({ name: 'completion', positionals: ['SHELL'] }),
+  command({ name: 'logs', options: { env: { type: 'string', describe: 'The environment.' } } }),
+  command({ name: 'envs delete', positionals: ['ENV'] }),
+  { ...command({ name: 'users create', options: { account: { type: 'string', describe: 'Its.' } } }), who: 'operator' },
+]
+
+/** Names that would do harm if a shell read them as its own language, and what it may not take for an option or a path. */
+const NAMES = [
+  'My Site',
+  'My $(touch ran)',
+  'My `touch ran`; touch ran',
+  `My 'quoted' "one" \\ !x`,
+  'My ~ * {a,b}',
+  'Other',
 ]
 
 /** What is typed, and all that may stand at the end of it. */
@@ -66,13 +79,17 @@ await mkdir(join(folder, 'a folder'))
 await writeFile(join(folder, 'a file'), '')
 const scripts = await temporaryFolder({ after })
 for (const shell of SHELLS) await writeFile(join(scripts, shell), completion(shell, COMMANDS))
+/** A service that knows these names, and a note of what was asked. */
+const bin = await temporaryFolder({ after })
+await writeFile(join(bin, 'names'), `${NAMES.join('\n')}\n`)
+await writeFile(join(bin, 'headland'), `#!/bin/sh\necho "$@" >>"${bin}/asked"\ncat "${bin}/names"\n`, { mode: 0o755 })
 
 const ask = async (shell: string, script: string, ...args: string[]): Promise<string> =>
   (
     await run(shell, args.length > 0 ? args : ['-c', script], {
       cwd: folder,
       timeout: PATIENCE_MS,
-      env: { ...process.env, HOME: folder },
+      env: { ...process.env, HOME: folder, PATH: [bin, process.env.PATH].join(delimiter) },
     })
   ).stdout
 
@@ -96,6 +113,57 @@ test('bash completes commands, options, values and files, and runs nothing that 
 test('bash completes the value behind an equals sign, which it takes for a word', async () => {
   const asked = `COMP_WORDS=(headland apps create --region = U); COMP_CWORD=5; _headland; echo "\${COMPREPLY[@]}"`
   assert.equal(await ask('bash', `source ${join(scripts, 'bash')}\n${asked}`), 'UK US-C\n')
+})
+
+test('bash puts each name of the service into the line as one word, and runs none of them', async () => {
+  const asked = `typed() { COMP_LINE="$*"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _headland; }
+    typed headland logs --env My
+    for reply in "\${COMPREPLY[@]}"; do eval "set -- $reply"; echo "$# $1"; done
+    typed headland logs --env = 'My\\ S'; echo "\${COMPREPLY[@]}"
+    typed headland envs delete O; echo "\${COMPREPLY[@]}"
+    typed headland logs --env "'My"; printf '%s\\n' "\${COMPREPLY[@]}"; echo =====
+    typed headland logs --env '"My'; printf '%s\\n' "\${COMPREPLY[@]}"; echo =====
+    typed headland users create --account O; echo "none: \${COMPREPLY[@]}"`
+  const told = await ask('bash', `source ${join(scripts, 'bash')}\n${asked}`)
+  const mine = NAMES.filter((name) => name.startsWith('My'))
+  const [single, double] = [mine.filter((name) => !name.includes("'")), mine.filter((name) => !/["$`\\!]/.test(name))]
+  const expected = [
+    ...mine.map((name) => `1 ${name}`),
+    'My\\ Site',
+    'Other',
+    ...single,
+    '=====',
+    ...double,
+    '=====',
+    'none: ',
+  ]
+  assert.deepEqual(told.split('\n').slice(0, -1), expected)
+  assert.deepEqual((await readdir(folder)).sort(), ['a file', 'a folder'])
+  assert.match(
+    await readFile(join(bin, 'asked'), 'utf8'),
+    /^completion bash --names environments -- headland logs --env My$/m,
+  )
+})
+
+test('fish puts each name of the service into the line as one word, and runs none of them', async (t) => {
+  if (!(await isThere('fish'))) return t.skip('fish is not installed')
+  const told = await ask(
+    'fish',
+    `source ${join(scripts, 'fish')}\ncomplete -C'headland logs --env M'; complete -C'headland envs delete O'`,
+  )
+  assert.deepEqual(
+    told
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => line.split('\t')[0])
+      .sort(),
+    [...NAMES].sort(),
+  )
+  assert.match(
+    await readFile(join(bin, 'asked'), 'utf8'),
+    /^completion fish --names environments -- headland logs --env$/m,
+  )
+  assert.deepEqual((await readdir(folder)).filter((name) => !name.startsWith('.')).sort(), ['a file', 'a folder'])
 })
 
 test('fish completes the same, with descriptions', async (t) => {
@@ -133,8 +201,12 @@ test('zsh completes the same, with descriptions', async (t) => {
     ['headland apps create x --', "yes *-- It's a \\[trap\\]: `touch ran`"],
     ['headland apps create x --region ', 'UK *US-C'],
     ['headland completion f', 'fish'],
+    ['headland envs delete O', 'Other'],
+    ['headland logs --env My\\ S', 'My\\\\ Site'],
+    ['headland logs --env "My \\$', 'touch ran'],
   ].flat()
   assert.equal(await ask('zsh', '', '-f', '-c', TYPED_IN_ZSH, 'zsh', join(scripts, 'zsh'), ...asked), 'all\n')
+  assert.match(await readFile(join(bin, 'asked'), 'utf8'), /^completion zsh --names environments -- .*--env/m)
   assert.deepEqual((await readdir(folder)).filter((name) => !name.startsWith('.')).sort(), ['a file', 'a folder'])
 })
 

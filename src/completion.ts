@@ -1,7 +1,9 @@
 /**
- * Completion of commands and options for shells, made from the table of commands, so that it cannot go stale. The scripts
- * stand for themselves: nothing is started while somebody types.
+ * Completion of commands and options for shells, made from the table of commands, so that it cannot go stale. Names of
+ * accounts, apps and environments are asked of the `headland` on the PATH, which asks the service; what it tells is data
+ * to each shell, and never run. A program that was typed by its path is not started: it may be anybody's.
  */
+import type { NameKind } from './cli/index.ts'
 import { type CommandForm, type OptionForm, UsageError } from './contract/index.ts'
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const
@@ -14,35 +16,44 @@ export const INSTALLING: Record<Shell, string> = {
   fish: 'headland completion fish > ~/.config/fish/completions/headland.fish',
 }
 
-export function completion(shell: string, commands: readonly CommandForm[]): string {
+/** Names that a service knows are completed for its clients; an operator's commands do not ask one. */
+export type CompletedForm = CommandForm & { who?: 'operator' | 'client' }
+
+export function completion(shell: string, commands: readonly CompletedForm[]): string {
   const write = Object.hasOwn(SCRIPTS, shell) ? SCRIPTS[shell as Shell] : undefined
   if (!write) throw new UsageError(`SHELL is one of ${SHELLS.join(', ')}`)
   return `# Completion of headland for ${shell}. To use it, ${INSTALLING[shell as Shell]}\n${write(commands)}`
 }
 
-const SCRIPTS: Record<Shell, (commands: readonly CommandForm[]) => string> = { bash, zsh, fish }
+const SCRIPTS: Record<Shell, (commands: readonly CompletedForm[]) => string> = { bash, zsh, fish }
 
-/** What a word can be: one of a few, a file, a folder, or anything. */
-type Kind = readonly string[] | 'file' | 'folder' | 'anything'
+/** What a word can be: one of a few, a file, a folder, something that the service knows, or anything. */
+type Kind = readonly string[] | 'file' | 'folder' | 'anything' | { names: NameKind }
 
-function kindOf(name: string): Kind {
+const NAMED: Record<string, NameKind> = { ACCOUNT: 'accounts', APP: 'apps', ENV: 'environments' }
+
+function kindOf(name: string, { who }: CompletedForm): Kind {
   if (name === 'SHELL') return SHELLS
   if (name === 'FILE') return 'file'
-  return name === 'DIR' ? 'folder' : 'anything'
+  if (name === 'DIR') return 'folder'
+  const names = who === 'operator' ? undefined : NAMED[name]
+  return names ? { names } : 'anything'
 }
 
-const kindOfValue = (name: string, { oneOf, value }: OptionForm): Kind => oneOf ?? kindOf(value ?? name.toUpperCase())
-const kindOfPositional = (name: string): Kind => kindOf(name.replaceAll(/[[\]…]/g, ''))
+const kindOfValue = (command: CompletedForm, name: string, { oneOf, value }: OptionForm): Kind =>
+  oneOf ?? kindOf(value ?? name.toUpperCase(), command)
+const kindOfPositional = (command: CompletedForm, name = ''): Kind => kindOf(name.replaceAll(/[[\]…]/g, ''), command)
+const isNames = (kind: Kind): kind is { names: NameKind } => typeof kind === 'object' && 'names' in kind
 
 type Flag = { flag: string; name: string; form: OptionForm }
 
 const HELP: OptionForm = { type: 'boolean', short: 'h', describe: 'Tell what it does.' }
 
-const flagsOf = ({ options }: CommandForm): Flag[] =>
+const flagsOf = ({ options }: CompletedForm): Flag[] =>
   Object.entries({ ...options, help: HELP }).map(([name, form]) => ({ flag: `--${name}`, name, form }))
 
 /** The first words of all commands, each with the second ones that may follow it. */
-function families(commands: readonly CommandForm[]) {
+function families(commands: readonly CompletedForm[]) {
   const found = new Map<string, { summary: string; seconds: { word: string; summary: string }[] }>()
   for (const { name, summary } of commands) {
     const [first = '', word] = name.split(' ')
@@ -62,20 +73,23 @@ function families(commands: readonly CommandForm[]) {
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 const words = (list: readonly string[]): string => quoted(list.join(' '))
 
-function bash(commands: readonly CommandForm[]): string {
+function bash(commands: readonly CompletedForm[]): string {
   const complete = (kind: Kind): string => {
     if (kind === 'anything') return ':'
     if (kind === 'file') return '_headland_paths -f'
+    if (isNames(kind)) return `_headland_names ${kind.names}`
     return kind === 'folder' ? '_headland_paths -d' : `_headland_words ${words(kind)}`
   }
   const branches = commands.map((command) => {
     const flags = flagsOf(command)
     const values = flags.filter(({ form }) => form.type === 'string')
-    const positional = complete(kindOfPositional(command.positionals[0] ?? ''))
+    const positional = complete(kindOfPositional(command, command.positionals[0]))
     return [
       `    ${quoted(command.name)})`,
       '      case $before in',
-      ...values.map(({ flag, name, form }) => `        ${flag}) ${complete(kindOfValue(name, form))}; return ;;`),
+      ...values.map(
+        ({ flag, name, form }) => `        ${flag}) ${complete(kindOfValue(command, name, form))}; return ;;`,
+      ),
       '      esac',
       `      case $now in -*) _headland_words ${words(flags.map(({ flag }) => flag))} ;; *) ${positional} ;; esac ;;`,
     ].join('\n')
@@ -92,6 +106,20 @@ _headland_paths() {
   local IFS=$'\\n'
   compopt -o filenames 2>/dev/null
   COMPREPLY=($(compgen "$1" -- "$now"))
+}
+# Each name is put into the line as one word, whatever it holds. One that cannot stand between the quotes that were opened
+# is left out.
+_headland_names() {
+  local name typed=$now
+  case $typed in [\\'\\"]*) typed=\${typed:1} ;; *) typed=\${typed//\\\\/} ;; esac
+  while IFS= read -r name; do
+    [[ $name == "$typed"* ]] || continue
+    case $now in
+      \\'*) [[ $name == *\\'* ]] || COMPREPLY+=("$name") ;;
+      \\"*) [[ $name == *[\\"\\$\\\`\\\\!]* ]] || COMPREPLY+=("$name") ;;
+      *) COMPREPLY+=("$(printf %q "$name")") ;;
+    esac
+  done < <(command headland completion bash --names "$1" -- "$COMP_LINE" 2>/dev/null)
 }
 _headland() {
   local now=\${COMP_WORDS[COMP_CWORD]} before=\${COMP_WORDS[COMP_CWORD - 1]} command=\${COMP_WORDS[1]}
@@ -118,25 +146,27 @@ ${branches.join('\n')}
 complete -F _headland headland`
 }
 
-function zsh(commands: readonly CommandForm[]): string {
+function zsh(commands: readonly CompletedForm[]): string {
   /** Colons divide, brackets enclose: both stand for themselves behind a back-slash. */
   const escaped = (text: string): string => text.replaceAll(/[\\[\]:]/g, '\\$&')
   const action = (kind: Kind): string => {
     if (kind === 'anything') return ' '
     if (kind === 'file') return '_files'
+    if (isNames(kind)) return `_headland_names ${kind.names}`
     return kind === 'folder' ? '_files -/' : `(${kind.join(' ')})`
   }
   const described = (list: readonly { word: string; summary: string }[]): string =>
     list.map(({ word, summary }) => quoted(`${word.replaceAll(':', '\\:')}:${summary}`)).join(' ')
   const branches = commands.map((command) => {
     const options = flagsOf(command).map(({ flag, name, form }) => {
-      const value = form.type === 'string' ? `:${escaped(form.value ?? name)}:${action(kindOfValue(name, form))}` : ''
+      const value =
+        form.type === 'string' ? `:${escaped(form.value ?? name)}:${action(kindOfValue(command, name, form))}` : ''
       return quoted(`${form.multiple ? '*' : ''}${flag}[${escaped(form.describe)}]${value}`)
     })
     const positionals = command.positionals.map((name) => {
       const plain = name.replaceAll(/[[\]…]/g, '')
       const spot = name.includes('…') ? '*:' : name.startsWith('[') ? '::' : ':'
-      return quoted(`${spot}${escaped(plain)}:${action(kindOfPositional(name))}`)
+      return quoted(`${spot}${escaped(plain)}:${action(kindOfPositional(command, name))}`)
     })
     return `    ${quoted(command.name)}) _arguments -S ${[...options, ...positionals].join(' \\\n      ')} ;;`
   })
@@ -145,7 +175,13 @@ function zsh(commands: readonly CommandForm[]): string {
     .filter((family) => family.seconds.length > 0)
     .map(({ first, seconds }) => `      ${first}) seconds=(${described(seconds)}) ;;`)
   const two = commands.filter(({ name }) => name.includes(' ')).map(({ name }) => quoted(name))
-  return `_headland() {
+  return `_headland_names() {
+  local -a found
+  found=("\${(@f)$(command headland completion zsh --names $@[-1] -- "\${(@Q)words}" 2>/dev/null)}")
+  # What _arguments wants said of them stands before the kind.
+  compadd "\${(@)argv[1,-2]}" -a found
+}
+_headland() {
   local command=$words[2] used=1
   local -a firsts seconds
   firsts=(${described(firsts.map(({ first, summary }) => ({ word: first, summary })))})
@@ -171,7 +207,7 @@ ${branches.join('\n')}
 compdef _headland headland`
 }
 
-function fish(commands: readonly CommandForm[]): string {
+function fish(commands: readonly CompletedForm[]): string {
   /** In single quotes fish knows a back-slash before a quote or another one. */
   const plain = (text: string): string => `'${text.replaceAll(/[\\']/g, '\\$&')}'`
   const firsts = families(commands)
@@ -180,14 +216,15 @@ function fish(commands: readonly CommandForm[]): string {
   const given = (kind: Kind): string => {
     if (kind === 'anything') return '-x'
     if (kind === 'file') return '-r -F'
+    if (isNames(kind)) return `-x -a ${plain(`(__headland_names ${kind.names})`)}`
     return kind === 'folder' ? "-x -a '(__fish_complete_directories)'" : `-x -a ${plain(kind.join(' '))}`
   }
   const ofCommand = commands.flatMap((command) => {
     const condition = `__headland_is ${plain(command.name)}`
-    const kind = kindOfPositional(command.positionals[0] ?? '')
+    const kind = kindOfPositional(command, command.positionals[0])
     const flags = flagsOf(command).map(({ name, form }) => {
       const short = form.short ? `-s ${form.short} ` : ''
-      const value = form.type === 'string' ? ` ${given(kindOfValue(name, form))}` : ''
+      const value = form.type === 'string' ? ` ${given(kindOfValue(command, name, form))}` : ''
       return at(condition, `${short}-l ${name} -d ${plain(form.describe)}${value}`)
     })
     if (kind === 'anything') return flags
@@ -203,6 +240,10 @@ function fish(commands: readonly CommandForm[]): string {
       .join(' ')}`,
     '    and set command "$typed[2] $typed[3]"',
     '    test "$command" = $argv[1]',
+    'end',
+    'function __headland_names',
+    '    set -l typed (commandline -opc)',
+    '    command headland completion fish --names $argv[1] -- $typed 2>/dev/null',
     'end',
     'function __headland_follows',
     '    set -l typed (commandline -opc)',

@@ -8,6 +8,7 @@ import { availableParallelism, homedir, totalmem } from 'node:os'
 import { join, resolve } from 'node:path'
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel, Secret } from './base/index.ts'
 import type { ClientEnvironment } from './cli/index.ts'
+import type { Starters } from './parent.ts'
 
 export type Listen = { host: string; port: number }
 
@@ -198,6 +199,8 @@ const KEYS = Object.keys(SETTINGS) as (keyof Config)[]
 /** Read by the client commands; they may stand in the same environment. */
 const CLIENT_VARIABLES = ['HEADLAND_URL', 'HEADLAND_API_USER', 'HEADLAND_API_PASSWORD']
 const FILE_VARIABLE = 'HEADLAND_CONFIG'
+/** The id of the process that started this one and stays beside it, as `bin/headland.js` says it. */
+const LAUNCHER_VARIABLE = 'HEADLAND_LAUNCHER'
 
 export const flagName = (key: string): string => key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
 export const variableName = (key: string): string =>
@@ -210,13 +213,35 @@ export function clientEnvironment(env: NodeJS.ProcessEnv = process.env): ClientE
     apiUser: env.HEADLAND_API_USER || undefined,
     apiPassword: env.HEADLAND_API_PASSWORD || undefined,
     configFolder: env.XDG_CONFIG_HOME || join(env.HOME || homedir(), '.config'),
+    cacheFolder: env.XDG_CACHE_HOME || join(env.HOME || homedir(), '.cache'),
     homeFolder: env.HOME || homedir(),
     isCi: Boolean(env.CI) && env.CI !== 'false',
+    // Elsewhere than on Linux there is one, whatever the environment says.
+    hasScreen: process.platform !== 'linux' || Boolean(env.DISPLAY || env.WAYLAND_DISPLAY || env.BROWSER),
+    proxies: {
+      http: firstOf(env, 'http_proxy', 'HTTP_PROXY'),
+      https: firstOf(env, 'https_proxy', 'HTTPS_PROXY'),
+      except: firstOf(env, 'no_proxy', 'NO_PROXY')?.value,
+    },
   }
+}
+
+function firstOf(env: NodeJS.ProcessEnv, ...variables: string[]): { variable: string; value: string } | undefined {
+  for (const variable of variables) {
+    const value = env[variable]?.trim()
+    if (value) return { variable, value }
+  }
+  return undefined
 }
 
 /** The service's own environment: where npm is found, and what this machine has set for it. */
 export const machineEnvironment = (): Readonly<NodeJS.ProcessEnv> => process.env
+
+/** Which processes that stay beside this one have started it. */
+export const startersOf = (env: NodeJS.ProcessEnv = process.env): Starters => ({
+  npm: env.npm_lifecycle_event !== undefined,
+  launcher: env[LAUNCHER_VARIABLE] === undefined ? undefined : Number(env[LAUNCHER_VARIABLE]),
+})
 
 export class ConfigError extends Error {}
 
@@ -261,7 +286,7 @@ function pick(flag: string | undefined, variable: string | undefined, inFile: st
 }
 
 function refuseUnknownVariables(env: NodeJS.ProcessEnv) {
-  const known = new Set([...KEYS.map(variableName), ...CLIENT_VARIABLES, FILE_VARIABLE])
+  const known = new Set([...KEYS.map(variableName), ...CLIENT_VARIABLES, FILE_VARIABLE, LAUNCHER_VARIABLE])
   const unknown = Object.keys(env).find((name) => name.startsWith('HEADLAND_') && !known.has(name))
   if (unknown)
     throw new ConfigError(`The environment has ${unknown}, which is not a setting. 'headland config' lists them.`)

@@ -81,6 +81,7 @@ import { createValues } from './values/index.ts'
 import { version } from './version.ts'
 import { type Stall, watchStalls } from './watchdog/index.ts'
 import { createWebhookRates, createWebhookSets, createWebhooks } from './webhooks/index.ts'
+import { welcome } from './welcome.ts'
 
 /** Together less than the 30 seconds within which a stop is promised. */
 const GRACE_MS = { api: 5_000, worker: 10_000, apps: 5_000, edge: 5_000, upkeep: 2_000 }
@@ -203,6 +204,7 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
     const browserSession = createBrowserSession(config)
     const auth = createAuth({ ...rooms, browserSession })
     const metrics = createMetrics({
+      version,
       operationsUnfinished: async () => (await rooms.operations.count()).unfinished,
       operationsRunning: () => worker.runningCount(),
       edgeServing: () => edge.isServing(),
@@ -283,7 +285,7 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
     await api.listen({ ...config.listen, listenTextResolver }).catch(cannotListen('listen', config.listen))
     apiUrl = urlOn(api.server.address() as AddressInfo)
 
-    await welcome(ground, config.publicUrl ?? apiUrl, config.domain)
+    await welcome(ground, config.publicUrl ?? apiUrl, config.domain, siteUrls(config, edge.address.port))
     return {
       api: apiUrl,
       edge: `http://${formatListen(edge.address)}`,
@@ -371,25 +373,6 @@ export async function openGround(dataDir: string, onDeath?: (error: Error) => vo
 }
 
 export type Ground = Awaited<ReturnType<typeof openGround>>
-
-/** The very first start makes an account and its owner, and says so once. There is no default password. */
-async function welcome({ accounts, users }: Ground, url: string, domain: string) {
-  if ((await accounts.list()).length > 0) return
-  const email = `owner@${domain}`
-  const { password } = await users.create(email, 'default', 'owner', { makeAccount: true })
-  process.stderr.write(`
-  Welcome to Headland. This is shown once:
-
-    Address    ${url}
-    Account    default
-    User       ${email}
-    Password   ${password?.reveal()}
-
-  API access: headland credentials create --account default --role owner
-  Another password: headland users reset-password ${email}
-
-`)
-}
 
 async function stopAll(parts: AsyncDisposableStack, log: Log) {
   log.info('stopping')

@@ -2,6 +2,8 @@
 import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 
 type Gauges = {
+  /** Of this package, as it was when the process started. */
+  version: string
   operationsUnfinished(): Promise<number>
   operationsRunning(): number
   edgeServing(): boolean
@@ -10,7 +12,7 @@ type Gauges = {
 }
 
 export function createMetrics(gauges: Gauges) {
-  const { operationsUnfinished, operationsRunning, edgeServing, diskUsage, diskFree } = gauges
+  const { version, operationsUnfinished, operationsRunning, edgeServing, diskUsage, diskFree } = gauges
   const registers = [new Registry()]
   const registry = registers[0] as Registry
   collectDefaultMetrics({ register: registry })
@@ -22,6 +24,12 @@ export function createMetrics(gauges: Gauges) {
     buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10],
     registers,
   })
+  new Gauge({
+    name: 'headland_build_info',
+    help: 'Always 1; the label tells which version runs.',
+    labelNames: ['version'],
+    registers,
+  }).set({ version }, 1)
   new Gauge({
     name: 'headland_operations_unfinished',
     help: 'Operations that were asked for and have not ended.',

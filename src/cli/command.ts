@@ -1,5 +1,6 @@
 /** A command of the client: it speaks to a Headland over HTTP, as whoever typed it. */
 import type { CommandForm, OptionValues } from '../contract/index.ts'
+import type { ProxyVariables } from './proxy.ts'
 import type { Terminal } from './terminal.ts'
 
 /** What the client takes from the environment of the process. */
@@ -9,8 +10,13 @@ export type ClientEnvironment = {
   apiPassword: string | undefined
   /** Where programs of this person keep what they remember: `~/.config`. */
   configFolder: string
+  /** Where they keep what can be had again: `~/.cache`. */
+  cacheFolder: string
   homeFolder: string
   isCi: boolean
+  /** Whether windows can be opened. */
+  hasScreen: boolean
+  proxies: ProxyVariables
 }
 
 export type ClientCall = {
@@ -20,12 +26,18 @@ export type ClientCall = {
   folder: string
   environment: ClientEnvironment
   terminal: Terminal
+  /** How long a call may take, where nobody waits for as long as usual. */
+  answerMs?: number
 }
 
 export type ClientCommand = CommandForm & {
   /** 0 unless it says otherwise. */
   run(call: ClientCall): Promise<number | undefined>
 }
+
+/** What a service knows names of that can be completed. */
+export const NAME_KINDS = ['accounts', 'apps', 'environments'] as const
+export type NameKind = (typeof NAME_KINDS)[number]
 
 /** Taken by every command that speaks to a service. */
 export const SERVICE_OPTIONS = {

@@ -15,6 +15,7 @@ function recorder() {
     isInteractive: false,
     isShown: false,
     columns: () => 80,
+    write: async () => undefined,
     print: (text) => void printed.push(text),
     say: (text) => void said.push(text),
     paint: (_, text) => text,

@@ -3,7 +3,9 @@
  * answer has a size and a time within which it comes, whatever the server is.
  */
 import { EXIT, LIMITS, PROBLEMS, type Reason } from '../contract/index.ts'
+import { type Connection, createConnection } from './connection.ts'
 import type { Path } from './path.ts'
+import type { ProxyServer, ProxyVariables } from './proxy.ts'
 
 /** An API credential, or the session of a user with the time at which it ends. */
 export type Authorization = { userId: string; password: string } | { cookie: string; expireTime?: string }
@@ -23,6 +25,7 @@ export type Service = {
   url: string
   /** As request headers. */
   authorization: Record<string, string>
+  connection: Connection
   /** The JSON of the answer. */
   call<T>(path: Path, options?: CallOptions): Promise<T>
   /** The answer itself, for what is not JSON. Whoever reads it sees to its size and its time. */
@@ -66,9 +69,10 @@ export class CallFailed extends Error {
 export function createService(
   url: string,
   authorization: Authorization | undefined,
-  { answerMs = ANSWER_MS_MOST } = {},
+  { answerMs = ANSWER_MS_MOST, proxies = {} }: { answerMs?: number | undefined; proxies?: ProxyVariables } = {},
 ): Service {
   const sent = headersOf(authorization)
+  const connection = createConnection(url, proxies)
 
   /** Until there is a result, the caller has enough, or it is too late. */
   async function inTime<T>(signal: AbortSignal | undefined, work: (until: AbortSignal) => Promise<T>): Promise<T> {
@@ -78,7 +82,7 @@ export function createService(
       return await work(signal ? AbortSignal.any([signal, late.signal]) : late.signal)
     } catch (error) {
       if (signal?.aborted || error instanceof CallFailed) throw error
-      throw unreachable(url, late.signal.aborted ? late.signal.reason : error)
+      throw unreachable(url, late.signal.aborted ? late.signal.reason : error, connection.proxy)
     } finally {
       clearTimeout(timer)
     }
@@ -86,21 +90,21 @@ export function createService(
 
   async function send(path: Path, options: CallOptions, signal: AbortSignal): Promise<Response> {
     const { method = 'GET', query, body, headers } = options
-    const response = await fetch(withQuery(`${url}${path}`, query), {
+    const response = await connection.send(withQuery(`${url}${path}`, query), {
       method,
       headers: {
         accept: 'application/json',
+        'user-agent': 'headland',
         ...sent,
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         ...headers,
       },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      body: body === undefined ? undefined : JSON.stringify(body),
       signal,
-      // Credentials are for this address and no other.
-      redirect: 'manual',
     })
     if (response.ok) return response
-    throw failureOf(url, response.status, response.headers, await textOf(response, ERROR_BYTES_MOST))
+    const text = await textOf(response, ERROR_BYTES_MOST)
+    throw failureOf(url, response.status, response.headers, text, connection.proxy)
   }
 
   const ask = (path: Path, options: CallOptions = {}): Promise<Response> =>
@@ -135,6 +139,7 @@ export function createService(
   return {
     url,
     authorization: sent,
+    connection,
     ask,
     call: async <T>(path: Path, options?: CallOptions) => (await read<T>(path, options)).answer,
     async list<T>(path: Path, field: string) {
@@ -159,7 +164,14 @@ export function createService(
 type Told = { error?: { message?: unknown; details?: { reason?: string }[] } | null } | null
 
 /** The failure that an answer tells of; a proxy in between may have written it. */
-export function failureOf(url: string, status: number, headers: Headers, text: string): CallFailed {
+export function failureOf(
+  url: string,
+  status: number,
+  headers: Headers,
+  text: string,
+  proxy?: ProxyServer,
+): CallFailed {
+  if (proxy && status === 407) return refusedBy(proxy, url, status)
   const told = (parse(text) as Told | undefined)?.error
   const after = Number(headers.get('retry-after') ?? Number.NaN)
   const retryAfterSeconds = after >= 0 && after < Number.POSITIVE_INFINITY ? after : undefined
@@ -168,7 +180,8 @@ export function failureOf(url: string, status: number, headers: Headers, text: s
   if (typeof told?.message === 'string' && told.message !== '')
     return new CallFailed(status, reason ?? `HTTP_${status}`, told.message, retryAfterSeconds)
   const where = headers.get('location')
-  const said = where ? `${url} leads on to ${where}; give that address.` : `${url} answered with ${status}.`
+  const through = proxy ? `, or the proxy ${proxy.shown} for it` : ''
+  const said = where ? `${url} leads on to ${where}; give that address.` : `${url}${through} answered with ${status}.`
   return new CallFailed(status, `HTTP_${status}`, said, retryAfterSeconds)
 }
 
@@ -176,10 +189,28 @@ export function failureOf(url: string, status: number, headers: Headers, text: s
 export const notAHeadland = (url: string): CallFailed =>
   new CallFailed(0, 'NO_ANSWER', `${url} does not answer as a Headland does. Is it the right address?`)
 
-export function unreachable(url: string, error: unknown): CallFailed {
-  const { message, cause } = error as Error & { cause?: { message?: string; code?: string } }
-  const why = cause?.message || cause?.code || message
-  return new CallFailed(0, 'NO_ANSWER', `${url} was not reached: ${why}. Is it the right address, and is it running?`)
+type Fault = Error & { code?: string; statusCode?: number; cause?: { message?: string; code?: string } }
+
+export function unreachable(url: string, error: unknown, proxy?: ProxyServer): CallFailed {
+  const { message, code, statusCode, cause } = error as Fault
+  if (proxy && code === 'ERR_PROXY_TUNNEL' && statusCode !== undefined) return refusedBy(proxy, url, statusCode)
+  const why = cause?.message || cause?.code || message || code
+  if (!proxy)
+    return new CallFailed(0, 'NO_ANSWER', `${url} was not reached: ${why}. Is it the right address, and is it running?`)
+  const hint = `Is ${proxy.variable} right? What needs no proxy is named in NO_PROXY.`
+  return new CallFailed(0, 'NO_ANSWER', `${url} was not reached through the proxy ${proxy.shown}: ${why}. ${hint}`)
+}
+
+/** It stands between, and said no. Its password is not told. */
+function refusedBy({ shown, variable, url: { username } }: ProxyServer, url: string, status: number): CallFailed {
+  const said = `The proxy ${shown} does not lead to ${url}: it answered with ${status}.`
+  const todo = {
+    407: username
+      ? `It does not take the user and the password in ${variable}: correct them, with special characters percent-encoded.`
+      : `It wants a user and a password: put them into ${variable}, as in http://USER:PASSWORD@proxy.example.com:3128.`,
+  }[status]
+  const instead = `Ask who runs it, or name ${new URL(url).hostname} in NO_PROXY if it is reached without it.`
+  return new CallFailed(status, `HTTP_${status}`, `${said} ${todo ?? instead}`)
 }
 
 /** A row of the error reference; a reason is what a server said, and may be any word. */

@@ -10,6 +10,7 @@ import { api, resource } from './path.ts'
 import { askText, choose, confirm } from './questions.ts'
 import type { Report } from './report.ts'
 import { oneLine } from './rows.ts'
+import { noteOnAddress } from './site.ts'
 import { Interrupted } from './terminal.ts'
 import { type AtService, accountsOf, lastPart, wellFormed } from './where.ts'
 
@@ -62,7 +63,10 @@ export async function findTarget(parts: Parts, { mayCreate }: { mayCreate: boole
   const done = await finish(service, asked, undefined, signal)
   call.terminal.status(undefined)
   report.created('environment', environment.displayName)
-  return { account, app, environment: done.response as resources.Environment }
+  const made = done.response as resources.Environment
+  const note = noteOnAddress(made.url, service.url)
+  if (note) report.note(note)
+  return { account, app, environment: made }
 }
 
 async function show({ call: { terminal, options }, at: { service } }: Parts, { app, newApp, environment }: Decision) {

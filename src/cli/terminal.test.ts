@@ -42,6 +42,19 @@ test('colours are ours alone, and nothing else than colours reaches a terminal',
     100,
   ))
 
+test('data goes to a pipe as it is, and to a terminal as what can be shown of it, cut anywhere', async () => {
+  const bytes = Buffer.from('a\x1b]0;x\x07 \u202e é\n')
+  const { terminal, written } = atTerminal()
+  for (const byte of bytes) await terminal.write(Buffer.of(byte))
+  assert.equal(written(), 'a\\u001b]0;x\\u0007 \\u202e é\n')
+
+  const output = new PassThrough()
+  const streams = { input: new PassThrough(), output, words: new PassThrough() }
+  const piped = createTerminal(streams as unknown as Parameters<typeof createTerminal>[0], { isPlain: true })
+  await piped.write(bytes)
+  assert.deepEqual(output.read(), bytes)
+})
+
 test('a question asks in plain text, whatever stands in it', async () => {
   const { terminal, input, written } = atTerminal()
   const asked = terminal.ask('Type \x1b]0;x\x07\u202eshop to go on: ')

@@ -20,6 +20,8 @@ export type Terminal = {
   columns(): number
   /** A line of data. */
   print(text: string): void
+  /** Data as it is, for the next program of a pipe; a person gets what can be shown of it. */
+  write(data: Uint8Array): Promise<void>
   /** A line for people. */
   say(text: string): void
   paint(colour: Colour, text: string): string
@@ -38,6 +40,7 @@ export function createTerminal({ input, output, words }: Streams, { isPlain }: {
   const isShown = !isPlain && output.isTTY === true
   const hasColour = isShown && words.isTTY === true && words.hasColors()
   const columns = () => words.columns || 80
+  const decoder = new TextDecoder()
   let shown: string | undefined
 
   const clear = () => {
@@ -57,6 +60,11 @@ export function createTerminal({ input, output, words }: Streams, { isPlain }: {
     isShown,
     columns,
     print: (text) => line(output, text),
+    write(data) {
+      clear()
+      const shownData = isShown ? printable(decoder.decode(data, { stream: true })) : data
+      return new Promise((resolve) => output.write(shownData, () => resolve()))
+    },
     say: (text) => line(words, text),
     paint: (colour, text) => (hasColour ? `${markOf(colour, 0)}${text}${markOf(colour, 1)}` : text),
     status(text) {

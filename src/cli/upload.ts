@@ -82,8 +82,9 @@ async function send<T>(
   const ask = url.protocol === 'https:' ? httpsRequest : httpRequest
   const request = ask(url, {
     method: 'POST',
-    agent: false,
+    agent: service.connection.agent,
     headers: {
+      'user-agent': 'headland',
       ...service.authorization,
       accept: 'application/json',
       'content-type': `multipart/form-data; boundary=${boundary}`,
@@ -103,10 +104,10 @@ async function send<T>(
     const answer = await answered
     const text = await textOf(answer)
     if (answer.statusCode === 200) return JSON.parse(text) as T
-    throw failureOf(service.url, answer.statusCode ?? 0, headersOf(answer), text)
+    throw failureOf(service.url, answer.statusCode ?? 0, headersOf(answer), text, service.connection.proxy)
   } catch (error) {
     signal.throwIfAborted()
-    throw error instanceof CallFailed ? error : unreachable(service.url, error)
+    throw error instanceof CallFailed ? error : unreachable(service.url, error, service.connection.proxy)
   } finally {
     clearTimeout(overdue)
     signal.removeEventListener('abort', leave)

@@ -33,7 +33,8 @@ export async function atService(call: ClientCall): Promise<AtService> {
   const url = serviceUrl(found)
   const { apiUser, apiPassword } = environment
   const isCredentialGiven = apiUser !== undefined && apiPassword !== undefined && given !== undefined
-  return { service: createService(url, await authorization()), project, isCredentialGiven }
+  const manner = { proxies: environment.proxies, answerMs: call.answerMs }
+  return { service: createService(url, await authorization(), manner), project, isCredentialGiven }
 
   /** A project that somebody else wrote must not be able to say where the secrets of this shell are sent. */
   async function authorization(): Promise<Authorization> {

@@ -3,6 +3,7 @@ import { constants, existsSync } from 'node:fs'
 import { access, stat, statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname } from 'node:path'
+import semver from 'semver'
 import {
   type NetworkSettings,
   networkProblem,
@@ -16,12 +17,24 @@ import {
 export type Finding = { part: string; state: 'ok' | 'weaker' | 'broken'; found: string; advice: string }
 
 const DISK_WANTED_BYTES = 2 * 1024 ** 3
+const PROBE_TIMEOUT_MS = 10_000
+const METRICS_BYTES_MOST = 4 * 1024 ** 2
 
-export type Examined = { dataDir: string; masterKeyFile: string; bubblewrap: string; network: NetworkSettings }
+export type Examined = {
+  dataDir: string
+  masterKeyFile: string
+  bubblewrap: string
+  network: NetworkSettings
+  /** Of this package, and where a service that runs would be reached; undefined where that is not known. */
+  version: string
+  service: string | undefined
+}
 
-export async function examine({ dataDir, masterKeyFile, bubblewrap, network }: Examined): Promise<Finding[]> {
+export async function examine(examined: Examined): Promise<Finding[]> {
+  const { dataDir, masterKeyFile, bubblewrap, network } = examined
   return Promise.all([
     nodeVersion(),
+    versions(examined),
     user(),
     dataFolder(dataDir),
     diskSpace(dataDir),
@@ -49,6 +62,43 @@ function nodeVersion(): Finding {
   return major >= 24
     ? ok('node', `version ${process.versions.node}`)
     : broken('node', `version ${process.versions.node}`, 'Start it with bin/headland, which brings Node 24.')
+}
+
+/** A service goes on as it was when it started, whatever was installed since. */
+export async function versions({ version, service }: Pick<Examined, 'version' | 'service'>): Promise<Finding> {
+  const metrics = service === undefined ? undefined : await metricsOf(service)
+  if (!metrics?.includes('\nheadland_')) return ok('version', `${version}; no service answers at its address`)
+  const running = /^headland_build_info\{version="([^"]{1,64})"\}/m.exec(metrics)?.[1] ?? '0.0.0'
+  if (running === version) return ok('version', `${version}, which the service at ${service} runs too`)
+  const shown = running === '0.0.0' ? 'one that does not tell its version' : running
+  const found = `${version} on the disk; the service at ${service} runs ${shown}`
+  return semver.valid(running) && semver.lt(running, version)
+    ? weaker(
+        'version',
+        found,
+        'Restart the service, and it runs the newer one: systemctl restart headland, or as you start it.',
+      )
+    : weaker('version', found, 'Use the command that was installed with the service that runs.')
+}
+
+async function metricsOf(service: string): Promise<string | undefined> {
+  try {
+    const answer = await fetch(`${service}/metrics`, {
+      redirect: 'error',
+      signal: AbortSignal.timeout(PROBE_TIMEOUT_MS),
+    })
+    const pieces: Uint8Array[] = []
+    let bytes = 0
+    for await (const piece of answer.body ?? []) {
+      bytes += piece.length
+      if (bytes > METRICS_BYTES_MOST) return undefined
+      pieces.push(piece)
+    }
+    return Buffer.concat(pieces).toString('utf8')
+  } catch {
+    // Whatever the reason, there is no service there that could be asked.
+    return undefined
+  }
 }
 
 function user(): Finding {

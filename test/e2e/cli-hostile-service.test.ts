@@ -30,6 +30,12 @@ const TYPED: Record<string, string[][]> = {
   deploy: [AT, [...AT, '--dry-run'], [...AT, '--detach'], ['--list-files'], ['--yes'], ['--account', 'acme']],
   rebuild: [AT, [...AT, '--detach']],
   logs: [AT, [...AT, '--build', 'latest'], [...AT, '--build', ID, '-f']],
+  open: [
+    [...AT, '--print'],
+    ['/x', ...AT, '--print'],
+  ],
+  // The site of a service that answers so is nowhere; what a site answers is data, and goes out as it is.
+  curl: [['http://127.0.0.1:1/'], ['/', '--app', 'none', '--env', 'none']],
   apps: [['--account', 'acme'], []],
   'apps create': [['shop', '--region', 'UK', '--account', 'acme']],
   'apps delete': [['shop', '--yes', '--force', '--account', 'acme']],

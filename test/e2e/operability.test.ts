@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict'
-import { execFile, spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { execFile } from 'node:child_process'
 import { mkdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -38,34 +36,6 @@ test('the first start prints an owner and a password once; they log in; the seco
 
   const second = await startService(t, { dataDir: first.dataDir })
   assert.doesNotMatch(second.log(), /Password/)
-})
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0)
-  } catch {
-    return false
-  }
-}
-
-test('npm start runs the service until it is told to stop', async (t) => {
-  const top = fileURLToPath(new URL('../..', import.meta.url))
-  const free = { HEADLAND_LISTEN: '127.0.0.1:0', HEADLAND_EDGE_LISTEN: '127.0.0.1:0' }
-  const env = { PATH: process.env.PATH, HOME: process.env.HOME, HEADLAND_DATA_DIR: await temporaryFolder(t), ...free }
-  // A group of its own, as a terminal has: Ctrl-C goes to all of it.
-  const npm = spawn('npm', ['start'], { cwd: top, env, detached: true, stdio: ['ignore', 'pipe', 'ignore'] })
-  const exited = once(npm, 'exit')
-  t.after(() => isAlive(-(npm.pid as number)) && process.kill(-(npm.pid as number), 'SIGKILL'))
-  for await (const line of createInterface({ input: npm.stdout })) {
-    if (!line.startsWith('{')) continue
-    assert.equal((await fetch(`${JSON.parse(line).api}/readyz`)).status, 200)
-    break
-  }
-  const group = -(npm.pid as number)
-  process.kill(group, 'SIGINT')
-  await exited
-  // npm goes by the signal itself; the service has things to put in order first.
-  await until(() => !isAlive(group), 'the service is gone')
 })
 
 test('a port that another program has is told with the setting that chooses another one', async (t) => {
@@ -314,6 +284,7 @@ test('doctor finds out what this machine can do, and says what to do about a dat
   const parts = findings.map(({ part }: { part: string }) => part)
   assert.deepEqual(parts, [
     'node',
+    'version',
     'user',
     'data folder',
     'disk',
@@ -353,6 +324,14 @@ for (const [where, file, pattern] of [
     })
   })
 }
+
+test('doctor knows the version of the service that runs', async (t) => {
+  const service = await startService(t)
+  const { host } = new URL(service.api)
+  const { stdout } = await headland(['doctor', '--json', '--data-dir', service.dataDir, '--listen', host])
+  const { found } = JSON.parse(stdout).find(({ part }: { part: string }) => part === 'version')
+  assert.match(found, /^\d+\.\d+\.\d+, which the service at http:\S+ runs too$/)
+})
 
 test('two services on one data folder do not lose each other, and both edges know every environment', async (t) => {
   const first = await startService(t)

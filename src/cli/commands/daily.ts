@@ -11,6 +11,9 @@ const FOLLOW_OPTIONS = {
   },
 } as const
 
+/** An answer of a site is printed as it is. */
+const { json: _, ...SITE_OPTIONS } = ENVIRONMENT_OPTIONS
+
 export const DAILY_COMMANDS: readonly ClientCommand[] = [
   {
     name: 'login',
@@ -84,5 +87,41 @@ export const DAILY_COMMANDS: readonly ClientCommand[] = [
       ...ENVIRONMENT_OPTIONS,
     },
     run: async (call) => (await import('./logs.ts')).logs(call),
+  },
+  {
+    name: 'open',
+    positionals: ['[PATH]'],
+    summary: 'Open a site in the browser, and print its address',
+    options: {
+      print: { type: 'boolean', describe: 'Print the address, and open nothing.' },
+      ...ENVIRONMENT_OPTIONS,
+    },
+    run: async (call) => (await import('./open.ts')).open(call),
+  },
+  {
+    name: 'curl',
+    positionals: ['PATH'],
+    summary: 'Ask a site for a path, and print what it answers; also where *.localhost is not resolved',
+    options: {
+      request: {
+        type: 'string',
+        short: 'X',
+        value: 'METHOD',
+        describe: 'Another method than GET, or POST with --data.',
+      },
+      header: { type: 'string', short: 'H', multiple: true, describe: "As in 'Accept: text/html'. May be repeated." },
+      data: {
+        type: 'string',
+        short: 'd',
+        multiple: true,
+        describe:
+          'What is sent; @FILE is what a file holds, @- what stdin does. May be repeated, as the fields of a form.',
+      },
+      include: { type: 'boolean', short: 'i', describe: 'Print the head of the answer too.' },
+      head: { type: 'boolean', short: 'I', describe: 'Ask for the head alone.' },
+      fail: { type: 'boolean', short: 'f', describe: 'End with 1 where the site answers with 400 or more.' },
+      ...SITE_OPTIONS,
+    },
+    run: async (call) => (await import('./curl.ts')).curl(call),
   },
 ]

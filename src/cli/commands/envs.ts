@@ -7,6 +7,7 @@ import { finish, finishInSight } from '../operation.ts'
 import { ifMatch, makeSure } from '../options.ts'
 import { api } from '../path.ts'
 import { factsOf, oneLine, printList, tell, when } from '../rows.ts'
+import { noteOnAddress } from '../site.ts'
 import { atApp, atEnvironment, lastPart } from '../where.ts'
 import { readPairs } from './variable-pairs.ts'
 
@@ -41,7 +42,10 @@ export async function createEnvironment(call: ClientCall): Promise<undefined> {
   const asked = await at.service.call<resources.Operation>(path, { method: 'POST', body })
   const made = await finishInSight({ ...at, terminal }, asked)
   tell(call, made, `Made the environment ${oneLine(made.displayName)} (${lastPart(made)}). It answers at`)
-  if (!options.json) terminal.print(oneLine(made.url))
+  if (options.json) return
+  terminal.print(oneLine(made.url))
+  const note = noteOnAddress(made.url, at.service.url)
+  if (note) terminal.say(note)
 }
 
 export async function showEnvironment(call: ClientCall): Promise<undefined> {

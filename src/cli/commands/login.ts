@@ -6,6 +6,7 @@ import { names, optionText, type resources, type schema, UsageError } from '../.
 import type { ClientCall } from '../command.ts'
 import { api } from '../path.ts'
 import { findProject, PROJECT_FILE } from '../project-file.ts'
+import { isThisMachine } from '../proxy.ts'
 import { askText } from '../questions.ts'
 import { oneLine } from '../rows.ts'
 import { createSavedLogins, isExpired, serviceUrl } from '../saved-logins.ts'
@@ -30,9 +31,10 @@ export async function login(call: ClientCall): Promise<undefined> {
   const password = options['password-stdin'] ? await firstLineOfStdin() : await askPassword(call)
 
   const authorization: Authorization = user.includes('@')
-    ? await openSession(url, user, password)
+    ? await openSession(call, url, user, password)
     : { userId: user, password }
-  const accounts = await createService(url, authorization).list<Account>(api`/v1/accounts`, 'accounts')
+  const service = createService(url, authorization, { proxies: environment.proxies })
+  const accounts = await service.list<Account>(api`/v1/accounts`, 'accounts')
   await logins.save(url, authorization)
   // Whoever has a credential for one account has chosen that account.
   const [only] = accounts
@@ -59,7 +61,7 @@ export async function logout(call: ClientCall): Promise<undefined> {
   if (url === undefined || !saved) throw new UsageError(`you are not logged in${url ? ` to ${url}` : ''}`)
   // First here: whatever the service says, it is forgotten.
   await logins.forget(url)
-  const isEnded = 'cookie' in saved && !isExpired(saved) && (await endSession(url, saved))
+  const isEnded = 'cookie' in saved && !isExpired(saved) && (await endSession(call, url, saved))
   if (options.json) terminal.print(JSON.stringify({ url }))
   else if ('cookie' in saved && !isEnded)
     terminal.say(`Logged out of ${url} here; the session there is over or was not reached.`)
@@ -104,8 +106,13 @@ async function firstLineOfStdin(): Promise<string> {
 }
 
 /** The pair that the service sets as a cookie is what it wants to see again. */
-async function openSession(url: string, email: string, password: string): Promise<Authorization> {
-  const response = await createService(url, undefined).ask(api`/v1/session`, {
+async function openSession(
+  { environment: { proxies } }: ClientCall,
+  url: string,
+  email: string,
+  password: string,
+): Promise<Authorization> {
+  const response = await createService(url, undefined, { proxies }).ask(api`/v1/session`, {
     method: 'POST',
     body: { email, password },
   })
@@ -123,9 +130,10 @@ async function openSession(url: string, email: string, password: string): Promis
   }
 }
 
-async function endSession(url: string, saved: Authorization): Promise<boolean> {
+async function endSession({ environment: { proxies } }: ClientCall, url: string, saved: Authorization) {
+  const signal = AbortSignal.timeout(10_000)
   try {
-    await createService(url, saved).call(api`/v1/session`, { method: 'DELETE', signal: AbortSignal.timeout(10_000) })
+    await createService(url, saved, { proxies }).call(api`/v1/session`, { method: 'DELETE', signal })
     return true
   } catch (error) {
     if (error instanceof CallFailed || (error as Error).name === 'TimeoutError') return false
@@ -135,8 +143,7 @@ async function endSession(url: string, saved: Authorization): Promise<boolean> {
 
 function warnOfPlainText({ terminal }: ClientCall, url: string) {
   const { protocol, hostname } = new URL(url)
-  const isHere = /^(localhost|.+\.localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)
-  if (protocol === 'https:' || isHere) return
+  if (protocol === 'https:' || isThisMachine(hostname)) return
   terminal.say(
     `${terminal.paint('yellow', 'warning')}  ${url} is not encrypted: whoever is on the way can read the password.`,
   )

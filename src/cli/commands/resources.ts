@@ -24,7 +24,7 @@ export const RESOURCE_COMMANDS: readonly ClientCommand[] = [
   },
   {
     name: 'apps delete',
-    positionals: ['NAME'],
+    positionals: ['APP'],
     summary: 'Delete an app',
     options: {
       ...YES_OPTION,

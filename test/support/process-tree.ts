@@ -1,0 +1,26 @@
+/** Which processes there are, as the kernel of a Linux tells it. */
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+
+export type Running = { pid: number; parent: number; group: number; command: string[]; program: string }
+
+/** Those that are gone but were not waited for are none. */
+export function runningProcesses(): Running[] {
+  return readdirSync('/proc').flatMap((name) => {
+    if (!/^\d+$/.test(name)) return []
+    try {
+      const facts = readFileSync(`/proc/${name}/stat`, 'utf8')
+      const [state, parent, group] = facts.slice(facts.lastIndexOf(')') + 2).split(' ')
+      if (state === 'Z' || state === 'X') return []
+      const command = readFileSync(`/proc/${name}/cmdline`, 'utf8').split('\0').slice(0, -1)
+      const program = readlinkSync(`/proc/${name}/exe`)
+      return [{ pid: Number(name), parent: Number(parent), group: Number(group), command, program }]
+    } catch {
+      // It went while it was looked at, or is a thread of the kernel, which runs no program.
+      return []
+    }
+  })
+}
+
+export const childrenOf = (pid: number): Running[] => runningProcesses().filter(({ parent }) => parent === pid)
+
+export const groupOf = (leader: number): Running[] => runningProcesses().filter(({ group }) => group === leader)
