@@ -46,7 +46,10 @@ export function fakeRegistry(published: Published = {}) {
       await registry.halfway(signal)
       signal.throwIfAborted()
       const engines = { node: published[name]?.node ?? '*' }
-      await write(join(root, 'package.json'), JSON.stringify({ name, version, bin, engines, peerDependencies: published[name]?.peers?.[version] }))
+      await write(
+        join(root, 'package.json'),
+        JSON.stringify({ name, version, bin, engines, peerDependencies: published[name]?.peers?.[version] }),
+      )
     },
   } satisfies Registry & Record<string, unknown>
   return registry

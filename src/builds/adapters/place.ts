@@ -70,7 +70,10 @@ export async function placeAdapter(runner: Runner, parts: Parts, adapter: Adapte
   const argv = node('place.mjs', module.kind, module.package, by, ...(from ? [INSIDE.fetched] : []))
   if (!(await isArranged(runner, { ...inside, argv, mounts })))
     throw cannotStandIn(adapter, `${module.package} could not be replaced`)
-  log.say('BUILDING', `${wordsFor(adapter, taken?.version)} is used in place of ${replaces}, which builds for another host.`)
+  log.say(
+    'BUILDING',
+    `${wordsFor(adapter, taken?.version)} is used in place of ${replaces}, which builds for another host.`,
+  )
   return {
     async remove() {
       if (from) await arrange(runner, { ...inside, argv: ['rm', '-rf', '--', `node_modules/${by}`] })

@@ -63,9 +63,11 @@ export function npmRegistry({ program, environment, scratch }: Parts): Registry 
       const fields = ['name', 'version', 'peerDependencies']
       const said = await run(['view', `${name}@>=0.0.0`, ...fields], scratch(), signal)
       const found: unknown[] = [JSON.parse(said || '[]')].flat()
-      return found.map(Object).flatMap(({ version, peerDependencies }) =>
-        typeof version === 'string' ? [{ version, peers: Object(peerDependencies) }] : [],
-      )
+      return found
+        .map(Object)
+        .flatMap(({ version, peerDependencies }) =>
+          typeof version === 'string' ? [{ version, peers: Object(peerDependencies) }] : [],
+        )
     },
 
     async fetch(name, version, folder, signal) {
