@@ -10,6 +10,7 @@ import {
 } from '../engines/index.ts'
 import type { Digest, LineLog } from '../storage/index.ts'
 import { placeAdapter } from './adapters/place.ts'
+import { foreignPresets } from './adapters/presets.ts'
 import type { BuildCaches } from './caches.ts'
 import { isAnythingIn } from './inside.ts'
 import { type Installed, install } from './install.ts'
@@ -111,7 +112,7 @@ async function runIn(
         ...heapWithin(limits),
         ...nodeCache.environment,
         ...plan.environment,
-        ...run.variables,
+        ...withoutForeignPresets(run),
         ...run.metadata,
         ...adapter?.environment,
         ...environment,
@@ -125,6 +126,13 @@ async function runIn(
   }
   const made = await settledPlan(plan, changes, log)
   return { plan: made, output: await findOutput(runner, { plan: made, place, view, deadlineMs }), installed }
+}
+
+function withoutForeignPresets({ plan, variables, log }: Run): Record<string, string> {
+  const foreign = foreignPresets(plan, variables)
+  for (const name of foreign)
+    log.say('BUILDING', `The variable ${name} is left out: it names a preset that builds for another host.`)
+  return Object.fromEntries(Object.entries(variables).filter(([name]) => !foreign.includes(name)))
 }
 
 /** With files in place of a server, where the build left none. */

@@ -256,7 +256,7 @@ const HOSTILE: [claim: string, files: Files, message: RegExp][] = [
   ],
   [
     'an adapter whose entry leads out of it',
-    { ...KIT, [`${VERCEL}/package.json`]: manifest('x', '1.0.0', { exports: '../../../../../../etc/passwd.js' }) },
+    { ...KIT, ...CONFIG, [`${VERCEL}/package.json`]: manifest('x', '1.0.0', { exports: '../../../config.mjs' }) },
     /could not be replaced/,
   ],
   ['an adapter that is no package', { ...KIT, [`${VERCEL}/package.json`]: 'not JSON' }, /could not be replaced/],

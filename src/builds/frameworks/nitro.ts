@@ -1,26 +1,11 @@
 /** Nitro, with which Nuxt and SolidStart make their servers: one folder with everything in it, for a host of many. */
+import { FILES, presetName, SERVERS } from '../adapters/presets.ts'
 import type { Command, ServerOutput, StaticOutput } from '../plan.ts'
 import type { Project } from '../project.ts'
 import { buildScript, installedCommand, isAlone, plainWords, scriptText } from '../scripts.ts'
 import { aboutAdapter, canReplacePackages, presetInstead } from './foreign.ts'
 import { type Choice, cannotRun, filesIn } from './framework.ts'
 import { customStart, serve, serveByScript, serverIn } from './serve.ts'
-
-/** Those that make a server for Node, as every host of such has them. */
-const SERVERS = [
-  'node-server',
-  'node-cluster',
-  'alwaysdata',
-  'cleavr',
-  'digital-ocean',
-  'flight-control',
-  'heroku',
-  'koyeb',
-  'platform-sh',
-  'render-com',
-  'zerops',
-]
-const FILES = ['static', 'github-pages', 'gitlab-pages']
 
 /** Of other hosts, those that leave files: `vercel-static`. */
 const FOREIGN_FILES = /-static$/
@@ -46,7 +31,7 @@ type Result = Pick<Choice, 'build' | 'adapter' | 'because'> & { output: StaticOu
 
 export function nitroOutput(project: Project, nitro: Nitro): Result {
   const { preset, folder = '.output', basePath, isGenerated, singlePage } = nitro
-  const kind = preset?.replaceAll('_', '-') ?? 'node-server'
+  const kind = presetName(preset ?? 'node-server')
   const files = filesIn(`${folder}/public`, { basePath, singlePage })
   const isKnown = FILES.includes(kind) || SERVERS.includes(kind)
   if (FILES.includes(kind) || (isGenerated && isKnown)) return { output: files, because: [] }

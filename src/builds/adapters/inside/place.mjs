@@ -47,7 +47,7 @@ function fileOf(entry) {
   const target = isPlain ? (entry === '.' ? (exports ?? main) : undefined) : exports[entry]
   const path = chosen(target)
   const file = path === undefined ? undefined : join(folder, path)
-  return file !== undefined && existsSync(file) ? file : undefined
+  return file?.startsWith(`${folder}/`) && existsSync(file) ? file : undefined
 }
 
 function chosen(target) {
