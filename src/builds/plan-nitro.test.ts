@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type App, appWith, outputOf, PLUG_AND_PLAY, planOf, problemOf } from '../../test/support/plan.ts'
+import { adapterWarning } from './frameworks/foreign.ts'
 
 const nuxtApp = (config: string, scripts: unknown = {}, version = '^4.5.0'): App =>
   appWith({ nuxt: version }, scripts, { 'nuxt.config.ts': `export default defineNuxtConfig({ ${config} })` })
@@ -168,6 +169,27 @@ for (const app of [
 
 test("a preset of the app's own making is refused with the one to set", async () => {
   assert.match(await problemOf(nuxtApp(`nitro: { preset: './preset' }`)), /Set the preset to 'node-server'/)
+})
+
+test('a preset that is computed is settled by variables, unless the app starts a server of its own', async () => {
+  const computed = `preset: process.env.PRESET ?? 'vercel'`
+  const nuxt = await planOf(nuxtApp(`nitro: { ${computed} }`))
+  assert.deepEqual([outputOf(nuxt), nuxt.environment.NITRO_PRESET], [SERVER, 'node-server'])
+  const generated = await planOf(nuxtApp(`nitro: { ${computed} }`, { build: 'nuxt generate' }))
+  assert.equal(generated.environment.NITRO_PRESET, 'static')
+  const solid = await planOf(vinxiApp(`server: { ${computed} }`))
+  assert.deepEqual([outputOf(solid), solid.environment.SERVER_PRESET], [SERVER, 'node-server'])
+  const own = await planOf(nuxtApp(`nitro: { ${computed} }`, { start: 'node server.js' }))
+  assert.equal(own.environment.NITRO_PRESET, undefined)
+})
+
+test('who looks at a build is told that its adapter gave way', async () => {
+  const plan = await planOf(nuxtApp(`nitro: { preset: 'vercel' }`))
+  assert.match(
+    adapterWarning(plan) ?? '',
+    /built with node-server, though it names vercel.*Name node-server in the app/,
+  )
+  assert.equal(adapterWarning(await planOf(nuxtApp(''))), undefined)
 })
 
 test('Nuxt and SolidStart are built by their commands where no script does', async () => {

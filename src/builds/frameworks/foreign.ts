@@ -18,11 +18,14 @@ export const standIn = (
   { replaces, by, peer, files = null }: Pick<Adapter, 'replaces' | 'by'> & { peer: string; files?: Adapter['files'] },
 ): Adapter => ({ replaces, by, environment: {}, module: { package: replaces, kind, peer }, files })
 
+/** Nuxt reads either, Vinxi the second first. */
+export const presetEnvironment = (preset: string) => ({ NITRO_PRESET: preset, SERVER_PRESET: preset })
+
 /** One preset of Nitro in the place of another. A plugin is told by its package, since its options go before variables. */
 export const presetInstead = (replaces: string, by: string, plugin: string | undefined): Adapter => ({
   replaces,
   by,
-  environment: { NITRO_PRESET: by, SERVER_PRESET: by },
+  environment: presetEnvironment(by),
   module: plugin === undefined ? null : { package: plugin, kind: 'nitro', peer: null },
   files: null,
 })

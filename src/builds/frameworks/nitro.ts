@@ -3,7 +3,7 @@ import { FILES, presetName, SERVERS } from '../adapters/presets.ts'
 import type { Command, ServerOutput, StaticOutput } from '../plan.ts'
 import type { Project } from '../project.ts'
 import { buildScript, installedCommand, isAlone, plainWords, scriptText } from '../scripts.ts'
-import { aboutAdapter, canReplacePackages, presetInstead } from './foreign.ts'
+import { aboutAdapter, canReplacePackages, presetEnvironment, presetInstead } from './foreign.ts'
 import { type Choice, cannotRun, filesIn } from './framework.ts'
 import { customStart, serve, serveByScript, serverIn } from './serve.ts'
 
@@ -66,6 +66,13 @@ function buildWithoutPreset(project: Project): Command | undefined {
   if (script === undefined || !isAlone(project, script)) return undefined
   const words = plainWords(scriptText(project, script).replace(VARIABLES, '').replace(FLAG, ''))
   return words && COMMANDS.includes(words[0] ?? '') ? installedCommand(project, ...words) : undefined
+}
+
+/** A preset that only running the configuration would tell is named by variables, so that the build leaves what is expected. */
+export function presetVariables(output: Result['output'], isComputed: boolean): Record<string, string> {
+  // An app that starts a server of its own may be meant for any preset.
+  if (!isComputed || output.folder === '.') return {}
+  return presetEnvironment(output.kind === 'static' ? 'static' : 'node-server')
 }
 
 /** The preset that the build script sets by a variable. */

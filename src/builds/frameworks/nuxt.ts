@@ -3,7 +3,7 @@ import { wordsAfter } from '../build-words.ts'
 import type { Project } from '../project.ts'
 import { buildCommand, installedCommand } from '../scripts.ts'
 import { basePathOf, type Choice, type Framework, filesIn, majorIn, namesWith, rangeOf } from './framework.ts'
-import { nitroOutput, presetInScript } from './nitro.ts'
+import { nitroOutput, presetInScript, presetVariables } from './nitro.ts'
 import { readSaid, type Said } from './said.ts'
 import { serve } from './serve.ts'
 
@@ -33,7 +33,10 @@ export const nuxt: Framework = {
         compile: isOld ? ['node_modules/.cache'] : ['node_modules/.cache/nuxt', 'node_modules/.cache/jiti', '.nuxt'],
         data: ['.data', '.nitro'],
       },
-      environment: { NUXT_TELEMETRY_DISABLED: '1' },
+      environment: {
+        NUXT_TELEMETRY_DISABLED: '1',
+        ...presetVariables(result.output, !isOld && said.isComputed('nitro.preset')),
+      },
     }
   },
 }

@@ -1,7 +1,7 @@
 /** SolidStart: a server in a folder of its own. Version 1 is configured for Vinxi, version 2 in the plugins of Vite. */
 import { buildCommand, installedCommand } from '../scripts.ts'
 import { basePathOf, type Framework, firstDependencyOf, namesWith, rangeOf } from './framework.ts'
-import { nitroOutput, presetInScript } from './nitro.ts'
+import { nitroOutput, presetInScript, presetVariables } from './nitro.ts'
 import { readSaid } from './said.ts'
 
 const APP_CONFIGS = namesWith('app.config', ['ts', 'js', 'mjs', 'mts'])
@@ -37,6 +37,7 @@ export const solidStart: Framework = {
       because: ['package.json depends on @solidjs/start', ...said.because, ...because],
       build: buildCommand(project) ?? installedCommand(project, isOnVinxi ? 'vinxi' : 'vite', 'build'),
       ...result,
+      environment: presetVariables(result.output, isOnVinxi && said.isComputed('server.preset')),
       caches: { compile: ['.vinxi', 'node_modules/.vite', 'node_modules/.cache'], data: ['.data', '.nitro'] },
     }
   },
