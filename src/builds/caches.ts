@@ -45,7 +45,8 @@ type Parts = {
 export function createBuildCaches({ folder, place, plan, node, isClean, log }: Parts) {
   const [kept, keptAbout, store] = [join(folder, 'compile'), join(folder, 'compile.json'), join(folder, 'store')]
   const uses = new Map<CacheUse['cache'], CacheUse>()
-  const about = JSON.stringify({ framework: plan.framework, node, rootDirectory: plan.rootDirectory })
+  const { framework, rootDirectory, adapter } = plan
+  const about = JSON.stringify({ framework, node, rootDirectory, adapter })
   let storeChanges: string | undefined
   let gathered: string | undefined
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type App, appWith, outputOf, planOf, problemOf } from '../../test/support/plan.ts'
+import { type App, appWith, outputOf, PLUG_AND_PLAY, planOf, problemOf } from '../../test/support/plan.ts'
+import type { StaticOutput } from './plan.ts'
 
 const astroApp = (config: string, scripts: unknown = {}, version = '^7.3.3'): App =>
   appWith({ astro: version, '@astrojs/node': '^11' }, scripts, { 'astro.config.mjs': config })
@@ -66,10 +67,47 @@ test('Astro: middleware that nothing starts is refused with what to do', async (
   assert.match(await problemOf(astroApp(node(`adapter: node({ mode: 'middleware' })`))), /mode.*to 'standalone'/)
 })
 
-test('Astro: an adapter for another host is refused with the one to install', async () => {
-  const config = `import vercel from '@astrojs/vercel'\nexport default { adapter: vercel() }`
-  const message = await problemOf(astroApp(config))
+const foreign = (module: string, more = '') =>
+  `import host from '${module}'\nexport default { adapter: host({ isr: true, mode: 'directory' }), ${more} }`
+const DIST: StaticOutput = { kind: 'static', folder: 'dist', candidates: [], singlePage: false, basePath: '' }
+
+for (const host of ['vercel', 'netlify', 'cloudflare', 'deno']) {
+  const replaces = `@astrojs/${host}`
+  const module = { package: replaces, kind: 'astro', peer: 'astro' }
+  const instead = { replaces, by: '@astrojs/node', environment: {}, module }
+
+  test(`Astro: ${replaces} gives way to the adapter for Node, whatever its options`, async () => {
+    const plan = await planOf(astroApp(foreign(replaces, `output: 'server'`), { start: 'astro preview' }))
+    assert.equal(outputOf(plan), 'server in .: node dist/server/entry.mjs')
+    assert.deepEqual(plan.adapter, { ...instead, files: null })
+    assert.ok(plan.detectedBy.includes(`${replaces} builds for another host, so @astrojs/node takes its place`))
+  })
+
+  test(`Astro: with ${replaces} and no output named, files are served if the build leaves no server`, async () => {
+    const plan = await planOf(astroApp(foreign(`${replaces}/serverless`)))
+    assert.equal(outputOf(plan), 'server in .: node dist/server/entry.mjs')
+    assert.deepEqual(plan.adapter, { ...instead, files: { server: 'dist/server/entry.mjs', output: DIST } })
+  })
+
+  test(`Astro: version 4 with ${replaces} leaves files where the app looks for them`, async () => {
+    const plan = await planOf(astroApp(foreign(`${replaces}/static`, `output: 'static'`), {}, '^4.16.0'))
+    assert.equal(outputOf(plan), 'files in dist')
+    assert.deepEqual(plan.adapter, { ...instead, files: null })
+  })
+}
+
+test('Astro: a server that the app starts itself keeps its adapter', async () => {
+  const plan = await planOf(astroApp(foreign('@astrojs/vercel'), { start: 'node run-server.mjs' }))
+  assert.deepEqual([outputOf(plan), plan.adapter], ['server in .: node run-server.mjs', undefined])
+})
+
+test('Astro: an adapter for another host is refused with the one to install where packages stay packed', async () => {
+  const message = await problemOf({ ...astroApp(foreign('@astrojs/vercel')), ...PLUG_AND_PLAY })
   assert.match(message, /Astro builds with @astrojs\/vercel, which cannot run here\. Install @astrojs\/node/)
+})
+
+test('Astro: an adapter that nobody knows is refused with the one to install', async () => {
+  assert.match(await problemOf(astroApp(foreign('astro-aws'))), /Astro builds with astro-aws, which cannot run here/)
 })
 
 test('Astro: a server keeps its sessions, and what was fetched is no cache to keep', async () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type App, appWith, outputOf, planOf, problemOf } from '../../test/support/plan.ts'
+import { type App, appWith, outputOf, PLUG_AND_PLAY, planOf, problemOf } from '../../test/support/plan.ts'
 
 const kitApp = (files: App, scripts: unknown = {}): App => appWith(['@sveltejs/kit', 'vite'], scripts, files)
 
@@ -62,10 +62,21 @@ for (const [version, config] of Object.entries({ 2: old, 3: recent })) {
     })
   }
 
-  for (const adapter of ['auto', 'vercel', 'netlify', 'cloudflare']) {
-    test(`SvelteKit ${version}: adapter-${adapter} is refused with the ones to install`, async () => {
-      const message = await problemOf(kitApp(config(`@sveltejs/adapter-${adapter}`), { start: 'node build' }))
-      assert.match(message, new RegExp(`builds with @sveltejs/adapter-${adapter}, which cannot run here`))
+  for (const adapter of ['auto', 'vercel', 'netlify', 'cloudflare', 'cloudflare-workers']) {
+    const replaces = `@sveltejs/adapter-${adapter}`
+    test(`SvelteKit ${version}: ${replaces} gives way to the adapter for Node, whatever its options`, async () => {
+      const plan = await planOf(
+        kitApp(config(replaces, `{ out: 'elsewhere', runtime: 'edge' }`), { start: 'vercel dev' }),
+      )
+      assert.equal(outputOf(plan), 'server in .: node build')
+      const module = { package: replaces, kind: 'sveltekit', peer: '@sveltejs/kit' }
+      assert.deepEqual(plan.adapter, { replaces, by: NODE, environment: {}, module, files: null })
+      assert.ok(plan.detectedBy.includes(`${replaces} builds for another host, so ${NODE} takes its place`))
+    })
+
+    test(`SvelteKit ${version}: where packages stay packed, ${replaces} is refused with the ones to install`, async () => {
+      const message = await problemOf({ ...kitApp(config(replaces), { start: 'node build' }), ...PLUG_AND_PLAY })
+      assert.match(message, new RegExp(`builds with ${replaces}, which cannot run here`))
       assert.match(message, /Install @sveltejs\/adapter-node for a server, or @sveltejs\/adapter-static for files/)
     })
   }

@@ -64,6 +64,28 @@ export type Install = Command & {
   inputs: string[] | null
 }
 
+/**
+ * What is built with in place of an adapter or a preset that makes the app for another host. The app's files say the other
+ * one, and stay as they are.
+ */
+export type Adapter = {
+  /** A package, or a preset of Nitro, as the app names it. */
+  replaces: string
+  /** A package, or a preset of Nitro. */
+  by: string
+  /** Variables that name it to the framework. Those of the tenant do not override them. */
+  environment: Record<string, string>
+  /** The installed package that is made to give `by` whenever the app asks for its own; null where variables do. */
+  module: {
+    package: string
+    kind: 'sveltekit' | 'astro' | 'nitro'
+    /** The package of the framework, whose installed version decides which version of `by` is fetched; null for none. */
+    peer: string | null
+  } | null
+  /** What is served if the build turns out to need no server and so leaves none at `server`. */
+  files: { server: string; output: StaticOutput } | null
+}
+
 export type Plan = {
   /** The name of one of `frameworks/`: `nextjs`, `nuxt`, `astro`, …, `node`, `static` or `unknown`. */
   framework: string
@@ -77,6 +99,8 @@ export type Plan = {
   rootDirectory: string
   install: Install | null
   build: Command | null
+  /** Only for an app that was made for another host. */
+  adapter?: Adapter
   output: StaticOutput | ServerOutput
   /** Folders worth keeping between builds, relative to the root directory: what was compiled, and what was fetched. */
   caches: { compile: string[]; data: string[] }
@@ -88,7 +112,7 @@ export function planBuild(project: Project): Plan {
   for (const framework of FRAMEWORKS) {
     const choice = framework.choose(project)
     if (choice === undefined) continue
-    const { version = null, build = null, caches, environment, because } = choice
+    const { version = null, build = null, caches, environment, because, adapter } = choice
     const named = choice.output.kind === 'static' ? namedStart(project) : undefined
     const output = named === undefined ? choice.output : serverIn('.', startCommand(project, named))
     const needsNode = build !== null || output.kind === 'server'
@@ -108,6 +132,7 @@ export function planBuild(project: Project): Plan {
       rootDirectory: project.rootDirectory,
       install,
       build,
+      ...(adapter ? { adapter } : {}),
       output,
       caches: caches ?? { compile: [], data: [] },
       environment: { ...environment, ...(needsNode ? project.packages.manager.environment(project.home) : {}) },

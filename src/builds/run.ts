@@ -9,13 +9,16 @@ import {
   type NetworkView,
 } from '../engines/index.ts'
 import type { Digest, LineLog } from '../storage/index.ts'
+import { placeAdapter } from './adapters/place.ts'
+import { foreignPresets } from './adapters/presets.ts'
 import type { BuildCaches } from './caches.ts'
+import { isAnythingIn } from './inside.ts'
 import { type Installed, install } from './install.ts'
 import { findOutput, type OutputFolders } from './output-folder.ts'
 import type { PackageStore } from './packages.ts'
 import type { Plan } from './plan.ts'
 import { type Runner, runStep } from './step.ts'
-import type { Toolchain } from './toolchain.ts'
+import type { Toolchain, Toolchains } from './toolchain.ts'
 import { WORK, type Workplace } from './workplace.ts'
 
 export type Deadlines = { installMs: number; buildMs: number }
@@ -35,6 +38,7 @@ export type Run = {
   place: Workplace
   caches: BuildCaches
   toolchain: Toolchain
+  adapters: Toolchains['adapters']
   archive: Digest
   accountId: string
   environmentId: string
@@ -51,7 +55,8 @@ export type Run = {
   contacted(contacts: readonly Contact[]): Promise<void>
 }
 
-export type Made = { output: OutputFolders; installed: Installed }
+/** The plan is the one that was given, but for what only the build could tell. */
+export type Made = { plan: Plan; output: OutputFolders; installed: Installed }
 
 export async function runPlan(parts: RunParts, run: Run): Promise<Made> {
   const isRun = run.plan.install !== null || run.plan.build !== null
@@ -95,6 +100,9 @@ async function runIn(
   if (plan.build) {
     await run.enter('BUILDING')
     await caches.restore(changes)
+    const { adapter } = plan
+    const parts = { plan, place, view, adapters: run.adapters, isClean: run.isClean, deadlineMs }
+    const placed = adapter && (await placeAdapter(runner, parts, adapter))
     const nodeCache = await caches.nodeCache()
     await runStep(runner, {
       phase: 'BUILDING',
@@ -104,17 +112,35 @@ async function runIn(
         ...heapWithin(limits),
         ...nodeCache.environment,
         ...plan.environment,
-        ...run.variables,
+        ...withoutForeignPresets(run),
         ...run.metadata,
+        ...adapter?.environment,
         ...environment,
       },
       view,
       mounts: [nodeCache.mount],
       deadlineMs,
     })
+    await placed?.remove()
     await caches.gather(changes)
   }
-  return { output: await findOutput(runner, { plan, place, view, deadlineMs }), installed }
+  const made = await settledPlan(plan, changes, log)
+  return { plan: made, output: await findOutput(runner, { plan: made, place, view, deadlineMs }), installed }
+}
+
+function withoutForeignPresets({ plan, variables, log }: Run): Record<string, string> {
+  const foreign = foreignPresets(plan, variables)
+  for (const name of foreign)
+    log.say('BUILDING', `The variable ${name} is left out: it names a preset that builds for another host.`)
+  return Object.fromEntries(Object.entries(variables).filter(([name]) => !foreign.includes(name)))
+}
+
+/** With files in place of a server, where the build left none. */
+async function settledPlan(plan: Plan, changes: string, log: LineLog): Promise<Plan> {
+  const { files } = plan.adapter ?? {}
+  if (!files || (await isAnythingIn(changes, join(plan.rootDirectory, files.server)))) return plan
+  log.say('BUILDING', 'The build left no server, since nothing is rendered on request: its files are served.')
+  return { ...plan, output: files.output }
 }
 
 /** Where commands of packages are found: beside the app, and where its workspace was installed. */

@@ -104,15 +104,33 @@ export async function isArranged(runner: Runner, step: Arrangement): Promise<boo
   return exit.code === 0
 }
 
+const ANSWER_LENGTH_MOST = 1000
+
+/** What a command says, of which nothing goes to the log; nothing when it fails. */
+export async function answerOf(runner: Runner, step: Arrangement): Promise<string | undefined> {
+  let answer = ''
+  const onOutput: Output = (stream, chunk) => {
+    if (stream === 'stdout' && answer.length < ANSWER_LENGTH_MOST) answer += chunk.toString('latin1')
+  }
+  const signal = AbortSignal.any([runner.signal, AbortSignal.timeout(step.deadlineMs)])
+  const exit = await runInside(runner, { ...step, phase: 'BUILDING', environment: {} }, signal, onOutput)
+  runner.signal.throwIfAborted()
+  return exit.code === 0 && answer.length <= ANSWER_LENGTH_MOST ? answer : undefined
+}
+
 export async function arrange(runner: Runner, step: Arrangement) {
   if (await isArranged(runner, step)) return
   throw new Problem('NO_OUTPUT', `The output could not be put in place: \`${step.argv.join(' ')}\` failed.`)
 }
 
-function runInside(runner: Runner, step: Step, signal: AbortSignal): Promise<Exit> {
-  const { engine, toolchain, user, log, limits, network } = runner
-  const { phase, argv, cwd, environment, view, mounts = [], overlays = [] } = step
-  const onOutput: Output = (stream, chunk) => log.write(stream, phase, chunk)
+function runInside(
+  runner: Runner,
+  step: Step,
+  signal: AbortSignal,
+  onOutput: Output = (stream, chunk) => runner.log.write(stream, step.phase, chunk),
+): Promise<Exit> {
+  const { engine, toolchain, user, limits, network } = runner
+  const { argv, cwd, environment, view, mounts = [], overlays = [] } = step
   const job: Job = {
     argv,
     cwd,

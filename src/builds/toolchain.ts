@@ -5,6 +5,7 @@
 import semver from 'semver'
 import { type Clock, systemClock } from '../base/index.ts'
 import { type Engine, type Job, type Mount, runToEnd } from '../engines/index.ts'
+import { createAdapters } from './tools/adapters.ts'
 import { standIn } from './tools/choose.ts'
 import { environmentOf, findCertificates } from './tools/environment.ts'
 import { type Exact, managerTool, nodeTool, type Tool, toolTitle, type Wanted } from './tools/exact.ts'
@@ -135,6 +136,9 @@ export async function openToolchains({ folder, environment, isIsolating, clock =
       const used: Exact = { node: node.version, packageManager: manager.exact }
       return { ...used, mounts, path: PATH, environment: environmentOf(used, certificates) }
     },
+
+    /** Packages that are built with in place of those for another host. */
+    adapters: createAdapters({ shelf, registry, clock }),
 
     /** Everything that was fetched. */
     list: (): Promise<Kept[]> => shelf.list(),

@@ -143,6 +143,7 @@ export function createMake(parts: Parts) {
         place,
         caches,
         toolchain,
+        adapters: toolchains.adapters,
         archive: build.archive.digest,
         accountId: environment.accountId,
         environmentId: environment.id,
@@ -159,6 +160,7 @@ export function createMake(parts: Parts) {
       uses.push(...caches.uses())
       await builds.used(build.id, caches.uses())
     }
+    if (made.plan !== plan) await builds.planned(build.id, made.plan)
     const kept = await keep(ready, made)
     await caches.commit()
     await builds.used(build.id, caches.uses())
@@ -179,8 +181,8 @@ export function createMake(parts: Parts) {
   }
 
   async function keep(
-    { environment, build, story, plan, toolchain }: Ready,
-    { output, installed }: Made,
+    { environment, build, story, toolchain }: Ready,
+    { plan, output, installed }: Made,
   ): Promise<Build> {
     // Packages that only the build needed are kept all the same: the next build has them at once.
     if (installed?.changes) {

@@ -91,6 +91,7 @@ async function workOf(
     place,
     caches: createBuildCaches({ folder: cacheFolder, place, plan: whole, node: '24', isClean: false, log }),
     toolchain,
+    adapters: toolchains.adapters,
     archive: `sha256:${'0'.repeat(64)}`,
     accountId: 'account',
     environmentId: 'environment',

@@ -44,6 +44,9 @@ export const appWith = (dependencies: string[] | Record<string, string>, scripts
   ...files,
 })
 
+/** Files that make Yarn leave packages packed. */
+export const PLUG_AND_PLAY: App = { 'yarn.lock': '__metadata:\n  version: 8\n' }
+
 /** Kind of output, its folder and, of files, the base path: what most claims are about. */
 export function outputOf({ output }: Plan): string {
   if (output.kind === 'server') return `server in ${output.folder}: ${output.start.argv.join(' ')}`

@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Registry } from '../../src/builds/tools/registry.ts'
 
-type Published = Record<string, { versions: string[]; node?: string }>
+type Published = Record<string, { versions: string[]; node?: string; peers?: Record<string, Record<string, string>> }>
 
 const COMMANDS: Record<string, Record<string, string>> = {
   npm: { npm: 'bin/npm-cli.js', npx: 'bin/npx-cli.js' },
@@ -28,6 +28,13 @@ export function fakeRegistry(published: Published = {}) {
       return published[name]?.versions ?? []
     },
 
+    async published(name) {
+      const { versions = [], peers = {} } = published[name] ?? {}
+      registry.asked.push(name)
+      if (registry.fault) throw registry.fault
+      return versions.map((version) => ({ version, peers: peers[version] ?? {} }))
+    },
+
     async fetch(name, version, folder, signal) {
       registry.fetched.push(`${name}@${version}`)
       if (registry.fault) throw registry.fault
@@ -39,7 +46,10 @@ export function fakeRegistry(published: Published = {}) {
       await registry.halfway(signal)
       signal.throwIfAborted()
       const engines = { node: published[name]?.node ?? '*' }
-      await write(join(root, 'package.json'), JSON.stringify({ name, version, bin, engines }))
+      await write(
+        join(root, 'package.json'),
+        JSON.stringify({ name, version, bin, engines, peerDependencies: published[name]?.peers?.[version] }),
+      )
     },
   } satisfies Registry & Record<string, unknown>
   return registry

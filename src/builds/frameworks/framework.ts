@@ -16,7 +16,7 @@ export type Framework = {
 }
 
 /** The part of a plan that the framework decides. */
-export type Choice = Partial<Pick<Plan, 'build' | 'caches' | 'environment'>> & {
+export type Choice = Partial<Pick<Plan, 'build' | 'caches' | 'environment' | 'adapter'>> & {
   version?: string
   because: string[]
   output: StaticOutput | ServerOutput

@@ -1,9 +1,9 @@
 /** Nuxt: a server in a folder of its own, or the files of `nuxt generate`. */
 import { wordsAfter } from '../build-words.ts'
 import type { Project } from '../project.ts'
-import { buildCommand, buildScript, installedCommand, scriptText } from '../scripts.ts'
+import { buildCommand, installedCommand } from '../scripts.ts'
 import { basePathOf, type Choice, type Framework, filesIn, majorIn, namesWith, rangeOf } from './framework.ts'
-import { nitroOutput } from './nitro.ts'
+import { nitroOutput, presetInScript, presetVariables } from './nitro.ts'
 import { readSaid, type Said } from './said.ts'
 import { serve } from './serve.ts'
 
@@ -17,7 +17,7 @@ export const nuxt: Framework = {
     const said = readSaid(project, nuxt.reads, 'nuxt build')
     const isGenerated = generates(project)
     const isOld = majorIn(version) < 3
-    const { output, because } = isOld ? oldOutput(project, said) : newOutput(project, said, isGenerated)
+    const { because, ...result } = isOld ? oldOutput(project, said) : newOutput(project, said, isGenerated)
     return {
       version,
       because: [
@@ -27,25 +27,28 @@ export const nuxt: Framework = {
         ...because,
       ],
       build: buildCommand(project) ?? installedCommand(project, 'nuxt', 'build'),
-      output,
+      ...result,
       caches: {
         // In Nuxt 2 `.nuxt` is the server itself.
         compile: isOld ? ['node_modules/.cache'] : ['node_modules/.cache/nuxt', 'node_modules/.cache/jiti', '.nuxt'],
         data: ['.data', '.nitro'],
       },
-      environment: { NUXT_TELEMETRY_DISABLED: '1' },
+      environment: {
+        NUXT_TELEMETRY_DISABLED: '1',
+        ...presetVariables(result.output, !isOld && said.isComputed('nitro.preset')),
+      },
     }
   },
 }
 
-type Result = Pick<Choice, 'output' | 'because'>
+type Result = Pick<Choice, 'build' | 'adapter' | 'output' | 'because'>
 
 function newOutput(project: Project, said: Said, isGenerated: boolean): Result {
-  const [, variable] =
-    /\b(?:NITRO|SERVER)_PRESET=([\w-]{1,50})/.exec(scriptText(project, buildScript(project) ?? '')) ?? []
+  const variable = presetInScript(project)
   return nitroOutput(project, {
     name: 'Nuxt',
     preset: variable ?? said.string('nitro.preset', '--preset'),
+    isInScript: variable !== undefined || said.hasFlag('--preset'),
     folder: said.folder('nitro.output.dir'),
     basePath: basePathOf(said.string('app.baseURL') ?? ''),
     isGenerated,

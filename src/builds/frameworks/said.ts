@@ -19,6 +19,8 @@ export type Said = {
   boolean(setting: string): boolean | undefined
   /** Whether something is set that cannot be read without running the file. */
   isComputed(setting: string): boolean
+  /** Whether the build script has a flag. */
+  hasFlag(flag: string): boolean
   /** A folder, relative to the root directory. */
   folder(setting: string, ...flags: string[]): string | undefined
 }
@@ -60,6 +62,7 @@ export function readSaid(
     },
     isComputed: (setting) =>
       settings.has(setting) && stringIn(settings, setting) === undefined && booleanIn(settings, setting) === undefined,
+    hasFlag: (flag) => flagOf([flag]) !== undefined,
     folder(setting, ...flags) {
       const isFlag = flagOf(flags) !== undefined
       const value = string(setting, ...flags)

@@ -3,6 +3,7 @@ import { posix } from 'node:path'
 import { Problem } from '../../contract/index.ts'
 import type { Project } from '../project.ts'
 import { buildCommand, installedCommand, nodeCommand } from '../scripts.ts'
+import { aboutAdapter, canReplacePackages, standIn } from './foreign.ts'
 import {
   basePathOf,
   type Choice,
@@ -14,10 +15,12 @@ import {
   rangeOf,
 } from './framework.ts'
 import { readSaid, type Said } from './said.ts'
-import { customStart, serve, serveByScript } from './serve.ts'
+import { customStart, serve, serveByScript, serverIn } from './serve.ts'
 
 const NODE_ADAPTER = '@sveltejs/adapter-node'
 const STATIC_ADAPTER = '@sveltejs/adapter-static'
+/** Those for other hosts, and the one that chooses among them. */
+const FOREIGN = /^@sveltejs\/adapter-(?:auto|vercel|netlify|cloudflare|cloudflare-workers)$/
 const OWN_CONFIGS = namesWith('svelte.config', ['js', 'ts', 'mjs'])
 const VITE_CONFIGS = namesWith('vite.config', ['js', 'mjs', 'ts', 'cjs', 'mts', 'cts'])
 const FALLBACKS = ['index.html', '200.html']
@@ -33,7 +36,7 @@ export const sveltekit: Framework = {
     const said = readSaid(project, isOwn ? OWN_CONFIGS : VITE_CONFIGS, 'vite build')
     const prefix = prefixIn(said)
     const adapter = adapterOf(said, prefix)
-    const { output, because } =
+    const { because, ...result } =
       adapter === NODE_ADAPTER
         ? serverOf(project, said, prefix)
         : adapter === STATIC_ADAPTER
@@ -48,7 +51,7 @@ export const sveltekit: Framework = {
         ...because,
       ],
       build: buildCommand(project) ?? installedCommand(project, 'vite', 'build'),
-      output,
+      ...result,
       caches: { compile: ['.svelte-kit', 'node_modules/.vite', 'node_modules/.vite-temp'], data: [] },
     }
   },
@@ -65,7 +68,14 @@ function adapterOf({ settings, imports }: Said, prefix: string): string | undefi
   return imports.get(name) ?? adapters.find((module) => module === NODE_ADAPTER) ?? adapters[0]
 }
 
-type Result = Pick<Choice, 'output' | 'because'>
+type Result = Pick<Choice, 'output' | 'because' | 'adapter'>
+
+/** Without these the server would not know its own address, and refuse forms; nor know one visitor from another. */
+const HEADERS = {
+  PROTOCOL_HEADER: 'x-forwarded-proto',
+  HOST_HEADER: 'x-forwarded-host',
+  ADDRESS_HEADER: 'x-forwarded-for',
+}
 
 function serverOf(project: Project, said: Said, prefix: string): Result {
   const folder = said.folder(`${prefix}adapter.out`) ?? 'build'
@@ -81,12 +91,7 @@ function serverOf(project: Project, said: Said, prefix: string): Result {
     folder: '.',
     start: nodeCommand(project, folder),
     isWritten,
-    // Without these it would not know its own address, and refuse forms; nor know one visitor from another.
-    environment: {
-      PROTOCOL_HEADER: 'x-forwarded-proto',
-      HOST_HEADER: 'x-forwarded-host',
-      ADDRESS_HEADER: 'x-forwarded-for',
-    },
+    environment: HEADERS,
   })
 }
 
@@ -101,11 +106,16 @@ function filesOf(said: Said, prefix: string): Result {
   }
 }
 
-/** Adapters for other hosts, and the one that chooses among them. Others may leave a server that a script starts. */
+/** An adapter for another host is replaced. Any other may leave a server that a script starts. */
 function foreignOf(project: Project, adapter: string | undefined, said: Said): Result {
   const custom = customStart(project)
   const isForeign = adapter === undefined || adapter.startsWith('@sveltejs/')
   if (custom !== undefined && (!isForeign || custom !== 'start')) return serveByScript(project, custom)
+  if (adapter !== undefined && FOREIGN.test(adapter) && canReplacePackages(project)) {
+    const instead = standIn('sveltekit', { replaces: adapter, by: NODE_ADAPTER, peer: '@sveltejs/kit' })
+    const output = serverIn('.', nodeCommand(project, 'build'), { environment: HEADERS })
+    return { output, because: [aboutAdapter(instead)], adapter: instead }
+  }
   const what = adapter === undefined ? 'SvelteKit builds without an adapter' : `SvelteKit builds with ${adapter}`
   throw cannotRun(
     what,

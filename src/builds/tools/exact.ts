@@ -16,7 +16,7 @@ export type Exact = {
 }
 
 /** A package of the registry, in one version. */
-export type Tool = { name: 'node' | ManagerName; package: string; version: string }
+export type Tool = { name: 'node' | 'adapter' | ManagerName; package: string; version: string }
 
 /** Those with long support that frameworks of today still run on. */
 export const NODE_MAJORS: readonly number[] = [20, 22, 24, 26]

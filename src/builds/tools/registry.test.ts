@@ -28,6 +28,23 @@ test('a package with a single version has a list, too', async (t) => {
   assert.deepEqual(await registry.versions('pnpm', signal), ['1.0.0'])
 })
 
+test('peers are told for each version, of many and of one', async (t) => {
+  const several = [
+    { name: 'a', version: '1.0.0', peerDependencies: { b: '^1' } },
+    { name: 'a', version: '0.9.0' },
+    'odd',
+  ]
+  const { registry, signal } = await npmThat(t, `echo '${JSON.stringify(several)}'`)
+  assert.deepEqual(await registry.published('a', signal), [
+    { version: '1.0.0', peers: { b: '^1' } },
+    { version: '0.9.0', peers: {} },
+  ])
+  const one = await npmThat(t, `echo '${JSON.stringify(several[0])}'`)
+  assert.deepEqual(await one.registry.published('a', signal), [{ version: '1.0.0', peers: { b: '^1' } }])
+  const none = await npmThat(t, 'true')
+  assert.deepEqual(await none.registry.published('a', signal), [])
+})
+
 test('npm is told to run no scripts, and to leave nothing behind', async (t) => {
   const { folder, registry, signal } = await npmThat(t, `echo "$@" > "$HOME/arguments"`)
   await registry.fetch('pnpm', '10.0.0', join(folder, 'draft'), signal)

@@ -6,9 +6,14 @@ import { spawn } from 'node:child_process'
 import { mkdir, rm } from 'node:fs/promises'
 import { delimiter, dirname } from 'node:path'
 
+/** A version of a package, and its peer dependencies. */
+export type Published = { version: string; peers: Readonly<Record<string, unknown>> }
+
 export interface Registry {
   /** All published versions of a package. */
   versions(name: string, signal: AbortSignal): Promise<string[]>
+  /** All published versions of a package that are released, with the packages that each must be installed beside. */
+  published(name: string, signal: AbortSignal): Promise<Published[]>
   /** Installs a package with what it needs into `<folder>/node_modules`. No script of any package is run. */
   fetch(name: string, version: string, folder: string, signal: AbortSignal): Promise<void>
 }
@@ -53,6 +58,18 @@ export function npmRegistry({ program, environment, scratch }: Parts): Registry 
       return (Array.isArray(found) ? found : [found]).filter((version) => typeof version === 'string')
     },
 
+    async published(name, signal) {
+      // Where a version has one field alone, npm leaves out what the fields are called.
+      const fields = ['name', 'version', 'peerDependencies']
+      const said = await run(['view', `${name}@>=0.0.0`, ...fields], scratch(), signal)
+      const found: unknown[] = [JSON.parse(said || '[]')].flat()
+      return found
+        .map(Object)
+        .flatMap(({ version, peerDependencies }) =>
+          typeof version === 'string' ? [{ version, peers: Object(peerDependencies) }] : [],
+        )
+    },
+
     async fetch(name, version, folder, signal) {
       await mkdir(folder, { recursive: true, mode: 0o755 })
       await run(['install', `${name}@${version}`, ...INSTALL_FLAGS], folder, signal)
@@ -81,6 +98,8 @@ const INSTALL_FLAGS = [
   '--no-dry-run',
   '--include=optional',
   '--bin-links',
+  // A package that wants to lie beside a framework finds it beside the app.
+  '--legacy-peer-deps',
   // A tool is run by the Node that it needs, which need not be the one that npm is running on now.
   '--no-engine-strict',
 ]

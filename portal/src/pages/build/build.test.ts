@@ -46,8 +46,13 @@ test('a plan is told in facts, and what it does not say is left out', () => {
   })
 })
 
+test('an adapter that took the place of another is told with both names', () => {
+  const adapter = { replaces: '@astrojs/vercel', by: '@astrojs/node', environment: {} }
+  assert.deepEqual(factsOf({ adapter }), [{ name: 'Adapter', text: '@astrojs/node, in place of @astrojs/vercel' }])
+})
+
 test('a plan that is nothing like one does no harm', () => {
-  assert.deepEqual(factsOf({ framework: 7, output: 'x', install: [], packageManager: null }), [])
+  assert.deepEqual(factsOf({ framework: 7, output: 'x', install: [], packageManager: null, adapter: { by: 1 } }), [])
   assert.deepEqual(reasonsOf({ detectedBy: 'x' }), [])
   assert.equal(isStatic(undefined), undefined)
   assert.equal(isStatic({}), undefined)

@@ -17,6 +17,7 @@ export function factsOf(plan: Plan): PlanFact[] {
     ['Package manager', [textIn(manager, 'name'), textIn(manager, 'version').replace(/^\*$/, '')].join(' ').trim()],
     ['Lockfile', textIn(manager, 'lockfile')],
     ['Install', commandIn(objectIn(plan, 'install'))],
+    ['Adapter', adapterIn(objectIn(plan, 'adapter'))],
     ['Build', commandIn(objectIn(plan, 'build'))],
     ['Start', commandIn(objectIn(output, 'start'))],
     ['Output', outputOf(output)],
@@ -38,6 +39,12 @@ function outputOf(output: Plan): string {
   const folder = textIn(output, 'folder')
   if (textIn(output, 'kind') === 'static') return `files in ${folder === '.' ? 'the root directory' : folder}`
   return textIn(output, 'kind') === 'server' ? `a server, from ${folder === '.' ? 'the root directory' : folder}` : ''
+}
+
+/** What took the place of one for another host. */
+function adapterIn(adapter: Plan): string {
+  const [by, replaces] = [textIn(adapter, 'by'), textIn(adapter, 'replaces')]
+  return by && replaces ? `${by}, in place of ${replaces}` : ''
 }
 
 function textIn(plan: Plan, key: string): string {

@@ -1,0 +1,1 @@
+export default defineEventHandler(() => ({ greeting: process.env.GREETING ?? 'Hello' }))

@@ -1,0 +1,1 @@
+export const GET = () => Response.json({ greeting: process.env.GREETING ?? 'Hello' })

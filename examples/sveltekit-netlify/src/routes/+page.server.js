@@ -1,0 +1,1 @@
+export const load = () => ({ greeting: process.env.GREETING ?? 'Hello' })

@@ -1,0 +1,3 @@
+export const config = { isr: { expiration: 60 } }
+
+export const load = () => ({ greeting: process.env.GREETING ?? 'Hello' })

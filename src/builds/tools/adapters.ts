@@ -1,0 +1,103 @@
+/**
+ * Packages that stand in for the adapter of another host, kept beside the other tools. Of each, the newest version is taken
+ * that says it fits the framework's installed version.
+ */
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import semver from 'semver'
+import type { Clock } from '../../base/index.ts'
+import type { Tool } from './exact.ts'
+import { createRemembered } from './lists.ts'
+import { notAvailable } from './problems.ts'
+import type { Published, Registry } from './registry.ts'
+import { NEVER } from './shared.ts'
+import type { Shelf } from './shelf.ts'
+
+export type WantedAdapter = {
+  package: string
+  /** The framework's package and its installed version. */
+  peer: string
+  peerVersion: string
+}
+
+export type AdapterOptions = {
+  /** Asks the registry, whatever is here. */
+  isFresh: boolean
+  signal?: AbortSignal
+  /** Told before it is fetched. */
+  onFetch?: (what: string) => void
+}
+
+/** The folder has it in `node_modules`, together with what it needs. */
+export type FetchedAdapter = { version: string; folder: string }
+
+export function createAdapters({ shelf, registry, clock }: { shelf: Shelf; registry: Registry; clock: Clock }) {
+  const published = createRemembered((name, signal) => registry.published(name, signal), clock)
+
+  /** What was fetched before, with what it says of itself. */
+  async function here(name: string): Promise<Published[]> {
+    const found: Published[] = []
+    for (const version of await shelf.versions(name)) {
+      const manifest = join(shelf.rootOf(toolOf(name, version)), 'package.json')
+      const text = await readFile(manifest, 'utf8').catch(absent)
+      if (text !== undefined) found.push({ version, peers: Object(JSON.parse(text).peerDependencies) })
+    }
+    return found
+  }
+
+  /** The registry is asked when nothing that is here fits, or when the choice is to be made anew. */
+  async function choose(wanted: WantedAdapter, isFresh: boolean, signal: AbortSignal): Promise<string | undefined> {
+    const kept = newestFor(wanted, await here(wanted.package))
+    if (kept !== undefined && !isFresh) return kept
+    try {
+      return newestFor(wanted, await published.of(wanted.package, signal)) ?? kept
+    } catch (error) {
+      signal.throwIfAborted()
+      if (kept !== undefined) return kept
+      throw notAvailable(wanted.package, error)
+    }
+  }
+
+  return {
+    /** Nothing where no version fits. */
+    async take(
+      wanted: WantedAdapter,
+      { isFresh, signal = NEVER, onFetch }: AdapterOptions,
+    ): Promise<FetchedAdapter | undefined> {
+      const version = await choose(wanted, isFresh, signal)
+      if (version === undefined) return undefined
+      const tool = toolOf(wanted.package, version)
+      const title = `${wanted.package} ${version}`
+      await shelf
+        .take(tool, signal, () => onFetch?.(title))
+        .catch((error) => {
+          signal.throwIfAborted()
+          throw notAvailable(title, error)
+        })
+      return { version, folder: shelf.placeOf(tool) }
+    },
+  }
+}
+
+const toolOf = (name: string, version: string): Tool => ({ name: 'adapter', package: name, version })
+
+const RANGE_LENGTH_MOST = 200
+
+/** A framework that is not released yet counts for the release that it leads to. */
+export function newestFor({ peer, peerVersion }: WantedAdapter, versions: readonly Published[]): string | undefined {
+  const fitting = versions.filter(({ version, peers }) => {
+    const range = peers[peer]
+    return (
+      semver.prerelease(version) === null &&
+      typeof range === 'string' &&
+      range.length <= RANGE_LENGTH_MOST &&
+      semver.satisfies(peerVersion, range, { includePrerelease: true })
+    )
+  })
+  return semver.rsort(fitting.map(({ version }) => version))[0]
+}
+
+/** One that nobody wanted for long may be removed at any moment. */
+function absent(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== 'ENOENT') throw error
+}
