@@ -19,6 +19,7 @@ import { packageStoreOf } from './on-demand.ts'
 import type { PackageStore, Packages } from './packages.ts'
 import type { Install, Plan } from './plan.ts'
 import { type Runner, runStep } from './step.ts'
+import { SWITCHES } from './switches.ts'
 import { inWords } from './words.ts'
 import { type View, WORK, type Workplace } from './workplace.ts'
 
@@ -33,7 +34,7 @@ export type Installation = {
   isClean: boolean
   /** What the tenant has set, by name. */
   variables: Readonly<Record<string, string>>
-  /** Variables of every step. */
+  /** Variables of every step, whatever the tenant has set. */
   environment: Readonly<Record<string, string>>
   deadlineMs: number
   /** From here on nobody takes these packages away from the build. False if somebody already did. */
@@ -107,7 +108,7 @@ async function stepOf(given: Installation, step: Install, view: View, variables:
     phase: 'INSTALLING' as const,
     argv: step.argv,
     cwd: join(WORK, step.folder),
-    environment: { ...plan.environment, ...variables, ...environment, ...store.environment },
+    environment: { ...SWITCHES, ...plan.environment, ...variables, ...environment, ...store.environment },
     view,
     mounts: [kept.mount],
     overlays: kept.overlays,
@@ -194,7 +195,7 @@ function installerVariables({ variables }: Installation, named: ReadonlySet<stri
 }
 
 const INSTALLER_VARIABLE =
-  /^(npm_|NPM_|YARN_|PNPM_|BUN_|NODE_(?!ENV$)|npm-)|(_MIRROR|_CDNURL|_BINARY_HOST|_SKIP_DOWNLOAD|_SKIP_BROWSER_DOWNLOAD)$/
+  /^(npm_|NPM_|YARN_|PNPM_|BUN_|NODE_(?!ENV$)|npm-)|(_MIRROR|_CDNURL|_BINARY_HOST|_SKIP_(CHROMIUM_|BROWSER_)?DOWNLOAD)$/
 
 const basisOf = ({ packageManager }: Plan, { inputs }: Install): string =>
   inputs === null ? 'the source is' : `${packageManager?.lockfile} is`

@@ -15,6 +15,7 @@ import { findOutput, type OutputFolders } from './output-folder.ts'
 import type { PackageStore } from './packages.ts'
 import type { Plan } from './plan.ts'
 import { type Runner, runStep } from './step.ts'
+import { SWITCHES } from './switches.ts'
 import type { Toolchain } from './toolchain.ts'
 import { WORK, type Workplace } from './workplace.ts'
 
@@ -103,6 +104,7 @@ async function runIn(
       environment: {
         ...heapWithin(limits),
         ...nodeCache.environment,
+        ...SWITCHES,
         ...plan.environment,
         ...run.variables,
         ...run.metadata,
@@ -123,19 +125,10 @@ export function binariesOf({ rootDirectory, install: step }: Plan): string[] {
   return [...folders].map((folder) => join(WORK, folder, 'node_modules/.bin'))
 }
 
-/** Variables of every step, which nobody overrides. */
+/** Variables of every step, whatever the tenant has set. */
 const environmentOf = (plan: Plan, toolchain: Toolchain): Record<string, string> => ({
   PATH: [...binariesOf(plan), toolchain.path].join(':'),
   HOME: '/tmp',
   TMPDIR: '/tmp',
-  LANG: 'C.UTF-8',
-  CI: '1',
   ...toolchain.environment,
-  npm_config_audit: 'false',
-  npm_config_fund: 'false',
-  npm_config_update_notifier: 'false',
-  HUSKY: '0',
-  PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD: '1',
-  PUPPETEER_SKIP_DOWNLOAD: '1',
-  CYPRESS_INSTALL_BINARY: '0',
 })

@@ -161,7 +161,6 @@ function environmentOf(
     PATH: [...binaries, tools.path].join(':'),
     HOME: '/tmp',
     TMPDIR: '/tmp',
-    LANG: 'C.UTF-8',
     NODE_ENV: 'production',
     ...tools.environment,
     NEXT_TELEMETRY_DISABLED: '1',

@@ -164,3 +164,27 @@ test('Node is the one that the app asks for, at build and at run', async () => {
   assert.match(log, /BUILDING stdout v22\./)
   assert.match(build.tools?.node ?? '', /^22\./)
 })
+
+test("a script of Yarn 3 reads the folder that it is in, and a value of the tenant's wins over the default", async () => {
+  const about = { name: 'trap', packageManager: 'yarn@3.8.7' }
+  const script = (file: string) => `INIT_CWD=$PWD FOLDER=$PWD node ${file}`
+  const seen = `JSON.stringify([process.env.FOLDER, process.cwd(), process.env.LANG, process.env.TERM, process.env.CI ?? 'none'])`
+  const { log, answer } = await deployed(
+    {
+      ...manifest({ ...about, scripts: { build: script('build.js'), start: script('server.js') } }),
+      'yarn.lock':
+        '__metadata:\n  version: 6\n\n"trap@workspace:.":\n  version: 0.0.0-use.local\n  resolution: "trap@workspace:."\n  languageName: unknown\n  linkType: soft\n',
+      '.yarnrc.yml': 'nodeLinker: node-modules\n',
+      'build.js': `console.log(${seen})`,
+      'server.js': `require('node:http').createServer((_, r) => r.end(${seen})).listen(process.env.PORT, process.env.HOST)`,
+    },
+    {
+      shellVariables: [
+        ['LANG', 'de_DE.UTF-8'],
+        ['CI', 'false'],
+      ].map(([key = '', value = '']) => ({ key, value })),
+    },
+  )
+  assert.match(log, /BUILDING stdout \["\/app","\/app",/)
+  assert.deepEqual(JSON.parse((await answer()).text), ['/app', '/app', 'de_DE.UTF-8', 'dumb', 'false'])
+})
