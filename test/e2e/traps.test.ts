@@ -165,6 +165,29 @@ test('Node is the one that the app asks for, at build and at run', async () => {
   assert.match(build.tools?.node ?? '', /^22\./)
 })
 
+for (const [line, end] of [
+  ['18', '2025-04-30'],
+  ['16', '2023-09-11'],
+] as const)
+  test(`an app that asks for Node ${line} gets it, and is warned in the log and with the build`, async () => {
+    const server = `require('http').createServer((_, r) => r.end(process.version)).listen(process.env.PORT)`
+    const { build, log, answer } = await deployed({
+      ...manifest({ scripts: { build: 'node --version', start: 'node server.js' } }),
+      '.nvmrc': `${line}\n`,
+      'server.js': server,
+    })
+    assert.match((await answer()).text, new RegExp(`^v${line}\\.`), log)
+    const warning = `Node ${build.tools?.node} gets no security fixes since ${end}. Change .nvmrc to 24 as soon as the app runs on it.`
+    assert.deepEqual(build.warnings, [warning])
+    assert.ok(log.includes(`PLANNING service Warning: ${warning}\n`), log)
+  })
+
+test('a Node that cannot be had is refused with the file to change and what to write there', async () => {
+  const { build, log } = await deployed({ ...manifest({ scripts: { start: 'node a.js' } }), '.nvmrc': 'v99.1.0' })
+  assert.equal(build.failure?.reason, 'PLAN_FAILED', log)
+  assert.match(build.failure?.message ?? '', /^\.nvmrc asks for Node 99\.1\.0, .*\. Change \.nvmrc to 24, or to another/)
+})
+
 test("a script of Yarn 3 reads the folder that it is in, and a value of the tenant's wins over the default", async () => {
   const about = { name: 'trap', packageManager: 'yarn@3.8.7' }
   const script = (file: string) => `INIT_CWD=$PWD FOLDER=$PWD node ${file}`

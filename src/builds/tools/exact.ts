@@ -6,6 +6,8 @@ export type ManagerName = 'npm' | 'pnpm' | 'yarn' | 'bun'
 /** As ranges of semver. `*` for npm is the one of this machine. */
 export type Wanted = {
   node: string
+  /** What in the app asks for that Node, as `.nvmrc`. */
+  nodeSetBy?: string | undefined
   packageManager: { name: ManagerName; version: string } | null
 }
 
@@ -17,9 +19,6 @@ export type Exact = {
 
 /** A package of the registry, in one version. */
 export type Tool = { name: 'node' | ManagerName; package: string; version: string }
-
-/** Those with long support that frameworks of today still run on. */
-export const NODE_MAJORS: readonly number[] = [20, 22, 24, 26]
 
 /** The package that holds nothing but the binary for this machine, and needs no script to be installed. */
 export const nodePackage = (arch: string): string => `node-linux-${arch}`

