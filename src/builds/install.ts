@@ -12,9 +12,10 @@ import { promisify } from 'node:util'
 import { Problem } from '../contract/index.ts'
 import type { Digest } from '../storage/index.ts'
 import type { BuildCaches } from './caches.ts'
+import type { Missing } from './diagnose/native-packages.ts'
 import { openFileIn, sizeOf, textIn } from './inside.ts'
 import type { Lockfile } from './lockfile.ts'
-import { missingNatives, PLATFORM, readNpmLockfile } from './npm-lockfile.ts'
+import { missingNatives, PLATFORM, readInstalled, readNpmLockfile } from './npm-lockfile.ts'
 import { packageStoreOf } from './on-demand.ts'
 import type { PackageStore, Packages } from './packages.ts'
 import type { Install, Plan } from './plan.ts'
@@ -42,7 +43,13 @@ export type Installation = {
 }
 
 /** What lies under a build: kept packages, or new ones that `changes` holds until the build has succeeded. */
-export type Installed = { packages: Packages; layer: string; changes: string | null } | null
+export type Installed = {
+  packages: Packages
+  layer: string
+  changes: string | null
+  /** Native packages that should be there, as far as that is known. */
+  missing: readonly Missing[]
+} | null
 
 /** Without layers it leaves the packages in the source, and nothing to lay under. */
 export async function install(runner: Runner, given: Installation, step: Install): Promise<Installed> {
@@ -63,7 +70,7 @@ export async function install(runner: Runner, given: Installation, step: Install
       `Nothing to install: ${basisOf(plan, step)} as before, ${inWords(found)} of packages are there.`,
     )
     given.caches.note('packages', 'HIT', found.bytes)
-    return { packages: found, layer: packages.folderOf(found.id), changes: null }
+    return { packages: found, layer: packages.folderOf(found.id), changes: null, missing: [] }
   }
   given.caches.note('packages', given.isClean ? 'DROPPED' : 'MISS', 0)
   if (wanted === null) log.say('INSTALLING', 'There is no lockfile: versions are chosen now, and may differ next time.')
@@ -75,9 +82,10 @@ export async function install(runner: Runner, given: Installation, step: Install
   if (place.user) await promisify(execFile)('chmod', ['-R', 'a+rwX', changes])
   const size = await sizeOf(changes)
   log.say('INSTALLING', `Installed ${inWords(size)}.`)
-  if (lockfile) await sayWhatIsMissing(runner, lockfile, join(changes, step.folder))
+  const missing = await whatIsMissing(given, lockfile, join(changes, step.folder))
+  for (const native of missing.slice(0, NAMED_MOST)) log.say('INSTALLING', inSentence(native))
   const id = packages.newId()
-  return { packages: { id, wanted: wanted ?? id, ...size }, layer: changes, changes }
+  return { packages: { id, wanted: wanted ?? id, ...size }, layer: changes, changes, missing }
 }
 
 /** Nothing where another manager installs, or nothing is locked. */
@@ -91,13 +99,17 @@ const NAME_LENGTH_MOST = 214
 
 /**
  * npm says nothing when a package for this platform is not there, and the build fails later with words that blame something
- * else.
+ * else. Other managers leave nothing that tells it in a moment.
  */
-async function sayWhatIsMissing({ log }: Runner, lockfile: Lockfile, installed: string) {
-  for (const missing of (await missingNatives(lockfile, installed)).slice(0, NAMED_MOST)) {
-    const name = missing.slice(0, NAME_LENGTH_MOST)
-    log.say('INSTALLING', `The native package ${name} is missing for ${PLATFORM.os}-${PLATFORM.cpu}.`)
-  }
+async function whatIsMissing({ plan }: Installation, lockfile: Lockfile | undefined, installed: string) {
+  if (plan.packageManager?.name !== 'npm') return []
+  const known = lockfile ?? (await readInstalled(installed))
+  return known ? missingNatives(known, installed) : []
+}
+
+function inSentence({ name, parent }: Missing): string {
+  const who = parent ? `, which ${parent.name.slice(0, NAME_LENGTH_MOST)} ${parent.version} asks for` : ''
+  return `The native package ${name.slice(0, NAME_LENGTH_MOST)} is missing for ${PLATFORM.os}-${PLATFORM.cpu}${who}.`
 }
 
 async function stepOf(given: Installation, step: Install, view: View, variables: Readonly<Record<string, string>>) {

@@ -10,6 +10,7 @@ import {
 } from '../engines/index.ts'
 import type { Digest, LineLog } from '../storage/index.ts'
 import type { BuildCaches } from './caches.ts'
+import { hostsAsked } from './diagnose/hosts.ts'
 import { type Installed, install } from './install.ts'
 import { findOutput, type OutputFolders } from './output-folder.ts'
 import type { PackageStore } from './packages.ts'
@@ -75,8 +76,10 @@ async function runIn(
   run: Run,
 ): Promise<Made> {
   const { plan, place, toolchain, caches, log, signal } = run
-  const packageManager = plan.packageManager?.name ?? null
-  const runner: Runner = { engine, toolchain, user: place.user, log, signal, packageManager, limits, network }
+  const { name: packageManager = null, lockfile = null } = plan.packageManager ?? {}
+  const cmsHosts = hostsAsked(run.variables, run.metadata)
+  const around = { engine, toolchain, user: place.user, limits, network }
+  const runner: Runner = { ...around, log, signal, packageManager, lockfile, cmsHosts }
   const environment = environmentOf(plan, toolchain)
   const deadlineMs = deadlines.buildMs
 
@@ -113,6 +116,7 @@ async function runIn(
       view,
       mounts: [nodeCache.mount],
       deadlineMs,
+      missing: installed?.missing ?? [],
     })
     await caches.gather(changes)
   }

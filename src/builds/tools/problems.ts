@@ -18,9 +18,13 @@ export function noSuchNode(range: string, setBy: string | undefined, versions: r
   const lines = [...new Set(versions.map((version) => semver.major(version)))].toSorted((a, b) => a - b)
   const who = setBy ?? 'The app'
   const asks = `${who} asks for Node ${range}, which the registry does not have for this machine (${PLATFORM})`
-  return new Problem('PLAN_FAILED', `${asks}. ${changeTo(setBy)}, or to another one that there is: ${inWords(lines)}.`, {
-    metadata: { tool: 'Node', wanted: range, use: String(DEFAULT_LINE) },
-  })
+  return new Problem(
+    'PLAN_FAILED',
+    `${asks}. ${changeTo(setBy)}, or to another one that there is: ${inWords(lines)}.`,
+    {
+      metadata: { tool: 'Node', wanted: range, use: String(DEFAULT_LINE) },
+    },
+  )
 }
 
 const PLATFORM = `${process.platform}-${process.arch}`

