@@ -6,8 +6,8 @@ export const BUILD_PROBLEMS = {
     400,
     'FAILED_PRECONDITION',
     'app',
-    'Nothing in the archive tells how to build or serve it.',
-    'The message lists what was looked for; add a `package.json` with `build` and `start`, or an `index.html`.',
+    'Nothing in the archive tells how to build or serve it, or what it says cannot be followed.',
+    'The message names the file to change, or lists what was looked for: add a `package.json` with `build` and `start`, or an `index.html`.',
   ),
   INSTALL_FAILED: row(
     400,
