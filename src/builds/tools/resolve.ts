@@ -11,6 +11,7 @@ import {
   type ManagerName,
   managerPackage,
   nodePackage,
+  npmFor,
   type Tool,
   toolTitle,
   type Wanted,
@@ -28,7 +29,8 @@ export type Resolved = {
 type Parts = {
   arch: string
   ownNode: string
-  npmOfMachine(): Promise<string>
+  /** `node` is what it runs on, as a range. */
+  npmOfMachine(): Promise<{ version: string; node: string }>
   lists: Lists
   /** Versions of a package that were fetched before. */
   fetched(name: string): Promise<string[]>
@@ -103,7 +105,7 @@ export function createResolver({ arch, ownNode, npmOfMachine, lists, fetched }: 
       name,
       package: managerPackage(name, range, arch),
       range,
-      local: name === 'npm' ? [await npmOfMachine()] : [],
+      local: name === 'npm' ? [(await npmOfMachine()).version] : [],
       // Under its old name Yarn has a few versions that were never meant for use.
       isOffered: (version) => name !== 'yarn' || isClassicYarn(range) === (semver.major(version) === 1),
       absent,
@@ -112,14 +114,24 @@ export function createResolver({ arch, ownNode, npmOfMachine, lists, fetched }: 
     })
   }
 
+  /**
+   * An app that leaves the npm open gets one that runs on its Node. The machine's would run on the service's Node, and hold what
+   * packages need against that.
+   */
+  async function onNode(node: string, name: ManagerName, range: string): Promise<string> {
+    if (name !== 'npm' || rangeIn(range) !== '*' || fits(node, (await npmOfMachine()).node)) return range
+    return npmFor(node) ?? range
+  }
+
   return {
     async resolve(wanted: Wanted, { before, isFresh, signal = NEVER }: Options): Promise<Resolved> {
       const kept = isFresh || !before ? undefined : before
       const { name, version } = wanted.packageManager ?? {}
-      const [node, manager] = await Promise.all([
-        answerNode(wanted, kept?.node, signal),
-        name === undefined || version === undefined ? undefined : answerManager(name, version, kept, signal),
-      ])
+      const node = await answerNode(wanted, kept?.node, signal)
+      const manager =
+        name === undefined || version === undefined
+          ? undefined
+          : await answerManager(name, await onNode(node.version, name, version), kept, signal)
       return {
         exact: {
           node: node.version,
