@@ -193,7 +193,7 @@ export const build = object(
     ),
     warnings: array(string(), {
       description:
-        'What works today and should not stay as it is, such as a Node.js that gets no security fixes any more, and what to do. As of now.',
+        'What works today and should not stay as it is, such as a Node.js that no longer gets security fixes, and what to do. As of now.',
     }),
     caches: array(
       object({

@@ -223,7 +223,7 @@ for (const [line, end] of [
       'server.js': server,
     })
     assert.match((await answer()).text, new RegExp(`^v${line}\\.`), log)
-    const warning = `Node ${build.tools?.node} gets no security fixes since ${end}. Change .nvmrc to 24 as soon as the app runs on it.`
+    const warning = `Node ${build.tools?.node} no longer gets security fixes (since ${end}). Change .nvmrc to 24 as soon as the app runs on it.`
     assert.deepEqual(build.warnings, [warning])
     assert.ok(log.includes(`PLANNING service Warning: ${warning}\n`), log)
   })

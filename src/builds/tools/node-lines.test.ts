@@ -28,7 +28,7 @@ test('a line ends on its day, and not before', () => {
 test('a warning says since when, and what to change to what', () => {
   assert.equal(
     endedWarning('18.20.8', '.nvmrc', NOW),
-    'Node 18.20.8 gets no security fixes since 2025-04-30. Change .nvmrc to 24 as soon as the app runs on it.',
+    'Node 18.20.8 no longer gets security fixes (since 2025-04-30). Change .nvmrc to 24 as soon as the app runs on it.',
   )
   assert.match(endedWarning('18.20.8', undefined, NOW) ?? '', /Set engines\.node in package\.json to 24 /)
   assert.equal(endedWarning('24.21.0', '.nvmrc', NOW), undefined)

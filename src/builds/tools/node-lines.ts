@@ -53,7 +53,7 @@ export const LINES: readonly number[] = [
   ]),
 ]
 
-/** The day since which a version gets no security fixes, as `2025-04-30`; nothing for one that still gets them. */
+/** The day since which a version no longer gets security fixes, as `2025-04-30`; nothing for one that still gets them. */
 export function endedOn(version: string, now: number): string | undefined {
   const line = semver.major(version)
   const end = ENDS[line] ?? (line < Math.min(...known) ? '2016-12-31' : undefined)
@@ -64,7 +64,7 @@ export function endedOn(version: string, now: number): string | undefined {
 export function endedWarning(version: string, setBy: string | undefined, now: number): string | undefined {
   const end = endedOn(version, now)
   if (end === undefined) return undefined
-  return `Node ${version} gets no security fixes since ${end}. ${changeTo(setBy)} as soon as the app runs on it.`
+  return `Node ${version} no longer gets security fixes (since ${end}). ${changeTo(setBy)} as soon as the app runs on it.`
 }
 
 /** What to write for the default, and where; `setBy` is what asks for another one, as `.nvmrc`. */
