@@ -293,7 +293,9 @@ test('a Node that no longer gets security fixes is warned of on the page of the 
   for (const [what, path] of Object.entries({ build: pathOf(done.metadata.build), environment: pathOf(name) })) {
     await logIn(page, owner, path)
     const note = page.getByRole('region', { name: 'Warnings' })
-    await note.getByText(/^Node 18\.\S+ no longer gets security fixes \(since 2025-04-30\)\. Change \.nvmrc to 24 /).waitFor()
+    await note
+      .getByText(/^Node 18\.\S+ no longer gets security fixes \(since 2025-04-30\)\. Change \.nvmrc to 24 /)
+      .waitFor()
     await assertAccessible(page, `an old ${what}`)
     await assertFits(page, `an old ${what}`)
   }
