@@ -75,7 +75,9 @@ for (const reason of BUILD_FAILURES) {
       const phase = PHASES[when] as FailedPhase
       if ((ONLY_IN[reason] ?? phase) !== phase) continue
       const argv = ['npm', 'run', 'build']
-      const found = diagnose({ phase, argv, exit: { code: 1, signal: null }, lines, packageManager: 'npm' })
+      const known = { packageManager: 'npm', lockfile: 'package-lock.json', missing: [], names: {} }
+      const cmsHosts = ['cms.example.com']
+      const found = diagnose({ phase, argv, exit: { code: 1, signal: null }, lines, ...known, cmsHosts })
       assert.equal(found.reason, reason, `${when}: ${found.message}`)
     }
   })

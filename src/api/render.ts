@@ -88,6 +88,7 @@ export function renderBuild(at: names.EnvironmentPath, build: Build): resources.
     archive: build.archive,
     ...(build.plan ? { plan: build.plan as unknown as Record<string, unknown> } : {}),
     ...(build.tools ? { tools: renderTools(build.tools) } : {}),
+    warnings: build.warnings,
     caches: build.caches,
     ...(build.contacts ? { contacts: build.contacts.map(renderContact) } : {}),
     createTime: toRfc3339(build.createTime),

@@ -55,6 +55,16 @@ const broken = () => Promise.reject(new Error('the disk is gone'))
 test('a log of many long lines is diagnosed beside the service', async () => {
   const lines = Array.from({ length: 8000 }, (_, at) => ({ number: at + 1, text: 'Error: '.repeat(2000) }))
   const exit = { code: 1, signal: null }
-  const failure = { phase: 'BUILDING', argv: ['npm', 'run', 'build'], exit, lines, packageManager: 'npm' } as const
+  const failure = {
+    phase: 'BUILDING',
+    argv: ['npm', 'run', 'build'],
+    exit,
+    lines,
+    packageManager: 'npm',
+    lockfile: null,
+    missing: [],
+    cmsHosts: [],
+    names: {},
+  } as const
   assert.equal((await diagnosePhase(failure)).reason, 'BUILD_SCRIPT_FAILED')
 })

@@ -24,6 +24,7 @@ import type { CacheUse } from './caches.ts'
 import type { Size } from './inside.ts'
 import type { Plan } from './plan.ts'
 import type { Exact } from './tools/exact.ts'
+import { warningsOf } from './warnings.ts'
 
 export type Contacts = (Contact & { isNew: boolean })[]
 
@@ -52,6 +53,8 @@ export type Build = {
   plan: Plan | null
   /** The exact versions that it was made with. */
   tools: Exact | null
+  /** Sentences for people about what works today and should not stay as it is. As of now, and not of the day it was made. */
+  warnings: string[]
   output: Digest | null
   /** Visitors got the same output already, so nothing was switched. */
   isUnchanged: boolean
@@ -109,6 +112,8 @@ const ROWS_AT_A_TIME = 20
 export type BuildPath = { accountId: string; environmentId: string }
 
 export function createBuilds({ sql, clock, newId }: { sql: Sql; clock: Clock; newId: NewId }) {
+  const asBuild = (row: BuildRow): Build => toBuild(row, clock.now())
+
   async function change(id: string, set: ReturnType<typeof statement>) {
     await sql.transaction((tx) => changeAndTell(tx, statement`UPDATE builds SET ${set} WHERE id = ${id}`))
   }
@@ -142,7 +147,7 @@ export function createBuilds({ sql, clock, newId }: { sql: Sql; clock: Clock; ne
         SELECT ${columns}, contacts FROM builds
         WHERE id = ${id} AND account_id = ${accountId} AND environment_id = ${environmentId}`)
       if (!row) throw new Problem('BUILD_NOT_FOUND')
-      return toBuild(row)
+      return asBuild(row)
     },
 
     /** Whether nobody will work on it again: it ended, or its environment is gone. */
@@ -157,14 +162,14 @@ export function createBuilds({ sql, clock, newId }: { sql: Sql; clock: Clock; ne
       const [row] = await reader.query<BuildRow>(
         statement`SELECT ${columns} FROM builds WHERE operation_id = ${operationId}`,
       )
-      return row && toBuild(row)
+      return row && asBuild(row)
     },
 
     /** The archive that a rebuild starts from: the last that was accepted, whether or not it built. */
     async lastArchive(reader: Reader, environmentId: string): Promise<Archive | undefined> {
       const [row] = await reader.query<BuildRow>(statement`
         SELECT ${columns} FROM builds WHERE environment_id = ${environmentId} ORDER BY id DESC LIMIT 1`)
-      return row && toBuild(row).archive
+      return row && asBuild(row).archive
     },
 
     async list({ accountId, environmentId }: BuildPath, page: Page): Promise<PageOf<Build>> {
@@ -174,7 +179,7 @@ export function createBuilds({ sql, clock, newId }: { sql: Sql; clock: Clock; ne
       const builds: Build[] = []
       for (const row of rows) {
         if (builds.length % ROWS_AT_A_TIME === ROWS_AT_A_TIME - 1) await turn()
-        builds.push(toBuild(row))
+        builds.push(asBuild(row))
       }
       return pageOf(builds, page)
     },
@@ -259,7 +264,7 @@ export function createBuilds({ sql, clock, newId }: { sql: Sql; clock: Clock; ne
       const [row] = await sql.query<BuildRow>(statement`
         SELECT ${columns} FROM builds
         WHERE environment_id = ${environmentId} AND id < ${before} AND state = 'SUCCEEDED' ORDER BY id DESC LIMIT 1`)
-      return row && toBuild(row)
+      return row && asBuild(row)
     },
 
     /** Only one end: a build that is over stays as it is. */
@@ -308,26 +313,31 @@ export function toFailure(problem: Problem, logLine: number, changes: string[]):
   return { reason, fault, retryable, message, logLine, todo, page: helpPage(reason), changes }
 }
 
-const toBuild = (row: BuildRow): Build => ({
-  id: row.id,
-  environmentId: row.environment_id,
-  operationId: row.operation_id,
-  trigger: row.trigger_name,
-  isClean: row.is_clean === 1,
-  archive: { digest: row.archive_digest, bytes: row.archive_bytes, files: row.archive_files },
-  state: row.state,
-  phase: row.phase,
-  plan: row.plan === null ? null : JSON.parse(row.plan),
-  tools: row.tools === null ? null : JSON.parse(row.tools),
-  output: row.output_digest,
-  isUnchanged: row.is_unchanged === 1,
-  packagesId: row.packages_id,
-  caches: row.caches === null ? [] : JSON.parse(row.caches),
-  contacts: row.contacts ? JSON.parse(row.contacts) : null,
-  durations: JSON.parse(row.durations),
-  // Failures of earlier versions say less.
-  failure: row.failure === null ? null : { todo: '', page: '', changes: [], ...JSON.parse(row.failure) },
-  createTime: row.create_time,
-  startTime: row.start_time,
-  finishTime: row.finish_time,
-})
+const toBuild = (row: BuildRow, now: number): Build => {
+  const plan: Plan | null = row.plan === null ? null : JSON.parse(row.plan)
+  const tools: Exact | null = row.tools === null ? null : JSON.parse(row.tools)
+  return {
+    id: row.id,
+    environmentId: row.environment_id,
+    operationId: row.operation_id,
+    trigger: row.trigger_name,
+    isClean: row.is_clean === 1,
+    archive: { digest: row.archive_digest, bytes: row.archive_bytes, files: row.archive_files },
+    state: row.state,
+    phase: row.phase,
+    plan,
+    tools,
+    warnings: warningsOf(plan, tools, now),
+    output: row.output_digest,
+    isUnchanged: row.is_unchanged === 1,
+    packagesId: row.packages_id,
+    caches: row.caches === null ? [] : JSON.parse(row.caches),
+    contacts: row.contacts ? JSON.parse(row.contacts) : null,
+    durations: JSON.parse(row.durations),
+    // Failures of earlier versions say less.
+    failure: row.failure === null ? null : { todo: '', page: '', changes: [], ...JSON.parse(row.failure) },
+    createTime: row.create_time,
+    startTime: row.start_time,
+    finishTime: row.finish_time,
+  }
+}

@@ -9,6 +9,13 @@ import { type Diagnosis, diagnose, type PhaseFailure } from './diagnose.ts'
 const LOGS = join(import.meta.dirname, '../../test/fixtures/logs')
 const OFFSET = 100
 
+const LOCKFILES_BY_MANAGER: Record<string, string> = {
+  npm: 'package-lock.json',
+  pnpm: 'pnpm-lock.yaml',
+  yarn: 'yarn.lock',
+  bun: 'bun.lock',
+}
+
 type Given = Partial<Omit<PhaseFailure, 'lines'>>
 
 function diagnoseText(text: string, given: Given = {}): Diagnosis & { proof: string } {
@@ -18,6 +25,10 @@ function diagnoseText(text: string, given: Given = {}): Diagnosis & { proof: str
     argv: ['npm', 'run', 'build'],
     exit: { code: 1, signal: null },
     packageManager: 'npm',
+    lockfile: LOCKFILES_BY_MANAGER[given.packageManager ?? 'npm'] ?? null,
+    missing: [],
+    cmsHosts: ['cms.example.com'],
+    names: {},
     ...given,
     lines,
   }
@@ -309,6 +320,7 @@ const SERVICES: Expected[] = [
   },
   {
     log: 'cms-localhost',
+    given: { cmsHosts: ['localhost'] },
     reason: 'CMS_UNREACHABLE',
     says: /^127\.0\.0\.1:4777 .* That address is the build machine itself and not yours/,
     proof: /ECONNREFUSED 127\.0\.0\.1:4777/,
@@ -485,7 +497,7 @@ const WORDS: Line[] = [
   },
   {
     text: 'Error: connect ECONNREFUSED 10.1.2.3:5432',
-    given: START,
+    given: { ...START, cmsHosts: ['10.1.2.3'] },
     reason: 'CMS_UNREACHABLE',
     says: /^10\.1\.2\.3:5432 /,
   },
@@ -521,6 +533,110 @@ for (const { text, given, reason, says } of WORDS) {
     assert.notEqual(diagnosis.logLine, 0)
   })
 }
+
+const UNREACHED: { text: string; given?: Given; reason: Reason; says: RegExp }[] = [
+  {
+    text: 'Error: getaddrinfo ENOTFOUND fonts.google.com',
+    reason: 'DOWNLOAD_FAILED',
+    says: /^fonts\.google\.com could not be reached: its name is not known\. No shell variable names it\./,
+  },
+  {
+    text: 'Error: getaddrinfo ENOTFOUND fonts.google.com',
+    given: { cmsHosts: ['fonts.google.com'] },
+    reason: 'CMS_UNREACHABLE',
+    says: /^fonts\.google\.com could not be reached/,
+  },
+  {
+    text: 'Error: connect ECONNREFUSED 127.0.0.1:1337',
+    reason: 'DOWNLOAD_FAILED',
+    says: /^127\.0\.0\.1:1337 .* That address is the build machine itself/,
+  },
+  {
+    text: 'TypeError: fetch failed\n  [cause]: Error: connect ECONNREFUSED 192.0.2.7:443',
+    given: { names: { '192.0.2.7': 'cms.example.com' } },
+    reason: 'CMS_UNREACHABLE',
+    says: /^cms\.example\.com could not be reached: it refused the connection/,
+  },
+  {
+    text: 'Error: connect ECONNREFUSED 2001:db8::7:443',
+    given: { names: { '2001:db8::7': 'api.example.net' } },
+    reason: 'DOWNLOAD_FAILED',
+    says: /^api\.example\.net could not be reached/,
+  },
+  {
+    text: 'FetchError: request to [secret]/graphql failed, reason: connect ECONNREFUSED 192.0.2.7:443',
+    reason: 'CMS_UNREACHABLE',
+    says: /^192\.0\.2\.7:443 could not be reached/,
+  },
+  {
+    text: 'Error: getaddrinfo ENOTFOUND [secret]\n  url: https://elsewhere.example.net/',
+    reason: 'CMS_UNREACHABLE',
+    says: /^A service that the app asks could not be reached: its name is not known/,
+  },
+  {
+    text: 'request to https://tiles.example.net/?key=[secret] failed: getaddrinfo ENOTFOUND tiles.example.net',
+    reason: 'DOWNLOAD_FAILED',
+    says: /^tiles\.example\.net could not be reached/,
+  },
+  {
+    text: 'TypeError: fetch failed',
+    given: { cmsHosts: [] },
+    reason: 'DOWNLOAD_FAILED',
+    says: /^A service that the app asks could not be reached: the connection failed\./,
+  },
+]
+
+for (const { text, given, reason, says } of UNREACHED) {
+  const where = given?.cmsHosts?.length ? `where the variables name ${given.cmsHosts}` : 'by the variables at hand'
+  test(`${reason} is said ${where} of: ${text.replaceAll('\n', ' ')}`, () => {
+    const diagnosis = diagnoseText(text, given)
+    assert.equal(diagnosis.reason, reason, diagnosis.message)
+    assert.match(diagnosis.message, says)
+  })
+}
+
+const MISSING = {
+  name: '@rollup/rollup-linux-arm64-gnu',
+  parent: { name: 'rollup', version: '4.60.1' },
+  isLocked: false,
+}
+
+test('without a lockfile a missing native package is told with what was taken, and no lockfile is to be deleted', () => {
+  const { message } = diagnoseText(logOf('native-rollup'), { lockfile: null, missing: [MISSING] })
+  assert.equal(
+    message,
+    'The native package @rollup/rollup-linux-arm64-gnu is not installed. The app has no lockfile, so the newest rollup that package.json allows was taken (4.60.1), and most likely the registry has no binary of that one for linux-arm64. Try the version before of rollup: name it in package.json, under overrides if another package brings it, and upload the lockfile that `npm install` writes.',
+  )
+})
+
+test('a package manager that does not tell what is missing is helped out by names that are well known', () => {
+  const given = { ...build('pnpm'), lockfile: null }
+  assert.match(diagnoseText(logOf('native-sharp'), given).message, /the newest sharp .* under pnpm\.overrides /)
+  const unknown = "Error: Cannot find module '@acme/thing-linux-arm64-gnu'"
+  assert.match(
+    diagnoseText(unknown, given).message,
+    /the newest version of what asks for it .* Try the version before: /,
+  )
+})
+
+test('a native package that the lockfile has is not blamed on the lockfile', () => {
+  const { message } = diagnoseText(logOf('native-rollup'), { missing: [{ ...MISSING, isLocked: true }] })
+  assert.match(message, /package-lock\.json has it for rollup \(4\.60\.1\), and most likely the registry has no binary/)
+})
+
+test('a lockfile is called by the name that it has in the archive', () => {
+  const { message } = diagnoseText(logOf('native-rollup'), { lockfile: 'web/npm-shrinkwrap.json' })
+  assert.match(
+    message,
+    /Most likely web\/npm-shrinkwrap\.json was made on another platform than linux-arm64: delete it/,
+  )
+})
+
+test('checksums that differ without a lockfile are not blamed on one', () => {
+  const { reason, message } = diagnoseText('npm error code EINTEGRITY', { ...install('npm'), lockfile: null })
+  assert.equal(reason, 'CHECKSUM_MISMATCH')
+  assert.doesNotMatch(message, /lock/)
+})
 
 test('a process that was killed is out of memory even if it wrote nothing', () => {
   const { reason, logLine } = diagnoseText('', { exit: { code: null, signal: 'SIGKILL' } })
@@ -668,6 +784,10 @@ test("what the app's own install script said is found before npm's last words", 
     argv: ['npm', 'install'],
     exit: { code: 7, signal: null },
     packageManager: 'npm',
+    lockfile: null,
+    missing: [],
+    cmsHosts: [],
+    names: {},
     lines: [
       '> shop@1.0.0 postinstall',
       '> ./fetch-browser',

@@ -12,13 +12,15 @@ import { promisify } from 'node:util'
 import { Problem } from '../contract/index.ts'
 import type { Digest } from '../storage/index.ts'
 import type { BuildCaches } from './caches.ts'
+import type { Missing } from './diagnose/native-packages.ts'
 import { openFileIn, sizeOf, textIn } from './inside.ts'
 import type { Lockfile } from './lockfile.ts'
-import { missingNatives, PLATFORM, readNpmLockfile } from './npm-lockfile.ts'
+import { missingNatives, PLATFORM, readInstalled, readNpmLockfile } from './npm-lockfile.ts'
 import { packageStoreOf } from './on-demand.ts'
 import type { PackageStore, Packages } from './packages.ts'
 import type { Install, Plan } from './plan.ts'
 import { type Runner, runStep } from './step.ts'
+import { SWITCHES } from './switches.ts'
 import { inWords } from './words.ts'
 import { type View, WORK, type Workplace } from './workplace.ts'
 
@@ -33,7 +35,7 @@ export type Installation = {
   isClean: boolean
   /** What the tenant has set, by name. */
   variables: Readonly<Record<string, string>>
-  /** Variables of every step. */
+  /** Variables of every step, whatever the tenant has set. */
   environment: Readonly<Record<string, string>>
   deadlineMs: number
   /** From here on nobody takes these packages away from the build. False if somebody already did. */
@@ -41,7 +43,13 @@ export type Installation = {
 }
 
 /** What lies under a build: kept packages, or new ones that `changes` holds until the build has succeeded. */
-export type Installed = { packages: Packages; layer: string; changes: string | null } | null
+export type Installed = {
+  packages: Packages
+  layer: string
+  changes: string | null
+  /** Native packages that should be there, as far as that is known. */
+  missing: readonly Missing[]
+} | null
 
 /** Without layers it leaves the packages in the source, and nothing to lay under. */
 export async function install(runner: Runner, given: Installation, step: Install): Promise<Installed> {
@@ -62,7 +70,7 @@ export async function install(runner: Runner, given: Installation, step: Install
       `Nothing to install: ${basisOf(plan, step)} as before, ${inWords(found)} of packages are there.`,
     )
     given.caches.note('packages', 'HIT', found.bytes)
-    return { packages: found, layer: packages.folderOf(found.id), changes: null }
+    return { packages: found, layer: packages.folderOf(found.id), changes: null, missing: [] }
   }
   given.caches.note('packages', given.isClean ? 'DROPPED' : 'MISS', 0)
   if (wanted === null) log.say('INSTALLING', 'There is no lockfile: versions are chosen now, and may differ next time.')
@@ -74,9 +82,10 @@ export async function install(runner: Runner, given: Installation, step: Install
   if (place.user) await promisify(execFile)('chmod', ['-R', 'a+rwX', changes])
   const size = await sizeOf(changes)
   log.say('INSTALLING', `Installed ${inWords(size)}.`)
-  if (lockfile) await sayWhatIsMissing(runner, lockfile, join(changes, step.folder))
+  const missing = await whatIsMissing(given, lockfile, join(changes, step.folder))
+  for (const native of missing.slice(0, NAMED_MOST)) log.say('INSTALLING', inSentence(native))
   const id = packages.newId()
-  return { packages: { id, wanted: wanted ?? id, ...size }, layer: changes, changes }
+  return { packages: { id, wanted: wanted ?? id, ...size }, layer: changes, changes, missing }
 }
 
 /** Nothing where another manager installs, or nothing is locked. */
@@ -90,13 +99,17 @@ const NAME_LENGTH_MOST = 214
 
 /**
  * npm says nothing when a package for this platform is not there, and the build fails later with words that blame something
- * else.
+ * else. Other managers leave nothing that tells it in a moment.
  */
-async function sayWhatIsMissing({ log }: Runner, lockfile: Lockfile, installed: string) {
-  for (const missing of (await missingNatives(lockfile, installed)).slice(0, NAMED_MOST)) {
-    const name = missing.slice(0, NAME_LENGTH_MOST)
-    log.say('INSTALLING', `The native package ${name} is missing for ${PLATFORM.os}-${PLATFORM.cpu}.`)
-  }
+async function whatIsMissing({ plan }: Installation, lockfile: Lockfile | undefined, installed: string) {
+  if (plan.packageManager?.name !== 'npm') return []
+  const known = lockfile ?? (await readInstalled(installed))
+  return known ? missingNatives(known, installed) : []
+}
+
+function inSentence({ name, parent }: Missing): string {
+  const who = parent ? `, which ${parent.name.slice(0, NAME_LENGTH_MOST)} ${parent.version} asks for` : ''
+  return `The native package ${name.slice(0, NAME_LENGTH_MOST)} is missing for ${PLATFORM.os}-${PLATFORM.cpu}${who}.`
 }
 
 async function stepOf(given: Installation, step: Install, view: View, variables: Readonly<Record<string, string>>) {
@@ -107,7 +120,7 @@ async function stepOf(given: Installation, step: Install, view: View, variables:
     phase: 'INSTALLING' as const,
     argv: step.argv,
     cwd: join(WORK, step.folder),
-    environment: { ...plan.environment, ...variables, ...environment, ...store.environment },
+    environment: { ...SWITCHES, ...plan.environment, ...variables, ...environment, ...store.environment },
     view,
     mounts: [kept.mount],
     overlays: kept.overlays,
@@ -194,7 +207,7 @@ function installerVariables({ variables }: Installation, named: ReadonlySet<stri
 }
 
 const INSTALLER_VARIABLE =
-  /^(npm_|NPM_|YARN_|PNPM_|BUN_|NODE_(?!ENV$)|npm-)|(_MIRROR|_CDNURL|_BINARY_HOST|_SKIP_DOWNLOAD|_SKIP_BROWSER_DOWNLOAD)$/
+  /^(npm_|NPM_|YARN_|PNPM_|BUN_|NODE_(?!ENV$)|npm-)|(_MIRROR|_CDNURL|_BINARY_HOST|_SKIP_(CHROMIUM_|BROWSER_)?DOWNLOAD)$/
 
 const basisOf = ({ packageManager }: Plan, { inputs }: Install): string =>
   inputs === null ? 'the source is' : `${packageManager?.lockfile} is`

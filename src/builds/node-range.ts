@@ -3,19 +3,34 @@
  * or else the default. The plan names a range and no version, so that a rebuild gets the fixes of its day.
  */
 import semver from 'semver'
-import { Problem } from '../contract/index.ts'
 import type { Project } from './project.ts'
+import { DEFAULT_LINE, LINES } from './tools/node-lines.ts'
 
-/** In this order: the default, older ones with long-term support, and the one that has it next. */
-const MAJORS = [24, 22, 20, 26]
-const DEFAULT = '24'
+const DEFAULT = String(DEFAULT_LINE)
 export const VERSION_FILES = ['.nvmrc', '.node-version']
 
 /** Names that version managers have for lines with long-term support. */
-const LTS_NAMES: Readonly<Record<string, string>> = { hydrogen: '18', iron: '20', jod: '22', krypton: '24' }
+const LTS_NAMES: Readonly<Record<string, string>> = {
+  argon: '4',
+  boron: '6',
+  carbon: '8',
+  dubnium: '10',
+  erbium: '12',
+  fermium: '14',
+  gallium: '16',
+  hydrogen: '18',
+  iron: '20',
+  jod: '22',
+  krypton: '24',
+}
 const ANY = ['node', 'stable', 'current', 'latest', 'lts', 'lts/*', '*']
 
-export type NodeChoice = { range: string; because: string[] }
+export type NodeChoice = {
+  range: string
+  /** What to change for another one, as `.nvmrc`; absent where the app asks for none. */
+  setBy?: string
+  because: string[]
+}
 
 export const DEFAULT_NODE: NodeChoice = { range: DEFAULT, because: [] }
 
@@ -30,17 +45,23 @@ export function chooseNode(project: Project): NodeChoice {
     return wish
   })
   const [first, second] = engines === undefined ? [file, undefined] : [engines, file]
-  if (first === undefined) return { range: DEFAULT, because }
+  if (first === undefined) return { ...DEFAULT_NODE, because }
   const both = second && rangeFor(bothOf(first, second))
   if (second !== undefined && both === undefined) {
-    const why = rangeFor(second.alternatives) === undefined ? 'is not here' : `${first.who} does not allow`
+    const why = rangeFor(second.alternatives) === undefined ? 'is not known here' : `${first.who} does not allow`
     because.push(`${second.who} says ${shown(second.written)}, which ${why}`)
   }
-  const range = both ?? rangeFor(first.alternatives)
-  if (range === undefined) throw unsupported(first)
-  const who = both === undefined ? [first] : [first, second]
-  const said = who.map((wish) => `${wish?.who} says ${shown(wish?.written ?? '')}`).join(' and ')
-  return { range, because: [...because, `${said}, so Node ${range} is used`] }
+  // A line that nobody knew when this was written may be in the registry all the same.
+  const range = both ?? rangeFor(first.alternatives) ?? first.alternatives.join(' || ')
+  const wishes = second === undefined || both === undefined ? [first] : [first, second]
+  const said = wishes.map(({ who, written }) => `${who} says ${shown(written)}`).join(' and ')
+  return { range, setBy: setBy(wishes), because: [...because, `${said}, so Node ${range} is used`] }
+}
+
+/** Those that would not allow the default, of which each must be changed; all, where each of them would. */
+function setBy(wishes: readonly Wish[]): string {
+  const narrow = wishes.filter(({ alternatives }) => !alternatives.some((range) => semver.intersects(range, DEFAULT)))
+  return (narrow.length > 0 ? narrow : wishes).map(({ who }) => who).join(' and ')
 }
 
 type Said = { who: string; written: string }
@@ -82,7 +103,7 @@ const bothOf = (one: Wish, other: Wish): string[] =>
 
 /** The simplest range that has the best major version with something in it; undefined if there is none. */
 function rangeFor(alternatives: readonly string[]): string | undefined {
-  for (const major of MAJORS) {
+  for (const major of LINES) {
     const line = `${major}.x`
     if (alternatives.some((range) => semver.subset(line, range))) return String(major)
     const range = alternatives.find((range) => semver.intersects(range, line))
@@ -102,13 +123,6 @@ function simplest(range: string, major: number): string {
     ...conditions.map((condition) => condition.replace(/-0$/, '')),
     ...(isBounded(/^</) ? [] : [`<${major + 1}`]),
   ].join(' ')
-}
-
-function unsupported({ who, written }: Wish): Problem {
-  const majors = MAJORS.toSorted((a, b) => a - b).join(', ')
-  return new Problem('PLAN_FAILED', `${who} says ${shown(written)}, but Node is here in the versions ${majors}.`, {
-    metadata: { node: shown(written), supported: majors },
-  })
 }
 
 const SHOWN_LENGTH = 60

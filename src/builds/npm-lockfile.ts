@@ -1,7 +1,7 @@
 /** Reads npm's lockfile without holding up the service, and looks for the native packages that it asks for. */
 import { Problem } from '../contract/index.ts'
 import { aside, TooMuch } from './aside.ts'
-import { missingOf, type Platform } from './diagnose/native-packages.ts'
+import { type Missing, missingOf, type Platform } from './diagnose/native-packages.ts'
 import { isAnythingIn, openFileIn } from './inside.ts'
 import type { Lockfile } from './lockfile.ts'
 import { bytesInWords } from './words.ts'
@@ -27,8 +27,21 @@ export async function readNpmLockfile(top: string, path: string): Promise<Lockfi
   }
 }
 
-/** Names of native packages for this machine that the lockfile asks for and the folder does not have. */
-export const missingNatives = (lockfile: Lockfile, top: string): Promise<string[]> =>
+/** What npm writes down of an install, beside the packages: what is there, and what of it asks for what. */
+const INSTALLED = 'node_modules/.package-lock.json'
+
+/** The same of an install without a lockfile. It is for words alone, so that one which cannot be read is none. */
+export async function readInstalled(top: string): Promise<Lockfile | undefined> {
+  try {
+    return await readNpmLockfile(top, INSTALLED)
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error
+    return undefined
+  }
+}
+
+/** Native packages for this machine that the lockfile asks for and the folder does not have. */
+export const missingNatives = (lockfile: Lockfile, top: string): Promise<Missing[]> =>
   missingOf(lockfile.natives, (folder) => isAnythingIn(top, folder))
 
 const unreadable = (path: string, why: string): Problem =>

@@ -95,3 +95,14 @@ test('Next: a build script with next export leaves files, as it did before versi
 test('Next: an output folder outside of the app is refused by name', async () => {
   assert.match(await problemOf(nextApp({}, { 'next.config.js': `module.exports = { distDir: '/etc' }` })), /outside/)
 })
+
+test('a site of pages alone has no folder of an app router, which would keep an older Next from its start', async () => {
+  const writableWith = async (...paths: string[]) => {
+    const { output } = await planOf(nextApp({}, Object.fromEntries(paths.map((path) => [path, '']))))
+    return output.kind === 'server' ? output.writable : []
+  }
+  assert.deepEqual(await writableWith('pages/index.js'), ['.next/cache', '.next/server/pages'])
+  assert.deepEqual(await writableWith('src/pages/index.js'), ['.next/cache', '.next/server/pages'])
+  for (const paths of [['app/page.js'], ['pages/index.js', 'src/app/page.js'], []])
+    assert.ok((await writableWith(...paths)).includes('.next/server/app'))
+})

@@ -96,6 +96,8 @@ export type Plan = {
   packageManager: PackageManager | null
   /** Which Node is for install, build and start, as a semver range: the newest one in it is taken. */
   node: string
+  /** What in the app asks for that Node, as `.nvmrc`; absent where nothing does. */
+  nodeSetBy?: string
   rootDirectory: string
   install: Install | null
   build: Command | null
@@ -129,6 +131,7 @@ export function planBuild(project: Project): Plan {
       ],
       packageManager: packageManagerOf(project),
       node: node.range,
+      ...(node.setBy === undefined ? {} : { nodeSetBy: node.setBy }),
       rootDirectory: project.rootDirectory,
       install,
       build,

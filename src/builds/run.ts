@@ -12,12 +12,14 @@ import type { Digest, LineLog } from '../storage/index.ts'
 import { placeAdapter } from './adapters/place.ts'
 import { foreignPresets } from './adapters/presets.ts'
 import type { BuildCaches } from './caches.ts'
+import { hostsAsked } from './diagnose/hosts.ts'
 import { isAnythingIn } from './inside.ts'
 import { type Installed, install } from './install.ts'
 import { findOutput, type OutputFolders } from './output-folder.ts'
 import type { PackageStore } from './packages.ts'
 import type { Plan } from './plan.ts'
 import { type Runner, runStep } from './step.ts'
+import { SWITCHES } from './switches.ts'
 import type { Toolchain, Toolchains } from './toolchain.ts'
 import { WORK, type Workplace } from './workplace.ts'
 
@@ -79,8 +81,10 @@ async function runIn(
   run: Run,
 ): Promise<Made> {
   const { plan, place, toolchain, caches, log, signal } = run
-  const packageManager = plan.packageManager?.name ?? null
-  const runner: Runner = { engine, toolchain, user: place.user, log, signal, packageManager, limits, network }
+  const { name: packageManager = null, lockfile = null } = plan.packageManager ?? {}
+  const cmsHosts = hostsAsked(run.variables, run.metadata)
+  const around = { engine, toolchain, user: place.user, limits, network }
+  const runner: Runner = { ...around, log, signal, packageManager, lockfile, cmsHosts }
   const environment = environmentOf(plan, toolchain)
   const deadlineMs = deadlines.buildMs
 
@@ -111,6 +115,7 @@ async function runIn(
       environment: {
         ...heapWithin(limits),
         ...nodeCache.environment,
+        ...SWITCHES,
         ...plan.environment,
         ...withoutForeignPresets(run),
         ...run.metadata,
@@ -120,6 +125,7 @@ async function runIn(
       view,
       mounts: [nodeCache.mount],
       deadlineMs,
+      missing: installed?.missing ?? [],
     })
     await placed?.remove()
     await caches.gather(changes)
@@ -149,19 +155,10 @@ export function binariesOf({ rootDirectory, install: step }: Plan): string[] {
   return [...folders].map((folder) => join(WORK, folder, 'node_modules/.bin'))
 }
 
-/** Variables of every step, which nobody overrides. */
+/** Variables of every step, whatever the tenant has set. */
 const environmentOf = (plan: Plan, toolchain: Toolchain): Record<string, string> => ({
   PATH: [...binariesOf(plan), toolchain.path].join(':'),
   HOME: '/tmp',
   TMPDIR: '/tmp',
-  LANG: 'C.UTF-8',
-  CI: '1',
   ...toolchain.environment,
-  npm_config_audit: 'false',
-  npm_config_fund: 'false',
-  npm_config_update_notifier: 'false',
-  HUSKY: '0',
-  PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD: '1',
-  PUPPETEER_SKIP_DOWNLOAD: '1',
-  CYPRESS_INSTALL_BINARY: '0',
 })

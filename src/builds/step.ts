@@ -7,10 +7,12 @@ import {
   type Job,
   type Limits,
   type Mount,
+  type NetworkView,
   type Output,
   runToEnd,
 } from '../engines/index.ts'
 import type { LineLog } from '../storage/index.ts'
+import type { Missing } from './diagnose/native-packages.ts'
 import { diagnosePhase } from './on-demand.ts'
 import type { Toolchain } from './toolchain.ts'
 import { bytesInWords, secondsInWords } from './words.ts'
@@ -26,7 +28,11 @@ export type Runner = {
   signal: AbortSignal
   packageManager: string | null
   limits: Limits
-  network: Job['network']
+  network: NetworkView | undefined
+  /** The path of the lockfile in the archive. */
+  lockfile: string | null
+  /** Hosts that stand in the variables of the environment. */
+  cmsHosts: readonly string[]
 }
 
 export type Step = {
@@ -38,6 +44,8 @@ export type Step = {
   mounts?: readonly Mount[]
   overlays?: Job['overlays']
   deadlineMs: number
+  /** Native packages that should be there and are not. */
+  missing?: readonly Missing[]
 }
 
 /** Resolves when it ended well. */
@@ -66,6 +74,10 @@ export async function runStep(runner: Runner, step: Step): Promise<void> {
       exit,
       lines: lines.filter(({ stream }) => stream !== 'service'),
       packageManager: runner.packageManager,
+      lockfile: runner.lockfile,
+      missing: step.missing ?? [],
+      cmsHosts: runner.cmsHosts,
+      names: await namesIn(runner),
       ...(exit.excess ? { oomKilled: exit.excess.includes('memory') } : {}),
       ...(deadline.signal.aborted ? { deadlineSeconds: Math.round(deadlineMs / 1000) } : {}),
     })
@@ -75,6 +87,12 @@ export async function runStep(runner: Runner, step: Step): Promise<void> {
   } finally {
     clearTimeout(timer)
   }
+}
+
+/** Which names led to the addresses that were called. A failure is told all the same where that cannot be found out. */
+async function namesIn({ network }: Runner): Promise<Record<string, string>> {
+  const contacts = (await network?.contacts().catch(() => undefined)) ?? []
+  return Object.fromEntries(contacts.flatMap(({ host, addresses }) => (host ? addresses.map((at) => [at, host]) : [])))
 }
 
 function beyondLimit(excess: Exclude<Excess, 'memory'>, phase: Phase, limits: Limits): Problem {

@@ -70,7 +70,7 @@ export async function openToolchains({ folder, environment, isIsolating, clock =
   const resolver = createResolver({
     arch,
     ownNode: own.version,
-    npmOfMachine: async () => (await describeNpm()).version,
+    npmOfMachine: describeNpm,
     lists: createLists({ registry, clock }),
     fetched: shelf.versions,
   })

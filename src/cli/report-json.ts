@@ -1,6 +1,6 @@
 /** A deploy as JSON: one object for each event, on a line of its own. Names are those of the API. */
 import type { Failed, Report, Success } from './report.ts'
-import { totalSeconds } from './report.ts'
+import { totalSeconds, warningsIn } from './report.ts'
 import type { Terminal } from './terminal.ts'
 
 /** How often the progress of an upload is told. */
@@ -42,6 +42,7 @@ export function createJsonReport(terminal: Pick<Terminal, 'print'>): Report {
         build: build.name,
         deployment,
         unchanged: build.unchanged,
+        warnings: warningsIn(build),
         durations: build.durations,
         seconds: totalSeconds(build),
       }),

@@ -4,6 +4,7 @@ import type { resources } from '../contract/index.ts'
 import { countInWords, secondsInWords } from './figures.ts'
 import type { LogLine } from './log-lines.ts'
 import { uploadInWords } from './progress.ts'
+import { createJsonReport } from './report-json.ts'
 import { createTextReport } from './report-text.ts'
 import { appNameFrom } from './target.ts'
 import type { Terminal } from './terminal.ts'
@@ -117,4 +118,18 @@ test('the name of a package or of a folder becomes the name of an app', () => {
   assert.equal(appNameFrom(undefined, '.hidden folder.'), 'hidden-folder')
   assert.equal(appNameFrom('', '日本'), 'app')
   assert.equal(appNameFrom('x'.repeat(60)).length, 40)
+})
+
+test('what a build warns of is said at the end, in one line of ours, and by --json; an older service warns of nothing', () => {
+  const done = { url: 'http://x', deployment: '' }
+  const warnings = ['Node 18.20.8 no longer gets security fixes.\nLive.\x1b[2J']
+  const { said, report } = recorder()
+  report.succeeded({ ...done, build: { ...BUILD, warnings } })
+  assert.equal(said.at(-1), 'warning  Node 18.20.8 no longer gets security fixes.\n  Live.')
+  const printed: string[] = []
+  createJsonReport({ print: (text) => void printed.push(text) }).succeeded({ ...done, build: { ...BUILD, warnings } })
+  assert.deepEqual(JSON.parse(printed[0] ?? '').warnings, warnings)
+  const older = recorder()
+  older.report.succeeded({ ...done, build: BUILD })
+  assert.doesNotMatch(older.said.join(), /warning/)
 })

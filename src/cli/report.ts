@@ -39,5 +39,8 @@ export type Report = {
 export const totalSeconds = ({ createTime, finishTime }: resources.Build): number =>
   finishTime === undefined ? 0 : (Date.parse(finishTime) - Date.parse(createTime)) / 1000
 
+/** What a build says that should not stay as it is. A service of an earlier version has none. */
+export const warningsIn = ({ warnings = [] }: Partial<resources.Build>): string[] => warnings
+
 /** The id at the end of a resource name. */
 export const idOf = (name: string): string => name.slice(name.lastIndexOf('/') + 1)

@@ -221,6 +221,10 @@ export const build = object(
         { title: 'Tools', description: 'The exact versions that it was made with, and that its app runs on.' },
       ),
     ),
+    warnings: array(string(), {
+      description:
+        'What works today and should not stay as it is, such as a Node.js that no longer gets security fixes, and what to do. As of now.',
+    }),
     caches: array(
       object({
         cache: oneOf(['packages', 'store', 'compile']),

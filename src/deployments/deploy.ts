@@ -11,6 +11,7 @@ import {
   type Builds,
   diagnosePhase,
   type Failure,
+  hostsAsked,
   type Outputs,
   removeWorkplace,
   toFailure,
@@ -87,7 +88,9 @@ export function createDeploy(parts: Parts): Handler {
     } catch (error) {
       // Handed back: the next worker begins again.
       if (work.signal.aborted && !isCancelled(work)) throw error
-      const problem = isCancelled(work) ? new Problem('OPERATION_CANCELLED') : await explained(toProblem(error), log)
+      const problem = isCancelled(work)
+        ? new Problem('OPERATION_CANCELLED')
+        : await explained(toProblem(error), environment, build, log)
       await launcher.giveUp(environment.id, operation.id)
       const logLine = Number(problem.metadata.logLine ?? story.provingLine())
       story.say(problem.message)
@@ -118,12 +121,19 @@ export function createDeploy(parts: Parts): Handler {
   }
 
   /** An app that ends before it answers has said why, as a rule. */
-  async function explained(problem: Problem, log: LineLog): Promise<Problem> {
+  async function explained(problem: Problem, environment: Environment, build: Build, log: LineLog): Promise<Problem> {
     if (problem.reason !== 'START_CRASHED') return problem
     const all = await log.linesAfter(0)
     const lines = all.filter(({ phase, stream }) => phase === 'STARTING' && stream !== 'service')
     const exit = { code: Number(problem.metadata.exitCode) || null, signal: null }
-    const found = await diagnosePhase({ phase: 'STARTING', argv: [], exit, lines, packageManager: null })
+    // The plan was made since the build was read.
+    const plan = (await builds.ofOperation(sql, build.operationId))?.plan
+    const { name: packageManager = null, lockfile = null } = plan?.packageManager ?? {}
+    const { own, metadata: told } = await parts.appVariables(environment, environment.variables, build.id, 'run')
+    const cmsHosts = hostsAsked(own, told)
+    const found = await diagnosePhase({
+      ...{ phase: 'STARTING', argv: [], exit, lines, packageManager, lockfile, missing: [], cmsHosts, names: {} },
+    })
     const message = found.reason === problem.reason ? problem.message : `${problem.message} ${found.message}`
     const metadata = { ...found.metadata, ...problem.metadata, logLine: String(found.logLine) }
     return new Problem(problem.reason, message, { metadata, cause: problem.cause })

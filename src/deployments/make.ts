@@ -4,6 +4,7 @@
  */
 import type { Environment } from '../apps/index.ts'
 import type { Archives } from '../archives/index.ts'
+import type { Clock } from '../base/index.ts'
 import {
   type Build,
   type Builds,
@@ -23,7 +24,9 @@ import {
   sourceInFolder,
   type Toolchain,
   type Toolchains,
+  usesNode,
   type Workplace,
+  warningsOf,
 } from '../builds/index.ts'
 import { Problem, type Reason } from '../contract/index.ts'
 import { makeManifest } from '../edge/index.ts'
@@ -35,6 +38,7 @@ import type { Story } from './story.ts'
 
 type Parts = {
   sql: Sql
+  clock: Clock
   archives: Archives
   builds: Builds
   outputs: Outputs
@@ -97,14 +101,15 @@ export function createMake(parts: Parts) {
   async function equip(environment: Environment, build: Build, plan: Plan, story: Story): Promise<Toolchain> {
     const { signal } = story
     const before = await builds.lastTools(environment.id)
-    const wanted = { node: plan.node, packageManager: plan.packageManager }
+    const wanted = { node: plan.node, nodeSetBy: plan.nodeSetBy, packageManager: plan.packageManager }
     const { exact, notes } = await toolchains.resolve(wanted, { before, isFresh: build.isClean, signal })
     for (const note of notes) story.say(note)
     const toolchain = await toolchains.open(exact, { signal, onFetch: (what) => story.say(`Fetching ${what}.`) })
     await builds.equipped(build.id, exact)
-    if (!plan.install && !plan.build && plan.output.kind === 'static') return toolchain
+    if (!usesNode(plan)) return toolchain
     const manager = toolchain.packageManager
     story.say(`Node ${toolchain.node}${manager ? ` and ${manager.name} ${manager.version}` : ''}.`)
+    for (const warning of warningsOf(plan, toolchain, parts.clock.now())) story.say(`Warning: ${warning}`)
     const { engine, limits } = parts.run
     const disk = limits.diskBytes === null ? '' : `, ${bytesInWords(limits.diskBytes)} of disk`
     const memory = `${bytesInWords(limits.memoryBytes)} of memory`

@@ -33,7 +33,7 @@ export type Job = {
   argv: readonly string[]
   /** Where it starts, as it sees the world. */
   cwd: string
-  /** The whole environment: nothing is inherited. */
+  /** The whole environment but for what a login shell sets (see login.ts): nothing is inherited. */
   environment: Readonly<Record<string, string>>
   mounts: readonly Mount[]
   /** Only for engines that can. */

@@ -6,6 +6,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Exit, Job, Output, Process } from './engine.ts'
 import { listeningPorts } from './listening-ports.ts'
+import { loginEnvironment } from './login.ts'
 import { MARK } from './orphans.ts'
 
 /** Run by Node in front of every program: see there. */
@@ -36,7 +37,8 @@ export function startProcess({ file, args, mark, isSession, filter }: Spawn, job
   const { pid } = child
   // It was never started, and `exited` says why. There is nothing to signal: an id that is none means every process.
   if (pid === undefined) return { pid: 0, exited: gone, listeningPorts: async () => [], stop: () => gone }
-  const { argv, environment, cwd, user } = job
+  const { argv, cwd, user } = job
+  const environment = loginEnvironment(job.environment, cwd)
   handOverWhenAsked(pipeOf(child, 3), JSON.stringify({ argv, environment, cwd, user }))
   if (filter) handOver(pipeOf(child, 4), filter)
 

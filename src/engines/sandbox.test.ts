@@ -127,15 +127,20 @@ test('a program sees no process but its own', async (t) => {
   assert.ok(Number(text) < 8, text)
 })
 
-test('the environment is the given one and nothing else', async (t) => {
+test('the environment is the given one with what a login shell sets, and nothing of the service', async (t) => {
   const environment = { PATH: '/usr/bin:/bin', GREETING: 'a "b" $c\n\'d\'', LD_PRELOAD: '/app/evil.so' }
   const { stdout } = await output(t, 'env -0 2>/dev/null | tr "\\n\\0" "|\\n" | grep -vE "^(PWD|OLDPWD|SHLVL|_)="', {
     environment,
   })
   assert.deepEqual(stdout.trim().split('\n').toSorted(), [
     `GREETING=a "b" $c|'d'`,
+    'LANG=C.UTF-8',
     'LD_PRELOAD=/app/evil.so',
+    'LOGNAME=app',
     'PATH=/usr/bin:/bin',
+    'SHELL=/bin/sh',
+    'TERM=dumb',
+    'USER=app',
   ])
 })
 

@@ -8,16 +8,27 @@ import { openHooks } from './hooks.ts'
 test('the files are there for every user, where the plan asks for them and the app has not switched them off', async (t) => {
   const runFolder = await mkdtemp(join(tmpdir(), 'headland hooks-'))
   t.after(() => rm(runFolder, { recursive: true }))
+  const node = process.versions.node
   const umask = process.umask(0o077)
   t.after(() => process.umask(umask))
   for (const variables of [{}, { HEADLAND_NEXT_COHERENCE: 'off' }] as Record<string, string>[])
-    assert.deepEqual(await openHooks({ variables, runFolder, isIsolating: true }), { mounts: [], options: [] })
+    assert.deepEqual(await openHooks({ node, variables, runFolder, isIsolating: true }), { mounts: [], options: [] })
   const variables = { HEADLAND_NEXT_COHERENCE: 'on' }
   const from = join(runFolder, 'hooks', 'next')
-  assert.deepEqual(await openHooks({ variables, runFolder, isIsolating: true }), {
+  assert.deepEqual(await openHooks({ node, variables, runFolder, isIsolating: true }), {
     mounts: [{ from, to: '/headland/hooks/next', isWritable: false }],
     options: ['--require="/headland/hooks/next/coherence.cjs"'],
   })
   for (const name of await readdir(from)) assert.equal((await stat(join(from, name))).mode & 0o777, 0o644)
   assert.equal((await stat(from)).mode & 0o777, 0o755)
+})
+
+test('an app on a Node that is older than any framework which a file knows is started without it', async (t) => {
+  const runFolder = await mkdtemp(join(tmpdir(), 'headland-hooks-'))
+  t.after(() => rm(runFolder, { recursive: true }))
+  const given = { variables: { HEADLAND_NEXT_COHERENCE: 'on' }, runFolder, isIsolating: true }
+  const counts = await Promise.all(
+    ['16.20.2', '18.0.0', '24.21.0'].map(async (node) => (await openHooks({ ...given, node })).options.length),
+  )
+  assert.deepEqual(counts, [0, 1, 1])
 })

@@ -10,7 +10,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Mount } from '../engines/index.ts'
 
-const HOOKS = [{ variable: 'HEADLAND_NEXT_COHERENCE', folder: 'next', file: 'coherence.cjs' }]
+/** `oldestNode` is what the oldest framework needs that the file knows: below it there is nothing to hold on to. */
+const HOOKS = [{ variable: 'HEADLAND_NEXT_COHERENCE', folder: 'next', file: 'coherence.cjs', oldestNode: 18 }]
 const SOURCE = fileURLToPath(new URL('./hooks', import.meta.url))
 const INSIDE = '/headland/hooks'
 
@@ -23,6 +24,8 @@ export type Hooks = {
 export const NO_HOOKS: Hooks = { mounts: [], options: [] }
 
 type Where = {
+  /** The version that the app runs on. */
+  node: string
   variables: Readonly<Record<string, string>>
   /** A folder of the deployment. */
   runFolder: string
@@ -30,12 +33,12 @@ type Where = {
   isIsolating: boolean
 }
 
-export async function openHooks({ variables, runFolder, isIsolating }: Where): Promise<Hooks> {
+export async function openHooks({ node, variables, runFolder, isIsolating }: Where): Promise<Hooks> {
   const mounts: Mount[] = []
   const options: string[] = []
-  for (const { variable, folder, file } of HOOKS) {
+  for (const { variable, folder, file, oldestNode } of HOOKS) {
     const wanted = variables[variable]
-    if (wanted === undefined || wanted === 'off') continue
+    if (wanted === undefined || wanted === 'off' || Number.parseInt(node, 10) < oldestNode) continue
     const from = join(runFolder, 'hooks', folder)
     await copyReadable(join(SOURCE, folder), from)
     if (isIsolating) mounts.push({ from, to: join(INSIDE, folder), isWritable: false })

@@ -44,7 +44,12 @@ export type InstanceSpec = {
   onState?(): void
 }
 
-type Tools = { mounts: readonly Mount[]; path: string; environment: Readonly<Record<string, string>> }
+type Tools = {
+  node: string
+  mounts: readonly Mount[]
+  path: string
+  environment: Readonly<Record<string, string>>
+}
 
 export type Instance = { id: string; host: string; port: number; process: Process }
 
@@ -59,7 +64,7 @@ export async function startInstance(
 ): Promise<Instance> {
   check(spec)
   const tools = await spec.openToolchain()
-  const hooks = await hooksOf(spec, engine)
+  const hooks = await hooksOf(spec, tools, engine)
   const seen = await seenBy(spec, [...tools.mounts, ...hooks.mounts])
   const place = await openPlace(networks)
   const process = await startAt(place, seen, environmentOf(spec, tools, hooks, place), engine, spec)
@@ -138,9 +143,13 @@ async function startAt(
 }
 
 /** They are for the better: an app runs without them too. */
-async function hooksOf({ variables, runFolder, log }: InstanceSpec, { isIsolating }: Engine): Promise<Hooks> {
+async function hooksOf(
+  { variables, runFolder, log }: InstanceSpec,
+  { node }: Tools,
+  { isIsolating }: Engine,
+): Promise<Hooks> {
   try {
-    return await openHooks({ variables, runFolder, isIsolating })
+    return await openHooks({ node, variables, runFolder, isIsolating })
   } catch (error) {
     log.write('stderr', '', Buffer.from(`headland: started without what it loads for the edge's cache: ${error}\n`))
     return NO_HOOKS
@@ -161,7 +170,6 @@ function environmentOf(
     PATH: [...binaries, tools.path].join(':'),
     HOME: '/tmp',
     TMPDIR: '/tmp',
-    LANG: 'C.UTF-8',
     NODE_ENV: 'production',
     ...tools.environment,
     NEXT_TELEMETRY_DISABLED: '1',

@@ -285,3 +285,19 @@ test('builds are filtered by the address, and a page without any says what to do
   await assertFits(page, 'builds on a phone')
   assertQuiet(page)
 })
+
+test('a Node that no longer gets security fixes is warned of on the page of the build and on that of the environment', async () => {
+  const { name } = await createEnvironment(service, as)
+  const done = await deploy(service, as, name, { ...nodeServer('old'), '.nvmrc': '18' })
+  const page = await browser.open()
+  for (const [what, path] of Object.entries({ build: pathOf(done.metadata.build), environment: pathOf(name) })) {
+    await logIn(page, owner, path)
+    const note = page.getByRole('region', { name: 'Warnings' })
+    await note
+      .getByText(/^Node 18\.\S+ no longer gets security fixes \(since 2025-04-30\)\. Change \.nvmrc to 24 /)
+      .waitFor()
+    await assertAccessible(page, `an old ${what}`)
+    await assertFits(page, `an old ${what}`)
+  }
+  assertQuiet(page)
+})

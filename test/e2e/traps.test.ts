@@ -1,9 +1,14 @@
 /** What real apps bring that breaks hosts. Each is built for real. */
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { promisify } from 'node:util'
 import type { resources } from '../../src/contract/index.ts'
 import { deploy, type Files, nodeServer } from '../support/deploy.ts'
 import { createEnvironment, siteAnswer } from '../support/environment.ts'
+import { temporaryFolder } from '../support/folder.ts'
 import { startService } from '../support/service.ts'
 
 const ends: (() => unknown)[] = []
@@ -29,6 +34,15 @@ const manifest = (more: Record<string, unknown>): Files => ({
 })
 const { 'server.js': SERVER = '' } = nodeServer('it runs')
 const WRITE_PAGE = `require('node:fs').mkdirSync('dist', { recursive: true }); require('node:fs').writeFileSync('dist/index.html', 'a page')`
+
+/** A package as npm packs it. */
+async function packedAs(name: string, files: Record<string, string>): Promise<Buffer> {
+  const folder = await temporaryFolder({ after: (end: () => unknown) => void ends.unshift(end) })
+  await mkdir(join(folder, 'package'))
+  for (const [path, text] of Object.entries(files)) await writeFile(join(folder, 'package', path), text)
+  await promisify(execFile)('tar', ['-czf', join(folder, `${name}.tgz`), '-C', folder, 'package'])
+  return readFile(join(folder, `${name}.tgz`))
+}
 
 test('a start script with shell syntax is run by a shell', async () => {
   const start = `[ -n "$PORT" ] && export GREETING="$(echo it)" ; node server.js`
@@ -98,6 +112,38 @@ test('a build that asks a CMS that is down is CMS_UNREACHABLE and names it', asy
   assert.equal(build.failure?.retryable, true)
 })
 
+test('a host that no variable names is a DOWNLOAD_FAILED, and not the CMS', async () => {
+  const ask = `fetch('https://fonts.example.invalid/inter.woff2').then((r) => r.text())`
+  const { build, log } = await deployed(
+    { ...manifest({ scripts: { build: 'node build.js' } }), 'build.js': ask },
+    { shellVariables: [{ key: 'CMS_URL', value: 'https://cms.example.invalid' }] },
+  )
+  assert.equal(build.failure?.reason, 'DOWNLOAD_FAILED', log)
+  assert.match(
+    build.failure?.message ?? '',
+    /^fonts\.example\.invalid could not be reached: .* No shell variable names it/,
+  )
+})
+
+test('a native package that is missing without a lockfile is told with who asks for it, and no lockfile is blamed', async () => {
+  const native = `@acme/tool-linux-${process.arch}-gnu`
+  const about = { name: 'tool', version: '4.60.1', main: 'main.js', optionalDependencies: { [native]: '4.60.1' } }
+  const packed = await packedAs('tool', {
+    'package.json': JSON.stringify(about),
+    'main.js': `require(${JSON.stringify(native)})`,
+  })
+  const { build, log } = await deployed({
+    ...manifest({ dependencies: { tool: 'file:tool.tgz' }, scripts: { build: `node -e "require('tool')"` } }),
+    'tool.tgz': packed,
+  })
+  assert.equal(build.failure?.reason, 'NATIVE_PACKAGE_MISSING', log)
+  const said = `The native package ${native} is missing for linux-${process.arch}, which tool 4.60.1 asks for.`
+  assert.ok(log.includes(said), log)
+  const { message = '', todo = '' } = build.failure ?? {}
+  assert.match(message, /The app has no lockfile, so the newest tool that package\.json allows was taken \(4\.60\.1\)/)
+  assert.doesNotMatch(message + todo, /package-lock\.json|lockfile anew/)
+})
+
 test('a package that no registry has is DEPENDENCY_NOT_FOUND and named', async () => {
   const dependencies = { 'no-such-package-of-headland': '1.0.0' }
   const { build, log } = await deployed(manifest({ dependencies, scripts: { build: 'true' } }))
@@ -163,4 +209,54 @@ test('Node is the one that the app asks for, at build and at run', async () => {
   assert.match((await answer()).text, /^v22\./, log)
   assert.match(log, /BUILDING stdout v22\./)
   assert.match(build.tools?.node ?? '', /^22\./)
+})
+
+for (const [line, end] of [
+  ['18', '2025-04-30'],
+  ['16', '2023-09-11'],
+] as const)
+  test(`an app that asks for Node ${line} gets it, and is warned in the log and with the build`, async () => {
+    const server = `require('http').createServer((_, r) => r.end(process.version)).listen(process.env.PORT)`
+    const { build, log, answer } = await deployed({
+      ...manifest({ scripts: { build: 'node --version', start: 'node server.js' } }),
+      '.nvmrc': `${line}\n`,
+      'server.js': server,
+    })
+    assert.match((await answer()).text, new RegExp(`^v${line}\\.`), log)
+    const warning = `Node ${build.tools?.node} no longer gets security fixes (since ${end}). Change .nvmrc to 24 as soon as the app runs on it.`
+    assert.deepEqual(build.warnings, [warning])
+    assert.ok(log.includes(`PLANNING service Warning: ${warning}\n`), log)
+  })
+
+test('a Node that cannot be had is refused with the file to change and what to write there', async () => {
+  const { build, log } = await deployed({ ...manifest({ scripts: { start: 'node a.js' } }), '.nvmrc': 'v99.1.0' })
+  assert.equal(build.failure?.reason, 'PLAN_FAILED', log)
+  assert.match(
+    build.failure?.message ?? '',
+    /^\.nvmrc asks for Node 99\.1\.0, .*\. Change \.nvmrc to 24, or to another/,
+  )
+})
+
+test("a script of Yarn 3 reads the folder that it is in, and a value of the tenant's wins over the default", async () => {
+  const about = { name: 'trap', packageManager: 'yarn@3.8.7' }
+  const script = (file: string) => `INIT_CWD=$PWD FOLDER=$PWD node ${file}`
+  const seen = `JSON.stringify([process.env.FOLDER, process.cwd(), process.env.LANG, process.env.TERM, process.env.CI ?? 'none'])`
+  const { log, answer } = await deployed(
+    {
+      ...manifest({ ...about, scripts: { build: script('build.js'), start: script('server.js') } }),
+      'yarn.lock':
+        '__metadata:\n  version: 6\n\n"trap@workspace:.":\n  version: 0.0.0-use.local\n  resolution: "trap@workspace:."\n  languageName: unknown\n  linkType: soft\n',
+      '.yarnrc.yml': 'nodeLinker: node-modules\n',
+      'build.js': `console.log(${seen})`,
+      'server.js': `require('node:http').createServer((_, r) => r.end(${seen})).listen(process.env.PORT, process.env.HOST)`,
+    },
+    {
+      shellVariables: [
+        ['LANG', 'de_DE.UTF-8'],
+        ['CI', 'false'],
+      ].map(([key = '', value = '']) => ({ key, value })),
+    },
+  )
+  assert.match(log, /BUILDING stdout \["\/app","\/app",/)
+  assert.deepEqual(JSON.parse((await answer()).text), ['/app', '/app', 'de_DE.UTF-8', 'dumb', 'false'])
 })

@@ -58,6 +58,19 @@ test('a native package that is not for this platform is NATIVE_PACKAGE_MISSING, 
   assert.match(build.failure?.message ?? '', new RegExp(`@rolldown/binding-linux-${process.arch}`))
 })
 
+test('a site of Next.js 13 with pages alone is built and runs on Node 16, and is warned', async () => {
+  const dependencies = { next: '13.5.11', react: '18.2.0', 'react-dom': '18.2.0' }
+  const { url, build, log } = await deployed({
+    'package.json': JSON.stringify({ scripts: { build: 'INIT_CWD=$PWD next build' }, dependencies }),
+    '.nvmrc': '16',
+    'pages/index.js': `export default ({ node, folder }) => <p>{node + ' in ' + folder}</p>
+      export const getServerSideProps = () => ({ props: { node: process.version, folder: process.env.PWD } })`,
+  })
+  assert.equal(build.state, 'SUCCEEDED', log)
+  assert.match((await siteAnswer(service, url)).text, /<p>v16\.\d+\.\d+ in \/app<\/p>/)
+  assert.match(build.warnings.join(), /^Node 16\.\S+ no longer gets security fixes/)
+})
+
 test('2 GB of packages are installed once, and attached to the next build without a copy', async () => {
   const folder = await temporaryFolder(file)
   const filling = join(folder, 'package')

@@ -259,6 +259,7 @@ test('without a sandbox Node loads the file from where it lies, even in a folder
   const runFolder = await mkdtemp(join(tmpdir(), 'headland hooks-'))
   t.after(() => rm(runFolder, { recursive: true }))
   const { mounts, options } = await openHooks({
+    node: process.versions.node,
     variables: { HEADLAND_NEXT_COHERENCE: 'on' },
     runFolder,
     isIsolating: false,

@@ -146,12 +146,12 @@ test('a plan with nothing to do has its output where it was unpacked', async (t)
   assert.deepEqual(work.phases, [])
 })
 
-test('install and build see the variables, and CI=1 whatever those say', async (t) => {
-  const tell = script('echo "$GREETING $CI $HOME"')
+test('install and build see the variables, also in the place of a default, and HOME is ours', async (t) => {
+  const tell = script('echo "$GREETING $CI $HUSKY $HOME"')
   const variables = { GREETING: 'hello', CI: '0', HOME: '/' }
   const work = await workOf(t, { install: installing(tell), build: tell }, { variables })
   await work.run()
-  assert.equal((await work.log()).match(/^hello 1 \/tmp$/gm)?.length, 2)
+  assert.equal((await work.log()).match(/^hello 0 0 \/tmp$/gm)?.length, 2)
 })
 
 test('npm runs the scripts of an app with the variables and CI=1, without a registry', async (t) => {

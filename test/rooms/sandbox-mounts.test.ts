@@ -192,7 +192,7 @@ async function withJob(place: string, { layers, writable, cwd }: Tree, use: (job
       writable,
     },
     ...{ variables: {}, user: USER, hostHeader: 'x', limits: LIMITS, log },
-    openToolchain: async () => ({ mounts, path: '/usr/bin', environment: {} }),
+    openToolchain: async () => ({ node: process.versions.node, mounts, path: '/usr/bin', environment: {} }),
   }
   try {
     await startInstance(

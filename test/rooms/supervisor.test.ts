@@ -59,7 +59,12 @@ async function appOf(t: TestContext, script: string, { files = {}, links = {}, .
     variables: {},
     user,
     hostHeader: 'app.localhost',
-    openToolchain: async () => ({ mounts: [], path: '/headland:/usr/bin:/bin', environment: {} }),
+    openToolchain: async () => ({
+      node: process.versions.node,
+      mounts: [],
+      path: '/headland:/usr/bin:/bin',
+      environment: {},
+    }),
     log: await logs.create('app', { secrets: [], whenFull: 'rotate', bytesMost: 1_000_000 }),
     ...more,
   }

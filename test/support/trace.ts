@@ -18,6 +18,7 @@ export const build = (id: string, more: Partial<Build> = {}): Build => ({
   phase: 'DONE',
   plan: null,
   tools: null,
+  warnings: [],
   output: null,
   isUnchanged: false,
   packagesId: null,

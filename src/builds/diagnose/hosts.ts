@@ -1,8 +1,10 @@
-/** Addresses in a log: whose they are, and which one a failure is about. */
+/** Addresses in a log and in variables: whose they are, and which one a failure is about. */
+import { isIP } from 'node:net'
 
-export type HostKind = 'registry' | 'download' | 'telemetry' | 'other'
+/** `cms` is whatever stands in the variables of the environment: most often the CMS. */
+export type HostKind = 'cms' | 'registry' | 'download' | 'telemetry' | 'other'
 
-const KINDS: Record<Exclude<HostKind, 'other' | 'registry'>, readonly string[]> = {
+const KINDS: Record<'download' | 'telemetry', readonly string[]> = {
   download: [
     'fonts.googleapis.com',
     'fonts.gstatic.com',
@@ -76,6 +78,56 @@ const ADDRESS = /https?:\/\/[^\s'"`<>()\\]{1,300}/g
 /** The hosts of the addresses in a line, but for those that are there to be read. */
 export const hostsIn = (text: string): string[] =>
   [...text.matchAll(ADDRESS)].map(([address]) => hostOf(address)).filter((host) => host !== '' && !READING.has(host))
+
+/** Of another one's business: where packages come from, and what stands between the app and everybody. */
+const NOT_ASKED_BY_APPS = /^(npm_|NPM_|YARN_|PNPM_|BUN_)|_MIRROR$|_proxy$/i
+const ADDRESS_OF_ANY_KIND = /[a-z][a-z\d+.-]{1,20}:\/\/[^\s"'<>,;]{1,300}/gi
+const BARE = /^(?:localhost|\d{1,3}(?:\.\d{1,3}){3}|[\w-]{1,63}(?:\.[\w-]{1,63}){0,8}\.[a-z]{2,63})(?=$|[:/])/i
+const HOSTS_MOST = 1000
+
+type Variables = Readonly<Record<string, string>>
+
+/** The hosts that an app was meant to ask. Of what the service tells it, the address of the CMS alone is one of them. */
+export const hostsAsked = (own: Variables, { HEADLESS_CMS_URL = '' }: Variables): string[] =>
+  hostsInVariables({ ...own, HEADLESS_CMS_URL })
+
+/** The hosts that variables name, by an address or alone. */
+function hostsInVariables(variables: Variables): string[] {
+  const hosts = new Set<string>()
+  for (const [name, value] of Object.entries(variables)) {
+    if (NOT_ASKED_BY_APPS.test(name)) continue
+    const addresses = [...value.matchAll(ADDRESS_OF_ANY_KIND)].map(([address]) => URL.parse(address)?.hostname ?? '')
+    for (const host of [...addresses, BARE.exec(value.trim())?.[0] ?? '']) {
+      if (hosts.size >= HOSTS_MOST) return [...hosts]
+      if (host !== '') hosts.add(nameOf(host))
+    }
+  }
+  return [...hosts]
+}
+
+/** Whether a host is one of them; all names of this very machine are the same. */
+export function isAmong(host: string, hosts: readonly string[]): boolean {
+  const name = nameOf(host)
+  return hosts.some((other) => other === name || (isLocal(other) && isLocal(name)))
+}
+
+/** The name that was asked for and led to an address, where that was written down: Node's errors tell the address alone. */
+export function nameBehind(host: string, names: Variables): string {
+  const address = nameOf(host)
+  if (!isIP(address)) return host
+  // Node writes a port behind an address of IPv6 as if it were a part of it.
+  return names[address] ?? names[address.replace(/:\d{1,5}$/, '')] ?? host
+}
+
+/** Whether it is an address of the internet, and no name. */
+export const isAddress = (host: string): boolean => isIP(nameOf(host)) !== 0
+
+/** Without a port, and as names are compared. */
+function nameOf(host: string): string {
+  const [, inBrackets] = /^\[([^\]]*)\]/.exec(host) ?? []
+  const name = inBrackets ?? (host.split(':').length > 2 ? host : host.replace(/:\d{1,5}$/, ''))
+  return name.replace(/\.$/, '').toLowerCase()
+}
 
 /** This very machine, which inside a sandbox is nobody else's. */
 export const isLocal = (host: string): boolean => /^(?:localhost|127\.|0\.0\.0\.0|\[?::1)/.test(host)

@@ -31,7 +31,8 @@ export const lockfileMismatch: Rule = {
     const hits = search(lines, ...LOCKFILE)
     const [first] = hits
     if (!first) return undefined
-    const { lockfile, install } = managerOf(evidence)
+    const { install } = managerOf(evidence)
+    const lockfile = evidence.lockfile ?? managerOf(evidence).lockfile
     const [difference] = search(lines, ...DIFFERS)
     const detail = difference ? ` (${quote(difference.match[1] ?? '').replace(/:$/, '')})` : ''
     const what = WRITTEN_BY_ANOTHER.test(first.match[0])
@@ -58,9 +59,12 @@ export const checksumMismatch: Rule = {
     const hits = search(evidence.lines, ...CHECKSUM)
     const [first] = hits
     if (!first) return undefined
-    const { lockfile, install } = managerOf(evidence)
+    const { lockfile } = evidence
     const name = quote(first.match[1] ?? 'A package')
-    const message = `${name} is not what ${lockfile} says: the checksums differ. If the registry really changed it, delete ${lockfile}, run \`${install}\` and upload the new one; if not, do not trust the package.`
+    const message =
+      lockfile === null
+        ? `${name} is not what the registry says of it: the checksums differ. Try again later; if it goes on, do not trust the package.`
+        : `${name} is not what ${lockfile} says: the checksums differ. If the registry really changed it, delete ${lockfile}, run \`${managerOf(evidence).install}\` and upload the new one; if not, do not trust the package.`
     return { reason: 'CHECKSUM_MISMATCH', message, ...span(hits), ...about(first.match[1]) }
   },
 }
@@ -185,7 +189,7 @@ export const installScriptFailed: Rule = {
     const proof = proofOf(evidence, first)
     const place = { at: proof, lastAt: first.index }
 
-    const download = unreachableIn(lines, 'INSTALLING').findLast(({ kind }) => kind !== 'telemetry')
+    const download = unreachableIn(evidence).findLast(({ kind }) => kind !== 'telemetry')
     if (download) {
       const from = download.host ? ` from ${download.host}` : ''
       return {

@@ -36,7 +36,8 @@ const WHOLE = {
 
 async function missing(packages: object, there: readonly string[], platform = ARM): Promise<string[]> {
   const lock = packagesIn(JSON.parse(JSON.stringify({ name: 'shop', lockfileVersion: 3, packages })))
-  return missingOf(nativesIn(lock, platform), async (path) => there.includes(path))
+  const found = await missingOf(nativesIn(lock, platform), async (path) => there.includes(path))
+  return found.map(({ name }) => name)
 }
 
 test('nothing is missing where the package for this platform is installed', async () => {
@@ -122,4 +123,25 @@ test('no place outside is looked for, whatever a lockfile says', async () => {
     return true
   })
   assert.deepEqual(looked, [])
+})
+
+test('who asks for a missing package is told with its version, and whether the lockfile has it', async () => {
+  const { 'node_modules/@rollup/rollup-linux-arm64-gnu': _, ...lacking } = WHOLE
+  const tell = (packages: object) =>
+    missingOf(nativesIn(packagesIn({ packages }), ARM), async (path) => path === 'node_modules/rollup')
+  const name = '@rollup/rollup-linux-arm64-gnu'
+  const parent = { name: 'rollup', version: '4.1.0' }
+  assert.deepEqual(await tell(WHOLE), [{ name, parent, isLocked: true }])
+  assert.deepEqual(await tell(lacking), [{ name, parent, isLocked: false }])
+})
+
+test('of a version that is none nothing is said', async () => {
+  for (const version of [undefined, 4, {}, 'git+ssh://x', `1.${'0'.repeat(100)}`, '1.0.0 <script>']) {
+    const packages = { ...WHOLE, 'node_modules/rollup': { ...ROLLUP, version } }
+    const [found] = await missingOf(
+      nativesIn(packagesIn({ packages }), ARM),
+      async (at) => at === 'node_modules/rollup',
+    )
+    assert.equal(found?.parent, null)
+  }
 })

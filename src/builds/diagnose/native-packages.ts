@@ -7,6 +7,7 @@
 export type Platform = { os: string; cpu: string; libc: 'glibc' | 'musl' | null }
 
 export type LockedPackage = {
+  version: string | null
   os: readonly string[]
   cpu: readonly string[]
   libc: readonly string[]
@@ -21,6 +22,8 @@ export type Native = {
   name: string
   /** Who asks for it; null for the app itself and its workspaces. */
   parent: string | null
+  /** The version of who asks. */
+  parentVersion: string | null
   /** Where it should be; null where the lockfile does not have it, so that it cannot be there. */
   folder: string | null
 }
@@ -37,6 +40,7 @@ export function packagesIn(lockfile: unknown): PackageLock {
     Object.entries(packages).map(([path, entry]) => [
       path,
       {
+        version: versionIn(fieldOf(entry, 'version')),
         os: strings(fieldOf(entry, 'os')),
         cpu: strings(fieldOf(entry, 'cpu')),
         libc: strings(fieldOf(entry, 'libc')),
@@ -48,7 +52,7 @@ export function packagesIn(lockfile: unknown): PackageLock {
 
 export function nativesIn(lock: PackageLock, platform: Platform): Native[] {
   const found: Native[] = []
-  for (const [path, { optionalDependencies }] of lock) {
+  for (const [path, { version, optionalDependencies }] of lock) {
     const parent = isOwn(path) ? null : path
     if (parent !== null && !isInside(parent)) continue
     for (const name of optionalDependencies) {
@@ -57,24 +61,38 @@ export function nativesIn(lock: PackageLock, platform: Platform): Native[] {
       if (!isInside(name) || isFitting === false) continue
       const folder = resolve(lock, path, name) ?? null
       if (folder === null ? isFitting : isInside(folder) && isNative(lock, folder, platform))
-        found.push({ name, parent, folder })
+        found.push({ name, parent, parentVersion: version, folder })
     }
   }
   return found
 }
 
-/** Names of those that are asked for and not there, each once. */
+/** A native package that is asked for and not there. */
+export type Missing = {
+  name: string
+  /** Who asks for it; null for the app itself. */
+  parent: { name: string; version: string } | null
+  /** Whether the lockfile has it: then it was not the lockfile that kept it away. */
+  isLocked: boolean
+}
+
+/** By their names, each once. */
 export async function missingOf(
   natives: readonly Native[],
   isThere: (folder: string) => Promise<boolean>,
-): Promise<string[]> {
-  const missing = new Set<string>()
-  for (const { name, parent, folder } of natives) {
+): Promise<Missing[]> {
+  const missing = new Map<string, Missing>()
+  for (const { name, parent, parentVersion, folder } of natives) {
     if (parent !== null && !(await isThere(parent))) continue
-    if (folder === null || !(await isThere(folder))) missing.add(name)
+    if (folder !== null && (await isThere(folder))) continue
+    const asking = parent === null || parentVersion === null ? null : { name: nameAt(parent), version: parentVersion }
+    missing.set(name, { name, parent: asking, isLocked: folder !== null })
   }
-  return [...missing].toSorted()
+  return [...missing.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1))
 }
+
+/** `node_modules/vite/node_modules/rollup` is `rollup`. */
+const nameAt = (folder: string): string => folder.slice(folder.lastIndexOf('node_modules/') + 'node_modules/'.length)
 
 /** A lockfile is a text that anybody may have written: what leads elsewhere is not looked for. */
 const isInside = (path: string): boolean =>
@@ -141,6 +159,12 @@ const fieldOf = (value: unknown, key: string): unknown =>
   typeof value === 'object' && value !== null && Object.hasOwn(value, key)
     ? (value as Record<string, unknown>)[key]
     : undefined
+
+const VERSION_LENGTH_MOST = 64
+
+/** Of one that is none nothing is said. */
+const versionIn = (value: unknown): string | null =>
+  typeof value === 'string' && value.length <= VERSION_LENGTH_MOST && /^\d[\w.+-]*$/.test(value) ? value : null
 
 const strings = (value: unknown): string[] =>
   Array.isArray(value) ? value.filter((item) => typeof item === 'string') : typeof value === 'string' ? [value] : []

@@ -49,18 +49,50 @@ function absent(evidence: Evidence): Finding | undefined {
   if (!first) return undefined
   const name = packageOf(hits)
   const platform = PLATFORM.exec(name)?.[0].replace(/[/_.]/, '-')
-  const { lockfile, install, addOptional } = managerOf(evidence)
   const what = name ? `The native package ${name} is not installed.` : 'A native package is not installed.'
-  const why = `Most likely ${lockfile} was made on another platform${platform ? ` than ${platform}` : ''}`
-  const todo = `delete it and node_modules, run \`${install}\` and upload the new one${name ? `, or run \`${addOptional} ${name}\`` : ''}.`
   return {
     reason: 'NATIVE_PACKAGE_MISSING',
-    message: `${what} ${why}: ${todo}`,
+    message: `${what} ${whyAndWhatToDo(evidence, name, platform)}`,
     at: first.index,
     lastAt: first.index,
     metadata: { ...(name && { package: name }), ...(platform && { platform }) },
   }
 }
+
+/**
+ * A lockfile that lacks the package was made on another platform. Without a lockfile, or where the lockfile has it, the registry
+ * does not have it for the version of whatever asks for it.
+ */
+function whyAndWhatToDo(evidence: Evidence, name: string, platform = 'this platform'): string {
+  const { lockfile } = evidence
+  const known = evidence.missing.find((missing) => missing.name === name)
+  const asking = known?.parent?.name ?? WELL_KNOWN.find(([native]) => name.startsWith(native))?.[1]
+  const { install, addOptional, override } = managerOf(evidence)
+  if (lockfile !== null && !known?.isLocked) {
+    const todo = `delete it and node_modules, run \`${install}\` and upload the new one${name ? `, or run \`${addOptional} ${name}\`` : ''}.`
+    return `Most likely ${lockfile} was made on another platform than ${platform}: ${todo}`
+  }
+  const version = known?.parent ? ` (${known.parent.version})` : ''
+  const why =
+    lockfile === null
+      ? `The app has no lockfile, so the newest ${asking ?? 'version of what asks for it'} that package.json allows was taken${version}`
+      : `${lockfile} has it for ${asking ?? 'the version of what asks for it'}${version}`
+  const todo = `Try the version before${asking ? ` of ${asking}` : ''}: name it in package.json, under ${override} if another package brings it, and upload the lockfile that \`${install}\` writes.`
+  return `${why}, and most likely the registry has no binary of that one for ${platform}. ${todo}`
+}
+
+/** Who asks for native packages of these names, where the install did not tell. */
+const WELL_KNOWN: readonly [native: string, asking: string][] = [
+  ['@esbuild/', 'esbuild'],
+  ['@img/sharp-', 'sharp'],
+  ['@next/swc-', 'next'],
+  ['@parcel/watcher-', '@parcel/watcher'],
+  ['@rolldown/binding-', 'rolldown'],
+  ['@rollup/rollup-', 'rollup'],
+  ['@swc/core-', '@swc/core'],
+  ['@tailwindcss/oxide-', '@tailwindcss/oxide'],
+  ['lightningcss-', 'lightningcss'],
+]
 
 /** The package is there, but not for this machine, or its install script was not allowed to run. */
 function unusable({ lines }: Evidence): Finding | undefined {

@@ -1,6 +1,6 @@
-/** What could not be reached: the registry, a place that files are fetched from, or the CMS. */
-import { type HostKind, hostOf, hostsIn, isLocal, kindOf } from './hosts.ts'
-import { type Evidence, type FailedPhase, type Finding, type Line, RUNNING_CODE, type Rule, search } from './rule.ts'
+/** What could not be reached: the registry, a place that files are fetched from, or the CMS, which the variables name. */
+import { type HostKind, hostOf, hostsIn, isAddress, isAmong, isLocal, kindOf, nameBehind } from './hosts.ts'
+import { type Evidence, type Finding, type Line, RUNNING_CODE, type Rule, search } from './rule.ts'
 
 /** One thing that could not be reached. The host is empty where the log does not name it. */
 export type Unreached = { index: number; host: string; kind: HostKind; why: string }
@@ -9,13 +9,13 @@ export type Unreached = { index: number; host: string; kind: HostKind; why: stri
 const FETCH_FAILED = 'the connection failed'
 const CAUSE_LINES = 8
 
-/** Each names the host or the address. */
+/** Each names the host or the address, unless that is the value of a variable and was struck. */
 const NAMED: readonly [pattern: RegExp, why: string][] = [
-  [/getaddrinfo (?:ENOTFOUND|EAI_AGAIN) ([\w.-]{1,253})/, 'its name is not known'],
+  [/getaddrinfo (?:ENOTFOUND|EAI_AGAIN) ([\w.-]{1,253}|(?=\[secret\]))/, 'its name is not known'],
   [/connect ECONNREFUSED ([\w.:[\]-]{1,80})/, 'it refused the connection'],
   [/connect (?:ETIMEDOUT|EHOSTUNREACH|ENETUNREACH) ([\w.:[\]-]{1,80})/, 'it did not answer'],
   [/Connect Timeout Error \(attempted address(?:es)?: ([^,)\s]{1,253})/, 'it did not answer in time'],
-  [/\bcurl: \(6\) Could not resolve host: ([\w.-]{1,253})/, 'its name is not known'],
+  [/\bcurl: \(6\) Could not resolve host: ([\w.-]{1,253}|(?=\[secret\]))/, 'its name is not known'],
   [/\bcurl: \(\d{1,2}\) Failed to connect to ([\w.:[\]-]{1,80}) port/, 'it refused the connection'],
   [/altnames: Host: ([\w.-]{1,253}?)\.? is not/, 'its certificate is for another name'],
 ]
@@ -52,8 +52,11 @@ const ADDRESS_LINES = 8
 /** An app that asks for each of its pages fails for each of them. */
 const SAID_MOST = 200
 
+/** Where the value of a variable stood that is an address or a host, before it was struck from the log. */
+const STRUCK_ADDRESS = /(?:^|[\s'"`(=])\[secret\](?=$|[\s'"`),:/?])/
+
 /** All that the log says could not be reached, telemetry included. */
-export function unreachableIn(lines: readonly Line[], phase: FailedPhase): Unreached[] {
+export function unreachableIn({ lines, phase, cmsHosts, names }: Evidence): Unreached[] {
   const said = lines.flatMap(({ text }, index) => {
     const hit = sayOf(text)
     return hit ? [{ ...hit, index }] : []
@@ -63,10 +66,19 @@ export function unreachableIn(lines: readonly Line[], phase: FailedPhase): Unrea
     return why !== FETCH_FAILED || next === undefined || next.index - index > CAUSE_LINES
   })
   return exact.slice(-SAID_MOST).map(({ index, why, host: named }) => {
-    const host = named || hostNear(lines, index)
-    const kind = kindOf(host)
-    return { index, host, why, kind: phase === 'INSTALLING' && kind === 'other' ? 'registry' : kind }
+    const isStruck = STRUCK_ADDRESS.test(lines[index]?.text ?? '')
+    const host = nameBehind(named || (isStruck ? '' : hostNear(lines, index)), names)
+    return { index, host, why, kind: kindIn(host, isStruck) }
   })
+
+  function kindIn(host: string, isStruck: boolean): HostKind {
+    const kind = kindOf(host)
+    if (phase === 'INSTALLING') return kind === 'other' ? 'registry' : kind
+    if (isAmong(host, cmsHosts)) return 'cms'
+    if (isStruck && (host === '' || isAddress(host))) return 'cms'
+    // An app whose variables name a host asks that one, as a rule.
+    return host === '' && cmsHosts.length > 0 ? 'cms' : kind
+  }
 }
 
 function sayOf(text: string): { host: string; why: string } | undefined {
@@ -101,7 +113,7 @@ const hostLike = (value: string): string =>
 export const registryUnreachable: Rule = {
   phases: ['INSTALLING'],
   find(evidence) {
-    const unreached = unreachableIn(evidence.lines, evidence.phase).filter(({ kind }) => kind !== 'telemetry')
+    const unreached = unreachableIn(evidence).filter(({ kind }) => kind !== 'telemetry')
     const named = unreached.find(({ host }) => host) ?? unreached[0]
     return named && toFinding(named, unreached)
   },
@@ -128,7 +140,7 @@ export const fontUnreachable: Rule = {
 export const serviceUnreachable: Rule = {
   phases: RUNNING_CODE,
   find(evidence: Evidence) {
-    const unreached = unreachableIn(evidence.lines, evidence.phase).filter(({ kind }) => kind !== 'telemetry')
+    const unreached = unreachableIn(evidence).filter(({ kind }) => kind !== 'telemetry')
     const named = unreached.find(({ host }) => host) ?? unreached[0]
     return named && toFinding(named, unreached)
   },
@@ -146,20 +158,21 @@ function toFinding({ host, kind, why, index }: Unreached, all: readonly Unreache
       ...place,
     }
   }
-  if (kind === 'download') {
-    return {
-      reason: 'DOWNLOAD_FAILED',
-      message: `A file could not be fetched from ${name}: ${why}. Try again later, or ship the file with the app.`,
-      ...place,
-    }
-  }
-  return { reason: 'CMS_UNREACHABLE', message: `${name} ${failed}. ${adviceOn(host, why)}`, ...place }
+  if (kind === 'cms')
+    return { reason: 'CMS_UNREACHABLE', message: `${name} ${failed}. ${adviceOn(host, why)}`, ...place }
+  if (isLocal(host)) return { reason: 'DOWNLOAD_FAILED', message: `${name} ${failed}. ${LOCAL}`, ...place }
+  const message =
+    kind === 'download'
+      ? `A file could not be fetched from ${name}: ${why}. Try again later, or ship the file with the app.`
+      : `${name} ${failed}. No shell variable names it. Try again later, or ship with the app what comes from there; if the app is meant to ask it, put its address into a shell variable.`
+  return { reason: 'DOWNLOAD_FAILED', message, ...place }
 }
 
+const LOCAL =
+  'That address is the build machine itself and not yours: give the app the public address of the CMS in a shell variable.'
+
 function adviceOn(host: string, why: string): string {
-  if (isLocal(host)) {
-    return 'That address is the build machine itself and not yours: give the app the public address of the CMS in a shell variable.'
-  }
+  if (isLocal(host)) return LOCAL
   if (why.startsWith(ANSWERED))
     return 'Look into the log of the CMS: asked for many pages at once, it may be overloaded.'
   if (why.includes('certificate')) return 'Give the CMS a valid certificate with its whole chain.'

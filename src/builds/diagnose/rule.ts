@@ -1,5 +1,6 @@
 /** What a rule of diagnosis sees, and what it says when it knows the failure. */
 import type { Reason } from '../../contract/index.ts'
+import type { Missing } from './native-packages.ts'
 
 export type FailedPhase = 'INSTALLING' | 'BUILDING' | 'STARTING'
 
@@ -15,6 +16,14 @@ export type PhaseFailure = {
   lines: readonly Line[]
   /** `npm`, or with its version: `npm 11.6.2`. */
   packageManager: string | null
+  /** The path of the lockfile in the archive; null where there is none. */
+  lockfile: string | null
+  /** Native packages for this platform that were asked for and are not installed, as far as that is known. */
+  missing: readonly Missing[]
+  /** Hosts that stand in the variables of the environment. */
+  cmsHosts: readonly string[]
+  /** Addresses that the phase called, and the names that led to them, as far as that is known. */
+  names: Readonly<Record<string, string>>
   /** Set when the phase was ended because it took longer than this. */
   deadlineSeconds?: number
   /** Whether the kernel ended a process of the phase for want of memory, where that is known. */
@@ -74,7 +83,15 @@ export function managerOf({ packageManager, argv }: Pick<Evidence, 'packageManag
   return MANAGERS[name ?? ''] ?? NPM
 }
 
-export type Manager = { lockfile: string; install: string; add: string; addOptional: string; addDev: string }
+export type Manager = {
+  lockfile: string
+  install: string
+  add: string
+  addOptional: string
+  addDev: string
+  /** Where package.json says the version of what another package brings. */
+  override: string
+}
 
 const NPM: Manager = {
   lockfile: 'package-lock.json',
@@ -82,6 +99,7 @@ const NPM: Manager = {
   add: 'npm install',
   addOptional: 'npm install --save-optional',
   addDev: 'npm install --save-dev',
+  override: 'overrides',
 }
 
 const MANAGERS: Record<string, Manager> = {
@@ -92,6 +110,7 @@ const MANAGERS: Record<string, Manager> = {
     add: 'pnpm add',
     addOptional: 'pnpm add --save-optional',
     addDev: 'pnpm add --save-dev',
+    override: 'pnpm.overrides',
   },
   yarn: {
     lockfile: 'yarn.lock',
@@ -99,6 +118,7 @@ const MANAGERS: Record<string, Manager> = {
     add: 'yarn add',
     addOptional: 'yarn add --optional',
     addDev: 'yarn add --dev',
+    override: 'resolutions',
   },
   bun: {
     lockfile: 'bun.lock',
@@ -106,5 +126,6 @@ const MANAGERS: Record<string, Manager> = {
     add: 'bun add',
     addOptional: 'bun add --optional',
     addDev: 'bun add --dev',
+    override: 'overrides',
   },
 }

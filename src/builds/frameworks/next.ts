@@ -92,7 +92,7 @@ const outputIn = (expression: string): 'standalone' | 'export' | undefined =>
 
 function outputOf(project: Project, config: Config, dist: string): StaticOutput | ServerOutput {
   if (config.output === 'export') return filesIn(config.distDir ?? EXPORT_FOLDER, { basePath: config.basePath })
-  const more = { writable: writableIn(dist), environment: COHERENT }
+  const more = { writable: writableIn(project, dist), environment: COHERENT }
   if (config.output === 'server') return serverIn('.', nextStart(project, startScript(project)), more)
   const folder = `${dist}/standalone`
   // Next leaves these to whoever deploys, thinking of a CDN; its server.js serves them when they are there.
@@ -106,9 +106,16 @@ function outputOf(project: Project, config: Config, dist: string): StaticOutput 
 /** What Next.js revalidates leaves the edge's cache too: see runtime/hooks. A variable of the app switches it off. */
 const COHERENT = { HEADLAND_NEXT_COHERENCE: 'on' }
 
-/** Fetched data and optimised images, and pages that are rendered again while the app runs. */
-const writableIn = (dist: string): string[] =>
-  ['cache', 'server/app', 'server/pages', 'server/route-cache'].map((folder) => `${dist}/${folder}`)
+/**
+ * Fetched data and optimised images, and pages that are rendered again while the app runs. They are made where the build has
+ * left none; Next.js before 14 takes a folder `server/app` for an app router, and does not start without its manifest.
+ */
+function writableIn({ files }: Project, dist: string): string[] {
+  const has = (folder: string): boolean =>
+    [...files].some((path) => path.startsWith(`${folder}/`) || path.startsWith(`src/${folder}/`))
+  const rendered = has('pages') && !has('app') ? ['server/pages'] : ['server/app', 'server/pages', 'server/route-cache']
+  return ['cache', ...rendered].map((folder) => `${dist}/${folder}`)
+}
 
 /** `next start` without npm, whatever port the script names: the app is told its port by PORT. */
 function nextStart(project: Project, script: string | undefined): Command {

@@ -6,6 +6,8 @@ export type ManagerName = 'npm' | 'pnpm' | 'yarn' | 'bun'
 /** As ranges of semver. `*` for npm is the one of this machine. */
 export type Wanted = {
   node: string
+  /** What in the app asks for that Node, as `.nvmrc`. */
+  nodeSetBy?: string | undefined
   packageManager: { name: ManagerName; version: string } | null
 }
 
@@ -18,11 +20,19 @@ export type Exact = {
 /** A package of the registry, in one version. */
 export type Tool = { name: 'node' | 'adapter' | ManagerName; package: string; version: string }
 
-/** Those with long support that frameworks of today still run on. */
-export const NODE_MAJORS: readonly number[] = [20, 22, 24, 26]
-
 /** The package that holds nothing but the binary for this machine, and needs no script to be installed. */
 export const nodePackage = (arch: string): string => `node-linux-${arch}`
+
+/** The newest npm that runs on a line of Node, from the `engines` of npm's own packages: the oldest lines last. */
+const NPM_FOR_NODE: readonly [node: string, npm: string][] = [
+  ['^18.17 || >=20.5', '10'],
+  ['^14.17 || ^16.13 || >=18', '9'],
+  ['^12.13 || ^14.15 || >=16', '8'],
+  ['>=10', '7'],
+]
+
+export const npmFor = (node: string): string | undefined =>
+  NPM_FOR_NODE.find(([range]) => semver.satisfies(node, range))?.[1]
 
 export function managerPackage(name: ManagerName, version: string, arch: string): string {
   if (name === 'bun') return `@oven/bun-linux-${arch === 'arm64' ? 'aarch64' : arch}`

@@ -39,6 +39,14 @@ test('which Node a tool needs is what its engines say, and any when they say not
   assert.equal((await describe(root, 'pnpm')).node, '*')
 })
 
+test('a version is read with and without the letter that older packages of Node put before it', async (t) => {
+  const root = await temporaryFolder(t)
+  for (const version of ['18.20.8', 'v18.20.8']) {
+    await writeFile(join(root, 'package.json'), JSON.stringify({ version }))
+    assert.equal((await describe(root, 'node')).version, '18.20.8')
+  }
+})
+
 async function fileWith(t: TestContext, text: string) {
   const file = join(await temporaryFolder(t), 'file')
   await writeFile(file, text)

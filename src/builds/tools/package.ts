@@ -1,6 +1,7 @@
 /** A tool as it lies on the disk: the commands it brings, and which Node they need. */
 import { link, open, readFile, rm } from 'node:fs/promises'
 import { join, normalize } from 'node:path'
+import semver from 'semver'
 import type { Tool } from './exact.ts'
 
 export type Described = {
@@ -15,7 +16,8 @@ export type Described = {
 export async function describe(root: string, name: Tool['name']): Promise<Described> {
   const { version, bin, engines } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
   return {
-    version: String(version),
+    // Older packages of Node write `v18.20.8`.
+    version: semver.valid(version) ?? String(version),
     commands: commandsOf(name, bin),
     node: typeof engines?.node === 'string' ? engines.node : '*',
   }

@@ -1,15 +1,33 @@
 /** What can go wrong with tools, in words. */
+import semver from 'semver'
 import { Problem } from '../../contract/index.ts'
-import { NODE_MAJORS } from './exact.ts'
+import { changeTo, DEFAULT_LINE } from './node-lines.ts'
 import { NpmError } from './registry.ts'
 
 /** The app asks for what nobody has. */
 export function noSuchVersion(title: string, range: string): Problem {
-  const offered = title === 'Node' ? ` There are ${inWords(NODE_MAJORS)}.` : ''
-  return new Problem('PLAN_FAILED', `The app asks for ${title} ${range}, which there is not.${offered}`, {
-    metadata: { tool: title, wanted: range },
-  })
+  return new Problem(
+    'PLAN_FAILED',
+    `The app asks for ${title} ${range}, which there is not. Change it in packageManager of package.json.`,
+    { metadata: { tool: title, wanted: range } },
+  )
 }
+
+/** The same of Node, with what to write instead, and where. */
+export function noSuchNode(range: string, setBy: string | undefined, versions: readonly string[]): Problem {
+  const lines = [...new Set(versions.map((version) => semver.major(version)))].toSorted((a, b) => a - b)
+  const who = setBy ?? 'The app'
+  const asks = `${who} asks for Node ${range}, which the registry does not have for this machine (${PLATFORM})`
+  return new Problem(
+    'PLAN_FAILED',
+    `${asks}. ${changeTo(setBy)}, or to another one that there is: ${inWords(lines)}.`,
+    {
+      metadata: { tool: 'Node', wanted: range, use: String(DEFAULT_LINE) },
+    },
+  )
+}
+
+const PLATFORM = `${process.platform}-${process.arch}`
 
 /** The registry does not answer, or not with what it should. npm's own words are for the operator. */
 export function notAvailable(what: string, cause: unknown): Problem {
@@ -24,4 +42,4 @@ export function notAvailable(what: string, cause: unknown): Problem {
   )
 }
 
-const inWords = (numbers: readonly number[]): string => `${numbers.slice(0, -1).join(', ')} and ${numbers.at(-1)}`
+const inWords = (numbers: readonly number[]): string => numbers.join(', ').replace(/, (\d+)$/, ' and $1')

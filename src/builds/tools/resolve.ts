@@ -3,20 +3,21 @@
  * used: the registry is asked only when neither will do.
  */
 import semver from 'semver'
+import type { Problem } from '../../contract/index.ts'
 import { choose, fits, isRange } from './choose.ts'
 import {
   type Exact,
   isClassicYarn,
   type ManagerName,
   managerPackage,
-  NODE_MAJORS,
   nodePackage,
+  npmFor,
   type Tool,
   toolTitle,
   type Wanted,
 } from './exact.ts'
 import type { Lists } from './lists.ts'
-import { noSuchVersion, notAvailable } from './problems.ts'
+import { noSuchNode, noSuchVersion, notAvailable } from './problems.ts'
 import { NEVER } from './shared.ts'
 
 export type Resolved = {
@@ -28,7 +29,8 @@ export type Resolved = {
 type Parts = {
   arch: string
   ownNode: string
-  npmOfMachine(): Promise<string>
+  /** `node` is what it runs on, as a range. */
+  npmOfMachine(): Promise<{ version: string; node: string }>
   lists: Lists
   /** Versions of a package that were fetched before. */
   fetched(name: string): Promise<string[]>
@@ -49,6 +51,8 @@ type Question = {
   /** What is here without having been fetched. */
   local: string[]
   isOffered(version: string): boolean
+  /** Said where there is none. */
+  absent(listed: readonly string[]): Problem
   before: string | undefined
   signal: AbortSignal
 }
@@ -74,43 +78,60 @@ export function createResolver({ arch, ownNode, npmOfMachine, lists, fetched }: 
     if (choice?.fits) return { version: choice.version }
     // What is not as it should be need not be fetched, too.
     const near = choose(range, local) ?? choice
-    if (near === undefined) throw noSuchVersion(toolTitle({ name, version: '' }).trim(), range)
+    if (near === undefined) throw question.absent(listed)
     return { version: near.version, note: `${titled(name, range)} is not in the registry: ${near.version} is used.` }
   }
 
-  const answerNode = (range: string, before: string | undefined, signal: AbortSignal) =>
-    answer({
+  function answerNode({ node, nodeSetBy }: Wanted, before: string | undefined, signal: AbortSignal) {
+    const absent = (listed: readonly string[]) => noSuchNode(node, nodeSetBy, [ownNode, ...listed])
+    if (!isRange(node)) throw absent([])
+    return answer({
       name: 'node',
       package: nodePackage(arch),
-      range: checked('node', range),
+      range: rangeIn(node),
       local: [ownNode],
-      isOffered: (version) => NODE_MAJORS.includes(semver.major(version)),
+      isOffered: () => true,
+      absent,
       before,
       signal,
     })
+  }
 
   async function answerManager(name: ManagerName, given: string, before: Exact | undefined, signal: AbortSignal) {
-    const range = checked(name, given)
+    const absent = () => noSuchVersion(toolTitle({ name, version: '' }).trim(), given)
+    if (!isRange(given)) throw absent()
+    const range = rangeIn(given)
     return answer({
       name,
       package: managerPackage(name, range, arch),
       range,
-      local: name === 'npm' ? [await npmOfMachine()] : [],
+      local: name === 'npm' ? [(await npmOfMachine()).version] : [],
       // Under its old name Yarn has a few versions that were never meant for use.
       isOffered: (version) => name !== 'yarn' || isClassicYarn(range) === (semver.major(version) === 1),
+      absent,
       before: managerBefore(before, name, range),
       signal,
     })
+  }
+
+  /**
+   * An app that leaves the npm open gets one that runs on its Node. The machine's would run on the service's Node, and hold what
+   * packages need against that.
+   */
+  async function onNode(node: string, name: ManagerName, range: string): Promise<string> {
+    if (name !== 'npm' || rangeIn(range) !== '*' || fits(node, (await npmOfMachine()).node)) return range
+    return npmFor(node) ?? range
   }
 
   return {
     async resolve(wanted: Wanted, { before, isFresh, signal = NEVER }: Options): Promise<Resolved> {
       const kept = isFresh || !before ? undefined : before
       const { name, version } = wanted.packageManager ?? {}
-      const [node, manager] = await Promise.all([
-        answerNode(wanted.node, kept?.node, signal),
-        name === undefined || version === undefined ? undefined : answerManager(name, version, kept, signal),
-      ])
+      const node = await answerNode(wanted, kept?.node, signal)
+      const manager =
+        name === undefined || version === undefined
+          ? undefined
+          : await answerManager(name, await onNode(node.version, name, version), kept, signal)
       return {
         exact: {
           node: node.version,
@@ -135,9 +156,6 @@ function managerBefore(kept: Exact | undefined, name: ManagerName, range: string
   return kept?.packageManager?.name === name ? kept.packageManager.version : undefined
 }
 
-function checked(name: Tool['name'], range: string): string {
-  if (!isRange(range)) throw noSuchVersion(toolTitle({ name, version: '' }).trim(), range)
-  return range.trim() || '*'
-}
+const rangeIn = (text: string): string => text.trim() || '*'
 
 const titled = (name: Tool['name'], version: string): string => toolTitle({ name, version })

@@ -5,6 +5,7 @@ import type { ClientCall } from '../command.ts'
 import { countInWords } from '../figures.ts'
 import { idIn, limitOf } from '../options.ts'
 import { api } from '../path.ts'
+import { warningsIn } from '../report.ts'
 import { factsOf, oneLine, printList, sizeOf, tell, when } from '../rows.ts'
 import { type AtEnvironment, atEnvironment, lastPart } from '../where.ts'
 
@@ -94,7 +95,9 @@ function inWords({ terminal }: ClientCall, build: resources.Build): string {
       .map(([phase, seconds]) => `${phase.toLowerCase()} ${(seconds as number).toFixed(1)}`)
       .join(', '),
   })
-  if (!failure) return facts
+  const warnings = warningsIn(build).map((text) => `${terminal.paint('yellow', 'warning')}  ${oneLine(text)}`)
+  const head = [facts, ...(warnings.length > 0 ? ['', ...warnings] : [])].join('\n')
+  if (!failure) return head
   const told = factsOf({
     reason: `${failure.reason}, a fault of the ${failure.fault}${failure.retryable ? '; a retry may help' : ''}`,
     do: failure.todo,
@@ -102,5 +105,5 @@ function inWords({ terminal }: ClientCall, build: resources.Build): string {
     log: `headland logs --build ${lastPart(build)}${failure.logLine > 0 ? `, line ${failure.logLine}` : ''}`,
     changed: failure.changes.join('; '),
   })
-  return `${facts}\n\n${terminal.paint('red', oneLine(failure.message))}\n${told}`
+  return `${head}\n\n${terminal.paint('red', oneLine(failure.message))}\n${told}`
 }

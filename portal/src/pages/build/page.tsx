@@ -14,6 +14,7 @@ import { ProblemNote } from '../../parts/problem-note.tsx'
 import { SkeletonRows } from '../../parts/skeleton.tsx'
 import { StatePill } from '../../parts/state-pill.tsx'
 import { Took } from '../../parts/time.tsx'
+import { Warnings } from '../../parts/warnings.tsx'
 import { useSession } from '../../session/session.tsx'
 import { NotFound } from '../not-found.tsx'
 import { BuildButtons, useBuildActions } from './actions.tsx'
@@ -54,6 +55,7 @@ function OneBuild({ place, id }: EnvironmentPageProps) {
       <ProblemNote problem={actions.problem} />
       {build ? (
         <>
+          <Warnings build={build} />
           {build.failure && <FailureNote failure={build.failure} onJump={(number) => setAsked({ number })} />}
           <Panel title="Time" actions={<Summary build={build} />}>
             <div className={css.times}>

@@ -3,7 +3,7 @@ import { useRef } from 'react'
 import { useList, useResource } from '../../api/data.ts'
 import type { Place } from '../../api/names.ts'
 import { environmentState, isOfBuild, outcomeOf, tellingOperation } from '../../api/state.ts'
-import type { Environment, Operation } from '../../api/types.ts'
+import type { Build, Environment, Operation } from '../../api/types.ts'
 import type { EnvironmentPageProps } from '../../pages.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { OperationProgress, OperationView } from '../../parts/operation.tsx'
@@ -12,6 +12,7 @@ import { Panel } from '../../parts/panel.tsx'
 import { ProblemNote } from '../../parts/problem-note.tsx'
 import { SkeletonRows } from '../../parts/skeleton.tsx'
 import { StatePill } from '../../parts/state-pill.tsx'
+import { Warnings } from '../../parts/warnings.tsx'
 import { useSession } from '../../session/session.tsx'
 import { ActionButtons, type EnvironmentActions, useEnvironmentActions } from './actions.tsx'
 import { Details } from './details.tsx'
@@ -80,6 +81,7 @@ function Content({ place, environment, operations }: Loaded & { place: Place }) 
       )}
       {telling && !isOld(telling) && <JustLive environment={environment} newest={telling} />}
       {!isEmpty && details}
+      {environment.build !== '' && <LiveWarnings build={environment.build} />}
       {canWrite && environment.state !== 'DELETING' && (
         <DropZone place={place} name={environment.displayName}>
           <h2>{isEmpty ? 'Deploy your app' : 'Deploy a new version'}</h2>
@@ -91,6 +93,12 @@ function Content({ place, environment, operations }: Loaded & { place: Place }) 
       </Panel>
     </>
   )
+}
+
+/** A site may be live for years: what its build says is told where the site is looked after. */
+function LiveWarnings({ build }: Pick<Environment, 'build'>) {
+  const { data } = useResource<Build>(build)
+  return data ? <Warnings build={data} /> : null
 }
 
 /** Tells whether an operation was done before this page was opened; a quick one may never be seen at work. */
