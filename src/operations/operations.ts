@@ -20,6 +20,7 @@ import {
   statement,
   type Transaction,
 } from '../storage/index.ts'
+import { createLatest } from './latest.ts'
 import { createWaits } from './waits.ts'
 
 export type Operation = {
@@ -103,6 +104,7 @@ export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock
   return {
     require,
     ...createWaits({ clock, require }),
+    ...createLatest(sql),
 
     /** Records that the work is wanted. Call `announce` once the transaction is committed. */
     async request(

@@ -14,6 +14,7 @@ import { holds } from './0011-holds.ts'
 import { consent } from './0012-consent.ts'
 import { queue } from './0013-queue.ts'
 import { files } from './0014-files.ts'
+import { latest } from './0018-latest.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
   groundFloor,
@@ -30,4 +31,5 @@ export const MIGRATIONS: readonly Migration[] = [
   consent,
   queue,
   files,
+  latest,
 ]
