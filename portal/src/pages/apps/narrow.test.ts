@@ -41,6 +41,7 @@ test('without a search everything is shown, also apps that have no environment y
 test('the name of an app shows all of it; other words show the environments that have them', () => {
   assert.deepEqual(shown('BLOG'), [['blog', ['Production', 'Staging']]])
   assert.deepEqual(shown('shop preview'), [['shop', ['Preview']]])
+  assert.equal(narrow(apps, { search: 'shop preview', state: undefined })[0]?.total, 2)
   assert.deepEqual(shown('www.shop'), [['shop', ['Production']]])
   assert.deepEqual(shown('production'), [
     ['blog', ['Production']],

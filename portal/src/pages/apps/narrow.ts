@@ -4,9 +4,11 @@ import { environmentState } from '../../api/state.ts'
 import type { App, Environment } from '../../api/types.ts'
 
 export type AppWithEnvironments = { app: App; environments: readonly Environment[] }
+/** `environments` are those that are shown, of so many. */
+export type Narrowed = AppWithEnvironments & { total: number }
 
 /** As they stand in the address, and what people read. */
-export const STATES = { failed: 'Failed', working: 'Working', live: 'Live', empty: 'Not deployed' } as const
+export const STATES = { failed: 'Failed', working: 'Working', live: 'Live', empty: 'Empty' } as const
 export type StateFilter = keyof typeof STATES
 
 export const stateIn = (text: string | null): StateFilter | undefined =>
@@ -38,7 +40,7 @@ export function countsOf(apps: readonly AppWithEnvironments[]): Record<StateFilt
 export function narrow(
   apps: readonly AppWithEnvironments[],
   { search, state }: { search: string; state: StateFilter | undefined },
-): AppWithEnvironments[] {
+): Narrowed[] {
   const words = search.toLowerCase().split(/\s+/).filter(Boolean)
   const hasAll = (text: string) => words.every((word) => text.toLowerCase().includes(word))
   return apps.flatMap(({ app, environments }) => {
@@ -46,7 +48,7 @@ export function narrow(
     const ofState = state ? environments.filter((each) => isOf(each, state)) : environments
     const found = hasAll(name) ? ofState : ofState.filter((each) => hasAll(`${name} ${textOf(each)}`))
     const isShown = found.length > 0 || (state === undefined && hasAll(name))
-    return isShown ? [{ app, environments: found }] : []
+    return isShown ? [{ app, environments: found, total: environments.length }] : []
   })
 }
 

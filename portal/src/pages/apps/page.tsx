@@ -17,7 +17,7 @@ import { SkeletonRows } from '../../parts/skeleton.tsx'
 import { appPath, appsPath, newAppPath, newEnvironmentPath } from '../../paths.ts'
 import { useSession } from '../../session/session.tsx'
 import { EnvironmentRows } from './environment-rows.tsx'
-import { type AppWithEnvironments, countsOf, narrow, STATES, type StateFilter, stateIn } from './narrow.ts'
+import { type AppWithEnvironments, countsOf, type Narrowed, narrow, STATES, type StateFilter, stateIn } from './narrow.ts'
 import css from './page.module.css'
 import { useAppsOverview } from './use-overview.ts'
 
@@ -92,9 +92,9 @@ function States({ account, apps, state }: StatesProps) {
   return <Choices label="State" choices={[{ text: 'All', href, isChosen: state === undefined }, ...choices]} />
 }
 
-type CardProps = AppWithEnvironments & { account: string; region: string; canWrite: boolean }
+type CardProps = Narrowed & { account: string; region: string; canWrite: boolean }
 
-function AppCard({ app, environments, account, region, canWrite }: CardProps) {
+function AppCard({ app, environments, total, account, region, canWrite }: CardProps) {
   const name = idOf(app.name)
   return (
     <article className={css.card}>
@@ -103,7 +103,8 @@ function AppCard({ app, environments, account, region, canWrite }: CardProps) {
           <Link href={appPath(account, name)}>{name}</Link>
         </h2>
         <span className={css.facts}>
-          {region} · {counted(environments.length, 'environment')}
+          {region} · {environments.length < total && `${environments.length} of `}
+          {counted(total, 'environment')}
         </span>
         {canWrite && (
           <ButtonLink kind="quiet" small icon="plus" href={newEnvironmentPath(account, name)}>
