@@ -216,12 +216,17 @@ export function createEnvironments({ sql, clock, newId }: { sql: Sql; clock: Clo
     },
 
     /** Of one account or of all, also those that are being deleted. */
-    async all(accountId?: string): Promise<Pick<Environment, 'id' | 'accountId' | 'appName'>[]> {
+    async all(accountId?: string): Promise<Pick<Environment, 'id' | 'accountId' | 'appName' | 'displayName'>[]> {
       const mine = accountId === undefined ? statement`e.id IS NOT NULL` : statement`e.account_id = ${accountId}`
-      const rows = await sql.query<{ id: string; account_id: string; app_name: string }>(statement`
-        SELECT e.id, e.account_id, a.name AS app_name FROM environments e JOIN apps a ON a.id = e.app_id
-        WHERE ${mine} ORDER BY e.id`)
-      return rows.map(({ id, account_id, app_name }) => ({ id, accountId: account_id, appName: app_name }))
+      const rows = await sql.query<Pick<EnvironmentRow, 'id' | 'account_id' | 'app_name' | 'display_name'>>(statement`
+        SELECT e.id, e.account_id, a.name AS app_name, e.display_name
+        FROM environments e JOIN apps a ON a.id = e.app_id WHERE ${mine} ORDER BY e.id`)
+      return rows.map((row) => ({
+        id: row.id,
+        accountId: row.account_id,
+        appName: row.app_name,
+        displayName: row.display_name,
+      }))
     },
 
     /** What the edge must answer for. */
