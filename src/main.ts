@@ -155,7 +155,10 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
       logs: createLineLogs(files.logs),
       builds: createBuilds({ sql, clock, newId }),
       holdings: createHoldings({ sql }),
-      outputs: createOutputs({ folder: files.outputs, limits: { ...DEFAULT_OUTPUT_LIMITS, files: config.outputFiles } }),
+      outputs: createOutputs({
+        folder: files.outputs,
+        limits: { ...DEFAULT_OUTPUT_LIMITS, files: config.outputFiles },
+      }),
       packages: createPackageStore({ sql, clock, newId, folder: files.packages }),
       deployments: createDeployments({ sql, clock, newId }),
       folders,

@@ -250,7 +250,12 @@ test('empty files are never opened, and count as they always did', async (t) => 
   assert.deepEqual(reads, [join(folder, 'd')])
   const { digest } = await digestOf([folder], 'mine', limits)
   const nothing = hash('sha256', '')
-  const lines = [`f ["a","-","${nothing}"]`, 'd "b"', `f ["b/c","-","${nothing}"]`, `f ["d","-","${hash('sha256', 'x')}"]`]
+  const lines = [
+    `f ["a","-","${nothing}"]`,
+    'd "b"',
+    `f ["b/c","-","${nothing}"]`,
+    `f ["d","-","${hash('sha256', 'x')}"]`,
+  ]
   assert.equal(digest, `sha256:${hash('sha256', ['owner mine', 'folder', ...lines, ''].join('\n'))}`)
 })
 

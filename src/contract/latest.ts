@@ -18,7 +18,8 @@ export const latestOperation = object(
   },
   {
     title: 'LatestOperation',
-    description: 'The newest operation that is under way, or that ended well or badly: no purge, and none that was cancelled or superseded.',
+    description:
+      'The newest operation that is under way, or that ended well or badly: no purge, and none that was cancelled or superseded.',
   },
 )
 export type LatestOperation = Static<typeof latestOperation>

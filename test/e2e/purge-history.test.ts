@@ -22,7 +22,13 @@ async function recordPurges(sql: Sql, environmentId: string, count: number) {
   const [row] = await sql.query<{ account_id: string; name: string }>(statement`
     SELECT e.account_id, a.name FROM environments e JOIN apps a ON a.id = e.app_id WHERE e.id = ${environmentId}`)
   const path = { accountId: row?.account_id ?? '', appName: row?.name ?? '', environmentId }
-  const asked = { action: 'PURGE_CACHE', source: 'API', address: '::1', userAgent: '', time: systemClock.now() } as const
+  const asked = {
+    action: 'PURGE_CACHE',
+    source: 'API',
+    address: '::1',
+    userAgent: '',
+    time: systemClock.now(),
+  } as const
   await sql.transaction(async (tx) => {
     for (let made = 0; made < count; made++) {
       const { id } = await operations.record(tx, path, 'PURGE_CACHE', async () => ({ response: {} }))
@@ -55,5 +61,9 @@ test('done operations of clearCache go with their entries of the ledger, and the
   assert.ok(PURGE_CACHE >= KEPT && PURGE_CACHE <= KEPT + CALLS, `${PURGE_CACHE} of ${BEFORE + CALLS} are left`)
   for (const { json } of answers) assert.equal((await service.call(`/v1/${json.name}`, { as })).json.done, true)
   const { json } = await service.call(`/v1/${name}/triggers?pageSize=200`, { as })
-  assert.equal((await service.call(`/v1/${json.triggers.at(-1).operation}`, { as })).status, 200, 'the ledger leads to it')
+  assert.equal(
+    (await service.call(`/v1/${json.triggers.at(-1).operation}`, { as })).status,
+    200,
+    'the ledger leads to it',
+  )
 })

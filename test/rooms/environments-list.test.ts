@@ -15,7 +15,13 @@ type Listed = { environments: resources.Environment[]; nextPageToken: string }
 type Asked = { pageSize?: number; pageToken?: string; orderBy?: string }
 
 const PATH = '/v1/accounts/{account}/apps/-/environments'
-const DRAFT = { displayName: 'Production', branch: 'uploadable', cmsEnvironment: 'cms', rootDirectory: '', variables: [] }
+const DRAFT = {
+  displayName: 'Production',
+  branch: 'uploadable',
+  cmsEnvironment: 'cms',
+  rootDirectory: '',
+  variables: [],
+}
 
 async function start(t: Scope) {
   const rooms = await lowerRooms(t)
@@ -44,7 +50,11 @@ async function start(t: Scope) {
   const found = routes.find(({ method, path }) => method === 'GET' && path === PATH)
   assert.ok(found, 'there is such a route')
 
-  async function makeEnvironment(account: { id: string }, app: { id: string; name: string }, displayName = 'Production') {
+  async function makeEnvironment(
+    account: { id: string },
+    app: { id: string; name: string },
+    displayName = 'Production',
+  ) {
     const id = environments.newId()
     const path = { accountId: account.id, appName: app.name, environmentId: id }
     await sql.transaction(async (tx) => {

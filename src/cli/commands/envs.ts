@@ -13,7 +13,8 @@ import { readPairs } from './variable-pairs.ts'
 /** Those of one app where it is known, by `--app` or the project; else of all apps. */
 export async function listEnvironments(call: ClientCall): Promise<undefined> {
   const app = optionText(call.options, 'app')
-  if (call.options.all && app !== undefined) throw new UsageError('--all is of all apps, and --app of one: give one of them')
+  if (call.options.all && app !== undefined)
+    throw new UsageError('--all is of all apps, and --app of one: give one of them')
   const at = await atAccount(call)
   if (call.options.all || (app ?? at.project.app) === undefined) return listOfAllApps(call, at)
   const { service, account, app: named } = await atApp(call)

@@ -17,7 +17,15 @@ import { SkeletonRows } from '../../parts/skeleton.tsx'
 import { appPath, appsPath, newAppPath, newEnvironmentPath } from '../../paths.ts'
 import { useSession } from '../../session/session.tsx'
 import { EnvironmentRows } from './environment-rows.tsx'
-import { type AppWithEnvironments, countsOf, type Narrowed, narrow, STATES, type StateFilter, stateIn } from './narrow.ts'
+import {
+  type AppWithEnvironments,
+  countsOf,
+  type Narrowed,
+  narrow,
+  STATES,
+  type StateFilter,
+  stateIn,
+} from './narrow.ts'
 import css from './page.module.css'
 import { useAppsOverview } from './use-overview.ts'
 
@@ -112,9 +120,7 @@ function AppCard({ app, environments, total, account, region, canWrite }: CardPr
           </ButtonLink>
         )}
       </header>
-      {environments.length > 0 && (
-        <EnvironmentRows environments={environments} label={`Environments of ${name}`} />
-      )}
+      {environments.length > 0 && <EnvironmentRows environments={environments} label={`Environments of ${name}`} />}
       {environments.length === 0 && (
         <p className={css.empty}>No environment yet: a place where a version of it answers.</p>
       )}
