@@ -51,6 +51,7 @@ export type Config = {
   processes: number
   buildDisk: number
   buildFiles: number
+  outputFiles: number
   appDisk: number
   appFiles: number
   jobNetwork: string
@@ -162,6 +163,7 @@ export const SETTINGS: { [K in keyof Config]: Setting<Config[K]> } = {
   processes: setting(String(PROCESSES), 'Processes and threads that a build or an app may have.', count),
   buildDisk: setting('10737418240', 'Bytes that a build may write to the disk.', count),
   buildFiles: setting('1000000', 'Files, folders and links that a build may have on the disk.', count),
+  outputFiles: setting('200000', 'Files, folders and links that the output of a build may have.', count),
   appDisk: setting('1073741824', 'Bytes that a running app may write to the disk.', count),
   appFiles: setting('200000', 'Files, folders and links that a running app may have on the disk.', count),
   jobNetwork: setting('10.201.0.0/16', 'Range that builds and apps get their own addresses from.', (text) => text),

@@ -126,7 +126,12 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
     const tokens = createTokens({ vault })
     const ledger = createLedger({ sql, newId })
     const purges = createPurges({ sql, clock, ledger, edge })
-    const values = createValues({ clock, folderOf: folders.values })
+    // No app runs before everything below is made, so none asks for room before there is upkeep.
+    const values = createValues({
+      clock,
+      folderOf: folders.values,
+      room: (environmentId, growth) => upkeep.valueRoom.take(environmentId, growth),
+    })
     const inApp = createInAppServer({ ...ground, log, tokens, purges, values })
     parts.defer(() => inApp.close())
     const listening = await inApp.listen(networks?.gateway ?? '127.0.0.1')
@@ -151,7 +156,10 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
       logs: createLineLogs(files.logs),
       builds: createBuilds({ sql, clock, newId }),
       holdings: createHoldings({ sql }),
-      outputs: createOutputs({ folder: files.outputs, limits: DEFAULT_OUTPUT_LIMITS }),
+      outputs: createOutputs({
+        folder: files.outputs,
+        limits: { ...DEFAULT_OUTPUT_LIMITS, files: config.outputFiles },
+      }),
       packages: createPackageStore({ sql, clock, newId, folder: files.packages }),
       deployments: createDeployments({ sql, clock, newId }),
       folders,

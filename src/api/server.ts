@@ -246,7 +246,8 @@ function refuseUnknown(routes: readonly Route[], request: FastifyRequest): never
   const path = withoutSecrets(request.url)
   const allowed = routes.filter((route) => toPattern(route.path).test(path)).map(({ method }) => method)
   if (allowed.length === 0) throw new Problem('ROUTE_NOT_FOUND', `There is no ${request.method} ${path.slice(0, 200)}.`)
-  const methods = allowed.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ')
+  const named = allowed.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]))
+  const methods = [...new Set(named)].join(', ')
   throw new Problem('METHOD_NOT_ALLOWED', `Use one of: ${methods}.`, { metadata: { allow: methods } })
 }
 

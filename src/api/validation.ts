@@ -12,6 +12,10 @@ const fromText = new Ajv2020({ ...options, coerceTypes: true })
 
 const UNKNOWN_FIELDS_NAMED = 10
 
+/** AIP-159: `-` reads across collections, where a method says so. */
+const NO_WILDCARD =
+  'must be a name: `-` stands for all apps in GET /v1/accounts/{account}/apps/-/environments, and nowhere else'
+
 export type Check = (data: unknown) => { value: unknown } | { error: Problem }
 
 export function createCheck(of: schema.ObjectSchema, part: 'body' | 'query' | 'path', emptyIfAbsent = false): Check {
@@ -43,7 +47,9 @@ function violations(
     if (!Object.hasOwn(given, field)) found.push({ field, description: 'is required' })
   }
   for (const [field, validate] of properties) {
-    if (Object.hasOwn(given, field) && !validate(given[field])) found.push(toViolation(field, validate.errors?.[0]))
+    if (!Object.hasOwn(given, field) || validate(given[field])) continue
+    const isWildcard = part === 'path' && given[field] === '-'
+    found.push(isWildcard ? { field, description: NO_WILDCARD } : toViolation(field, validate.errors?.[0]))
   }
   const known = new Set(properties.map(([field]) => field))
   const unknown = Object.keys(given).filter((field) => !known.has(field))

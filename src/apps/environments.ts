@@ -16,6 +16,7 @@ import {
   pageWithin,
   type Reader,
   type Sql,
+  type Statement,
   statement,
   type Transaction,
   tellBelow,
@@ -87,6 +88,19 @@ export function createEnvironments({ sql, clock, newId }: { sql: Sql; clock: Clo
     return row && toEnvironment(row)
   }
 
+  /** A page ends early where the variables of its environments are many. */
+  async function listWhere(condition: Statement, page: Page): Promise<PageOf<Environment>> {
+    const keys = await sql.query<{ id: string; bytes: number }>(statement`
+      SELECT id, octet_length(shell_variables) AS bytes FROM environments
+      WHERE ${condition} AND ${page.after} ${page.order}`)
+    const { items, nextPageToken } = pageWithin(keys, page, PAGE_BYTES)
+    if (items.length === 0) return { items: [], nextPageToken }
+    const ids = items.map(({ id }) => id)
+    const rows = await sql.query<EnvironmentRow>(statement`${selected} WHERE e.id IN (${list(ids)})`)
+    const found = new Map(rows.map((row) => [row.id, toEnvironment(row)]))
+    return { items: ids.flatMap((id) => found.get(id) ?? []), nextPageToken }
+  }
+
   return {
     newId,
     byId,
@@ -111,18 +125,15 @@ export function createEnvironments({ sql, clock, newId }: { sql: Sql; clock: Clo
       return row?.account_id
     },
 
-    /** A page ends early where the variables of its environments are many. */
-    async list(appId: string, page: Page): Promise<PageOf<Environment>> {
-      const keys = await sql.query<{ id: string; bytes: number }>(statement`
-        SELECT id, octet_length(shell_variables) AS bytes FROM environments
-        WHERE app_id = ${appId} AND ${page.after} ${page.order}`)
-      const { items, nextPageToken } = pageWithin(keys, page, PAGE_BYTES)
-      if (items.length === 0) return { items: [], nextPageToken }
-      const ids = items.map(({ id }) => id)
-      const rows = await sql.query<EnvironmentRow>(statement`${selected} WHERE e.id IN (${list(ids)})`)
-      const found = new Map(rows.map((row) => [row.id, toEnvironment(row)]))
-      return { items: ids.flatMap((id) => found.get(id) ?? []), nextPageToken }
-    },
+    list: (appId: string, page: Page) => listWhere(statement`app_id = ${appId}`, page),
+
+    /** Those of all apps of an account, without those of apps that are deleted. */
+    listOfAccount: (accountId: string, page: Page) =>
+      listWhere(
+        statement`account_id = ${accountId} AND app_id IN (
+          SELECT a.id FROM apps a WHERE a.account_id = ${accountId} AND a.delete_time IS NULL)`,
+        page,
+      ),
 
     async idsOf(tx: Transaction, appId: string): Promise<string[]> {
       const rows = await tx.query<{ id: string }>(
@@ -205,12 +216,17 @@ export function createEnvironments({ sql, clock, newId }: { sql: Sql; clock: Clo
     },
 
     /** Of one account or of all, also those that are being deleted. */
-    async all(accountId?: string): Promise<Pick<Environment, 'id' | 'accountId' | 'appName'>[]> {
+    async all(accountId?: string): Promise<Pick<Environment, 'id' | 'accountId' | 'appName' | 'displayName'>[]> {
       const mine = accountId === undefined ? statement`e.id IS NOT NULL` : statement`e.account_id = ${accountId}`
-      const rows = await sql.query<{ id: string; account_id: string; app_name: string }>(statement`
-        SELECT e.id, e.account_id, a.name AS app_name FROM environments e JOIN apps a ON a.id = e.app_id
-        WHERE ${mine} ORDER BY e.id`)
-      return rows.map(({ id, account_id, app_name }) => ({ id, accountId: account_id, appName: app_name }))
+      const rows = await sql.query<Pick<EnvironmentRow, 'id' | 'account_id' | 'app_name' | 'display_name'>>(statement`
+        SELECT e.id, e.account_id, a.name AS app_name, e.display_name
+        FROM environments e JOIN apps a ON a.id = e.app_id WHERE ${mine} ORDER BY e.id`)
+      return rows.map((row) => ({
+        id: row.id,
+        accountId: row.account_id,
+        appName: row.app_name,
+        displayName: row.display_name,
+      }))
     },
 
     /** What the edge must answer for. */

@@ -11,6 +11,7 @@ import { type Fault, helpPage, PROBLEMS, Problem, type Reason, type resources } 
 import { type Contact, contactKey } from '../engines/index.ts'
 import {
   type Digest,
+  list,
   type Page,
   type PageOf,
   pageOf,
@@ -100,6 +101,16 @@ type BuildRow = {
   finish_time: number | null
 }
 
+export type LatestBuild = Pick<Build, 'id' | 'trigger' | 'state' | 'phase' | 'createTime' | 'finishTime'> & {
+  /** Why it failed. */
+  reason: Reason | undefined
+}
+
+type LatestRow = Pick<
+  BuildRow,
+  'id' | 'environment_id' | 'trigger_name' | 'state' | 'phase' | 'failure' | 'create_time' | 'finish_time'
+>
+
 const columns = statement`id, environment_id, operation_id, trigger_name, is_clean, archive_digest, archive_bytes,
   archive_files, state, phase, plan, tools, output_digest, is_unchanged, packages_id, caches, durations, failure, create_time,
   start_time, finish_time`
@@ -182,6 +193,17 @@ export function createBuilds({ sql, clock, newId }: { sql: Sql; clock: Clock; ne
         builds.push(asBuild(row))
       }
       return pageOf(builds, page)
+    },
+
+    /** The newest of each environment, for as many as a page has: one statement, without plans. */
+    async latestOf(environmentIds: readonly string[]): Promise<Map<string, LatestBuild>> {
+      if (environmentIds.length === 0) return new Map()
+      const rows = await sql.query<LatestRow>(statement`
+        SELECT id, environment_id, trigger_name, state, phase, failure, create_time, finish_time FROM builds
+        WHERE id IN (
+          SELECT (SELECT b.id FROM builds b WHERE b.environment_id = e.id ORDER BY b.id DESC LIMIT 1)
+          FROM environments e WHERE e.id IN (${list(environmentIds)}))`)
+      return new Map(rows.map((row) => [row.environment_id, toLatest(row)]))
     },
 
     async all({ accountId, environmentId }: BuildPath): Promise<Pick<Build, 'id'>[]> {
@@ -341,3 +363,13 @@ const toBuild = (row: BuildRow, now: number): Build => {
     finishTime: row.finish_time,
   }
 }
+
+const toLatest = (row: LatestRow): LatestBuild => ({
+  id: row.id,
+  trigger: row.trigger_name,
+  state: row.state,
+  phase: row.phase,
+  reason: row.failure === null ? undefined : JSON.parse(row.failure).reason,
+  createTime: row.create_time,
+  finishTime: row.finish_time,
+})

@@ -5,6 +5,7 @@ export {
   type Contacts,
   createBuilds,
   type Failure,
+  type LatestBuild,
   toFailure,
 } from './builds.ts'
 export { type CacheUse, createBuildCaches } from './caches.ts'

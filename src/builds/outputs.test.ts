@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { hash } from 'node:crypto'
 import { chmod, lstat, mkdir, readdir, readFile, rm, symlink, utimes, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -6,6 +7,7 @@ import { temporaryFolder } from '../../test/support/folder.ts'
 import { Problem } from '../contract/index.ts'
 import type { Digest } from '../storage/index.ts'
 import type { Size } from './inside.ts'
+import { digestOf } from './output-digest.ts'
 import { createOutputs, DEFAULT_OUTPUT_LIMITS, type Keeping, type OutputLimits } from './outputs.ts'
 
 /** A file's text, or where a link leads, or an empty folder. */
@@ -213,6 +215,49 @@ for (const { what, measure, limit, tree } of LIMITED) {
     assert.deepEqual(await outputs.names(), [])
   })
 }
+
+function countedReads() {
+  const reads: string[] = []
+  return {
+    reads,
+    async read(path: string) {
+      reads.push(path)
+      return ''
+    },
+  }
+}
+
+test('of an output with too many files none is read, however they lie in folders', async (t) => {
+  const { built } = await storeOf(t)
+  // Counted by folder, the first ones would be read before the last ones are known.
+  const tree = Object.fromEntries(Array.from({ length: 20 }, (_, folder) => [`folder-${folder}/file`, 'content']))
+  const folder = await built(tree)
+  const { reads, read } = countedReads()
+  const limits = { files: 39, bytes: 1000, isServed: true, read }
+  await assert.rejects(digestOf([folder], 'mine', limits), { name: 'Problem', reason: 'OUTPUT_TOO_LARGE' })
+  assert.deepEqual(reads, [])
+  assert.equal((await digestOf([folder], 'mine', { ...limits, files: 40 })).files, 40)
+  assert.equal(reads.length, 20)
+  assert.ok(DEFAULT_OUTPUT_LIMITS.files < 400_000, 'so many empty files took minutes after the build')
+})
+
+test('empty files are never opened, and count as they always did', async (t) => {
+  const { built } = await storeOf(t)
+  const folder = await built({ a: '', 'b/c': '', d: 'x' })
+  const { reads, read } = countedReads()
+  const limits = { ...DEFAULT_OUTPUT_LIMITS, isServed: true }
+  await digestOf([folder], 'mine', { ...limits, read })
+  assert.deepEqual(reads, [join(folder, 'd')])
+  const { digest } = await digestOf([folder], 'mine', limits)
+  const nothing = hash('sha256', '')
+  const lines = [
+    `f ["a","-","${nothing}"]`,
+    'd "b"',
+    `f ["b/c","-","${nothing}"]`,
+    `f ["d","-","${hash('sha256', 'x')}"]`,
+  ]
+  assert.equal(digest, `sha256:${hash('sha256', ['owner mine', 'folder', ...lines, ''].join('\n'))}`)
+})
 
 test('an output as large as it may be is kept', async (t) => {
   const outputs = await storeOf(t, { files: 2, bytes: 5 })

@@ -14,7 +14,7 @@ import type { OutputFolders } from './output-folder.ts'
 
 export type { OutputLimits } from './output-digest.ts'
 
-export const DEFAULT_OUTPUT_LIMITS: OutputLimits = { files: 500_000, bytes: 8 * 1024 ** 3 }
+export const DEFAULT_OUTPUT_LIMITS: OutputLimits = { files: 200_000, bytes: 8 * 1024 ** 3 }
 
 /** How names end of what nobody may see yet, and of what nobody may see any more. */
 const DRAFT = '.new'

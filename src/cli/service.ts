@@ -31,7 +31,7 @@ export type Service = {
   /** The answer itself, for what is not JSON. Whoever reads it sees to its size and its time. */
   ask(path: Path, options?: CallOptions): Promise<Response>
   /** All pages of a list: `list(path`/v1/accounts/${account}/apps`, 'apps')`. */
-  list<T>(path: Path, field: string): Promise<T[]>
+  list<T>(path: Path, field: string, query?: Query): Promise<T[]>
   /** The first ones of a list that may be long, and whether there are more. */
   first<T>(path: Path, field: string, limit: number): Promise<{ items: T[]; hasMore: boolean }>
 }
@@ -142,10 +142,10 @@ export function createService(
     connection,
     ask,
     call: async <T>(path: Path, options?: CallOptions) => (await read<T>(path, options)).answer,
-    async list<T>(path: Path, field: string) {
+    async list<T>(path: Path, field: string, query: Query = {}) {
       const all: T[] = []
-      // No size is asked for: not every list is one of pages, and none takes a parameter that it does not know.
-      for await (const { items } of pagesOf<T>(path, field, () => ({}))) for (const item of items) all.push(item)
+      // No size is asked for unless given: not every list is one of pages, and none takes a parameter that it does not know.
+      for await (const { items } of pagesOf<T>(path, field, () => query)) for (const item of items) all.push(item)
       return all
     },
     async first<T>(path: Path, field: string, limit: number) {

@@ -188,7 +188,7 @@ export const BUILD_PROBLEMS = {
     'RESOURCE_EXHAUSTED',
     'app',
     'The output of the build exceeds a limit of size or number.',
-    'Leave out what is not served.',
+    'Leave out what is not served; the operator can raise `outputFiles`.',
   ),
   START_CRASHED: row(
     400,

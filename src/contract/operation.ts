@@ -28,6 +28,9 @@ export const TRIGGERS = [
 ] as const
 export type Trigger = (typeof TRIGGERS)[number]
 
+export const BUILD_STATES = ['QUEUED', 'RUNNING', 'SUCCEEDED', 'FAILED', 'CANCELLED'] as const
+export type BuildState = (typeof BUILD_STATES)[number]
+
 export const operationFields = {
   name: string({ description: '`accounts/…/environments/{environment}/operations/{operation}`' }),
   metadata: object({

@@ -1,8 +1,9 @@
 /** What the API hands out and takes in. */
 import { etagOf, expectedEtag } from './etag.ts'
+import { latestBuild, latestOperation } from './latest.ts'
 import { LIMITS } from './limits.ts'
 import * as names from './names.ts'
-import { PHASES, TRIGGERS } from './operation.ts'
+import { BUILD_STATES, PHASES, TRIGGERS } from './operation.ts'
 import { role } from './roles.ts'
 import {
   anyObject,
@@ -22,6 +23,7 @@ import { invitation } from './users.ts'
 import { variableKind } from './variable-kinds.ts'
 
 export * from './events.ts'
+export * from './latest.ts'
 export * from './operation.ts'
 export * from './roles.ts'
 export * from './trace.ts'
@@ -144,6 +146,8 @@ export const environment = object(
     deployment: string({ description: 'The deployment that is live, or empty.' }),
     state: oneOf(ENVIRONMENT_STATES, { description: 'EMPTY: nothing deployed yet; LIVE; DELETING.' }),
     reconciling: boolean({ description: 'True while an operation changes it.' }),
+    latestOperation: optional(latestOperation),
+    latestBuild: optional(latestBuild),
     createTime: time('When it was created.'),
     updateTime: time('When it was last changed.'),
     etag: etagOf('what `PATCH` can set. Builds, deployments and domains leave it as it is'),
@@ -193,9 +197,6 @@ export const isolation = object(
   { title: 'Isolation', description: 'How this machine keeps builds and apps apart, in words.' },
 )
 export type Isolation = Static<typeof isolation>
-
-export const BUILD_STATES = ['QUEUED', 'RUNNING', 'SUCCEEDED', 'FAILED', 'CANCELLED'] as const
-export type BuildState = (typeof BUILD_STATES)[number]
 
 const plan = anyObject({
   title: 'Plan',

@@ -50,7 +50,7 @@ export const accountUsage = object(
     files: integer({ description: 'Files, folders and links; what several environments share counts once.' }),
     limitFiles: integer({ description: 'How many the account may hold; 0 where there is no limit.' }),
     kinds: array(object({ kind, bytes: integer() })),
-    environments: array(object({ environment: string(), bytes: integer() }), {
+    environments: array(object({ environment: string(), displayName: string(), bytes: integer() }), {
       description: 'Those that hold the most, with what they share.',
     }),
     ceilings: array(counted, { description: 'What else is limited for an account.' }),

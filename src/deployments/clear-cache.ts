@@ -20,8 +20,8 @@ type Parts = {
   finishWithEnvironment(operation: Operation): Finish
 }
 
-/** More than the ledger names, and not without end: whoever knows a URL that purges may call it all day. */
-const PURGES_KEPT = 2 * LIMITS.triggersKeptOfWebhooks
+/** As many as the ledger has entries of: whoever knows a URL that purges may call it all day. */
+const PURGES_KEPT = LIMITS.triggersKeptOfWebhooks + LIMITS.triggersKeptOfApi + LIMITS.triggersKeptOfApp
 
 /** Purges whose answer shows the environment: it may name 500 variables, and there may be thousands of purges. */
 const ANSWERS_KEPT = 20
@@ -51,7 +51,10 @@ export function createClearCache(parts: Parts): ClearCache {
       await operations.abridgePurge(tx, path, ANSWERS_KEPT)
       const outcome = { answer: 200, operationId: done.id, purged: abridge(what) }
       const { isPruned } = await ledger.add(tx, id, asked, outcome)
-      if (isPruned) await operations.forgetPurges(tx, path, PURGES_KEPT)
+      if (isPruned) {
+        const oldest = await ledger.oldestPurge(tx, id)
+        await operations.forgetPurges(tx, path, { kept: PURGES_KEPT, oldest })
+      }
       return done
     })
   }

@@ -1,7 +1,9 @@
 /** An environment as callers see it. */
 import { type Environment, environmentEtag, variableEtag } from '../apps/index.ts'
 import { toRfc3339 } from '../base/index.ts'
+import type { LatestBuild } from '../builds/index.ts'
 import { names, type resources } from '../contract/index.ts'
+import type { LatestOperation } from '../operations/index.ts'
 
 export type SiteUrl = (hostLabel: string) => string
 
@@ -15,10 +17,22 @@ export type Described = {
   liveBuild: string | undefined
   /** With the values that the caller may see. Without it there are none, as in what is kept with an operation. */
   shellVariables?: resources.ShownVariable[]
+  /** Where it is read: what is told at the end of an operation would only tell of that operation. */
+  latestOperation?: LatestOperation | undefined
+  latestBuild?: LatestBuild | undefined
 }
 
 export function describeEnvironment(
-  { environment, accountName, domains, isReconciling, liveBuild, shellVariables }: Described,
+  {
+    environment,
+    accountName,
+    domains,
+    isReconciling,
+    liveBuild,
+    shellVariables,
+    latestOperation,
+    latestBuild,
+  }: Described,
   siteUrl: SiteUrl,
 ): resources.Environment {
   const at = { account: accountName, app: environment.appName, environment: environment.id }
@@ -35,9 +49,37 @@ export function describeEnvironment(
     deployment: environment.liveDeployment ? names.deploymentResource(at, environment.liveDeployment) : '',
     state: environment.state,
     reconciling: isReconciling,
+    ...(latestOperation ? { latestOperation: toLatestOperation(at, latestOperation) } : {}),
+    ...(latestBuild ? { latestBuild: toLatestBuild(at, latestBuild) } : {}),
     createTime: toRfc3339(environment.createTime),
     updateTime: toRfc3339(environment.updateTime),
     etag: environmentEtag(environment),
     shellVariableEtags: Object.fromEntries(environment.variables.map((each) => [each.key, variableEtag(each)])),
   }
 }
+
+const toLatestOperation = (
+  at: names.EnvironmentPath,
+  { id, trigger, phase, done, build, reason, createTime }: LatestOperation,
+): resources.LatestOperation => ({
+  name: names.operationResource(at, id),
+  trigger,
+  phase,
+  done,
+  build: names.buildResource(at, build),
+  ...(reason ? { reason } : {}),
+  createTime: toRfc3339(createTime),
+})
+
+const toLatestBuild = (
+  at: names.EnvironmentPath,
+  { id, state, phase, trigger, reason, createTime, finishTime }: LatestBuild,
+): resources.LatestBuild => ({
+  name: names.buildResource(at, id),
+  state,
+  phase,
+  trigger,
+  ...(reason ? { reason } : {}),
+  createTime: toRfc3339(createTime),
+  ...(finishTime === null ? {} : { finishTime: toRfc3339(finishTime) }),
+})

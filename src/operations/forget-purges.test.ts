@@ -23,7 +23,7 @@ test('the newest purges of an environment are kept, and every other operation', 
     (await operations.list(at, toPage({ order: 'oldest' }))).items.map(({ id, trigger }) => [trigger, id])
   const before = await kept(other)
   for (let times = 0; times < 2; times++) {
-    await sql.transaction((tx) => operations.forgetPurges(tx, mine, 3))
+    await sql.transaction((tx) => operations.forgetPurges(tx, mine, { kept: 3 }))
     const [first, ...rest] = await kept(mine)
     assert.equal(first?.[0], 'CREATE')
     assert.equal(rest.pop()?.[0], 'REBUILD')
@@ -32,6 +32,11 @@ test('the newest purges of an environment are kept, and every other operation', 
       ids.slice(-3).map((id) => ['PURGE_CACHE', id]),
     )
   }
-  await sql.transaction((tx) => operations.forgetPurges(tx, other, 8))
+  await sql.transaction((tx) => operations.forgetPurges(tx, other, { kept: 8 }))
   assert.deepEqual(await kept(other), before)
+  await sql.transaction((tx) => operations.forgetPurges(tx, mine, { kept: 3, oldest: ids.at(-2) }))
+  assert.deepEqual(
+    (await kept(mine)).map(([trigger]) => trigger),
+    ['CREATE', 'PURGE_CACHE', 'PURGE_CACHE', 'REBUILD'],
+  )
 })

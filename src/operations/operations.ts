@@ -20,6 +20,7 @@ import {
   statement,
   type Transaction,
 } from '../storage/index.ts'
+import { createLatest } from './latest.ts'
 import { createWaits } from './waits.ts'
 
 export type Operation = {
@@ -103,6 +104,7 @@ export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock
   return {
     require,
     ...createWaits({ clock, require }),
+    ...createLatest(sql),
 
     /** Records that the work is wanted. Call `announce` once the transaction is committed. */
     async request(
@@ -150,13 +152,20 @@ export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock
           ORDER BY id DESC LIMIT 1 OFFSET ${kept})`)
     },
 
-    /** Only the newest purges of an environment are kept: they end as soon as they are asked for, and may be many. */
-    async forgetPurges(tx: Transaction, { accountId, environmentId }: OperationPath, kept: number) {
+    /**
+     * Only the newest purges of an environment are kept, and none from before `oldest`: they end as soon as they are asked for,
+     * and may be many.
+     */
+    async forgetPurges(
+      tx: Transaction,
+      { accountId, environmentId }: OperationPath,
+      { kept, oldest = '' }: { kept: number; oldest?: string | undefined },
+    ) {
       const purges = statement`
         environment_id = ${environmentId} AND account_id = ${accountId} AND trigger_name = 'PURGE_CACHE'`
       await tx.query(statement`
-        DELETE FROM operations WHERE ${purges} AND id <= (
-          SELECT id FROM operations WHERE ${purges} ORDER BY id DESC LIMIT 1 OFFSET ${kept})`)
+        DELETE FROM operations WHERE ${purges} AND (id < ${oldest} OR id <= (
+          SELECT id FROM operations WHERE ${purges} ORDER BY id DESC LIMIT 1 OFFSET ${kept}))`)
     },
 
     /** Wakes the workers of this process; those of others find the work when they next look. */

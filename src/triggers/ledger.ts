@@ -158,6 +158,14 @@ export function createLedger({ sql, newId }: { sql: Sql; newId: NewId }) {
       return new Map(rows.map(({ action, last }) => [action, last]))
     },
 
+    /** The oldest operation that an entry of a purge names. */
+    async oldestPurge(tx: Transaction, environmentId: string): Promise<string | undefined> {
+      const [row] = await tx.query<{ oldest: string | null }>(statement`
+        SELECT MIN(operation_id) AS oldest FROM triggers
+        WHERE environment_id = ${environmentId} AND action = 'PURGE_CACHE'`)
+      return row?.oldest ?? undefined
+    },
+
     /** The newest purges that were done, the newest first. Those that one operation satisfied are one. */
     async lastPurges(environmentId: string, most: number): Promise<Entry[]> {
       const rows = await sql.query<Row>(statement`

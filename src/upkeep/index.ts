@@ -10,6 +10,7 @@ import { createRetain } from './retain.ts'
 import { createRoom } from './room.ts'
 import { createRounds } from './round.ts'
 import { createUsage } from './usage.ts'
+import { createValueRoom } from './value-room.ts'
 
 export { type Counts, createCounts } from './counts.ts'
 export type { RoomOnDisk } from './room.ts'
@@ -22,7 +23,8 @@ type Given = Omit<
     Parameters<typeof createRetain>[0] &
     Parameters<typeof createRoom>[0] &
     Parameters<typeof createRounds>[0] &
-    Parameters<typeof createUsage>[0] & { dataDir: string },
+    Parameters<typeof createUsage>[0] &
+    Parameters<typeof createValueRoom>[0] & { dataDir: string },
   'collect' | 'figures' | 'forget' | 'lingering' | 'retain' | 'usage' | 'onShortage' | 'freeBytes'
 > & { archives: Archives; accounts: Accounts }
 
@@ -46,6 +48,14 @@ export function createUpkeep(given: Given) {
     return forgotten > 0 ? { ...removed, operations: forgotten } : removed
   }
   const rounds = createRounds({ ...given, figures, retain, forget: createForget(given), collect, freeBytes })
-  const room = createRoom({ ...given, usage, lingering, freeBytes, onShortage: () => rounds.hurry() })
-  return { usage, room, rounds, freeBytes }
+  const valueRoom = createValueRoom({ ...given, usage, figures })
+  const heldNow = {
+    ...usage,
+    async sizeOf(accountId: string) {
+      const [held, more] = [await usage.sizeOf(accountId), await valueRoom.unmeasured(accountId)]
+      return { bytes: held.bytes + more.bytes, files: held.files + more.files }
+    },
+  }
+  const room = createRoom({ ...given, usage: heldNow, lingering, freeBytes, onShortage: () => rounds.hurry() })
+  return { usage, room, rounds, freeBytes, valueRoom }
 }

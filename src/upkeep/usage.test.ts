@@ -101,10 +101,10 @@ test('an account is told its limit and the environments that hold the most', asy
   const { limitBytes, environments } = await usage.ofAccount(account)
   assert.equal(limitBytes, 1000)
   assert.deepEqual(
-    environments.map(({ environment: name, bytes }) => [name.split('/').at(-1), bytes]),
+    environments.map(({ environment: name, displayName, bytes }) => [name.split('/').at(-1), displayName, bytes]),
     [
-      [at(large).environment, 6],
-      [at(shop).environment, 2],
+      [at(large).environment, 'x', 6],
+      [at(shop).environment, 'x', 2],
     ],
   )
 })

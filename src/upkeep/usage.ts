@@ -41,7 +41,7 @@ export function createUsage({ clock, environments, holdings, figures, accountByt
     const sums = new Map<string, number>()
     for (const { environmentId, bytes } of held) sums.set(environmentId, (sums.get(environmentId) ?? 0) + bytes)
     return (await environments.all(accountId))
-      .map(({ id, appName }) => ({ id, appName, bytes: sums.get(id) ?? 0 }))
+      .map(({ id, appName, displayName }) => ({ id, appName, displayName, bytes: sums.get(id) ?? 0 }))
       .toSorted((a, b) => b.bytes - a.bytes)
   }
 
@@ -78,8 +78,9 @@ export function createUsage({ clock, environments, holdings, figures, accountByt
         files: filesOf(once),
         limitFiles: accountFiles,
         kinds: sumsByKind(once),
-        environments: largest.map(({ id: environment, appName, bytes }) => ({
+        environments: largest.map(({ id: environment, appName, displayName, bytes }) => ({
           environment: names.environmentResource({ account: name, app: appName, environment }),
+          displayName,
           bytes,
         })),
       }

@@ -12,11 +12,14 @@ const BLOCK = 4096
 /** One block with its head. */
 const text = (letter: string, length = 100): Buffer => Buffer.from(letter.repeat(length))
 
-async function open(t: Scope, { blocks = 4, top }: { blocks?: number; top?: string } = {}) {
+type Room = Parameters<typeof createValues>[0]['room']
+type Given = { blocks?: number; top?: string; room?: Room }
+
+async function open(t: Scope, { blocks = 4, top, room = async () => true }: Given = {}) {
   const folder = top ?? (await temporaryFolder(t))
   const clock = handClock()
   const start = () =>
-    createValues({ clock, folderOf: (id) => join(folder, id), limits: { totalBytes: blocks * BLOCK } })
+    createValues({ clock, folderOf: (id) => join(folder, id), limits: { totalBytes: blocks * BLOCK }, room })
   const values = start()
   const keysThere = async (keys: string, from = values) => {
     const found = await Promise.all([...keys].map(async (key) => ((await from.bytesOf(OURS, key)) ? key : '')))
@@ -156,4 +159,46 @@ test('the order of shelves that nobody uses is not kept in memory, and their val
     await clock.advance(1000)
   }
   assert.deepEqual(await values.get('environment 0', 'a'), text('a'))
+})
+
+test('whatever is written, replaced or given up is counted before it is done', async (t) => {
+  const told: unknown[] = []
+  const { values } = await open(t, {
+    blocks: 2,
+    async room(id, { bytes, files }) {
+      told.push([id, bytes / BLOCK, files])
+      return true
+    },
+  })
+  await values.put(OURS, 'a', text('a'))
+  await values.put(OURS, 'a', text('a', BLOCK))
+  await values.put(OURS, 'b', text('b'))
+  await values.put(OURS, 'b', text('c'))
+  assert.deepEqual(told, [
+    [OURS, 1, 1],
+    [OURS, 1, 0],
+    // It takes the place of the larger one.
+    [OURS, -1, 0],
+    [OURS, 0, 0],
+  ])
+})
+
+test('where the account may hold no more, a store goes on without growing, and an empty one says why it cannot', async (t) => {
+  let isFull = false
+  const { values, keysThere, folder } = await open(t, {
+    room: async (_, { bytes, files }) => !isFull || (bytes <= 0 && files <= 0),
+  })
+  for (const key of 'ab') await values.put(OURS, key, text(key))
+  isFull = true
+  await values.put(OURS, 'c', text('c'))
+  assert.equal(await keysThere('abc'), 'bc', 'the longest unused went for it')
+  await values.put(OURS, 'c', text('d'))
+  assert.equal(await keysThere('abc'), 'bc')
+  const refused = { name: 'Problem', reason: 'QUOTA_EXCEEDED' }
+  await assert.rejects(values.put(OURS, 'large', text('x', 3 * BLOCK)), refused)
+  assert.equal(await keysThere('abc'), 'bc', 'nothing goes for what is refused')
+  await assert.rejects(values.put(THEIRS, 'a', text('a')), refused)
+  assert.equal((await readdir(join(folder, OURS))).length, 2)
+  isFull = false
+  await values.put(THEIRS, 'a', text('a'))
 })

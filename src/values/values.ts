@@ -2,12 +2,13 @@
  * The key-value store: what apps keep for themselves and for their next start, each environment on a shelf of its own. A shelf
  * is a folder with a file for each key, under the key's digest, and an order in memory of when each was last used; the times
  * of the files keep that order for the next start, to the minute. What does not fit any more goes, the longest unused first.
+ * Where its account may hold no more on the disk, a shelf does not grow: a new value takes the place of old ones.
  */
 import { hash } from 'node:crypto'
 import { mkdir, readdir, rm, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Clock, createTurns, randomToken } from '../base/index.ts'
-import { LIMITS } from '../contract/index.ts'
+import { LIMITS, Problem } from '../contract/index.ts'
 import { absent, bytesOfFile, bytesOnDisk, readValue, writeValue } from './file.ts'
 
 export type ValueLimits = {
@@ -26,9 +27,17 @@ const SHELVES_MOST = 64
 const SHELF_IDLE_MS = 60_000
 const STATS_AT_ONCE = 64
 
-type Parts = { clock: Clock; folderOf(environmentId: string): string; limits?: ValueLimits }
+type Growth = { bytes: number; files: number }
 
-export function createValues({ clock, folderOf, limits = DEFAULT_VALUE_LIMITS }: Parts) {
+type Parts = {
+  clock: Clock
+  folderOf(environmentId: string): string
+  limits?: ValueLimits
+  /** Counts to what the account may hold on the disk; false where it may hold no more. */
+  room?(environmentId: string, growth: Growth): Promise<boolean>
+}
+
+export function createValues({ clock, folderOf, limits = DEFAULT_VALUE_LIMITS, room = async () => true }: Parts) {
   /** The one that was used last comes last. */
   const shelves = new Map<string, { loaded: Promise<Shelf>; useTime: number }>()
   const inTurn = createTurns()
@@ -56,6 +65,18 @@ export function createValues({ clock, folderOf, limits = DEFAULT_VALUE_LIMITS }:
     await rm(join(folderOf(environmentId), name), { force: true })
     shelf.bytes -= shelf.entries.get(name)?.bytes ?? 0
     shelf.entries.delete(name)
+  }
+
+  /** What has to go for a value, decided and counted before anything is written or removed. */
+  async function admit(shelf: Shelf, environmentId: string, name: string, bytes: number): Promise<Change> {
+    const wanted = changeFor(shelf, name, bytes, limits.totalBytes)
+    if (await room(environmentId, wanted.growth)) return wanted
+    const instead = changeFor(shelf, name, bytes, shelf.bytes)
+    if (instead.growth.bytes <= 0 && (await room(environmentId, instead.growth))) return instead
+    throw new Problem(
+      'QUOTA_EXCEEDED',
+      'The account holds as much on the disk as it may, and this store has too little to give up for the value.',
+    )
   }
 
   return {
@@ -97,11 +118,9 @@ export function createValues({ clock, folderOf, limits = DEFAULT_VALUE_LIMITS }:
       const folder = folderOf(environmentId)
       const bytes = bytesOnDisk(bytesOfFile(value))
       await inTurn(environmentId, async () => {
+        const { gone } = await admit(shelf, environmentId, name, bytes)
+        for (const oldest of gone) await removeFrom(shelf, environmentId, oldest)
         const replaced = shelf.entries.get(name)?.bytes ?? 0
-        for (const oldest of shelf.entries.keys()) {
-          if (shelf.bytes - replaced + bytes <= limits.totalBytes) break
-          if (oldest !== name) await removeFrom(shelf, environmentId, oldest)
-        }
         await mkdir(folder, { recursive: true, mode: 0o700 })
         const noteTime = clock.now()
         await writeValue(join(folder, name), join(folder, `${randomToken()}${DRAFT}`), value, new Date(noteTime))
@@ -114,6 +133,22 @@ export function createValues({ clock, folderOf, limits = DEFAULT_VALUE_LIMITS }:
 }
 
 export type Values = ReturnType<typeof createValues>
+
+type Change = { gone: string[]; growth: Growth }
+
+/** The longest unused go until no more than `most` is left; the value itself is kept in any case. */
+function changeFor({ entries, bytes: before }: Shelf, name: string, bytes: number, most: number): Change {
+  const replaced = entries.get(name)
+  const gone: string[] = []
+  let after = before - (replaced?.bytes ?? 0) + bytes
+  for (const [oldest, entry] of entries) {
+    if (after <= most) break
+    if (oldest === name) continue
+    gone.push(oldest)
+    after -= entry.bytes
+  }
+  return { gone, growth: { bytes: after - before, files: (replaced ? 0 : 1) - gone.length } }
+}
 
 const DRAFT = '.new'
 

@@ -94,7 +94,10 @@ test('an app is made, listed and deleted; an empty list says what to do next', a
   assert.match(nothing.stderr, /^No apps yet\. 'headland apps create/)
   assert.match((await succeeds('apps', 'create', 'brief', '--region', 'EU-W')).stderr, /^Made the app brief\./)
   const listed = await run(['apps'])
-  assert.match(listed.stdout, /^APP +REGION +CREATED\nbrief +EU-W +\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z\n$/)
+  assert.match(
+    listed.stdout,
+    /^APP +REGION +ENVIRONMENTS +LIVE +CREATED\nbrief +EU-W +0 +0 +\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z\n$/,
+  )
   await fails(1, /APP_EXISTS/, ['apps', 'create', 'brief', '--region', 'EU-W'])
   await fails(2, /for good\. Say --yes/, ['apps', 'delete', 'brief'])
   assert.deepEqual(await json('apps', 'delete', 'brief', '--yes'), {})
@@ -137,10 +140,29 @@ test('an environment is changed and deleted, by its name', async () => {
   const changed = await json('envs', 'change', 'Staging', '--name', 'Preview', '--root', 'web')
   assert.deepEqual([changed.displayName, changed.rootDirectory], ['Preview', 'web'])
   const listed = await succeeds('envs')
-  assert.match(listed.stdout, /^ENVIRONMENT +ID +STATE +URL +CHANGED\nPreview +[0-9a-f-]{36} +EMPTY +http/)
+  assert.match(
+    listed.stdout,
+    /^ENVIRONMENT +ID +STATE +LATEST BUILD +URL +CHANGED\nPreview +[0-9a-f-]{36} +EMPTY +http/,
+  )
   await fails(2, /there is no environment 'Staging'/, ['envs', 'delete', 'Staging', '--yes'])
   assert.deepEqual(await json('envs', 'delete', 'Preview', '--yes'), {})
   assert.equal((await read('accounts/default/apps/shop/environments')).environments.length, 1)
+})
+
+test('the environments of all apps are listed where no app is named, or with --all', async () => {
+  await succeeds('apps', 'create', 'Blog', '--region', 'UK')
+  await succeeds('envs', 'create', 'Preview', '--cms', 'cms', '--app', 'Blog')
+  const listed = /^APP +ENVIRONMENT +ID +STATE +LATEST BUILD +URL +CHANGED\nBlog +Preview .*\nshop +Production .*\n$/
+  const anywhere = await run(['envs'], { cwd: elsewhere })
+  for (const { stdout } of [await succeeds('envs', '--all'), await run(['envs', '-A']), anywhere]) {
+    assert.match(stdout, listed)
+  }
+  assert.match((await succeeds('envs')).stdout, /^ENVIRONMENT .*\nProduction .*\n$/, 'the project names an app')
+  const names = (await json('envs', '--all')).map((one: resources.Environment) => one.name.split('/')[3])
+  assert.deepEqual(names, ['Blog', 'shop'])
+  assert.match((await succeeds('apps')).stdout, /^APP +REGION +ENVIRONMENTS +LIVE +CREATED\nBlog +UK +1 +0 /)
+  await fails(2, /--all is of all apps, and --app of one/, ['envs', '--all', '--app', 'shop'])
+  await succeeds('apps', 'delete', 'Blog', '--force', '--yes')
 })
 
 test('builds are listed, and a failed one is shown with what to do about it', async () => {

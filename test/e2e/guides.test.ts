@@ -73,12 +73,13 @@ const GUIDES: Record<string, Guide> = {
   },
   'docs/guides/api.md': {
     ground: 'the checkout',
-    async see([, , environment = '', waited = '', uploaded = '', log = '', rest = '', twice = '']) {
+    async see([, , environment = '', waited = '', uploaded = '', log = '', all = '', rest = '', twice = '']) {
       assert.match(environment, /"done":false/)
       assert.match(waited, /"done":true/)
       const url = /"done":true.*"url":"([^"]+)"/.exec(uploaded)?.[1] ?? ''
       assert.equal((await siteAnswer(service, url)).text, 'hello from Node\n')
       assert.match(log, /SWITCHING service Live after /)
+      assert.match(all, /"environments":\[.*"latestBuild":\{/)
       assert.match(rest, /"trigger":"REBUILD".*"deployments":\[/s)
       assert.match(twice, /"trigger":"UPDATE".*"reason":"ETAG_MISMATCH"/s)
     },

@@ -1,5 +1,6 @@
 /** Apps that call the service from inside: to purge their pages and to keep values. A real service, real apps, their sandbox. */
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -145,6 +146,25 @@ const patiently = (call: () => Promise<number | string>) =>
     const got = await call()
     return got !== 429 && got
   })
+
+test('values count to what the account may hold, and a store that is full of its own goes on', async (t) => {
+  const most = 3_000_000
+  const small = await startService(t, { settings: { HEADLAND_ACCOUNT_BYTES: String(most) } })
+  const owner = await small.login()
+  const places = [await createEnvironment(small, owner), await createEnvironment(small, owner)] as const
+  for (const { name } of places) assert.equal((await deploy(small, owner, name, CALLER)).error, undefined)
+  const [writer, late] = [await appAt(small, places[0].url), await appAt(small, places[1].url)]
+  for (let number = 0; number < 10; number++)
+    assert.equal((await writer.put(`key-${number}`, { length: 500_000 })).status, 204)
+  assert.equal((await writer.get('key-0')).status, 404, 'it went for a newer one')
+  assert.equal((await writer.get('key-9')).bytes, 500_002)
+  const refused = await late.put('first', { length: 600_000 })
+  assert.deepEqual([refused.status, /QUOTA_EXCEEDED/.test(refused.text)], [413, true], JSON.stringify(refused))
+  const kept = await readdir(join(small.dataDir, 'environments', writer.id, 'values'))
+  assert.ok(kept.length >= 4 && kept.length <= 5, `${kept.length} values of 500,000 bytes beside what else there is`)
+  const uploaded = await upload(small, owner, places[1].name, { ...CALLER, 'noise.bin': randomBytes(600_000) })
+  assert.deepEqual([uploaded.status, uploaded.reason], [413, 'QUOTA_EXCEEDED'])
+})
 
 test('tokens are in no log', async () => {
   const [{ text: runtime }, { json }] = [

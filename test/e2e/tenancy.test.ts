@@ -19,6 +19,7 @@ const REQUESTS: Record<string, { query?: string; body?: unknown }> = {
     body: { displayName: 'Intruder', branch: 'uploadable', cmsEnvironment: 'cms' },
   },
   getV1AccountsAccountAppsAppEnvironments: {},
+  getV1AccountsAccountAppsEnvironments: {},
   getV1AccountsAccountAppsAppEnvironmentsEnvironment: {},
   patchV1AccountsAccountAppsAppEnvironmentsEnvironment: { body: { displayName: 'Intruder' } },
   deleteV1AccountsAccountAppsAppEnvironmentsEnvironment: {},

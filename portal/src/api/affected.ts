@@ -7,9 +7,13 @@ const ENVIRONMENT = /^accounts\/[^/]+\/apps\/[^/]+\/environments\/[^/]+/
 const APP = /^accounts\/[^/]+\/apps\/[^/]+$/
 const MADE_BY_OPERATIONS = /^\/(?:builds|deployments)(?:\/[^/]+)?$/
 
+/** A list over all apps of an account: whatever happens in any of them may change it. */
+export const isOverAllApps = (key: string): boolean => /^accounts\/[^/]+\/apps\/-\//.test(key)
+
 /** Whether what is kept under `key` may be different after a change of `name`. */
 export function isAffected(key: string, name: string): boolean {
   if (key === name || key === parentOf(name)) return true
+  if (isOverAllApps(key)) return name.startsWith(key.slice(0, key.indexOf('-/')))
   const environment = ENVIRONMENT.exec(name)?.[0]
   // An app that is gone takes its environments with it.
   if (environment === undefined) return APP.test(name) && key === `${name}/environments`

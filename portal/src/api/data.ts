@@ -15,6 +15,7 @@ import {
   useQuery,
   useQueryClient,
 } from '@tanstack/react-query'
+import { useEffect } from 'react'
 import { call } from './client.ts'
 import { CallFailed, type Problem, problemOf } from './problem.ts'
 import type { Region } from './types.ts'
@@ -88,6 +89,8 @@ export type LoadedList<T> = Omit<Loaded<T>, 'data'> & {
   items: T[] | undefined
   hasMore: boolean
   isLoadingMore: boolean
+  /** Asking for something, the first time or again. */
+  isFetching: boolean
   loadMore(): void
 }
 
@@ -116,8 +119,29 @@ export function useList<T>(
     refresh: found.refetch,
     hasMore: found.hasNextPage,
     isLoadingMore: found.isFetchingNextPage,
+    isFetching: found.isFetching,
     loadMore: () => void found.fetchNextPage(),
   }
+}
+
+/** The most that the service gives on one page. */
+const LARGE_PAGE = 200
+/** Further pages wait until they are asked for. */
+const WHOLE_PAGES = 10
+
+/**
+ * A collection that is short enough to be shown as a whole, in as few requests as can be: `items` are there once all of
+ * them are. One that has no end in sight is shown as far as it was read.
+ */
+export function useWholeList<T>(name: string, plural: string, options: ListOptions = {}): LoadedList<T> {
+  const list = useList<T>(name, plural, { pageSize: LARGE_PAGE, ...options })
+  const { items, hasMore, isFetching, problem, loadMore } = list
+  const isPartial = hasMore && !problem && (items?.length ?? 0) < LARGE_PAGE * WHOLE_PAGES
+  // biome-ignore lint/correctness/useExhaustiveDependencies: loadMore is another function each time, and does the same
+  useEffect(() => {
+    if (isPartial && !isFetching) loadMore()
+  }, [isPartial, isFetching])
+  return { ...list, items: isPartial ? undefined : items, isLoading: list.isLoading || isPartial }
 }
 
 export type Action<Input, Output> = {

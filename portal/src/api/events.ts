@@ -1,21 +1,24 @@
 /**
- * Keeps what is shown fresh. While the stream of changes is open, each change refreshes what it touches; whenever it is
+ * Keeps what is shown fresh. While the stream of changes is open, each change refreshes what it touches, and lists over all
+ * apps every few seconds at most, as each of many builds at work changes them all the time; whenever it is
  * opened, everything is fetched anew, as nobody knows what was missed. While it is closed, everything is asked for every
  * few seconds. A tab that nobody looks at gives its connection back.
  */
 import { type QueryClient, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useSyncExternalStore } from 'react'
-import { isAffected } from './affected.ts'
+import { isAffected, isOverAllApps } from './affected.ts'
 import { readEventStream } from './event-stream.ts'
 import { CallFailed } from './problem.ts'
 import { refresh } from './refresh.ts'
 import { SESSION_KEY } from './session-key.ts'
+import { throttled } from './throttled.ts'
 
 export type Liveness = 'connecting' | 'live' | 'polling'
 
 const POLL_MS = 4_000
 const RETRY_MS = { first: 1_000, most: 30_000 }
 const HIDDEN_MS = 20_000
+const ALL_APPS_MS = 2_000
 
 let liveness: Liveness = 'connecting'
 const listeners = new Set<() => void>()
@@ -58,6 +61,10 @@ function follow(client: QueryClient, account: string): () => void {
       }
     })
 
+  const refreshWhere = (isMeant: (key: string) => boolean) =>
+    refresh(client, ({ queryKey }) => isMeant(String(queryKey[0])))
+  const refreshAllApps = throttled(() => refreshWhere(isOverAllApps), ALL_APPS_MS)
+
   async function connect(): Promise<void> {
     connection = new AbortController()
     await readEventStream(`/v1/accounts/${account}/events`, {
@@ -69,7 +76,8 @@ function follow(client: QueryClient, account: string): () => void {
         }
         if (event !== 'change') return
         const { name } = JSON.parse(data) as { name: string }
-        refresh(client, ({ queryKey }) => isAffected(String(queryKey[0]), name))
+        refreshWhere((key) => !isOverAllApps(key) && isAffected(key, name))
+        if (name.startsWith(`accounts/${account}/apps/`)) refreshAllApps.call()
       },
     })
   }
@@ -117,6 +125,7 @@ function follow(client: QueryClient, account: string): () => void {
   return () => {
     over.abort()
     wake?.()
+    refreshAllApps.stop()
     clearTimeout(hiding)
     clearInterval(poll)
     document.removeEventListener('visibilitychange', onVisibility)

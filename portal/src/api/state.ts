@@ -19,19 +19,20 @@ export const tellingOperation = (newest: readonly Operation[] | undefined): Oper
     return outcome === 'running' || (operation.metadata.trigger !== 'PURGE_CACHE' && /^(well|failed)$/.test(outcome))
   })
 
-/** `operation` is the one that tells most, where it is known; `deployment` the live one. */
-export function environmentState(environment: Environment, operation?: Operation, deployment?: Deployment): Shown {
+/** By the operation that tells most, which the environment names itself. `deployment` is the live one, where it is known. */
+export function environmentState(environment: Environment, deployment?: Deployment): Shown {
+  const { latestOperation: latest } = environment
   if (environment.state === 'DELETING') return { tone: 'busy', word: 'Deleting' }
-  if (operation && !operation.done) return { tone: 'busy', word: WORKING[operation.metadata.trigger] }
+  if (latest && !latest.done) return { tone: 'busy', word: WORKING[latest.trigger] }
   if (environment.reconciling) return { tone: 'busy', word: 'Working' }
-  const failed = operation && outcomeOf(operation) === 'failed'
+  const failed = latest?.reason !== undefined
   if (environment.state === 'EMPTY')
     return failed ? { tone: 'bad', word: 'Build failed' } : { tone: 'idle', word: 'Nothing deployed' }
   if (deployment?.instance?.state === 'CRASH_LOOP')
     return { tone: 'bad', word: 'Keeps crashing', detail: 'The app dies again and again; its log says why.' }
   if (deployment?.instance?.state === 'RESTARTING') return { tone: 'warn', word: 'Restarting' }
   if (failed) {
-    const [word, detail] = isOfBuild(operation)
+    const [word, detail] = !isNoBuild(latest.build)
       ? ['Live, last build failed', 'Visitors get the deployment before it.']
       : ['Live, last change failed', 'What visitors get was not changed.']
     return { tone: 'warn', word, detail }

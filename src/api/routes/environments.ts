@@ -1,5 +1,6 @@
 import type { Account } from '../../accounts/index.ts'
 import type { Apps, Domains, Environment, Environments, Variables } from '../../apps/index.ts'
+import type { Builds } from '../../builds/index.ts'
 import { fieldInvalid, resources, schema } from '../../contract/index.ts'
 import {
   CHANGEABLE,
@@ -14,7 +15,7 @@ import { toPage } from '../../storage/index.ts'
 import { checkRole } from '../auth.ts'
 import { preconditionsOf } from '../preconditions.ts'
 import { renderOperation } from '../render.ts'
-import { listOf, pageAndViewQuery, pageRequest, type Route, route, viewQuery } from '../route.ts'
+import { listOf, pageAndViewQuery, pageQuery, pageRequest, type Route, route, viewQuery } from '../route.ts'
 
 const ENVIRONMENTS = '/v1/accounts/{account}/apps/{app}/environments'
 const tag = 'Environments'
@@ -25,19 +26,22 @@ type Parts = {
   domains: Domains
   variables: Variables
   operations: Operations
+  builds: Builds
   deployments: Deployments
   requests: Requests
   siteUrl: SiteUrl
 }
 
 export function environmentRoutes(parts: Parts): Route[] {
-  const { apps, environments, domains, variables, operations, deployments, requests, siteUrl } = parts
+  const { apps, environments, domains, variables, operations, builds, deployments, requests, siteUrl } = parts
 
   async function show(account: Account, found: Environment[], view: 'BASIC' | 'FULL') {
     const ids = found.map(({ id }) => id)
     const reconciling = await operations.reconciling(ids)
     const names = await domains.of(ids)
-    const builds = await deployments.buildsOf(found.flatMap(({ liveDeployment }) => liveDeployment ?? []))
+    const latestOperations = await operations.latestOf(ids)
+    const latestBuilds = await builds.latestOf(ids)
+    const liveBuilds = await deployments.buildsOf(found.flatMap(({ liveDeployment }) => liveDeployment ?? []))
     return found.map((environment) =>
       describeEnvironment(
         {
@@ -45,7 +49,9 @@ export function environmentRoutes(parts: Parts): Route[] {
           accountName: account.name,
           domains: names.get(environment.id) ?? [],
           isReconciling: reconciling.has(environment.id),
-          liveBuild: builds.get(environment.liveDeployment ?? ''),
+          liveBuild: liveBuilds.get(environment.liveDeployment ?? ''),
+          latestOperation: latestOperations.get(environment.id),
+          latestBuild: latestBuilds.get(environment.id),
           shellVariables: variables.shown(environment.id, environment.variables, view),
         },
         siteUrl,
@@ -82,6 +88,21 @@ export function environmentRoutes(parts: Parts): Route[] {
         const app = await apps.require(account.id, params.app)
         const { items, nextPageToken } = await environments.list(app.id, toPage(pageRequest(query)))
         return { environments: await show(account, items, view), nextPageToken }
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/accounts/{account}/apps/-/environments',
+      tag,
+      summary: 'List the environments of all apps of an account',
+      access: 'viewer',
+      query: pageQuery,
+      reply: listOf('environments', resources.environment),
+      problems: ['PAGE_TOKEN_INVALID'],
+      async handle({ account, query }) {
+        const page = toPage(pageRequest(query), `${account.id}/apps/-/environments`)
+        const { items, nextPageToken } = await environments.listOfAccount(account.id, page)
+        return { environments: await show(account, items, 'BASIC'), nextPageToken }
       },
     }),
     route({

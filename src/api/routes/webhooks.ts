@@ -118,8 +118,8 @@ export function webhookRoutes({ environments, webhookSets, webhooks, ledger, pub
       problems: ['ENVIRONMENT_NOT_FOUND', 'PAGE_TOKEN_INVALID'],
       async handle(call) {
         const { path, at } = await environmentOf(environments, call)
-        const page = toPage(pageRequest(call.query))
         const { operation, source } = call.query
+        const page = toPage(pageRequest(call.query), `${path.environmentId} ${operation ?? ''} ${source ?? ''}`)
         const filter = { ...(operation ? { operationId: operation } : {}), ...(source ? { source } : {}) }
         const { items, nextPageToken } = await ledger.list(path.environmentId, page, filter)
         return { triggers: items.map((entry) => renderTrigger(at, entry)), nextPageToken }

@@ -1,23 +1,34 @@
 /** Apps: a name and a region, and the environments in it. */
-import { names, requiredOption, type resources, UsageError } from '../../contract/index.ts'
+import { LIMITS, names, requiredOption, type resources, UsageError } from '../../contract/index.ts'
+import { allEnvironments, appOf } from '../all-environments.ts'
 import type { ClientCall } from '../command.ts'
 import { ifMatch, makeSure } from '../options.ts'
 import { api } from '../path.ts'
 import { printList, tell, when } from '../rows.ts'
 import { atAccount, lastPart } from '../where.ts'
 
+const LARGE_PAGES = { pageSize: LIMITS.pageSizeMost }
+
 export async function listApps(call: ClientCall): Promise<undefined> {
   const { service, account } = await atAccount(call)
-  const apps = await service.list<resources.App>(api`/v1/accounts/${account}/apps`, 'apps')
+  const apps = await service.list<resources.App>(api`/v1/accounts/${account}/apps`, 'apps', LARGE_PAGES)
+  const all = call.options.json || apps.length === 0 ? [] : await allEnvironments(service, api`accounts/${account}`)
+  const byApp = Map.groupBy(all, appOf)
   printList(call, apps, {
     row: (app) => ({
       app: lastPart(app),
       region: lastPart({ name: app.region }),
+      ...counts(byApp.get(lastPart(app)) ?? []),
       created: when(call.terminal, app.createTime),
     }),
     empty: "No apps yet. 'headland apps create NAME --region REGION' makes one, and 'headland deploy' does too.",
   })
 }
+
+const counts = (environments: readonly resources.Environment[]) => ({
+  environments: String(environments.length),
+  live: String(environments.filter(({ state }) => state === 'LIVE').length),
+})
 
 export async function createApp(call: ClientCall): Promise<undefined> {
   const app = appIn(call)

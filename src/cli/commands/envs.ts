@@ -1,6 +1,7 @@
 /** Environments: places where one version of an app answers, each under its own host name. */
-import { optionText, requiredOption, type resources, UsageError } from '../../contract/index.ts'
+import { names, optionText, requiredOption, type resources, UsageError } from '../../contract/index.ts'
 import { makeSureOfAccount } from '../accounts-used.ts'
+import { allEnvironments, appOf } from '../all-environments.ts'
 import type { ClientCall } from '../command.ts'
 import { changeOnTop } from '../on-top.ts'
 import { finish, finishInSight } from '../operation.ts'
@@ -8,23 +9,45 @@ import { ifMatch, makeSure } from '../options.ts'
 import { api } from '../path.ts'
 import { factsOf, oneLine, printList, tell, when } from '../rows.ts'
 import { noteOnAddress } from '../site.ts'
-import { atApp, atEnvironment, lastPart } from '../where.ts'
+import { type AtAccount, atAccount, atApp, atEnvironment, lastPart } from '../where.ts'
 import { readPairs } from './variable-pairs.ts'
 
+/** Those of one app where it is known, by `--app` or the project; else of all apps. */
 export async function listEnvironments(call: ClientCall): Promise<undefined> {
-  const at = await atApp(call)
-  const path = api`/v1/accounts/${at.account}/apps/${at.app}/environments`
-  printList(call, await at.service.list<resources.Environment>(path, 'environments'), {
-    row: (one) => ({
-      environment: one.displayName,
-      id: lastPart(one),
-      state: stateOf(one),
-      url: one.url,
-      changed: when(call.terminal, one.updateTime),
-    }),
-    empty: `No environments in ${at.app} yet. 'headland envs create NAME --cms INSTALL' makes one, and 'headland deploy' does too.`,
+  const app = optionText(call.options, 'app')
+  if (call.options.all && app !== undefined)
+    throw new UsageError('--all is of all apps, and --app of one: give one of them')
+  const at = await atAccount(call)
+  if (call.options.all || (app ?? at.project.app) === undefined) return listOfAllApps(call, at)
+  const { service, account, app: named } = await atApp(call)
+  const found = await service.list<resources.Environment>(
+    api`/v1/accounts/${account}/apps/${named}/environments`,
+    'environments',
+  )
+  printList(call, found, {
+    row: (one) => rowOf(call, one),
+    empty: `No environments in ${named} yet. 'headland envs create NAME --cms INSTALL' makes one, and 'headland deploy' does too.`,
   })
 }
+
+async function listOfAllApps(call: ClientCall, { service, account }: AtAccount): Promise<undefined> {
+  const found = await allEnvironments(service, api`accounts/${account}`)
+  // Sorting is stable: within an app the newest stays first.
+  const sorted = found.toSorted((a, b) => names.fold(appOf(a)).localeCompare(names.fold(appOf(b)), 'en'))
+  printList(call, sorted, {
+    row: (one) => ({ app: appOf(one), ...rowOf(call, one) }),
+    empty: `No environments in the account ${account} yet. 'headland deploy' makes an app and its first environment.`,
+  })
+}
+
+const rowOf = ({ terminal }: ClientCall, one: resources.Environment) => ({
+  environment: one.displayName,
+  id: lastPart(one),
+  state: stateOf(one),
+  'latest build': one.latestBuild?.state ?? '',
+  url: one.url,
+  changed: when(terminal, one.updateTime),
+})
 
 export async function createEnvironment(call: ClientCall): Promise<undefined> {
   const { options, terminal } = call

@@ -36,8 +36,12 @@ export const RESOURCE_COMMANDS: readonly ClientCommand[] = [
   {
     name: 'envs',
     positionals: [],
-    summary: 'List the environments of an app',
-    options: APP_OPTIONS,
+    summary: 'List the environments of an app, or of all apps of an account',
+    options: {
+      all: { type: 'boolean', short: 'A', describe: 'Of all apps, also where .headland.json names one.' },
+      ...APP_OPTIONS,
+      app: { type: 'string', describe: 'The app; else that of .headland.json, or all of them.' },
+    },
     run: async (call) => (await import('./envs.ts')).listEnvironments(call),
   },
   {

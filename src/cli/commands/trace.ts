@@ -1,5 +1,6 @@
 /** "Why do I see this version?": the answer in a sentence, and what it rests on. */
 import { names, optionText, type resources, table, UsageError } from '../../contract/index.ts'
+import { allEnvironments, appOf } from '../all-environments.ts'
 import type { ClientCall } from '../command.ts'
 import { api, type Path, resource } from '../path.ts'
 import { factsOf, oneLine, sizeOf, when } from '../rows.ts'
@@ -33,10 +34,8 @@ async function* environmentsOf({ options }: ClientCall, service: Service): Async
   const [account, app] = [optionText(options, 'account'), optionText(options, 'app')]
   const accounts = account ? [api`accounts/${account}`] : (await accountsOf(service)).map(({ name }) => resource(name))
   for (const owner of accounts) {
-    const all = await service.list<resources.App>(api`/v1/${owner}/apps`, 'apps')
-    for (const one of all.filter((found) => app === undefined || names.fold(lastPart(found)) === names.fold(app))) {
-      yield* await service.list<resources.Environment>(api`/v1/${resource(one.name)}/environments`, 'environments')
-    }
+    const all = await allEnvironments(service, owner)
+    yield* all.filter((found) => app === undefined || names.fold(appOf(found)) === names.fold(app))
   }
 }
 

@@ -15,6 +15,7 @@ import { consent } from './0012-consent.ts'
 import { queue } from './0013-queue.ts'
 import { files } from './0014-files.ts'
 import { variableKinds } from './0015-variable-kinds.ts'
+import { latest } from './0016-latest.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
   groundFloor,
@@ -32,4 +33,5 @@ export const MIGRATIONS: readonly Migration[] = [
   queue,
   files,
   variableKinds,
+  latest,
 ]

@@ -1,11 +1,9 @@
 /** The environments that hold the most, each with a way to what it holds and to its end. */
 import { Link } from 'wouter'
-import { useResource } from '../../api/data.ts'
 import { type Place, partsOf, placeOf } from '../../api/names.ts'
-import type { AccountUsage, Environment } from '../../api/types.ts'
+import type { AccountUsage } from '../../api/types.ts'
 import { ButtonLink } from '../../parts/button.tsx'
 import { bytes } from '../../parts/format.ts'
-import { Skeleton } from '../../parts/skeleton.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { environmentPath } from '../../paths.ts'
 import { useSession } from '../../session/session.tsx'
@@ -21,7 +19,7 @@ const placeOfHeld = ({ environment: name }: Held): Place => {
 export function LargestEnvironments({ environments }: { environments: readonly Held[] }) {
   const { canWrite } = useSession()
   const columns: Column<Held>[] = [
-    { head: 'Environment', grow: true, cell: (held) => <Name place={placeOfHeld(held)} /> },
+    { head: 'Environment', grow: true, cell: (held) => <Name held={held} /> },
     { head: 'Takes', align: 'right', cell: (held) => <span className={css.size}>{bytes(held.bytes)}</span> },
     ...(canWrite
       ? [
@@ -50,16 +48,12 @@ export function LargestEnvironments({ environments }: { environments: readonly H
   )
 }
 
-function Name({ place }: { place: Place }) {
-  const { data, problem } = useResource<Environment>(place.name)
+function Name({ held }: { held: Held }) {
+  const place = placeOfHeld(held)
   return (
     <span className={css.name}>
       <span className={css.app}>{place.app}</span>
-      {data || problem ? (
-        <Link href={environmentPath(place, 'usage')}>{data?.displayName ?? place.environment}</Link>
-      ) : (
-        <Skeleton width={14} />
-      )}
+      <Link href={environmentPath(place, 'usage')}>{held.displayName}</Link>
     </span>
   )
 }

@@ -1,9 +1,8 @@
 /** The environments of one app, a line each: name, state, address, and when it was last deployed. */
 import { Link } from 'wouter'
-import { useList } from '../../api/data.ts'
 import { partsOf, placeOf, timeOfId } from '../../api/names.ts'
-import { environmentState, tellingOperation } from '../../api/state.ts'
-import type { Environment, Operation } from '../../api/types.ts'
+import { environmentState } from '../../api/state.ts'
+import type { Environment } from '../../api/types.ts'
 import { ExternalLink } from '../../parts/button.tsx'
 import { StatePill } from '../../parts/state-pill.tsx'
 import { Time } from '../../parts/time.tsx'
@@ -23,8 +22,6 @@ export function EnvironmentRows({ environments, label }: { environments: readonl
 function EnvironmentRow({ environment }: { environment: Environment }) {
   const { name, displayName, url, deployment } = environment
   const { account, app, environment: id } = partsOf(name)
-  // The newest operation says what the environment itself does not: whether its last build failed.
-  const { items } = useList<Operation>(`${name}/operations`, 'operations', { pageSize: 5 })
   const deployed = timeOfId(deployment)
   return (
     <li className={css.row}>
@@ -32,7 +29,7 @@ function EnvironmentRow({ environment }: { environment: Environment }) {
         {displayName}
       </Link>
       <span className={css.state}>
-        <StatePill shown={environmentState(environment, tellingOperation(items))} />
+        <StatePill shown={environmentState(environment)} />
       </span>
       <span className={css.url}>
         {url && <ExternalLink href={url}>{url.replace(/^https?:\/\//, '')}</ExternalLink>}

@@ -1,10 +1,11 @@
 /** All apps of the account, and the state of each of their environments at a glance. */
 import { useMemo, useState } from 'react'
-import { Link } from 'wouter'
+import { Link, useSearchParams } from 'wouter'
 import { regionName, useRegions } from '../../api/data.ts'
 import { idOf } from '../../api/names.ts'
 import type { AccountPageProps } from '../../pages.tsx'
 import { ButtonLink } from '../../parts/button.tsx'
+import { Choices } from '../../parts/choices.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { counted } from '../../parts/format.ts'
 import { More } from '../../parts/more.tsx'
@@ -13,18 +14,29 @@ import { Panel } from '../../parts/panel.tsx'
 import { ProblemNote } from '../../parts/problem-note.tsx'
 import { SearchField } from '../../parts/search-field.tsx'
 import { SkeletonRows } from '../../parts/skeleton.tsx'
-import { appPath, newAppPath, newEnvironmentPath } from '../../paths.ts'
+import { appPath, appsPath, newAppPath, newEnvironmentPath } from '../../paths.ts'
 import { useSession } from '../../session/session.tsx'
 import { EnvironmentRows } from './environment-rows.tsx'
+import {
+  type AppWithEnvironments,
+  countsOf,
+  type Narrowed,
+  narrow,
+  STATES,
+  type StateFilter,
+  stateIn,
+} from './narrow.ts'
 import css from './page.module.css'
-import { type AppWithEnvironments, matches, useAppsOverview } from './use-overview.ts'
+import { useAppsOverview } from './use-overview.ts'
 
 export default function AppsPage(_: AccountPageProps) {
   const { account, canWrite } = useSession()
   const apps = useAppsOverview(account)
   const regions = useRegions()
   const [search, setSearch] = useState('')
-  const shown = useMemo(() => apps.items?.filter((each) => matches(each, search)), [apps.items, search])
+  const [address] = useSearchParams()
+  const state = stateIn(address.get('state'))
+  const shown = useMemo(() => apps.items && narrow(apps.items, { search, state }), [apps.items, search, state])
 
   return (
     <Page
@@ -39,7 +51,10 @@ export default function AppsPage(_: AccountPageProps) {
     >
       {apps.problem && <ProblemNote problem={apps.problem} onRetry={apps.refresh} />}
       {(apps.items === undefined || apps.items.length > 0) && (
-        <SearchField label="Search apps, environments and addresses" value={search} onChange={setSearch} />
+        <div className={css.filters}>
+          <SearchField label="Search apps, environments and addresses" value={search} onChange={setSearch} />
+          <States account={account} apps={apps.items} state={state} />
+        </div>
       )}
       {!shown && !apps.problem && (
         <Panel flush>
@@ -56,9 +71,10 @@ export default function AppsPage(_: AccountPageProps) {
           ))}
         </ul>
       )}
-      {shown?.length === 0 && search && (
+      {shown?.length === 0 && (search || state) && (
         <p className={css.none} role="status">
-          Nothing has all of these words: {search}
+          {state && `No environment is “${STATES[state]}”${search ? ` and has all of these words: ${search}` : '.'}`}
+          {!state && `Nothing has all of these words: ${search}`}
         </p>
       )}
       <More of={apps}>Show more apps</More>
@@ -66,9 +82,27 @@ export default function AppsPage(_: AccountPageProps) {
   )
 }
 
-type CardProps = AppWithEnvironments & { account: string; region: string; canWrite: boolean }
+type StatesProps = {
+  account: string
+  apps: readonly AppWithEnvironments[] | undefined
+  state: StateFilter | undefined
+}
 
-function AppCard({ app, environments, account, region, canWrite }: CardProps) {
+function States({ account, apps, state }: StatesProps) {
+  const counts = useMemo(() => apps && countsOf(apps), [apps])
+  const href = appsPath(account)
+  const choices = (Object.keys(STATES) as StateFilter[]).map((each) => ({
+    text: STATES[each],
+    href: `${href}?state=${each}`,
+    isChosen: each === state,
+    ...(counts ? { count: counts[each] } : {}),
+  }))
+  return <Choices label="State" choices={[{ text: 'All', href, isChosen: state === undefined }, ...choices]} />
+}
+
+type CardProps = Narrowed & { account: string; region: string; canWrite: boolean }
+
+function AppCard({ app, environments, total, account, region, canWrite }: CardProps) {
   const name = idOf(app.name)
   return (
     <article className={css.card}>
@@ -77,7 +111,8 @@ function AppCard({ app, environments, account, region, canWrite }: CardProps) {
           <Link href={appPath(account, name)}>{name}</Link>
         </h2>
         <span className={css.facts}>
-          {region} · {environments ? counted(environments.length, 'environment') : 'environments unknown'}
+          {region} · {environments.length < total && `${environments.length} of `}
+          {counted(total, 'environment')}
         </span>
         {canWrite && (
           <ButtonLink kind="quiet" small icon="plus" href={newEnvironmentPath(account, name)}>
@@ -85,10 +120,8 @@ function AppCard({ app, environments, account, region, canWrite }: CardProps) {
           </ButtonLink>
         )}
       </header>
-      {environments && environments.length > 0 && (
-        <EnvironmentRows environments={environments} label={`Environments of ${name}`} />
-      )}
-      {environments?.length === 0 && (
+      {environments.length > 0 && <EnvironmentRows environments={environments} label={`Environments of ${name}`} />}
+      {environments.length === 0 && (
         <p className={css.empty}>No environment yet: a place where a version of it answers.</p>
       )}
     </article>

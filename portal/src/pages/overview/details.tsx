@@ -3,7 +3,7 @@ import { Link } from 'wouter'
 import { regionName, useRegions, useResource } from '../../api/data.ts'
 import { idOf, type Place, shortId } from '../../api/names.ts'
 import { environmentState } from '../../api/state.ts'
-import type { App, Deployment, Environment, Operation } from '../../api/types.ts'
+import type { App, Deployment, Environment } from '../../api/types.ts'
 import { ExternalLink } from '../../parts/button.tsx'
 import { CopyButton, CopyText } from '../../parts/copy.tsx'
 import { counted } from '../../parts/format.ts'
@@ -14,20 +14,16 @@ import { Time } from '../../parts/time.tsx'
 import { environmentPath } from '../../paths.ts'
 import css from './details.module.css'
 
-type Props = {
-  place: Place
-  environment: Environment /** The operation that tells how it is. */
-  telling: Operation | undefined
-}
+type Props = { place: Place; environment: Environment }
 
-export function Details({ place, environment, telling }: Props) {
+export function Details({ place, environment }: Props) {
   const { url, domains, build, cmsEnvironment, createTime } = environment
   const { data: app } = useResource<App>(`accounts/${place.account}/apps/${place.app}`)
   const regions = useRegions()
   const { data: deployment } = useResource<Deployment>(environment.deployment, {
     enabled: environment.deployment !== '',
   })
-  const shown = environmentState(environment, telling, deployment)
+  const shown = environmentState(environment, deployment)
   const restarts = deployment?.instance?.restarts ?? 0
 
   return (

@@ -33,7 +33,7 @@ export default function OverviewPage({ place }: EnvironmentPageProps) {
   return (
     <Page
       title={loaded?.environment.displayName ?? 'Overview'}
-      beside={loaded && <StatePill shown={environmentState(loaded.environment, tellingOperation(loaded.operations))} />}
+      beside={loaded && <StatePill shown={environmentState(loaded.environment)} />}
       actions={loaded && canWrite && isChangeable(loaded) && <Actions {...loaded} actions={actions} />}
     >
       {!loaded && <ProblemNote problem={problem ?? operations.problem} onRetry={refresh} />}
@@ -63,7 +63,7 @@ function Content({ place, environment, operations }: Loaded & { place: Place }) 
   const isOld = useOld(operations)
   const telling = tellingOperation(operations)
   const isEmpty = environment.state === 'EMPTY'
-  const details = <Details place={place} environment={environment} telling={telling} />
+  const details = <Details place={place} environment={environment} />
 
   return (
     <>

@@ -4,6 +4,7 @@ import { useList } from '../../api/data.ts'
 import { type Place, shortId } from '../../api/names.ts'
 import type { RecordedTrigger, TriggerSource } from '../../api/types.ts'
 import type { EnvironmentPageProps } from '../../pages.tsx'
+import { Choices } from '../../parts/choices.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { More } from '../../parts/more.tsx'
 import { Page } from '../../parts/page.tsx'
@@ -62,7 +63,6 @@ export default function TriggersPage({ place }: EnvironmentPageProps) {
 
 type SourcesProps = { place: Place; operation: string | undefined; source: TriggerSource | undefined }
 
-/** Links, so that what is shown has an address. */
 function Sources({ place, operation, source }: SourcesProps) {
   const href = (to: TriggerSource | undefined) => {
     const search = new URLSearchParams({
@@ -73,13 +73,10 @@ function Sources({ place, operation, source }: SourcesProps) {
   }
   const choices = [[undefined, 'All'], ...Object.entries(SOURCES)] as [TriggerSource | undefined, string][]
   return (
-    <nav aria-label="Source" className={css.sources}>
-      {choices.map(([to, word]) => (
-        <Link key={word} href={href(to)} className={css.source} aria-current={to === source ? 'true' : undefined}>
-          {word}
-        </Link>
-      ))}
-    </nav>
+    <Choices
+      label="Source"
+      choices={choices.map(([to, text]) => ({ text, href: href(to), isChosen: to === source }))}
+    />
   )
 }
 
