@@ -198,6 +198,7 @@ test('where two people changed the same variable that is said, and whoever comes
 
   // Another page and back: nothing is lost, and saving asks again.
   await page.getByRole('link', { name: 'Domains' }).click()
+  await page.getByRole('heading', { name: 'Domains', exact: true }).first().waitFor()
   await page.getByRole('link', { name: 'Variables' }).click()
   await page.getByRole('button', { name: 'Save and start again' }).click()
   await told('SECOND was changed').waitFor()
