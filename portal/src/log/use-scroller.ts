@@ -81,6 +81,15 @@ export function useScroller(rows: Rows, { wraps, follows }: { wraps: boolean; fo
     [layout, rows, lineHeight],
   )
 
+  /** The reader is where he wants to be. */
+  function take(box: HTMLElement) {
+    const isUp = box.scrollTop < lastTop.current
+    const isAtEnd = box.scrollHeight - box.clientHeight - box.scrollTop < END_PX
+    settle(box.scrollTop)
+    if (isAtEnd) setFollowing(true)
+    else if (isUp) setFollowing(false)
+  }
+
   // After each drawing: what was guessed is corrected, and the reader is put where he was or wants to be.
   useLayoutEffect(() => {
     known.current = layout
@@ -99,7 +108,9 @@ export function useScroller(rows: Rows, { wraps, follows }: { wraps: boolean; fo
     }
     const box = element.current
     if (!box) return
-    if (isFollowing) {
+    // The reader has scrolled, and the event is still to come: he is not put back to where he was.
+    if (isScrolled(box, lastTop.current)) take(box)
+    else if (isFollowing) {
       if (box.scrollHeight - box.clientHeight - box.scrollTop > 1) settle(box.scrollHeight)
     } else if (isMoved) {
       const index = rows.indexOf(anchor.current.number)
@@ -119,12 +130,7 @@ export function useScroller(rows: Rows, { wraps, follows }: { wraps: boolean; fo
     onScroll() {
       const box = element.current
       // What was moved from here is no wish of the reader's.
-      if (!box || Math.abs(box.scrollTop - lastTop.current) < 1) return
-      const isUp = box.scrollTop < lastTop.current
-      const isAtEnd = box.scrollHeight - box.clientHeight - box.scrollTop < END_PX
-      settle(box.scrollTop)
-      if (isAtEnd) setFollowing(true)
-      else if (isUp) setFollowing(false)
+      if (box && Math.abs(box.scrollTop - lastTop.current) >= 1) take(box)
     },
     follow() {
       setFollowing(true)
@@ -139,6 +145,12 @@ export function useScroller(rows: Rows, { wraps, follows }: { wraps: boolean; fo
     },
     topLine: () => anchor.current.number,
   }
+}
+
+/** Whether the reader has moved it from where it was put. What has become lower than that, the browser moves itself. */
+function isScrolled(box: HTMLElement, lastTop: number): boolean {
+  const expected = Math.min(lastTop, Math.max(0, box.scrollHeight - box.clientHeight))
+  return Math.abs(box.scrollTop - expected) >= 1
 }
 
 function measured(box: HTMLElement, probe: HTMLElement | null, before: Size): Size {
