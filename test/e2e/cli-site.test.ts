@@ -6,12 +6,12 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { after, test } from 'node:test'
-import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { deploy, nodeServer } from '../support/deploy.ts'
 import { createApp, createEnvironment } from '../support/environment.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { startService } from '../support/service.ts'
+import { PATIENCE_MS, until } from '../support/until.ts'
 
 const HEADLAND = fileURLToPath(new URL('../../bin/headland', import.meta.url))
 
@@ -46,7 +46,7 @@ async function headland(args: readonly string[], { env = {}, input = '' }: Setti
   const child = spawn(process.execPath, [HEADLAND, ...args], {
     cwd: folder,
     env: { PATH: process.env.PATH, HOME: folder, ...login, ...env },
-    signal: AbortSignal.timeout(300_000),
+    signal: AbortSignal.timeout(PATIENCE_MS),
   })
   child.stdin.end(input)
   const [bytes, words, [code]] = await Promise.all([buffer(child.stdout), buffer(child.stderr), once(child, 'close')])
@@ -133,8 +133,7 @@ test('open hands the address to what opens browsers, as one argument, and prints
   const url = `${site.url}/news?a=1&b=$(id)`
   assert.equal(stdout, `${url}\n`)
   const seen = () => readFile(told, 'utf8').catch(() => undefined)
-  while ((await seen()) === undefined) await wait(20)
-  assert.equal(await seen(), `${url}|`)
+  assert.equal(await until(seen), `${url}|`)
 })
 
 test('where no browser can be opened, open prints the address and says so', async () => {

@@ -8,10 +8,10 @@ import { once } from 'node:events'
 import { delimiter, dirname } from 'node:path'
 import { createInterface } from 'node:readline'
 import { type TestContext, test } from 'node:test'
-import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { temporaryFolder } from '../support/folder.ts'
 import { childrenOf, groupOf, type Running } from '../support/process-tree.ts'
+import { until } from '../support/until.ts'
 
 const TOP = fileURLToPath(new URL('../..', import.meta.url))
 /** Whatever Node the machine has, without the one that npm installed for this checkout. */
@@ -54,7 +54,7 @@ async function start(t: TestContext, command: readonly string[], path = process.
     service,
     log: () => log,
     async over() {
-      while (groupOf(pid).length > 0) await wait(50)
+      await until(() => groupOf(pid).length === 0, 'every process of it is gone')
       // All that was written is read when nothing holds the other end any more.
       if (!first.stderr.readableEnded) await once(first.stderr, 'end')
     },
