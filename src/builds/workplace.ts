@@ -3,7 +3,7 @@
  * uploaded, what was installed, what was built. So installed packages are kept once and attached without a copy, however
  * many builds use them. Elsewhere all steps work in one folder, and nothing installed is kept.
  */
-import { chown, mkdir, readdir } from 'node:fs/promises'
+import { chmod, chown, mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { removeTree } from '../base/index.ts'
 import { type Job, type Mount, type Overlay, removeScratch } from '../engines/index.ts'
@@ -41,6 +41,14 @@ export function createWorkplace({ folder, user, isLayered }: Parts) {
     return path
   }
 
+  /** A folder in the build's own which the app's user can read and not write: no link is there when the service writes. */
+  async function makeServiceFolder(name: string): Promise<string> {
+    const path = join(folder, name)
+    await mkdir(path)
+    await chmod(path, 0o755)
+    return path
+  }
+
   /** Lays a fresh folder for changes over the layers. */
   async function overlay(name: string, layers: readonly string[]): Promise<{ overlay: Overlay; changes: string }> {
     const [at, changes, scratch] = [
@@ -57,6 +65,7 @@ export function createWorkplace({ folder, user, isLayered }: Parts) {
     /** The unpacked archive. */
     source,
     makeFolder,
+    makeServiceFolder,
     overlay,
 
     /** What was uploaded, where no step changes it. */

@@ -1,6 +1,6 @@
 /** An adapter for Node in the place of one for another host, in a real sandbox, with packages that are made up here. */
 import assert from 'node:assert/strict'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { createBuildCaches } from '../../src/builds/caches.ts'
@@ -160,7 +160,8 @@ async function built(t: TestContext, { files, adapter, build, variables = {}, ro
     )
     .finally(() => log.close())
   const text = (await logs.read('build', 0)).map(({ text }) => text).join('\n')
-  return { made, log: text, asked, source: place.source, changes: join(top, 'work/build/changes') }
+  const programs = join(top, 'work/adapter')
+  return { made, log: text, asked, source: place.source, changes: join(top, 'work/build/changes'), programs }
 }
 
 const isMissing = (path: string) => assert.rejects(readFile(path), { code: 'ENOENT' })
@@ -272,3 +273,13 @@ for (const [claim, files, message] of HOSTILE) {
     assert.doesNotMatch(log, /went on/)
   })
 }
+
+test('the programs of the service that run inside lie where no user of an app can put a link', async (t) => {
+  const files = { ...KIT, ...CONFIG }
+  const { made, log, programs } = await built(t, { files, adapter: SVELTEKIT, build: 'node config.mjs' })
+  assert.ok(!(made instanceof Problem), log)
+  for (const path of [programs, ...(await readdir(programs)).map((name) => join(programs, name))]) {
+    const { uid, mode } = await stat(path)
+    assert.deepEqual([uid, mode & 0o022], [process.getuid?.(), 0], path)
+  }
+})

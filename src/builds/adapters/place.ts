@@ -86,7 +86,7 @@ const wordsFor = ({ by }: Adapter, version: string | undefined): string =>
 
 /** The files of the service may be its own alone: the app's user reads copies. */
 async function copyPrograms(place: Workplace): Promise<string> {
-  const folder = await place.makeFolder('adapter')
+  const folder = await place.makeServiceFolder('adapter')
   for (const name of await readdir(PROGRAMS)) {
     await copyFile(join(PROGRAMS, name), join(folder, name))
     await chmod(join(folder, name), 0o644)
