@@ -4,7 +4,6 @@
  * time, a query costs a fraction of a message. Messages are JSON, which costs less than cloning small objects.
  */
 import { fork } from 'node:child_process'
-import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import { isDiskFull } from './faults.ts'
@@ -68,11 +67,12 @@ function startThread(workerData: Start): Owner {
 function startProcess(start: Start, signal: AbortSignal | undefined): Owner {
   const program = fileURLToPath(new URL('./sqlite-apart.mjs', import.meta.url))
   const child = fork(program, [JSON.stringify(start)], { execArgv: [], env: {} })
-  const gone = once(child, 'exit')
+  const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   const kill = () => child.kill('SIGKILL')
   signal?.addEventListener('abort', kill, { once: true })
   return {
-    post: (text) => child.send(text),
+    // A process that was killed cannot be written to, and its exit answers every query.
+    post: (text) => child.send(text, () => undefined),
     onMessage: (listener) => child.on('message', listener),
     onDeath(listener) {
       child.once('error', (error) => listener(new StorageUnavailable('SQLite could not be started', { cause: error })))
