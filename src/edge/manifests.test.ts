@@ -15,7 +15,8 @@ import type { StaticTarget } from './routes.ts'
 const DIGEST = 'd'.repeat(64)
 
 function manifestOf(addresses: readonly string[], more: Partial<StaticManifest> = {}): StaticManifest {
-  const files: Record<string, StaticFile> = {}
+  // One of the addresses that the property makes up is __proto__.
+  const files: Record<string, StaticFile> = Object.create(null)
   for (const [size, address] of addresses.entries()) files[address] = { size, digest: DIGEST }
   return { files, singlePage: false, notFound: null, basePath: '', ...more }
 }
