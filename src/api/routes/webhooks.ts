@@ -176,6 +176,7 @@ const renderTrigger = (at: names.EnvironmentPath, entry: Entry): resources.Recor
   name: names.triggerResource(at, entry.id),
   action: entry.action,
   source: entry.source,
+  requestedBy: entry.requestedBy,
   createTime: toRfc3339(entry.time),
   address: entry.address,
   userAgent: entry.userAgent,
@@ -203,12 +204,14 @@ function answerOf(taken: Taken): string {
   return answer
 }
 
-/** Without the environment, which an operation shows when it is done: a token does not open it. */
+/** Without the environment, which an operation shows when it is done, and without people: a token does not open them. */
 function renderTaken({ account, operation }: Taken): resources.WebhookAnswer {
   const isDone = operation.doneTime !== null
-  const { response: _, ...shown } = renderOperation(account, operation)
+  const { response: _, metadata, ...shown } = renderOperation(account, operation)
+  const { requestedBy: _who, message: _message, commit: _commit, ...facts } = metadata
   return {
     ...shown,
+    metadata: facts,
     ...(isDone && !operation.error ? { response: {} } : {}),
     job: { id: operation.id, state: isDone ? 'DONE' : 'PENDING', createdAt: operation.createTime },
   }
