@@ -1,5 +1,6 @@
 /** What is said about an archive that is sent: the message that was typed, and the git commit of the folder. */
 import { LIMITS, names, type OptionValues, optionText, type resources, UsageError } from '../contract/index.ts'
+import type { Source } from './archive/files.ts'
 import type { Archive } from './archive/pack.ts'
 import type { ClientCall } from './command.ts'
 import { commitOf } from './git/commit.ts'
@@ -21,12 +22,12 @@ export function messageIn(options: OptionValues): string {
 /** A commit that cannot be read is no reason not to deploy. */
 export async function describeFolder(
   { options, environment }: ClientCall,
-  folder: string,
+  { folder, source }: { folder: string; source: Source },
   report: Report,
 ): Promise<resources.Described> {
   const message = messageIn(options)
   try {
-    return { message, commit: await commitOf(folder, environment.ciCommit) }
+    return { message, commit: await commitOf(folder, environment.ciCommit, source.files) }
   } catch (error) {
     report.note(`The git commit cannot be read, so it is not sent: ${(error as Error).message}`)
     return { message, commit: null }

@@ -49,7 +49,7 @@ async function send(call: ClientCall, { folder, source, report, interrupts }: Se
   const at = await atService({ ...call, folder })
   const { service } = at
   const target = await whichTarget(call, folder, { at, report, signal })
-  const described = await describeFolder(call, folder, report)
+  const described = await describeFolder(call, { folder, source }, report)
   const sent = await withArchive(source.files, uploaded, signal)
   if ('plan' in sent) return printPlan(call, sent)
   report.accepted(sent)

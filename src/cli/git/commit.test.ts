@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { chmod, mkdir, readdir, rm, symlink, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { deflateSync } from 'node:zlib'
@@ -155,7 +155,6 @@ test('damaged packs and indexes of packs end with nothing, whatever they say', a
   git(folder, 'gc', '-q')
   const sha = shaOf(folder)
   const packs = join(folder, '.git/objects/pack')
-  const { readFile } = await import('node:fs/promises')
   const names = (await readdir(packs)).filter((name) => /\.(idx|pack)$/.test(name))
   const whole = await Promise.all(names.map((name) => readFile(join(packs, name))))
   const damage = fc.record({
@@ -173,6 +172,7 @@ test('damaged packs and indexes of packs end with nothing, whatever they say', a
       assert.equal((await commitOf(folder, undefined))?.sha, sha)
       await writeFile(path, whole[file] ?? '')
     }),
+    100,
   )
 })
 

@@ -1,28 +1,41 @@
 /** The git commit of a folder, as it is sent with an archive: out of the repository, or out of the variables of a CI. */
-import { lstat } from 'node:fs/promises'
+import { lstat, realpath } from 'node:fs/promises'
+import { join } from 'node:path'
 import { LIMITS, names, type resources } from '../../contract/index.ts'
+import type { SourceFile } from '../archive/files.ts'
 import { repositoryAround } from '../archive/rules.ts'
 import type { CiCommit } from '../command.ts'
+import { isChanged } from './changes.ts'
 import { openRepository, readHead } from './head.ts'
 import { readCommit } from './objects.ts'
 
 type Commit = resources.Commit
 
-/** Nothing where the folder is in no repository of its owner or the user, and no CI names a commit. */
-export async function commitOf(folder: string, ci: CiCommit | undefined): Promise<Commit | null> {
+/**
+ * Nothing where the folder is in no repository of its owner or the user, and no CI names a commit. `files` are those that
+ * are sent: whether they differ from the commit is not told without them.
+ */
+export async function commitOf(
+  given: string,
+  ci: CiCommit | undefined,
+  files?: readonly SourceFile[],
+): Promise<Commit | null> {
+  const folder = await realpath(given)
   const top = await repositoryAround(folder)
   const repository = top !== undefined && (await isOwn(top, folder)) ? await openRepository(top) : undefined
   const head = repository && (await readHead(repository))
-  if (!repository || !head) return ci ? commitFrom(ci) : null
+  if (top === undefined || !repository || !head) return ci ? commitFrom(ci) : null
   // A CI checks out a commit and no branch.
   const branch = head.branch ?? (ci?.sha === head.sha ? ci.branch : undefined)
   const text = await readCommit(repository, head.sha)
-  return commitFrom({ sha: head.sha, branch, subject: text && subjectOf(text) })
+  const commit = commitFrom({ sha: head.sha, branch, subject: text && subjectOf(text) })
+  const isDirty = files && (await isChanged({ top, index: join(repository.folder, 'index') }, text, { folder, files }))
+  return commit && isDirty !== undefined ? { ...commit, isDirty } : commit
 }
 
 /** A folder that is open to all, as /tmp is, may lie in a repository of a third person. */
 async function isOwn(top: string, folder: string): Promise<boolean> {
-  const [git, project] = [await lstat(`${top}/.git`), await lstat(folder)]
+  const [git, project] = [await lstat(join(top, '.git')), await lstat(folder)]
   return git.uid === project.uid || git.uid === process.getuid?.()
 }
 
