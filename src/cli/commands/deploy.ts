@@ -62,6 +62,7 @@ async function send(call: ClientCall, { folder, source, report, interrupts }: Se
 
   async function uploaded(archive: Archive): Promise<resources.Operation | ValidatedPlan> {
     report.archive(archive)
+    report.described(described)
     if (archive.bytes > LARGE_BYTES) report.note(`The archive is large. ${largestOf(source)}`)
     const isOnlyValidated = options['dry-run'] === true
     const asked = { signal, isOnlyValidated, onProgress: report.uploading, described, report }
