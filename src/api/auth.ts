@@ -32,7 +32,7 @@ export function createAuth({ credentials, sessions, users, browserSession }: Par
     const found = userId && (await credentials.verify(userId, password ?? ''))
     if (!found) throw new Problem('CREDENTIALS_WRONG')
     const { account, role, displayName } = found
-    const requester = credentialRequester({ id: userId, displayName })
+    const requester = credentialRequester({ displayName })
     return { caller: `credential ${userId}`, requester, memberships: [{ account, role }] }
   }
 

@@ -84,7 +84,7 @@ test('a person gets no empty column, and columns that fit: shortened first, and 
   assert.deepEqual(at(36), [
     'BUILD     STATE      BY',
     'b0d8d4ff  SUCCEEDED  ada@example…',
-    '1a2b3c4d  FAILED     webhook Wo…',
+    '1a2b3c4d  FAILED     webhook Wor…',
   ])
   assert.equal(at(10)[1], 'b0d8d4ff  SUCCEEDED')
 })

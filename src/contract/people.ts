@@ -11,7 +11,7 @@ const requester = object(
     kind: oneOf(REQUESTER_KINDS),
     name: string({
       description:
-        'As it was at that time: the e-mail address of a user, the displayName of a credential or the end of its id, what the caller of a webhook calls itself or the action of the webhook, the name of an app.',
+        'As it was at that time: the e-mail address of a user, the displayName of a credential, what the caller of a webhook calls itself or the action of the webhook, the name of an app.',
     }),
   },
   { title: 'Requester' },

@@ -7,7 +7,7 @@ import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { resources } from '../../src/contract/index.ts'
-import { LIMITS, names } from '../../src/contract/index.ts'
+import { LIMITS } from '../../src/contract/index.ts'
 import { formOf, page, untilDone, upload } from '../support/deploy.ts'
 import { createEnvironment } from '../support/environment.ts'
 import { temporaryFolder } from '../support/folder.ts'
@@ -87,13 +87,6 @@ test('every operation has the name of whoever asked for it, and keeps it when th
   }
   const gone = await service.call(`/v1/${name}`, { method: 'DELETE', as: ci })
   assert.deepEqual(gone.json.metadata.requestedBy, CI)
-  const { json: unnamed } = await service.call('/v1/accounts/default/credentials', {
-    method: 'POST',
-    as: owner,
-    body: { role: 'developer' },
-  })
-  const [made] = await listOf<resources.Operation>((await createEnvironment(service, unnamed)).name, 'operations')
-  assert.deepEqual(made?.metadata.requestedBy, { kind: 'CREDENTIAL', name: names.shortId(unnamed.userId) })
 })
 
 test('an upload has a message and a commit, which its rebuilds and deployments show', async () => {

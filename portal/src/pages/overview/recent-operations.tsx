@@ -3,6 +3,7 @@ import { Link } from 'wouter'
 import { idOf, type Place } from '../../api/names.ts'
 import { isOfBuild, operationState, problemOfOperation, TRIGGER_WORDS } from '../../api/state.ts'
 import type { Operation } from '../../api/types.ts'
+import { By, Sent } from '../../parts/people.tsx'
 import { StatePill } from '../../parts/state-pill.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { Time } from '../../parts/time.tsx'
@@ -10,9 +11,22 @@ import { environmentPath } from '../../paths.ts'
 
 export function RecentOperations({ place, operations }: { place: Place; operations: readonly Operation[] }) {
   const columns: Column<Operation>[] = [
-    { head: 'What', cell: ({ metadata }) => TRIGGER_WORDS[metadata.trigger] },
+    {
+      head: 'What',
+      cell: ({ metadata }) => (
+        <span>
+          {TRIGGER_WORDS[metadata.trigger]}
+          <By requester={metadata.requestedBy} />
+        </span>
+      ),
+    },
     { head: 'State', cell: (operation) => <StatePill shown={operationState(operation)} /> },
-    { head: 'Why', grow: true, cell: (operation) => problemOfOperation(operation)?.reason ?? '' },
+    { head: 'Why', cell: (operation) => problemOfOperation(operation)?.reason ?? '' },
+    {
+      head: 'Message',
+      grow: true,
+      cell: ({ metadata }) => <Sent message={metadata.message} commit={metadata.commit} />,
+    },
     { head: 'When', cell: ({ metadata }) => <Time at={metadata.createTime} /> },
     {
       head: 'Build',
