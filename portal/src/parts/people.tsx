@@ -16,11 +16,14 @@ const KINDS: Record<Requester['kind'], string> = {
   SERVICE: '',
 }
 
-export function By({ requester }: { requester: Requester | null }) {
+type ByProps = { requester: Requester | null /** The kind stands beside it already. */; isKindShown?: boolean }
+
+export function By({ requester, isKindShown = false }: ByProps) {
   if (!requester) return null
+  const kind = isKindShown ? '' : KINDS[requester.kind]
   return (
-    <span className={css.by} title={`${KINDS[requester.kind]}${requester.name}`}>
-      {KINDS[requester.kind]}
+    <span className={css.by} title={`${kind}${requester.name}`}>
+      {kind}
       <bdi>{requester.name}</bdi>
     </span>
   )

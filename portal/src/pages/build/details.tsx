@@ -11,7 +11,7 @@ import css from './details.module.css'
 import { factsOf, reasonsOf } from './plan.ts'
 
 export function Details({ build }: { build: Build }) {
-  const { trigger, clean, createTime, requestedBy, message, commit, archive, tools, plan, contacts, caches } = build
+  const { trigger, clean, createTime, requestedBy, commit, archive, tools, plan, contacts, caches } = build
   return (
     <Panel title="Details">
       <Facts>
@@ -23,11 +23,6 @@ export function Details({ build }: { build: Build }) {
             <By requester={requestedBy} />
           </span>
         </Fact>
-        {message !== '' && (
-          <Fact name="Message">
-            <bdi>{message}</bdi>
-          </Fact>
-        )}
         {commit && (
           <Fact name="Commit">
             <span className={css.asked}>

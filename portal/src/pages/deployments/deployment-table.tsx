@@ -42,10 +42,18 @@ export function DeploymentTable({ place, deployments, live, onActivate }: Props)
       ),
     },
     { head: 'Message', grow: true, cell: ({ message, commit }) => <Sent message={message} commit={commit} /> },
-    { head: 'First live', cell: ({ liveTime }) => (liveTime ? <Time at={liveTime} /> : <Never />) },
     {
-      head: 'Retired',
-      cell: ({ state, retireTime }) => (state === 'RETIRED' && retireTime ? <Time at={retireTime} /> : <Never />),
+      head: 'Live',
+      cell: ({ state, liveTime, retireTime }) => (
+        <span className={css.lines}>
+          {liveTime ? <Time at={liveTime} /> : <Never />}
+          {state === 'RETIRED' && retireTime && (
+            <span className={css.until}>
+              until <Time at={retireTime} />
+            </span>
+          )}
+        </span>
+      ),
     },
     {
       head: 'Make live',

@@ -32,7 +32,7 @@ export function TriggerTable({ place, triggers }: { place: Place; triggers: read
       cell: ({ source, requestedBy }) => (
         <span>
           {SOURCES[source]}
-          {source !== 'APP' && <By requester={requestedBy} />}
+          {source !== 'APP' && <By requester={requestedBy} isKindShown={source === 'WEBHOOK'} />}
         </span>
       ),
     },
