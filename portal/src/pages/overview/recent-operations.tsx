@@ -8,6 +8,7 @@ import { StatePill } from '../../parts/state-pill.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { Time } from '../../parts/time.tsx'
 import { environmentPath } from '../../paths.ts'
+import css from './recent-operations.module.css'
 
 export function RecentOperations({ place, operations }: { place: Place; operations: readonly Operation[] }) {
   const columns: Column<Operation>[] = [
@@ -20,8 +21,7 @@ export function RecentOperations({ place, operations }: { place: Place; operatio
         </span>
       ),
     },
-    { head: 'State', cell: (operation) => <StatePill shown={operationState(operation)} /> },
-    { head: 'Why', cell: (operation) => problemOfOperation(operation)?.reason ?? '' },
+    { head: 'State', cell: (operation) => <StateAndReason operation={operation} /> },
     {
       head: 'Message',
       grow: true,
@@ -39,4 +39,14 @@ export function RecentOperations({ place, operations }: { place: Place; operatio
     },
   ]
   return <Table label="Recent operations" columns={columns} items={operations} keyOf={({ name }) => name} />
+}
+
+function StateAndReason({ operation }: { operation: Operation }) {
+  const reason = problemOfOperation(operation)?.reason
+  return (
+    <span className={css.state}>
+      <StatePill shown={operationState(operation)} />
+      {reason && <code className={css.reason}>{reason}</code>}
+    </span>
+  )
 }
