@@ -55,6 +55,13 @@ export function renderOperation(
   }
 }
 
+/** For whoever holds a token of a webhook: without the environment, and without people and what they wrote. */
+export function renderForToken(account: Account, operation: Operation) {
+  const { response: _, metadata, ...shown } = renderOperation(account, operation)
+  const { requestedBy: _who, message: _message, commit: _commit, ...facts } = metadata
+  return { ...shown, metadata: facts }
+}
+
 export const renderCredential = (account: Account, credential: Credential): resources.Credential => ({
   name: names.credentialResource(account.name, credential.id),
   userId: credential.id,

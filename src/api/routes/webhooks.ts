@@ -5,7 +5,7 @@ import { toPage } from '../../storage/index.ts'
 import type { Entry, Ledger } from '../../triggers/index.ts'
 import type { IssuedSet, Taken, WebhookSet, WebhookSets, Webhooks } from '../../webhooks/index.ts'
 import { environmentOf } from '../environment-of.ts'
-import { renderOperation } from '../render.ts'
+import { renderForToken } from '../render.ts'
 import { listOf, pageFields, pageRequest, type Route, route } from '../route.ts'
 import { readWebhookUrl } from '../webhook-url.ts'
 
@@ -204,14 +204,10 @@ function answerOf(taken: Taken): string {
   return answer
 }
 
-/** Without the environment, which an operation shows when it is done, and without people: a token does not open them. */
 function renderTaken({ account, operation }: Taken): resources.WebhookAnswer {
   const isDone = operation.doneTime !== null
-  const { response: _, metadata, ...shown } = renderOperation(account, operation)
-  const { requestedBy: _who, message: _message, commit: _commit, ...facts } = metadata
   return {
-    ...shown,
-    metadata: facts,
+    ...renderForToken(account, operation),
     ...(isDone && !operation.error ? { response: {} } : {}),
     job: { id: operation.id, state: isDone ? 'DONE' : 'PENDING', createdAt: operation.createTime },
   }
