@@ -7,7 +7,7 @@ import { isIP } from 'node:net'
 import { availableParallelism, homedir, totalmem } from 'node:os'
 import { join, resolve } from 'node:path'
 import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel, Secret } from './base/index.ts'
-import type { ClientEnvironment } from './cli/index.ts'
+import { type ClientEnvironment, ciCommitIn } from './cli/index.ts'
 import type { Starters } from './parent.ts'
 
 export type Listen = { host: string; port: number }
@@ -218,6 +218,7 @@ export function clientEnvironment(env: NodeJS.ProcessEnv = process.env): ClientE
     cacheFolder: env.XDG_CACHE_HOME || join(env.HOME || homedir(), '.cache'),
     homeFolder: env.HOME || homedir(),
     isCi: Boolean(env.CI) && env.CI !== 'false',
+    ciCommit: ciCommitIn(env),
     // Elsewhere than on Linux there is one, whatever the environment says.
     hasScreen: process.platform !== 'linux' || Boolean(env.DISPLAY || env.WAYLAND_DISPLAY || env.BROWSER),
     proxies: {

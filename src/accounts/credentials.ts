@@ -9,6 +9,8 @@ type Role = resources.Role
 export type Credential = { id: string; displayName: string; role: Role; createTime: number }
 type CredentialRow = { id: string; display_name: string; role: Role; create_time: number }
 
+type VerifiedRow = { password_digest: string; role: Role; display_name: string; id: string; name: string }
+
 export function createCredentials({ sql, clock, newId }: { sql: Sql; clock: Clock; newId: NewId }) {
   async function count(accountId: string, reader: Reader = sql): Promise<number> {
     const [row] = await reader.query<{ n: number }>(
@@ -39,13 +41,17 @@ export function createCredentials({ sql, clock, newId }: { sql: Sql; clock: Cloc
       return { credential: toCredential(made as CredentialRow), password: new Secret(password) }
     },
 
-    /** The account and role behind a user id and password; asked anew for every request, so a revocation holds at once. */
-    async verify(userId: string, password: string): Promise<{ account: Account; role: Role } | undefined> {
-      const [found] = await sql.query<{ password_digest: string; role: Role; id: string; name: string }>(statement`
-        SELECT c.password_digest, c.role, a.id, a.name FROM credentials c JOIN accounts a ON a.id = c.account_id
+    /** The account, role and name behind a user id and password; asked anew for every request, so a revocation holds at once. */
+    async verify(
+      userId: string,
+      password: string,
+    ): Promise<{ account: Account; role: Role; displayName: string } | undefined> {
+      const [found] = await sql.query<VerifiedRow>(statement`
+        SELECT c.password_digest, c.role, c.display_name, a.id, a.name FROM credentials c JOIN accounts a ON a.id = c.account_id
         WHERE c.id = ${userId}`)
       if (!found || !sameDigest(found.password_digest, digestOf(password))) return undefined
-      return { account: { id: found.id, name: found.name }, role: found.role }
+      const { id, name, role, display_name: displayName } = found
+      return { account: { id, name }, role, displayName }
     },
 
     async list(accountId: string, page: Page): Promise<PageOf<Credential>> {

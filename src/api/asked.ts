@@ -1,11 +1,14 @@
 /** Who asks for a build or a purge over the API, as the ledger records it. */
-import type { FastifyRequest } from 'fastify'
 import type { Clock } from '../base/index.ts'
 import type { resources } from '../contract/index.ts'
 import type { Asked } from '../triggers/index.ts'
+import type { Call } from './route.ts'
 
-export const askedBy = (request: FastifyRequest, action: resources.TriggerAction, clock: Clock): Asked => ({
+type Caller = Pick<Call<unknown, unknown>, 'request' | 'principal'>
+
+export const askedBy = ({ request, principal }: Caller, action: resources.TriggerAction, clock: Clock): Asked => ({
   action,
+  requestedBy: principal.requester,
   source: 'API',
   address: request.ip,
   userAgent: request.headers['user-agent'] ?? '',

@@ -1,6 +1,15 @@
 /** Who calls, and what they may do. Runs before the body is read: a stranger costs one look-up. */
 import type { FastifyRequest } from 'fastify'
-import type { Account, Credentials, Membership, Sessions, User, Users } from '../accounts/index.ts'
+import {
+  type Account,
+  type Credentials,
+  credentialRequester,
+  type Membership,
+  type Sessions,
+  type User,
+  type Users,
+  userRequester,
+} from '../accounts/index.ts'
 import { names, Problem, resources } from '../contract/index.ts'
 import type { BrowserSession } from './browser-session.ts'
 import type { Access } from './route.ts'
@@ -8,6 +17,8 @@ import type { Access } from './route.ts'
 export type Principal = {
   /** The same for all requests of one user or one credential. */
   caller: string
+  /** As operations and triggers record it. */
+  requester: resources.Requester
   memberships: readonly Membership[]
   /** Present when the caller is a person with a session, and not a program with credentials. */
   session?: { user: User; token: string; expireTime: number }
@@ -20,14 +31,17 @@ export function createAuth({ credentials, sessions, users, browserSession }: Par
     const [userId, password] = parseBasic(header)
     const found = userId && (await credentials.verify(userId, password ?? ''))
     if (!found) throw new Problem('CREDENTIALS_WRONG')
-    return { caller: `credential ${userId}`, memberships: [found] }
+    const { account, role, displayName } = found
+    const requester = credentialRequester({ displayName })
+    return { caller: `credential ${userId}`, requester, memberships: [{ account, role }] }
   }
 
   async function bySession(token: string): Promise<Principal> {
     const session = await sessions.find(token)
     if (!session) throw new Problem('CREDENTIALS_WRONG')
     const { id } = session.user
-    return { caller: `user ${id}`, memberships: await users.memberships(id), session: { ...session, token } }
+    const memberships = await users.memberships(id)
+    return { caller: `user ${id}`, requester: userRequester(session.user), memberships, session: { ...session, token } }
   }
 
   /** The caller of this request, or undefined when it does not say who it is. */

@@ -143,3 +143,8 @@ test('headings go down one level at a time', () => {
   assert.equal(levels[0], 1)
   for (const [index, level] of levels.entries()) assert.ok(level <= (levels[index - 1] ?? 0) + 1)
 })
+
+test('a field that may be null says so, and shows the fields that it has otherwise', () => {
+  assert.match(page, /<a href="#schema-Requester">Requester<\/a> or null/)
+  assert.match(page, /Fields of Requester/)
+})

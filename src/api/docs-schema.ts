@@ -10,6 +10,7 @@ export type Shape = {
   required?: readonly string[]
   additionalProperties?: boolean | Shape
   items?: Shape
+  anyOf?: readonly Shape[]
   enum?: readonly unknown[]
   examples?: readonly unknown[]
   pattern?: string
@@ -43,6 +44,7 @@ export function typeInWords(shape: Shape): Html {
   const name = shape.$ref?.slice(REF.length)
   if (name !== undefined) return html`<a href="#schema-${name}">${name}</a>`
   if (shape.enum) return oneOf(shape.enum)
+  if (shape.anyOf) return html`${shape.anyOf.map((one, index) => html`${index > 0 ? ' or ' : ''}${typeInWords(one)}`)}`
   const limits = limitsInWords(shape)
   const after = limits ? `, ${limits}` : ''
   if (shape.type === 'array') return html`list of ${typeInWords(shape.items ?? {})}${after}`
@@ -94,7 +96,7 @@ ${part.description ? html`<p>${prose(part.description)}</p>` : undefined}${neste
 }
 
 function nested(part: Shape, components: Components, as: Direction, trail: readonly string[]): Html | undefined {
-  const inner = part.items ?? part
+  const inner = part.items ?? part.anyOf?.[0] ?? part
   const { name, shape } = resolve(inner, components)
   if (Object.keys(shape.properties ?? {}).length === 0 || (name !== undefined && trail.includes(name))) return undefined
   const fields = fieldList(inner, components, as, trail)

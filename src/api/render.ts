@@ -4,7 +4,7 @@ import { type App, appEtag } from '../apps/index.ts'
 import { toRfc3339 } from '../base/index.ts'
 import type { Build, Contacts } from '../builds/index.ts'
 import { names, resources } from '../contract/index.ts'
-import { type DeploymentHead, isActivatable } from '../deployments/index.ts'
+import { type DeploymentHead, isActivatable, type Origin } from '../deployments/index.ts'
 import type { Operation } from '../operations/index.ts'
 import type { Running } from '../runtime/index.ts'
 
@@ -39,6 +39,8 @@ export function renderOperation(
       createTime: toRfc3339(operation.createTime),
       phase: operation.phase,
       trigger: operation.trigger,
+      requestedBy: operation.requestedBy,
+      ...renderDescribed(operation),
       ...(queuePosition > 0 ? { queuePosition } : {}),
       ...(operation.notBefore !== null && operation.phase === 'QUEUED'
         ? { settlesUntil: toRfc3339(operation.notBefore) }
@@ -51,6 +53,13 @@ export function renderOperation(
     ...(operation.response === null ? {} : { response: operation.response as Record<string, unknown> }),
     ...(operation.error === null ? {} : { error: operation.error }),
   }
+}
+
+/** For whoever holds a token of a webhook: without the environment, and without people and what they wrote. */
+export function renderForToken(account: Account, operation: Operation) {
+  const { response: _, metadata, ...shown } = renderOperation(account, operation)
+  const { requestedBy: _who, message: _message, commit: _commit, ...facts } = metadata
+  return { ...shown, metadata: facts }
 }
 
 export const renderCredential = (account: Account, credential: Credential): resources.Credential => ({
@@ -85,7 +94,9 @@ export function renderBuild(at: names.EnvironmentPath, build: Build): resources.
     trigger: build.trigger,
     clean: build.isClean,
     unchanged: build.isUnchanged,
-    archive: build.archive,
+    requestedBy: build.requestedBy,
+    ...renderDescribed(build.archive),
+    archive: renderArchive(build.archive),
     ...(build.plan ? { plan: build.plan as unknown as Record<string, unknown> } : {}),
     ...(build.tools ? { tools: renderTools(build.tools) } : {}),
     warnings: build.warnings,
@@ -98,6 +109,14 @@ export function renderBuild(at: names.EnvironmentPath, build: Build): resources.
     ...(build.failure ? { failure: build.failure } : {}),
   }
 }
+
+/** Where the sender wrote nothing, the commit speaks. */
+const renderDescribed = ({ message, commit = null }: Partial<resources.Described>): resources.Described => ({
+  message: message || (commit?.subject ?? ''),
+  commit,
+})
+
+const renderArchive = ({ digest, bytes, files }: Build['archive']) => ({ digest, bytes, files })
 
 const renderContact = ({ host, addresses, protocol, port, isNew, isRefused }: Contacts[number]) => ({
   ...(host === null ? {} : { host }),
@@ -116,11 +135,16 @@ const renderTools = ({ node, packageManager }: NonNullable<Build['tools']>) => (
 export function renderDeployment(
   at: names.EnvironmentPath,
   deployment: DeploymentHead,
+  { trigger, requestedBy, archive }: Origin,
   running: Running | undefined,
 ): resources.Deployment {
   return {
     name: names.deploymentResource(at, deployment.id),
     build: names.buildResource(at, deployment.buildId),
+    trigger,
+    requestedBy,
+    ...renderDescribed(archive),
+    archive: renderArchive(archive),
     state: deployment.state,
     activatable: isActivatable(deployment),
     ...(running ? { instance: { state: running.state, restarts: running.restarts } } : {}),

@@ -29,7 +29,8 @@ import { warningsOf } from './warnings.ts'
 
 export type Contacts = (Contact & { isNew: boolean })[]
 
-export type Archive = { digest: Digest; bytes: number; files: number }
+/** As it was uploaded, with what its sender wrote about it. */
+export type Archive = { digest: Digest; bytes: number; files: number } & Partial<resources.Described>
 
 export type Failure = {
   reason: Reason
@@ -48,6 +49,7 @@ export type Build = {
   operationId: string
   trigger: resources.Trigger
   isClean: boolean
+  requestedBy: resources.Requester | null
   archive: Archive
   state: resources.BuildState
   phase: resources.Phase
@@ -85,6 +87,9 @@ type BuildRow = {
   archive_digest: Digest
   archive_bytes: number
   archive_files: number
+  requested_by: string | null
+  message: string
+  git_commit: string | null
   state: Build['state']
   phase: Build['phase']
   plan: string | null
@@ -112,7 +117,8 @@ type LatestRow = Pick<
 >
 
 const columns = statement`id, environment_id, operation_id, trigger_name, is_clean, archive_digest, archive_bytes,
-  archive_files, state, phase, plan, tools, output_digest, is_unchanged, packages_id, caches, durations, failure, create_time,
+  archive_files, (SELECT o.requested_by FROM operations o WHERE o.id = builds.operation_id) AS requested_by, message,
+  git_commit, state, phase, plan, tools, output_digest, is_unchanged, packages_id, caches, durations, failure, create_time,
   start_time, finish_time`
 
 const PREDECESSORS = 10
@@ -147,9 +153,10 @@ export function createBuilds({ sql, clock, newId }: { sql: Sql; clock: Clock; ne
       const { id, operationId, trigger, isClean, archive } = given
       await tx.query(statement`
         INSERT INTO builds (id, account_id, environment_id, operation_id, trigger_name, is_clean, archive_digest,
-          archive_bytes, archive_files, state, phase, durations, create_time)
+          archive_bytes, archive_files, message, git_commit, state, phase, durations, create_time)
         VALUES (${id}, ${accountId}, ${environmentId}, ${operationId}, ${trigger}, ${isClean ? 1 : 0},
-          ${archive.digest}, ${archive.bytes}, ${archive.files}, 'QUEUED', 'QUEUED', '{}', ${clock.now()})`)
+          ${archive.digest}, ${archive.bytes}, ${archive.files}, ${archive.message ?? ''},
+          ${archive.commit ? JSON.stringify(archive.commit) : null}, 'QUEUED', 'QUEUED', '{}', ${clock.now()})`)
       await tellBelow(tx, environmentId, `builds/${id}`)
     },
 
@@ -344,7 +351,8 @@ const toBuild = (row: BuildRow, now: number): Build => {
     operationId: row.operation_id,
     trigger: row.trigger_name,
     isClean: row.is_clean === 1,
-    archive: { digest: row.archive_digest, bytes: row.archive_bytes, files: row.archive_files },
+    requestedBy: row.requested_by === null ? null : JSON.parse(row.requested_by),
+    archive: toArchive(row),
     state: row.state,
     phase: row.phase,
     plan,
@@ -363,6 +371,14 @@ const toBuild = (row: BuildRow, now: number): Build => {
     finishTime: row.finish_time,
   }
 }
+
+const toArchive = (row: BuildRow): Archive => ({
+  digest: row.archive_digest,
+  bytes: row.archive_bytes,
+  files: row.archive_files,
+  message: row.message,
+  commit: row.git_commit === null ? null : JSON.parse(row.git_commit),
+})
 
 const toLatest = (row: LatestRow): LatestBuild => ({
   id: row.id,

@@ -3,6 +3,8 @@ import type { CommandForm, OptionValues } from '../contract/index.ts'
 import type { ProxyVariables } from './proxy.ts'
 import type { Terminal } from './terminal.ts'
 
+export type CiCommit = { sha: string; branch?: string | undefined; subject?: string | undefined }
+
 /** What the client takes from the environment of the process. */
 export type ClientEnvironment = {
   url: string | undefined
@@ -14,6 +16,8 @@ export type ClientEnvironment = {
   cacheFolder: string
   homeFolder: string
   isCi: boolean
+  /** What a CI says about the commit that it works on. */
+  ciCommit: CiCommit | undefined
   /** Whether windows can be opened. */
   hasScreen: boolean
   proxies: ProxyVariables

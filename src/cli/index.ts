@@ -2,6 +2,7 @@ import type { ClientCall, NameKind } from './command.ts'
 
 export { type ClientCall, type ClientCommand, type ClientEnvironment, NAME_KINDS, type NameKind } from './command.ts'
 export { CLIENT_COMMANDS } from './commands/index.ts'
+export { ciCommitIn } from './git/ci.ts'
 export { CallFailed } from './service.ts'
 export { createTerminal, Interrupted } from './terminal.ts'
 

@@ -16,6 +16,7 @@ export function createJsonReport(terminal: Pick<Terminal, 'print'>): Report {
     note: (message) => tell('note', { message }),
     created: (what, name) => tell('created', { [what]: name }),
     archive: ({ files, bytes, digest }) => tell('archive', { files, bytes, digest }),
+    described: ({ message, commit }) => tell('described', { message, commit }),
     uploading(sentBytes, totalBytes) {
       if (performance.now() - toldMs < PROGRESS_MS) return
       toldMs = performance.now()

@@ -6,6 +6,7 @@ import { printable, printableLine } from '../base/index.ts'
 import type { resources } from '../contract/index.ts'
 import { countInWords, secondsInWords } from './figures.ts'
 import type { LogLine } from './log-lines.ts'
+import { commitInWords } from './people.ts'
 import { uploadInWords } from './progress.ts'
 import { type Failed, idOf, type Report, type Success, totalSeconds, warningsIn } from './report.ts'
 import { oneLine, sizeOf } from './rows.ts'
@@ -28,6 +29,11 @@ export function createTextReport(terminal: Terminal): Report {
     created: (what, name) => say(`Created the ${what} ${oneLine(name)}.`),
     archive: ({ files, bytes, digest }) =>
       say(`${countInWords(files, 'file')}, ${sizeOf(bytes)} packed  ${paint('dim', digest.slice(0, 19))}`),
+    described({ message, commit }) {
+      const words = oneLine(message || (commit?.subject ?? ''))
+      if (commit) say(`Commit ${oneLine(commitInWords(commit))}${words && `  ${paint('dim', words)}`}`)
+      else if (words) say(paint('dim', words))
+    },
     uploading(sentBytes, totalBytes) {
       // Less than before: a broken connection was opened anew.
       if (startedMs === undefined || sentBytes < lastBytes) startedMs = performance.now()

@@ -18,6 +18,8 @@ export type Report = {
   note(text: string): void
   created(what: 'app' | 'environment', name: string): void
   archive(archive: Archive): void
+  /** What is said about it. */
+  described(described: resources.Described): void
   uploading(sentBytes: number, totalBytes: number): void
   /** The service took it, and will see it through. */
   accepted(operation: resources.Operation): void

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { factsOf, printList, sizeOf, when } from './rows.ts'
+import { widthOf } from '../contract/index.ts'
+import { factsOf, printList, sizeOf, tableFor, when } from './rows.ts'
 import type { Terminal } from './terminal.ts'
 
 function recorded() {
@@ -63,4 +64,36 @@ test('a size has as many digits as one wants to read', () => {
     '4.2 MB',
     '12.0 GB',
   ])
+})
+
+const WIDE = [
+  { build: 'b0d8d4ff', state: 'SUCCEEDED', reason: '', by: 'ada@example.com', message: 'Fix the header of all pages' },
+  { build: '1a2b3c4d', state: 'FAILED', reason: '', by: 'webhook WordPress/6.9', message: '字字字' },
+]
+
+test('a person gets no empty column, and columns that fit: shortened first, and then left out', () => {
+  const at = (columns: number) =>
+    tableFor({ isShown: true, columns: () => columns }, WIDE, ['message', 'by']).split('\n')
+  assert.deepEqual(at(100), [
+    'BUILD     STATE      BY                     MESSAGE',
+    'b0d8d4ff  SUCCEEDED  ada@example.com        Fix the header of all pages',
+    '1a2b3c4d  FAILED     webhook WordPress/6.9  字字字',
+  ])
+  assert.equal(at(60)[1], 'b0d8d4ff  SUCCEEDED  ada@example.com        Fix the header…')
+  assert.equal(at(49)[2], '1a2b3c4d  FAILED     webhook WordP…  字字字')
+  assert.deepEqual(at(36), [
+    'BUILD     STATE      BY',
+    'b0d8d4ff  SUCCEEDED  ada@example…',
+    '1a2b3c4d  FAILED     webhook Wor…',
+  ])
+  assert.equal(at(10)[1], 'b0d8d4ff  SUCCEEDED')
+})
+
+test('a program gets every column as it is', () => {
+  const text = tableFor({ isShown: false, columns: () => 20 }, WIDE, ['message', 'by'])
+  assert.match(text, /^BUILD +STATE +REASON +BY +MESSAGE\n.*Fix the header of all pages\n/)
+})
+
+test('a wide character takes two columns, and one that joins takes none', () => {
+  assert.deepEqual(['abc', '字a', '\u{1F600}', 'e\u0301', 'ﬀ'].map(widthOf), [3, 3, 2, 1, 1])
 })

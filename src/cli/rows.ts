@@ -3,21 +3,84 @@
  * as an array, whatever number of pages it had.
  */
 import { printableLine } from '../base/index.ts'
-import { table } from '../contract/index.ts'
+import { table, widthOf } from '../contract/index.ts'
 import type { ClientCall } from './command.ts'
 import type { Terminal } from './terminal.ts'
 
 export type Row = Record<string, string>
 
+type ListForm<T> = {
+  row: (item: T) => Row
+  empty: string
+  /** In a terminal that is too narrow: the columns that are shortened, and then left out, in this order. */
+  narrow?: readonly string[]
+}
+
 /** The rows under their headings; where there are none, people are told what to do next. */
 export function printList<T>(
   { terminal, options }: Pick<ClientCall, 'terminal' | 'options'>,
   items: readonly T[],
-  { row, empty }: { row: (item: T) => Row; empty: string },
+  { row, empty, narrow = [] }: ListForm<T>,
 ) {
   if (options.json) return terminal.print(JSON.stringify(items))
   if (items.length === 0) return terminal.say(empty)
-  terminal.print(table(items.map((item) => cells(row(item)))))
+  terminal.print(tableFor(terminal, items.map(row), narrow))
+}
+
+/** A program gets every column as it is. A person gets no empty columns, and lines that do not wrap. */
+export function tableFor(
+  terminal: Pick<Terminal, 'isShown' | 'columns'>,
+  rows: readonly Row[],
+  narrow: readonly string[] = [],
+): string {
+  const all = rows.map(cells)
+  if (!terminal.isShown) return table(all)
+  const names = Object.keys(all[0] ?? {}).filter((name) => all.some((row) => row[name] !== ''))
+  return table(
+    fitted(
+      all.map((row) => pick(row, names)),
+      terminal.columns(),
+      narrow,
+    ),
+  )
+}
+
+const GAP = 2
+/** A column that has less says nothing any more. */
+const SHORTEST = 12
+
+function fitted(rows: readonly Row[], columns: number, narrow: readonly string[]): Row[] {
+  let shown: Row[] = [...rows]
+  const excess = () => widthsOf(shown).reduce((sum, [, width]) => sum + width + GAP, -GAP) - columns
+  for (const name of narrow) {
+    const width = new Map(widthsOf(shown)).get(name) ?? 0
+    const next = Math.max(SHORTEST, width - Math.max(0, excess()))
+    if (next < width) shown = shown.map((row) => ({ ...row, [name]: shortened(row[name] ?? '', next) }))
+  }
+  for (const name of narrow) {
+    if (excess() > 0) shown = shown.map(({ [name]: _, ...row }) => row)
+  }
+  return shown
+}
+
+const widthsOf = (rows: readonly Row[]): [name: string, width: number][] =>
+  Object.keys(rows[0] ?? {}).map((name) => [
+    name,
+    Math.max(name.length, ...rows.map((row) => widthOf(row[name] ?? ''))),
+  ])
+
+const pick = (row: Row, names: readonly string[]): Row =>
+  Object.fromEntries(names.map((name) => [name, row[name] ?? '']))
+
+function shortened(text: string, columns: number): string {
+  if (widthOf(text) <= columns) return text
+  let [kept, width] = ['', 0]
+  for (const { segment } of new Intl.Segmenter().segment(text)) {
+    width += widthOf(segment)
+    if (width > columns - 1) break
+    kept += segment
+  }
+  return `${kept.trimEnd()}…`
 }
 
 /** What the API answered where that was asked for, and else one line of words for people. */

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { constants, type Stats } from 'node:fs'
-import { open, rename, rm, writeFile } from 'node:fs/promises'
+import { type FileHandle, open, rename, rm, writeFile } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
 
 export type SmallFile = { content: Buffer; facts: Stats }
@@ -16,13 +16,7 @@ export async function readSmallFile(
   file: string,
   { maxBytes, followsLinks = false }: ReadOptions,
 ): Promise<SmallFile | undefined> {
-  // Without O_NONBLOCK, opening a pipe waits for somebody who writes into it.
-  const flags = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (followsLinks ? 0 : (constants.O_NOFOLLOW ?? 0))
-  const handle = await open(file, flags).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return undefined
-    if (error.code === 'ELOOP') throw new NotPlain(`${file} is a link: put the file itself in its place`)
-    throw error
-  })
+  const handle = await openNow(file, followsLinks)
   if (!handle) return undefined
   try {
     const facts = await handle.stat()
@@ -36,6 +30,28 @@ export async function readSmallFile(
   } finally {
     await handle.close()
   }
+}
+
+/** Reads pieces of a plain file that may be large; undefined where there is none. Links are not followed. */
+export async function withPlainFile<T>(file: string, use: (handle: FileHandle) => Promise<T>): Promise<T | undefined> {
+  const handle = await openNow(file, false)
+  if (!handle) return undefined
+  try {
+    if (!(await handle.stat()).isFile()) throw new NotPlain(`${file} is not a file`)
+    return await use(handle)
+  } finally {
+    await handle.close()
+  }
+}
+
+function openNow(file: string, followsLinks: boolean): Promise<FileHandle | undefined> {
+  // Without O_NONBLOCK, opening a pipe waits for somebody who writes into it.
+  const flags = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (followsLinks ? 0 : (constants.O_NOFOLLOW ?? 0))
+  return open(file, flags).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return undefined
+    if (error.code === 'ELOOP') throw new NotPlain(`${file} is a link: put the file itself in its place`)
+    throw error
+  })
 }
 
 /** What stands there is nothing that one reads as a whole. */

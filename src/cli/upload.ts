@@ -7,6 +7,7 @@ import { createReadStream } from 'node:fs'
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { setTimeout as pause, setImmediate as turn } from 'node:timers/promises'
+import type { resources } from '../contract/index.ts'
 import type { Archive } from './archive/pack.ts'
 import { api, resource } from './path.ts'
 import { CallFailed, failureOf, problemOf, type Service, unreachable } from './service.ts'
@@ -16,6 +17,8 @@ export type UploadOptions = {
   /** Called again from the start when a broken connection is opened anew. */
   onProgress(sentBytes: number, totalBytes: number): void
   isOnlyValidated?: boolean
+  /** What is said about the archive. */
+  described?: resources.Described
   pauseMs?: number
   answerMs?: number
   stallMs?: number
@@ -71,14 +74,15 @@ async function send<T>(
   service: Service,
   environment: string,
   archive: Pick<Archive, 'path' | 'bytes'>,
-  { signal, onProgress, isOnlyValidated, answerMs = ANSWER_MS_MOST, stallMs = STALL_MS_MOST }: UploadOptions,
+  options: UploadOptions,
   sending: { isWhole: boolean },
 ): Promise<T> {
+  const { signal, onProgress, answerMs = ANSWER_MS_MOST, stallMs = STALL_MS_MOST } = options
   const boundary = `headland-${randomUUID()}`
   const head = `--${boundary}\r\nContent-Disposition: form-data; name="repository"; filename="app.zip"\r\nContent-Type: application/zip\r\n\r\n`
   const tail = `\r\n--${boundary}--\r\n`
   const path = api`/fu/v1/${resource(environment)}:upload`
-  const url = new URL(`${service.url}${path}${isOnlyValidated ? '?validateOnly=true' : ''}`)
+  const url = new URL(`${service.url}${path}${queryOf(options)}`)
   const ask = url.protocol === 'https:' ? httpsRequest : httpRequest
   const request = ask(url, {
     method: 'POST',
@@ -139,6 +143,20 @@ async function send<T>(
     await Promise.race([over.promise, new Promise<void>((resolve) => request.end(tail, resolve))])
     sending.isWhole = true
   }
+}
+
+function queryOf({ isOnlyValidated, described }: UploadOptions): string {
+  const { message, commit } = described ?? { message: '', commit: null }
+  const given = {
+    validateOnly: isOnlyValidated ? 'true' : '',
+    message,
+    commit: commit?.sha ?? '',
+    commitBranch: commit?.branch ?? '',
+    commitSubject: commit?.subject ?? '',
+    commitDirty: commit?.isDirty === undefined ? '' : String(commit.isDirty),
+  }
+  const query = new URLSearchParams(Object.entries(given).filter(([, value]) => value !== '')).toString()
+  return query === '' ? '' : `?${query}`
 }
 
 function answerTo(request: ClientRequest): Promise<IncomingMessage> {

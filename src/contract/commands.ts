@@ -56,13 +56,24 @@ export function table(rows: readonly Record<string, string>[]): string {
     headings.map((heading) => heading.toUpperCase()),
     ...rows.map((row) => headings.map((h) => (row[h] ?? '').replaceAll(/[\n\v\f\r\u0085\u2028\u2029]+/g, ' '))),
   ]
-  const widths = headings.map((_, column) => Math.max(...lines.map((line) => (line[column] ?? '').length)))
+  const widths = headings.map((_, column) => Math.max(...lines.map((line) => widthOf(line[column] ?? ''))))
   return lines
     .map((line) =>
       line
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .map((cell, column) => cell + ' '.repeat(Math.max(0, (widths[column] ?? 0) - widthOf(cell))))
         .join('  ')
         .trimEnd(),
     )
     .join('\n')
+}
+
+const NARROW = /^[\x20-\x7e]*$/
+const WIDE = /\p{Emoji_Presentation}|[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\u3000-\u303e\uff01-\uff60]/u
+
+/** How many columns of a terminal a text takes (UAX #11, as far as terminals agree). */
+export function widthOf(text: string): number {
+  if (NARROW.test(text)) return text.length
+  let width = 0
+  for (const character of text) width += /\p{M}|\p{Cf}/u.test(character) ? 0 : WIDE.test(character) ? 2 : 1
+  return width
 }

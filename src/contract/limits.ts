@@ -8,6 +8,12 @@ export const LIMITS = {
   appNameLength: 40,
   /** Characters of a displayName or a cmsEnvironment. */
   textLength: 100,
+  /** Characters of a message about an archive, and of the subject of its commit: they travel in the request line. */
+  messageLength: 300,
+  /** Characters of the name of a git branch. */
+  branchLength: 200,
+  /** Characters of a requester's name that are kept. */
+  requesterLength: 254,
   /** Characters of a rootDirectory. */
   rootDirectoryLength: 1024,
   /** Shell variables of one environment. */

@@ -15,7 +15,7 @@ export const NO_BUILD = 'no_build'
 const uuid7 = '^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$'
 
 /** A visible, well-formed line of text: no control character or line separator, no half of a surrogate pair, not blank. */
-const lineOfText = '^(?=.*\\S)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}]*$'
+export const lineOfText = '^(?=.*\\S)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}]*$'
 
 export const accountName = string({
   pattern: '^[a-z][a-z0-9-]{1,38}[a-z0-9]$',
@@ -33,6 +33,11 @@ export const deploymentId = string({ pattern: uuid7, description: 'Id of the dep
 export const userId = string({ pattern: uuid7, description: 'Id of the user in this account, given by the service.' })
 export const invitationId = string({ pattern: uuid7, description: 'Id of the invitation, given by the service.' })
 export const credentialId = string({ pattern: uuid7, description: 'Id of the credential: its userId.' })
+
+export const commitSha = string({
+  pattern: '^(?:[0-9a-f]{40}|[0-9a-f]{64})$',
+  description: 'Id of a git commit, whole: 40 hexadecimal digits, or 64 of SHA-256.',
+})
 
 export const displayName = string({
   minLength: 1,
@@ -75,6 +80,17 @@ export const RESERVED_VARIABLES: readonly string[] = [
   'HEADLESS_KV_STORE_TOKEN',
   'HEADLESS_CMS_ENVIRONMENT',
 ]
+
+/** Ids are long and begin with a time: their end is what tells them apart. Of a resource name, the end of its id. */
+export const shortId = (name: string): string => name.slice(name.lastIndexOf('/') + 1).slice(-SHORT_ID_LENGTH)
+
+export const SHORT_ID_LENGTH = 8
+
+/** As git abbreviates commits. */
+export const shortSha = (sha: string): string => sha.slice(0, 7)
+
+/** The beginning of a digest tells archives apart. */
+export const shortDigest = (digest: string): string => digest.replace(/^sha256:/, '').slice(0, 8)
 
 /** Names that differ in case only are the same name. Every name is ASCII, so this is the whole of folding. */
 export const fold = (name: string): string => name.toLowerCase()

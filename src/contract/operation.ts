@@ -1,5 +1,6 @@
 /** An operation as callers see it: work that somebody asked for and can watch. */
 import { LIMITS } from './limits.ts'
+import { described, requestedBy } from './people.ts'
 import { anyObject, array, boolean, integer, object, oneOf, optional, type Static, string, time } from './schema.ts'
 
 export const OPERATION_METADATA_TYPE = 'type.googleapis.com/headland.apps.v1.UpdateEnvironmentMetadata'
@@ -43,6 +44,8 @@ export const operationFields = {
     createTime: time('When it was asked for.'),
     phase: oneOf(PHASES),
     trigger: oneOf(TRIGGERS, { description: 'What asked for it.' }),
+    requestedBy,
+    ...described,
     queuePosition: optional(integer({ description: 'While it waits: how many builds are before it, and itself.' })),
     settlesUntil: optional(time('While it lets a burst of calls settle: when it begins if no further one comes.')),
     triggers: optional(

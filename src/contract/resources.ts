@@ -4,6 +4,7 @@ import { latestBuild, latestOperation } from './latest.ts'
 import { LIMITS } from './limits.ts'
 import * as names from './names.ts'
 import { BUILD_STATES, PHASES, TRIGGERS } from './operation.ts'
+import { described, requestedBy } from './people.ts'
 import { role } from './roles.ts'
 import {
   anyObject,
@@ -25,6 +26,7 @@ import { variableKind } from './variable-kinds.ts'
 export * from './events.ts'
 export * from './latest.ts'
 export * from './operation.ts'
+export * from './people.ts'
 export * from './roles.ts'
 export * from './trace.ts'
 export * from './traffic.ts'
@@ -203,6 +205,8 @@ const plan = anyObject({
   description: 'What was detected, and what is done: framework, commands, output.',
 })
 
+const archive = object({ digest: string(), bytes: integer(), files: integer() })
+
 export const build = object(
   {
     name: string({ description: '`accounts/…/environments/{environment}/builds/{build}`' }),
@@ -214,7 +218,9 @@ export const build = object(
       description:
         'Whether its output is the one that visitors got already: nothing was switched, and the cache stayed.',
     }),
-    archive: object({ digest: string(), bytes: integer(), files: integer() }),
+    requestedBy,
+    ...described,
+    archive,
     plan: optional(plan),
     tools: optional(
       object(
@@ -292,6 +298,10 @@ export const deployment = object(
   {
     name: string({ description: '`accounts/…/environments/{environment}/deployments/{deployment}`' }),
     build: string({ description: 'The build whose output it is.' }),
+    trigger: oneOf(TRIGGERS, { description: 'What asked for it: a build, or a change of the environment.' }),
+    requestedBy,
+    ...described,
+    archive: { ...archive, description: 'The archive that its build was made from.' },
     state: oneOf(DEPLOYMENT_STATES),
     activatable: boolean({
       description: 'Whether it can be made live, again or still: its files are kept for a number of newer deployments.',

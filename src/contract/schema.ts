@@ -60,9 +60,24 @@ export function optional<T>(schema: Schema<T>): Optional<T> {
   return { ...schema, optional: true }
 }
 
+/** What the schema accepts, or null. */
+export function nullable<T>(schema: Schema<T>, keywords: Keywords = {}): Schema<T | null> {
+  return { anyOf: [schema, { type: 'null' }], ...keywords }
+}
+
 /** An object with exactly these properties: an unknown one is an error, one not wrapped in `optional` is required. */
 export function object<P extends Properties>(properties: P, keywords: Keywords = {}): ObjectSchema<ObjectOf<P>> {
   const required = Object.keys(properties).filter((key) => !properties[key]?.optional)
   const bare = Object.entries(properties).map(([key, { optional: _, ...schema }]) => [key, schema])
   return { type: 'object', properties: Object.fromEntries(bare), required, additionalProperties: false, ...keywords }
+}
+
+/** The same object without some of its properties. */
+export function without<T, K extends keyof T & string>(
+  { properties, required, ...keywords }: ObjectSchema<T>,
+  ...left: K[]
+): ObjectSchema<Omit<T, K>> {
+  const isKept = (key: string) => !(left as readonly string[]).includes(key)
+  const kept = Object.entries(properties).filter(([key]) => isKept(key))
+  return { ...keywords, type: 'object', properties: Object.fromEntries(kept), required: required.filter(isKept) }
 }

@@ -1,7 +1,8 @@
 /** Webhooks as callers see them: the set of an environment, what a call is answered with, and the ledger of all calls. */
 import { LIMITS } from './limits.ts'
 import { operationFields } from './operation.ts'
-import { array, integer, object, oneOf, optional, type Static, string, time } from './schema.ts'
+import { requestedBy } from './people.ts'
+import { array, integer, object, oneOf, optional, type Static, string, time, without } from './schema.ts'
 
 /** As they stand in a webhook's URL. */
 export const WEBHOOK_ACTIONS = ['rebuild', 'cleanRebuild', 'purgeCache'] as const
@@ -67,7 +68,12 @@ const job = object(
 )
 
 export const webhookAnswer = object(
-  { ...operationFields, job },
+  {
+    ...operationFields,
+    // The caller holds a token, and is no member of the account.
+    metadata: without(operationFields.metadata, 'requestedBy', 'message', 'commit'),
+    job,
+  },
   {
     title: 'WebhookAnswer',
     description: 'The operation that satisfies the call. What a token cannot see is left out.',
@@ -93,6 +99,7 @@ export const recordedTrigger = object(
     name: string({ description: '`accounts/…/environments/{environment}/triggers/{trigger}`' }),
     action: oneOf(TRIGGER_ACTIONS),
     source: oneOf(TRIGGER_SOURCES, { description: 'By a webhook, by the API, or by the app itself.' }),
+    requestedBy,
     createTime: time('When it came.'),
     address: string({ description: 'Where it came from; empty for the app itself.' }),
     userAgent: string({ description: 'What the caller called itself.' }),

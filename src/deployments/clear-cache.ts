@@ -47,7 +47,9 @@ export function createClearCache(parts: Parts): ClearCache {
     const { environment, path } = await requireOpen(sql, environments, account, appName, id)
     await purges.atEdge(environment, what)
     return sql.transaction(async (tx) => {
-      const done = await operations.record(tx, path, 'PURGE_CACHE', (operation) => finishWithEnvironment(operation)(tx))
+      const finish = (operation: Operation) => finishWithEnvironment(operation)(tx)
+      const requestedBy = asked[0]?.requestedBy ?? null
+      const done = await operations.record(tx, path, 'PURGE_CACHE', finish, { requestedBy })
       await operations.abridgePurge(tx, path, ANSWERS_KEPT)
       const outcome = { answer: 200, operationId: done.id, purged: abridge(what) }
       const { isPruned } = await ledger.add(tx, id, asked, outcome)

@@ -22,6 +22,7 @@ import {
   type Transaction,
   tellBelow,
 } from '../storage/index.ts'
+import { readOrigins } from './origins.ts'
 
 export type Deployment = {
   id: string
@@ -94,6 +95,8 @@ export function createDeployments({ sql, clock, newId }: { sql: Sql; clock: Cloc
         WHERE account_id = ${accountId} AND environment_id = ${environmentId} AND ${page.after} ${page.order}`)
       return pageOf(rows.map(toHead), page)
     },
+
+    origins: (ids: readonly string[]) => readOrigins(sql, ids),
 
     /** The builds of some deployments, by deployment. */
     async buildsOf(ids: readonly string[]): Promise<Map<string, string>> {

@@ -35,6 +35,7 @@ const asker = (source: Asked['source']): Asked => ({
   source,
   address: '192.0.2.1',
   userAgent: 'test',
+  requestedBy: { kind: 'CREDENTIAL', name: 'ci' },
   time: 1,
 })
 

@@ -7,7 +7,7 @@ import type { Clock } from '../base/index.ts'
 import { Problem, type resources } from '../contract/index.ts'
 import type { Edge } from '../edge/index.ts'
 import type { Sql } from '../storage/index.ts'
-import type { Ledger, Shown } from '../triggers/index.ts'
+import { APP_REQUESTER, type Asked, type Ledger, type Shown } from '../triggers/index.ts'
 
 /** Everything of the environment where neither is given; where one is, what has one of its entries. */
 export type Purged = { paths?: readonly string[]; tags?: readonly string[] }
@@ -55,7 +55,8 @@ export function createPurges({ sql, clock, ledger, edge }: Parts) {
     async byApp(environment: Pick<Environment, 'id'>, what: Purged): Promise<void> {
       if (isOfNothing(what)) return
       await atEdge(environment, what)
-      const asked = { action: 'PURGE_CACHE', source: 'APP', address: '', userAgent: '', time: clock.now() } as const
+      const who = { source: 'APP', requestedBy: APP_REQUESTER, address: '', userAgent: '' } as const
+      const asked: Asked = { action: 'PURGE_CACHE', ...who, time: clock.now() }
       await sql.transaction((tx) => ledger.add(tx, environment.id, [asked], { answer: 200, purged: abridge(what) }))
     },
 

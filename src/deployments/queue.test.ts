@@ -27,7 +27,9 @@ async function open(t: Scope, { environmentsMost = 0 } = {}) {
     environmentsMost,
   })
   const { account, clock, sql } = rooms
-  const asked: Asked[] = [{ action: 'REBUILD', source: 'WEBHOOK', address: '', userAgent: '', time: clock.now() }]
+  const asked: Asked[] = [
+    { action: 'REBUILD', source: 'WEBHOOK', requestedBy: null, address: '', userAgent: '', time: clock.now() },
+  ]
   return {
     ...rooms,
     requests,

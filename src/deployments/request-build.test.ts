@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Scope } from '../../test/support/folder.ts'
 import { house } from '../../test/support/upkeep.ts'
+import type { resources } from '../contract/index.ts'
 import type { Operation } from '../operations/index.ts'
 import { toPage } from '../storage/index.ts'
 import type { Asked } from '../triggers/index.ts'
@@ -21,15 +22,17 @@ async function open(t: Scope) {
     source: 'WEBHOOK',
     address: '192.0.2.1',
     userAgent: 'test',
+    requestedBy: { kind: 'WEBHOOK', name: 'test' },
     time: clock.now(),
   })
 
   return {
     ...rooms,
     environment,
-    async upload(): Promise<Operation> {
-      const archive = await rooms.archiveOf(`upload ${++uploads}`)
-      return sql.transaction((tx) => requests.upload(tx, account, appName, id, archive))
+    async upload(more: Partial<resources.Described> = {}): Promise<Operation> {
+      const archive = { ...(await rooms.archiveOf(`upload ${++uploads}`)), ...more }
+      const by: resources.Requester = { kind: 'USER', name: 'ada@example.com' }
+      return sql.transaction((tx) => requests.upload(tx, account, appName, id, archive, by))
     },
     rebuild: (action: Asked['action'] = 'REBUILD', quiet?: Quiet): Promise<Operation> =>
       sql.transaction((tx) =>
@@ -118,4 +121,30 @@ test('a call joins an upload that waits without putting it off', async (t) => {
   const uploaded = await upload()
   const joined = await rebuild('REBUILD', { ms: 10_000, mostMs: 25_000 })
   assert.deepEqual({ id: joined.id, notBefore: joined.notBefore }, { id: uploaded.id, notBefore: null })
+})
+
+test('an upload has its sender, message and commit; a rebuild of its archive has the same words and its own requester', async (t) => {
+  const { upload, finish, rebuild, read, buildOf } = await open(t)
+  const described = { message: 'Fix the header', commit: { sha: 'a'.repeat(40), branch: 'main', isDirty: false } }
+  const ada = { kind: 'USER', name: 'ada@example.com' }
+  const sent = await upload(described)
+  const wordsOf = ({ requestedBy, message, commit }: Operation) => ({ requestedBy, message, commit })
+  assert.deepEqual(wordsOf(sent), { requestedBy: ada, ...described })
+  assert.deepEqual(wordsOf(await read(sent)), { requestedBy: ada, ...described })
+  const build = await buildOf(sent)
+  assert.deepEqual([build?.requestedBy, build?.archive.message], [ada, 'Fix the header'])
+  await finish(sent.id)
+
+  const rebuilt = await rebuild()
+  const webhook = { kind: 'WEBHOOK', name: 'test' }
+  assert.deepEqual(wordsOf(rebuilt), { requestedBy: webhook, ...described })
+  assert.deepEqual(wordsOf(await rebuild('CLEAN_REBUILD')), { requestedBy: webhook, ...described })
+  assert.deepEqual((await buildOf(rebuilt))?.requestedBy, webhook)
+})
+
+test('an upload without words has none, whatever was said about the one before', async (t) => {
+  const { upload, finish, read } = await open(t)
+  await finish((await upload({ message: 'Fix the header' })).id)
+  const { message, commit } = await read(await upload())
+  assert.deepEqual({ message, commit }, { message: '', commit: null })
 })

@@ -8,7 +8,7 @@ import type { Account } from '../accounts/index.ts'
 import type { Environments } from '../apps/index.ts'
 import type { Clock } from '../base/index.ts'
 import type { Archive, Builds } from '../builds/index.ts'
-import { names, Problem } from '../contract/index.ts'
+import { names, Problem, type resources } from '../contract/index.ts'
 import type { Operation, OperationPath, Operations } from '../operations/index.ts'
 import type { Transaction } from '../storage/index.ts'
 import type { Asked, Ledger } from '../triggers/index.ts'
@@ -33,16 +33,18 @@ type Wanted = {
   isClean: boolean
   archive: Archive
   notBefore?: number | null
+  requestedBy: resources.Requester | null
 }
 
 /** All of them are part of a transaction. Whoever owns it calls `announce` of operations once it is committed. */
 export function createBuildRequests({ clock, environments, operations, builds, ledger }: Parts) {
   async function request(tx: Transaction, path: OperationPath, wanted: Wanted): Promise<Operation> {
-    const { trigger, isClean, archive, notBefore = null } = wanted
+    const { trigger, isClean, archive, notBefore = null, requestedBy } = wanted
     const id = builds.newId()
-    const operation = await operations.request(tx, path, trigger, { lane: 'build', build: id, notBefore })
+    const asked = { lane: 'build', build: id, notBefore, requestedBy } as const
+    const operation = await operations.request(tx, path, trigger, asked)
     await builds.insert(tx, path, { id, operationId: operation.id, trigger, isClean, archive })
-    return operation
+    return { ...operation, message: archive.message ?? '', commit: archive.commit ?? null }
   }
 
   /** The build that waits, joined; nothing where none waits. The strongest wins of those who join. */
@@ -72,12 +74,19 @@ export function createBuildRequests({ clock, environments, operations, builds, l
      * A newer upload takes the place of one that waits. A rebuild that waits is satisfied by it. What was to be clean stays so,
      * and whoever joined the one that waits is satisfied by this one.
      */
-    async upload(tx: Transaction, account: Account, appName: string, id: string, archive: Archive): Promise<Operation> {
+    async upload(
+      tx: Transaction,
+      account: Account,
+      appName: string,
+      id: string,
+      archive: Archive,
+      requestedBy: resources.Requester | null = null,
+    ): Promise<Operation> {
       const { path } = await requireOpen(tx, environments, account, appName, id)
       const waiting = await operations.waitingBuild(tx, path)
       const replaced = waiting && (await builds.ofOperation(tx, waiting.id))
       const isClean = replaced?.isClean ?? false
-      const operation = await request(tx, path, { trigger: 'UPLOAD', isClean, archive })
+      const operation = await request(tx, path, { trigger: 'UPLOAD', isClean, archive, requestedBy })
       if (!waiting) return operation
       await operations.satisfyBy(tx, waiting.id, operation.id)
       if (waiting.trigger === 'UPLOAD') {
@@ -117,7 +126,8 @@ export function createBuildRequests({ clock, environments, operations, builds, l
       const isClean = asked.some(isForClean)
       const trigger = isClean ? 'CLEAN_REBUILD' : 'REBUILD'
       const notBefore = settlesUntil(clock.now(), quiet)
-      const operation = await request(tx, path, { trigger, isClean, archive, notBefore })
+      const requestedBy = asked[0]?.requestedBy ?? null
+      const operation = await request(tx, path, { trigger, isClean, archive, notBefore, requestedBy })
       await ledger.add(tx, id, asked, { answer: 200, operationId: operation.id })
       return operation
     },

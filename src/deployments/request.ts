@@ -38,6 +38,11 @@ type Parts = {
 export const CHANGEABLE = ['displayName', 'cmsEnvironment', 'shellVariables', 'rootDirectory'] as const
 export type Changeable = (typeof CHANGEABLE)[number]
 
+/** Who asks; null where that is not known. */
+type By = resources.Requester | null
+
+type Deletion = { force: boolean; preconditions?: Preconditions; requestedBy?: By }
+
 export function createRequests(parts: Parts) {
   const { sql, apps, environments, variables, operations, buildRequests, deployments, routing } = parts
 
@@ -47,7 +52,13 @@ export function createRequests(parts: Parts) {
     return result
   }
 
-  async function markDeleting(tx: Transaction, account: Account, appName: string, id: string): Promise<Operation> {
+  async function markDeleting(
+    tx: Transaction,
+    account: Account,
+    appName: string,
+    id: string,
+    requestedBy: By,
+  ): Promise<Operation> {
     const path = { accountId: account.id, appName, environmentId: id }
     const already = await operations.unfinished(tx, path, 'DELETE')
     if (already) return already
@@ -57,7 +68,7 @@ export function createRequests(parts: Parts) {
     await operations.cancelAll(tx, path)
     await environments.markDeleting(tx, id)
     await routing.touch(tx)
-    return operations.request(tx, path, 'DELETE')
+    return operations.request(tx, path, 'DELETE', { requestedBy })
   }
 
   /** They wait for each other and for a build, so somebody who changes things in a loop would pile them up. */
@@ -68,15 +79,27 @@ export function createRequests(parts: Parts) {
   }
 
   return {
-    upload(account: Account, appName: string, id: string, archive: Archive): Promise<Operation> {
-      return inOneTransaction((tx) => buildRequests.upload(tx, account, appName, id, archive))
+    upload(
+      account: Account,
+      appName: string,
+      id: string,
+      archive: Archive,
+      requestedBy: By = null,
+    ): Promise<Operation> {
+      return inOneTransaction((tx) => buildRequests.upload(tx, account, appName, id, archive, requestedBy))
     },
 
     rebuild(account: Account, appName: string, id: string, wanted: Rebuild): Promise<Operation> {
       return inOneTransaction((tx) => buildRequests.rebuild(tx, account, appName, id, wanted))
     },
 
-    activate(account: Account, appName: string, id: string, deploymentId: string): Promise<Operation> {
+    activate(
+      account: Account,
+      appName: string,
+      id: string,
+      deploymentId: string,
+      requestedBy: By = null,
+    ): Promise<Operation> {
       return inOneTransaction(async (tx) => {
         const { path } = await requireOpen(tx, environments, account, appName, id)
         await requireRoom(tx, path)
@@ -88,7 +111,8 @@ export function createRequests(parts: Parts) {
               : 'Its files were removed to make room for newer deployments.'
           throw new Problem('DEPLOYMENT_NOT_ACTIVATABLE', why)
         }
-        return operations.request(tx, path, 'ACTIVATE', { activates: deployment.id, build: deployment.buildId })
+        const wanted = { activates: deployment.id, build: deployment.buildId, requestedBy }
+        return operations.request(tx, path, 'ACTIVATE', wanted)
       })
     },
 
@@ -102,7 +126,12 @@ export function createRequests(parts: Parts) {
       for (const one of ended) operations.ended(one)
     },
 
-    createEnvironment(account: Account, appName: string, given: resources.NewEnvironment): Promise<Operation> {
+    createEnvironment(
+      account: Account,
+      appName: string,
+      given: resources.NewEnvironment,
+      requestedBy: By = null,
+    ): Promise<Operation> {
       const id = environments.newId()
       const draft = {
         displayName: given.displayName,
@@ -116,7 +145,8 @@ export function createRequests(parts: Parts) {
         await environments.insert(tx, { id: app.id, accountId: account.id }, id, draft)
         const most = parts.environmentsMost ?? 0
         if (isAbove(await environments.count(account.id, tx), most)) throw aboveCeiling('ENVIRONMENTS', most)
-        return operations.request(tx, { accountId: account.id, appName: app.name, environmentId: id }, 'CREATE')
+        const path = { accountId: account.id, appName: app.name, environmentId: id }
+        return operations.request(tx, path, 'CREATE', { requestedBy })
       })
     },
 
@@ -131,6 +161,7 @@ export function createRequests(parts: Parts) {
       given: resources.ChangedEnvironment,
       mask: readonly Changeable[],
       preconditions: Preconditions = [],
+      requestedBy: By = null,
     ): Promise<Operation> {
       return inOneTransaction(async (tx) => {
         const { path } = await requireOpen(tx, environments, account, appName, id)
@@ -145,7 +176,7 @@ export function createRequests(parts: Parts) {
           change.variables = variables.seal(id, given.shellVariables ?? [], before.variables)
         }
         await environments.update(tx, before, change)
-        return operations.request(tx, path, 'UPDATE')
+        return operations.request(tx, path, 'UPDATE', { requestedBy })
       })
     },
 
@@ -155,11 +186,12 @@ export function createRequests(parts: Parts) {
       appName: string,
       id: string,
       preconditions: Preconditions = [],
+      requestedBy: By = null,
     ): Promise<Operation> {
       return inOneTransaction(async (tx) => {
         const environment = await environments.requireWhole(account.id, appName, id, tx)
         requireEtag(preconditions, environmentEtag(environment), 'environment')
-        return markDeleting(tx, account, environment.appName, id)
+        return markDeleting(tx, account, environment.appName, id, requestedBy)
       })
     },
 
@@ -167,7 +199,7 @@ export function createRequests(parts: Parts) {
     async deleteApp(
       account: Account,
       appName: string,
-      { force, preconditions = [] }: { force: boolean; preconditions?: Preconditions },
+      { force, preconditions = [], requestedBy = null }: Deletion,
     ): Promise<void> {
       await inOneTransaction(async (tx) => {
         const app = await apps.require(account.id, appName, tx)
@@ -178,7 +210,7 @@ export function createRequests(parts: Parts) {
             metadata: { environments: String(ids.length) },
           })
         }
-        for (const id of ids) await markDeleting(tx, account, app.name, id)
+        for (const id of ids) await markDeleting(tx, account, app.name, id, requestedBy)
         await apps.hide(tx, app.id)
         await apps.removeIfHiddenAndEmpty(tx, app.id)
       })

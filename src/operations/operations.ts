@@ -38,6 +38,10 @@ export type Operation = {
   activates: string | null
   /** It lets a burst of calls settle, and is not begun before this time. */
   notBefore: number | null
+  requestedBy: resources.Requester | null
+  /** What was said about the archive of its build; nothing where it has no build. */
+  message: string
+  commit: resources.Commit | null
   createTime: number
   doneTime: number | null
   response: unknown
@@ -56,6 +60,9 @@ export type OperationRow = {
   is_unchanged: number
   activates: string | null
   not_before: number | null
+  requested_by: string | null
+  message: string | null
+  git_commit: string | null
   create_time: number
   done_time: number | null
   response: string | null
@@ -63,7 +70,10 @@ export type OperationRow = {
 }
 
 export const columns = statement`id, account_id, app_name, environment_id, trigger_name, phase, build, deployment,
-  is_unchanged, activates, not_before, create_time, done_time, response, error`
+  is_unchanged, activates, not_before, requested_by,
+  (SELECT b.message FROM builds b WHERE b.id = operations.build) AS message,
+  (SELECT b.git_commit FROM builds b WHERE b.id = operations.build) AS git_commit,
+  create_time, done_time, response, error`
 
 /** Where an operation is looked for: never by its id alone. */
 export type OperationPath = { accountId: string; appName: string; environmentId: string }
@@ -76,6 +86,14 @@ export const LANES = ['quick', 'build'] as const
 export type Lane = (typeof LANES)[number]
 
 export type Ending = { response: unknown } | { error: Problem }
+
+export type Wanted = {
+  lane?: Lane
+  build?: string
+  activates?: string
+  notBefore?: number | null
+  requestedBy?: resources.Requester | null
+}
 
 /** Of responses on one page: each may show the names of all variables of its environment. */
 const PAGE_BYTES = 1024 * 1024
@@ -111,14 +129,15 @@ export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock
       tx: Transaction,
       path: OperationPath,
       trigger: resources.Trigger,
-      wanted: { lane?: Lane; build?: string; activates?: string; notBefore?: number | null } = {},
+      wanted: Wanted = {},
     ): Promise<Operation> {
-      const { lane = 'quick', build = names.NO_BUILD, activates = null, notBefore = null } = wanted
+      const { lane = 'quick', build = names.NO_BUILD, activates = null, notBefore = null, requestedBy } = wanted
       const [row] = await tx.query<OperationRow>(statement`
         INSERT INTO operations (id, account_id, app_name, folded_app_name, environment_id, trigger_name, phase, build,
-          deployment, attempts, create_time, lane, activates, not_before)
+          deployment, attempts, create_time, lane, activates, not_before, requested_by)
         VALUES (${newId()}, ${path.accountId}, ${path.appName}, ${names.fold(path.appName)}, ${path.environmentId},
-          ${trigger}, 'QUEUED', ${build}, '', 0, ${clock.now()}, ${lane}, ${activates}, ${notBefore})
+          ${trigger}, 'QUEUED', ${build}, '', 0, ${clock.now()}, ${lane}, ${activates}, ${notBefore},
+          ${requestedBy ? JSON.stringify(requestedBy) : null})
         RETURNING ${columns}`)
       const requested = toOperation(row as OperationRow)
       tell(tx, requested, true)
@@ -134,8 +153,9 @@ export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock
       path: OperationPath,
       trigger: resources.Trigger,
       finish: (operation: Operation) => Promise<Ending>,
+      wanted: Pick<Wanted, 'requestedBy'> = {},
     ): Promise<Operation> {
-      const begun = await this.request(tx, path, trigger)
+      const begun = await this.request(tx, path, trigger, wanted)
       const { response, error } = toColumns(await finish(begun))
       const [row] = await tx.query<OperationRow>(statement`
         UPDATE operations SET done_time = ${clock.now()}, phase = 'DONE', response = ${response}, error = ${error}
@@ -386,6 +406,9 @@ export const toOperation = (row: OperationRow): Operation => ({
   isUnchanged: row.is_unchanged === 1,
   activates: row.activates,
   notBefore: row.not_before,
+  requestedBy: row.requested_by === null ? null : JSON.parse(row.requested_by),
+  message: row.message ?? '',
+  commit: row.git_commit === null ? null : JSON.parse(row.git_commit),
   createTime: row.create_time,
   doneTime: row.done_time,
   response: row.response === null ? null : JSON.parse(row.response),

@@ -25,6 +25,7 @@ async function open(t: Scope) {
     source: 'WEBHOOK',
     address: '192.0.2.1',
     userAgent: 'test',
+    requestedBy: { kind: 'WEBHOOK', name: 'test' },
     time: clock.now(),
     ...more,
   })

@@ -22,6 +22,7 @@ import {
 export type Asked = {
   action: resources.TriggerAction
   source: resources.TriggerSource
+  requestedBy: resources.Requester | null
   /** Empty for the app itself. */
   address: string
   userAgent: string
@@ -44,6 +45,7 @@ type Row = {
   source: resources.TriggerSource
   address: string
   user_agent: string
+  requested_by: string | null
   create_time: number
   answer: number
   reason: Reason | null
@@ -52,7 +54,8 @@ type Row = {
 }
 
 /** An operation may have been satisfied by another one meanwhile: then that is the one to look at. */
-const columns = statement`t.id, t.action, t.source, t.address, t.user_agent, t.create_time, t.answer, t.reason,
+const columns = statement`t.id, t.action, t.source, t.address, t.user_agent, t.requested_by, t.create_time,
+  t.answer, t.reason,
   COALESCE(o.satisfied_by, t.operation_id) AS operation_id, t.purged`
 
 const KEPT: Record<resources.TriggerSource, number> = {
@@ -73,17 +76,18 @@ export function createLedger({ sql, newId }: { sql: Sql; newId: NewId }) {
   async function insert(tx: Transaction, environmentId: string, asked: readonly Asked[], outcome: Outcome) {
     const { answer, reason = null, operationId = null, purged } = outcome
     const what = purged ? JSON.stringify(purged) : null
-    const rows = asked.map(({ action, source, address, userAgent, time }) => {
+    const rows = asked.map(({ action, source, requestedBy, address, userAgent, time }) => {
       const agent = userAgent.slice(0, LIMITS.userAgentLength).toWellFormed()
-      const who = [newId(), environmentId, action, source, address, agent, time]
+      const by = requestedBy ? JSON.stringify(requestedBy) : null
+      const who = [newId(), environmentId, action, source, by, address, agent, time]
       return [...who, answer, reason, operationId, what]
     })
     const inserts: Promise<unknown>[] = []
     for (let done = 0, size = 0; done < rows.length; done += size) {
       size = ROWS_AT_ONCE.find((most) => most <= rows.length - done) ?? 1
       const insert = tx.query(statement`
-        INSERT INTO triggers (id, environment_id, action, source, address, user_agent, create_time, answer, reason,
-          operation_id, purged)
+        INSERT INTO triggers (id, environment_id, action, source, requested_by, address, user_agent, create_time, answer,
+          reason, operation_id, purged)
         VALUES ${rowsOf(rows.slice(done, done + size))}`)
       inserts.push(insert)
     }
@@ -191,6 +195,7 @@ const toEntry = (row: Row): Entry => ({
   id: row.id,
   action: row.action,
   source: row.source,
+  requestedBy: row.requested_by === null ? null : JSON.parse(row.requested_by),
   address: row.address,
   userAgent: row.user_agent,
   time: row.create_time,

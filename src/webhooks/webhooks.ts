@@ -11,7 +11,7 @@ import { type names, PROBLEMS, Problem, resources } from '../contract/index.ts'
 import type { BuildRequests, ClearCache, Quiet } from '../deployments/index.ts'
 import type { Operation, Operations } from '../operations/index.ts'
 import type { Sql } from '../storage/index.ts'
-import type { Asked, Ledger } from '../triggers/index.ts'
+import { type Asked, type Ledger, webhookRequester } from '../triggers/index.ts'
 import { createBursts } from './bursts.ts'
 import type { WebhookRates } from './rates.ts'
 import type { Opened, WebhookSets } from './sets.ts'
@@ -96,13 +96,10 @@ export function createWebhooks(parts: Parts) {
       const opened = await sets.open(at, action, token)
       if (!opened) throw rates.guess(address) ?? new Problem('WEBHOOK_REFUSED')
       const { environmentId } = opened
-      const asked: Asked = {
-        action: resources.ACTION_OF_WEBHOOK[action as resources.WebhookAction],
-        source: 'WEBHOOK',
-        address,
-        userAgent: userAgent.replaceAll(token, '[secret]').replaceAll(/token=[\w-]+/g, 'token=[secret]'),
-        time,
-      }
+      const calls = resources.ACTION_OF_WEBHOOK[action as resources.WebhookAction]
+      const agent = userAgent.replaceAll(token, '[secret]').replaceAll(/token=[\w-]+/g, 'token=[secret]')
+      const requestedBy = webhookRequester(calls, agent)
+      const asked: Asked = { action: calls, source: 'WEBHOOK', requestedBy, address, userAgent: agent, time }
       const refusal = rates.call(environmentId, asked.action)
       if (refusal) {
         if (rates.isFirstRefusal(environmentId, asked.action)) await record(opened, [asked], refusal)

@@ -4,6 +4,7 @@ import { after, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { deploy, type Files, page as files, nodeServer, untilDone, upload } from '../support/deploy.ts'
 import { createEnvironment, siteAnswer } from '../support/environment.ts'
+import { zipOf } from '../support/zip.ts'
 import {
   assertAccessible,
   assertFits,
@@ -236,6 +237,50 @@ test('what a running app writes appears by itself, and can be told apart by stre
   await lines.getByText('asked for /hello').waitFor({ state: 'detached' })
   assert.match((await lines.locator('[data-line]').textContent()) ?? '', /stderr: a bad <b>one<\/b>$/)
   await assertAccessible(page, 'the log of the app')
+  assertQuiet(page)
+})
+
+test('a message is text, and a person, a message and a commit are shown wherever the build is', async () => {
+  const { name } = await createEnvironment(service, as)
+  const sha = 'c0ffee1'.padEnd(40, '0')
+  const message = `${SCRIPT} \u202egnp.exe`
+  const query = new URLSearchParams({
+    message,
+    commit: sha,
+    commitBranch: `<b>${'long-'.repeat(20)}`,
+    commitDirty: 'true',
+  })
+  const sent = await upload(service, as, name, files('one'), `?${query}`)
+  const { metadata } = await untilDone(service, as, sent.json.name)
+  for (const size of ['laptop', 'phone'] as const) {
+    const page = await browser.open({ size })
+    await logIn(page, owner)
+    for (const path of [name, `${name}/builds`, `${name}/deployments`, metadata.build]) {
+      await page.goto(pathOf(path))
+      await page.getByText(message).first().waitFor()
+      await page.getByText('c0ffee1', { exact: true }).first().waitFor()
+      await page.getByText('with changes').first().waitFor()
+      await page.getByText('credential made by the operator').first().waitFor()
+      await assertAccessible(page, path)
+      await assertFits(page, path)
+    }
+    assert.equal(await page.evaluate('window.hacked'), undefined)
+    assertQuiet(page)
+  }
+})
+
+test('a message that is written beside an upload goes with it', async () => {
+  const { name } = await createEnvironment(service, as)
+  const page = await browser.open()
+  await logIn(page, owner, pathOf(name))
+  await page.getByLabel('Message').fill(' Larger pictures ')
+  await page
+    .getByLabel('Zip')
+    .setInputFiles({ name: 'app.zip', mimeType: 'application/zip', buffer: zipOf(files('one')) })
+  const operations = page.getByRole('table', { name: 'Recent operations' })
+  await operations.getByText('Larger pictures', { exact: true }).waitFor()
+  await operations.getByText(owner.email).first().waitFor()
+  assert.equal(await page.getByLabel('Message').inputValue(), '')
   assertQuiet(page)
 })
 

@@ -27,6 +27,7 @@ async function recordPurges(sql: Sql, environmentId: string, count: number) {
     source: 'API',
     address: '::1',
     userAgent: '',
+    requestedBy: null,
     time: systemClock.now(),
   } as const
   await sql.transaction(async (tx) => {

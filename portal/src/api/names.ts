@@ -28,5 +28,11 @@ export function timeOfId(name: string): Date | undefined {
 /** Ids are long and begin with a time: their end is what tells them apart. */
 export const shortId = (name: string): string => idOf(name).slice(-8)
 
+/** As git abbreviates commits. */
+export const shortSha = (sha: string): string => sha.slice(0, 7)
+
+/** Of a message about an archive. */
+export const MESSAGE_MAX_LENGTH = 300
+
 /** The build that stands for "nothing was built". */
 export const isNoBuild = (build: string): boolean => build.endsWith('/no_build')

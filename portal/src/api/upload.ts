@@ -1,9 +1,14 @@
 /** Sends an archive. `fetch` cannot tell how much of a body is sent; the older way can. */
-import { PAGE_HEADER } from './client.ts'
+import { PAGE_HEADER, urlOf } from './client.ts'
 import { CallFailed, noAnswer, readProblem } from './problem.ts'
 import type { Operation } from './types.ts'
 
-type Options = { signal: AbortSignal; onProgress(sent: number, total: number): void }
+type Options = {
+  signal: AbortSignal
+  /** What the archive is about, or empty. */
+  message: string
+  onProgress(sent: number, total: number): void
+}
 
 const TRIES = 4
 const WAIT_MS = 1_000
@@ -29,7 +34,7 @@ export async function uploadArchive(environment: string, archive: Blob, options:
   }
 }
 
-function send(environment: string, archive: Blob, { signal, onProgress }: Options): Promise<Operation> {
+function send(environment: string, archive: Blob, { signal, message, onProgress }: Options): Promise<Operation> {
   const form = new FormData()
   form.append('repository', archive, 'app.zip')
   const request = new XMLHttpRequest()
@@ -47,7 +52,7 @@ function send(environment: string, archive: Blob, { signal, onProgress }: Option
       reject(new CallFailed(readProblem(request.status, body, facts)))
     }
     signal.addEventListener('abort', () => request.abort(), { once: true })
-    request.open('POST', `/fu/v1/${environment}:upload`)
+    request.open('POST', urlOf(`/fu/v1/${environment}:upload`, { message }))
     for (const [name, value] of Object.entries(PAGE_HEADER)) request.setRequestHeader(name, value)
     request.send(form)
   })

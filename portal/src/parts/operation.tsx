@@ -10,6 +10,7 @@ import { environmentPath } from '../paths.ts'
 import { useSession } from '../session/session.tsx'
 import { Button } from './button.tsx'
 import css from './operation.module.css'
+import { By, Sent } from './people.tsx'
 import { Phases } from './phases.tsx'
 import { ProblemNote } from './problem-note.tsx'
 import { StatePill } from './state-pill.tsx'
@@ -38,6 +39,7 @@ export function OperationView({ operation, actions }: Props) {
         <div className={css.what}>
           <StatePill shown={operationState(operation)} />
           <strong>{TRIGGER_WORDS[metadata.trigger]}</strong>
+          <By requester={metadata.requestedBy} />
           <span className={css.when}>
             <Time at={metadata.createTime} />
             {!done && (
@@ -60,6 +62,7 @@ export function OperationView({ operation, actions }: Props) {
           {!done && <Cancel operation={operation} />}
         </div>
       </div>
+      <Sent message={metadata.message} commit={metadata.commit} />
       {steps.length > 0 && <Phases steps={steps} label={`Steps of the ${TRIGGER_WORDS[metadata.trigger]}`} />}
       {outcome === 'failed' && <ProblemNote problem={problemOfOperation(operation)} />}
     </section>

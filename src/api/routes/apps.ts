@@ -64,9 +64,9 @@ export const appRoutes = ({ apps, requests, ceilings }: Parts): Route[] => [
     takesEtag: true,
     reply: resources.empty,
     problems: ['APP_NOT_FOUND', 'APP_HAS_ENVIRONMENTS'],
-    async handle({ account, params, query, body, request }) {
+    async handle({ account, params, query, body, request, principal: { requester: requestedBy } }) {
       const preconditions = preconditionsOf(request, body)
-      await requests.deleteApp(account, params.app, { force: query.force ?? false, preconditions })
+      await requests.deleteApp(account, params.app, { force: query.force ?? false, preconditions, requestedBy })
       return {}
     },
   }),

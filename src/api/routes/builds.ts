@@ -57,9 +57,11 @@ export function buildRoutes({
         'QUOTA_EXCEEDED',
         'ISOLATION_MISSING',
       ],
-      async handle({ account, params: { app, environment }, body, request }) {
+      async handle(call) {
+        const { account, body } = call
+        const { app, environment } = call.params
         await admitBuild(account, environment)
-        const asked = [askedBy(request, body.clean ? 'CLEAN_REBUILD' : 'REBUILD', clock)]
+        const asked = [askedBy(call, body.clean ? 'CLEAN_REBUILD' : 'REBUILD', clock)]
         return renderOperation(account, await requests.rebuild(account, app, environment, { asked }))
       },
     }),

@@ -20,8 +20,10 @@ export const cacheRoutes = ({ clock, clearCache }: Parts): Route[] => [
     bodyIsOptional: true,
     reply: resources.operation,
     problems: ['ENVIRONMENT_NOT_FOUND', 'ENVIRONMENT_DELETING', 'PURGE_NOT_CONFIRMED'],
-    async handle({ account, params: { app, environment }, body, request }) {
-      const asked = askedBy(request, 'PURGE_CACHE', clock)
+    async handle(call) {
+      const { account, body } = call
+      const { app, environment } = call.params
+      const asked = askedBy(call, 'PURGE_CACHE', clock)
       return renderOperation(account, await clearCache(account, app, environment, body, [asked]))
     },
   }),

@@ -1,5 +1,5 @@
 import type { Environments } from '../../apps/index.ts'
-import { resources } from '../../contract/index.ts'
+import { Problem, resources } from '../../contract/index.ts'
 import { type Deployments, type Requests, runtimeLogName } from '../../deployments/index.ts'
 import type { Supervisor } from '../../runtime/index.ts'
 import { type LineLogs, toPage } from '../../storage/index.ts'
@@ -50,7 +50,12 @@ export function deploymentRoutes({
       async handle(call) {
         const { path, at } = await environmentOf(environments, call)
         const { items, nextPageToken } = await deployments.list(path, toPage(pageRequest(call.query)))
-        return { deployments: items.map((one) => renderDeployment(at, one, supervisor.of(one.id))), nextPageToken }
+        const origins = await deployments.origins(items.map(({ id }) => id))
+        const shown = items.flatMap((one) => {
+          const origin = origins.get(one.id)
+          return origin ? renderDeployment(at, one, origin, supervisor.of(one.id)) : []
+        })
+        return { deployments: shown, nextPageToken }
       },
     }),
     route({
@@ -64,7 +69,9 @@ export function deploymentRoutes({
       async handle(call) {
         const { path, at } = await environmentOf(environments, call)
         const deployment = await deployments.require(path, call.params.deployment)
-        return renderDeployment(at, deployment, supervisor.of(deployment.id))
+        const origin = (await deployments.origins([deployment.id])).get(deployment.id)
+        if (!origin) throw new Problem('DEPLOYMENT_NOT_FOUND')
+        return renderDeployment(at, deployment, origin, supervisor.of(deployment.id))
       },
     }),
     route({
@@ -83,10 +90,10 @@ export function deploymentRoutes({
         'DEPLOYMENT_NOT_ACTIVATABLE',
         'TOO_MANY_CHANGES',
       ],
-      async handle({ account, params }) {
+      async handle({ account, params, principal: { requester } }) {
         await checkIsolation()
         const { app, environment, deployment } = params
-        return renderOperation(account, await requests.activate(account, app, environment, deployment))
+        return renderOperation(account, await requests.activate(account, app, environment, deployment, requester))
       },
     }),
     route({

@@ -69,8 +69,8 @@ export function environmentRoutes(parts: Parts): Route[] {
       body: resources.newEnvironment,
       reply: resources.operation,
       problems: ['APP_NOT_FOUND', 'VARIABLE_RESERVED', 'ACCOUNT_LIMIT'],
-      async handle({ account, params, body }) {
-        return renderOperation(account, await requests.createEnvironment(account, params.app, body))
+      async handle({ account, params, body, principal: { requester } }) {
+        return renderOperation(account, await requests.createEnvironment(account, params.app, body, requester))
       },
     }),
     route({
@@ -139,10 +139,10 @@ export function environmentRoutes(parts: Parts): Route[] {
       takesEtag: true,
       reply: resources.operation,
       problems: ['ENVIRONMENT_NOT_FOUND', 'ENVIRONMENT_DELETING', 'VARIABLE_RESERVED', 'TOO_MANY_CHANGES'],
-      async handle({ account, params: { app, environment }, query, body, request }) {
+      async handle({ account, params: { app, environment }, query, body, request, principal: { requester } }) {
         const mask = parseMask(query.updateMask, body)
         const preconditions = preconditionsOf(request, body)
-        const asked = await requests.updateEnvironment(account, app, environment, body, mask, preconditions)
+        const asked = await requests.updateEnvironment(account, app, environment, body, mask, preconditions, requester)
         return renderOperation(account, asked)
       },
     }),
@@ -157,9 +157,10 @@ export function environmentRoutes(parts: Parts): Route[] {
       takesEtag: true,
       reply: resources.operation,
       problems: ['ENVIRONMENT_NOT_FOUND'],
-      async handle({ account, params: { app, environment }, body, request }) {
+      async handle({ account, params: { app, environment }, body, request, principal: { requester } }) {
         const preconditions = preconditionsOf(request, body)
-        return renderOperation(account, await requests.deleteEnvironment(account, app, environment, preconditions))
+        const asked = await requests.deleteEnvironment(account, app, environment, preconditions, requester)
+        return renderOperation(account, asked)
       },
     }),
   ]

@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream'
 import type { Environments } from '../../apps/index.ts'
 import type { Archives } from '../../archives/index.ts'
 import { planSource } from '../../builds/index.ts'
-import { Problem, resources, schema } from '../../contract/index.ts'
+import { fieldInvalid, Problem, resources, schema } from '../../contract/index.ts'
 import type { Requests } from '../../deployments/index.ts'
 import type { RoomOnDisk } from '../../upkeep/index.ts'
 import { renderOperation } from '../render.ts'
@@ -30,6 +30,7 @@ export const uploadRoutes = ({ archives, environments, requests, room, checkIsol
           description: 'Answer with the plan, and build nothing: `{"plan": …}` instead of an operation.',
         }),
       ),
+      ...resources.describedQuery,
     }),
     reply: { mediaType: 'application/json', schema: { anyOf: [resources.operation, resources.validatedPlan] } },
     problems: [
@@ -52,8 +53,9 @@ export const uploadRoutes = ({ archives, environments, requests, room, checkIsol
       'QUOTA_EXCEEDED',
       'ISOLATION_MISSING',
     ],
-    async handle({ account, params, query, request, reply }) {
+    async handle({ account, params, query, request, reply, principal }) {
       reply.type('application/json; charset=utf-8')
+      const described = describedIn(query)
       // Before a byte is read: who may not upload should not have to send it all first.
       const { rootDirectory, state } = await environments.require(account.id, params.app, params.environment)
       if (state === 'DELETING') throw new Problem('ENVIRONMENT_DELETING')
@@ -70,9 +72,10 @@ export const uploadRoutes = ({ archives, environments, requests, room, checkIsol
           )
           return JSON.stringify({ plan })
         }
-        const archive = await archives.receive(body, type, options)
+        const archive = { ...(await archives.receive(body, type, options)), ...described }
         room.received(account, archive)
-        const operation = await requests.upload(account, params.app, params.environment, archive)
+        const { requester } = principal
+        const operation = await requests.upload(account, params.app, params.environment, archive, requester)
         return JSON.stringify(renderOperation(account, operation) satisfies resources.Operation)
       } finally {
         promised.giveBack()
@@ -80,3 +83,25 @@ export const uploadRoutes = ({ archives, environments, requests, room, checkIsol
     },
   }),
 ]
+
+type DescribedQuery = schema.Static<schema.ObjectSchema> & {
+  message?: string
+  commit?: string
+  commitBranch?: string
+  commitSubject?: string
+  commitDirty?: boolean
+}
+
+/** What the sender says about the archive. Facts about a commit need the commit. */
+function describedIn(query: DescribedQuery): resources.Described {
+  const { message = '', commit: sha, commitBranch: branch, commitSubject: subject, commitDirty: isDirty } = query
+  const facts = {
+    ...(branch === undefined ? {} : { branch }),
+    ...(subject === undefined ? {} : { subject }),
+    ...(isDirty === undefined ? {} : { isDirty }),
+  }
+  if (sha !== undefined) return { message, commit: { sha, ...facts } }
+  if (Object.keys(facts).length > 0)
+    throw fieldInvalid('commit', 'is required where its branch, subject or state is given')
+  return { message, commit: null }
+}

@@ -5,7 +5,7 @@ import { toPage } from '../../storage/index.ts'
 import type { Entry, Ledger } from '../../triggers/index.ts'
 import type { IssuedSet, Taken, WebhookSet, WebhookSets, Webhooks } from '../../webhooks/index.ts'
 import { environmentOf } from '../environment-of.ts'
-import { renderOperation } from '../render.ts'
+import { renderForToken } from '../render.ts'
 import { listOf, pageFields, pageRequest, type Route, route } from '../route.ts'
 import { readWebhookUrl } from '../webhook-url.ts'
 
@@ -176,6 +176,7 @@ const renderTrigger = (at: names.EnvironmentPath, entry: Entry): resources.Recor
   name: names.triggerResource(at, entry.id),
   action: entry.action,
   source: entry.source,
+  requestedBy: entry.requestedBy,
   createTime: toRfc3339(entry.time),
   address: entry.address,
   userAgent: entry.userAgent,
@@ -203,12 +204,10 @@ function answerOf(taken: Taken): string {
   return answer
 }
 
-/** Without the environment, which an operation shows when it is done: a token does not open it. */
 function renderTaken({ account, operation }: Taken): resources.WebhookAnswer {
   const isDone = operation.doneTime !== null
-  const { response: _, ...shown } = renderOperation(account, operation)
   return {
-    ...shown,
+    ...renderForToken(account, operation),
     ...(isDone && !operation.error ? { response: {} } : {}),
     job: { id: operation.id, state: isDone ? 'DONE' : 'PENDING', createdAt: operation.createTime },
   }

@@ -49,38 +49,77 @@ async function read(file: string, maxBytes: number): Promise<Buffer | undefined>
 }
 
 /** The name that git gives to a content. */
-const idOf = (content: Buffer): string =>
+export const idOf = (content: Buffer): string =>
   createHash('sha1').update(`blob ${content.length}\0`).update(content).digest('hex')
 
-export function idsIn(index: Buffer): Map<string, string> {
-  const ids = new Map<string, string>()
+/** A file as git knew it last: what it had, and what the file system said of it. */
+export type Indexed = {
+  id: string
+  mtimeSeconds: number
+  mtimeNanoseconds: number
+  bytes: number
+  /** As in a tree of git: kind and rights. */
+  mode: number
+  /** It was announced, and not added yet. */
+  isIntended: boolean
+  /** It is not in the working tree on purpose. */
+  isLeftOut: boolean
+}
+
+export const idsIn = (index: Buffer): Map<string, string> =>
+  new Map([...readIndex(index)].map(([path, { id }]) => [path, id]))
+
+/** By path, without what is in conflict. */
+export function readIndex(index: Buffer): Map<string, Indexed> {
+  const files = new Map<string, Indexed>()
   try {
-    if (index.toString('latin1', 0, 4) !== 'DIRC') return ids
+    if (index.toString('latin1', 0, 4) !== 'DIRC') return files
     const version = index.readUInt32BE(4)
     const count = index.readUInt32BE(8)
-    if (version < 2 || version > 4) return ids
+    if (version < 2 || version > 4) return files
     let name: Buffer = Buffer.alloc(0)
+    let nameBytes = 0
     let at = HEAD_BYTES
     for (let entry = 0; entry < count; entry++) {
       const idAt = at + FACTS_BYTES
       const flags = index.readUInt16BE(idAt + ID_BYTES)
+      const more = (flags & EXTENDED) === 0 ? 0 : index.readUInt16BE(idAt + ID_BYTES + 2)
       const nameAt = idAt + ID_BYTES + ((flags & EXTENDED) === 0 ? 2 : 4)
       const kept = version === 4 ? lengthAt(index, nameAt) : { length: name.length, next: nameAt }
       const end = index.indexOf(0, kept.next)
-      if (end < 0 || kept.length > name.length) return ids
+      if (end < 0 || kept.length > name.length) return files
       name = Buffer.concat([name.subarray(0, name.length - kept.length), index.subarray(kept.next, end)])
-      if ((flags & STAGE) === 0) ids.set(name.toString('utf8'), index.toString('hex', idAt, idAt + ID_BYTES))
+      nameBytes += name.length
+      // In version 4 a few bytes stand for a long name.
+      if (name.length > NAME_MAX_BYTES || nameBytes > NAMES_MAX_BYTES) return files
+      if ((flags & STAGE) === 0) {
+        files.set(name.toString('utf8'), {
+          id: index.toString('hex', idAt, idAt + ID_BYTES),
+          mtimeSeconds: index.readUInt32BE(at + 8),
+          mtimeNanoseconds: index.readUInt32BE(at + 12),
+          bytes: index.readUInt32BE(at + 36),
+          mode: index.readUInt32BE(at + 24),
+          isIntended: (more & INTENT_TO_ADD) !== 0,
+          isLeftOut: (more & SKIP_WORKTREE) !== 0,
+        })
+      }
       // An entry of the older versions is filled up to a multiple of 8.
       at = version === 4 ? end + 1 : at + ((end - at + 8) & ~7)
     }
-    return ids
+    return files
   } catch (error) {
-    if (error instanceof RangeError) return ids
+    if (error instanceof RangeError) return files
     throw error
   }
 }
 
+/** As long as a path can be on Linux; and of all of them together. */
+const NAME_MAX_BYTES = 4096
+const NAMES_MAX_BYTES = 256 * 1024 * 1024
+
 const EXTENDED = 0x4000
+const SKIP_WORKTREE = 0x4000
+const INTENT_TO_ADD = 0x2000
 /** Of a conflict; 0 where there is none. */
 const STAGE = 0x3000
 

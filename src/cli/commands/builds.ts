@@ -5,6 +5,7 @@ import type { ClientCall } from '../command.ts'
 import { countInWords } from '../figures.ts'
 import { idIn, limitOf } from '../options.ts'
 import { api } from '../path.ts'
+import { commitInWords, digestFor, idFor, peopleColumns, requesterInWords } from '../people.ts'
 import { warningsIn } from '../report.ts'
 import { factsOf, oneLine, printList, sizeOf, tell, when } from '../rows.ts'
 import { type AtEnvironment, atEnvironment, lastPart } from '../where.ts'
@@ -20,14 +21,18 @@ export async function listBuilds(call: ClientCall): Promise<undefined> {
   const now = Date.now()
   printList(call, items, {
     row: (build) => ({
-      build: lastPart(build),
+      build: idFor(call.terminal, build.name),
       state: isOver(build) ? stateOf(build) : `${build.state}, ${build.phase}`,
       trigger: build.trigger,
+      by: requesterInWords(build.requestedBy),
       asked: when(call.terminal, build.createTime),
       seconds: secondsOf(build, now),
       reason: build.failure?.reason ?? '',
+      archive: digestFor(call.terminal, build.archive),
+      ...peopleColumns(build),
     }),
     empty: EMPTY,
+    narrow: ['message', 'commit', 'by', 'archive', 'seconds'],
   })
   if (hasMore && !call.options.json) call.terminal.say(`There are more: --limit ${limit * 5} shows them.`)
 }
@@ -85,9 +90,12 @@ function inWords({ terminal }: ClientCall, build: resources.Build): string {
     state: stateOf(build),
     trigger: build.clean ? `${build.trigger}, clean` : build.trigger,
     phase: isOver(build) ? undefined : build.phase,
+    by: requesterInWords(build.requestedBy),
+    message: build.message,
+    commit: `${commitInWords(build.commit)}${build.commit?.isDirty ? ', with changes that are not in it' : ''}`,
     asked: when(terminal, build.createTime),
     finished: when(terminal, build.finishTime),
-    archive: `${countInWords(archive.files, 'file')}, ${sizeOf(archive.bytes)}`,
+    archive: `${digestFor(terminal, archive)}, ${countInWords(archive.files, 'file')}, ${sizeOf(archive.bytes)}`,
     framework: typeof plan?.framework === 'string' ? plan.framework : undefined,
     tools: tools && [`Node ${tools.node}`, ...(tools.packageManager ? [tools.packageManager] : [])].join(', '),
     caches: caches.map(({ cache, state }) => `${cache} ${state.toLowerCase()}`).join(', '),

@@ -45,6 +45,12 @@ export const DAILY_COMMANDS: readonly ClientCommand[] = [
         value: 'FOLDER',
         describe: 'Of a new environment: the folder of the archive with the app.',
       },
+      message: {
+        type: 'string',
+        short: 'm',
+        value: 'TEXT',
+        describe: "What it is about, in one line; else the subject of the folder's git commit is shown.",
+      },
       yes: { ...YES_OPTION.yes, describe: 'Do not ask: take what is suggested, and make what is missing.' },
       'include-env-file': {
         type: 'string',

@@ -6,6 +6,7 @@ import { EXIT, isEnvFile, type resources, type schema, UsageError } from '../../
 import { filesOf, type Source } from '../archive/files.ts'
 import { type Archive, withArchive } from '../archive/pack.ts'
 import type { ClientCall } from '../command.ts'
+import { describeFolder, messageIn, uploadDescribed } from '../described.ts'
 import { followBuild } from '../follow-build.ts'
 import { type Interrupts, listenForInterrupts } from '../interrupts.ts'
 import { findProject, PROJECT_FILE, writeProject } from '../project-file.ts'
@@ -15,11 +16,11 @@ import { oneLine, sizeOf } from '../rows.ts'
 import { CallFailed } from '../service.ts'
 import { readSmallFile } from '../small-files.ts'
 import { appNameFrom, findTarget, type Target } from '../target.ts'
-import { upload } from '../upload.ts'
 import { type AtService, atService, lastPart } from '../where.ts'
 
 export async function deploy(call: ClientCall): Promise<number> {
   const { options } = call
+  messageIn(options)
   const report = reportFor(call)
   const folder = await whichFolder(call)
   // Before anything is asked or made: a folder with nothing to send ends here. Ctrl-C ends the process at once until then,
@@ -48,6 +49,7 @@ async function send(call: ClientCall, { folder, source, report, interrupts }: Se
   const at = await atService({ ...call, folder })
   const { service } = at
   const target = await whichTarget(call, folder, { at, report, signal })
+  const described = await describeFolder(call, { folder, source }, report)
   const sent = await withArchive(source.files, uploaded, signal)
   if ('plan' in sent) return printPlan(call, sent)
   report.accepted(sent)
@@ -60,11 +62,12 @@ async function send(call: ClientCall, { folder, source, report, interrupts }: Se
 
   async function uploaded(archive: Archive): Promise<resources.Operation | ValidatedPlan> {
     report.archive(archive)
+    report.described(described)
     if (archive.bytes > LARGE_BYTES) report.note(`The archive is large. ${largestOf(source)}`)
     const isOnlyValidated = options['dry-run'] === true
-    const asked = { signal, isOnlyValidated, onProgress: report.uploading }
+    const asked = { signal, isOnlyValidated, onProgress: report.uploading, described, report }
     try {
-      return await upload(service, target.environment.name, archive, asked)
+      return await uploadDescribed(service, target.environment.name, archive, asked)
     } catch (error) {
       const isTooLarge = error instanceof CallFailed && error.reason === 'ARCHIVE_TOO_LARGE'
       if (isTooLarge) report.note(largestOf(source))

@@ -4,6 +4,7 @@ import type { ClientCall } from '../command.ts'
 import { finishInSight } from '../operation.ts'
 import { idIn, limitOf } from '../options.ts'
 import { api } from '../path.ts'
+import { digestFor, idFor, peopleColumns, requesterInWords } from '../people.ts'
 import { oneLine, printList, tell, when } from '../rows.ts'
 import { type AtEnvironment, atEnvironment, lastPart } from '../where.ts'
 
@@ -16,13 +17,18 @@ export async function listDeployments(call: ClientCall): Promise<undefined> {
   const { items, hasMore } = await newest(at, limit)
   printList(call, items, {
     row: (one) => ({
-      deployment: lastPart(one),
+      deployment: idFor(call.terminal, one.name),
       state: one.instance ? `${one.state}, ${one.instance.state}` : one.state,
-      build: lastPart({ name: one.build }),
-      activatable: one.activatable ? 'yes' : 'no',
+      trigger: one.trigger ?? '',
+      by: requesterInWords(one.requestedBy),
       live: when(call.terminal, one.liveTime),
+      activatable: one.activatable ? 'yes' : 'no',
+      build: idFor(call.terminal, one.build),
+      archive: digestFor(call.terminal, one.archive),
+      ...peopleColumns(one),
     }),
     empty: "No deployments yet. 'headland deploy' makes the first.",
+    narrow: ['message', 'commit', 'by', 'archive', 'build', 'activatable'],
   })
   if (hasMore && !call.options.json) call.terminal.say(`There are more: --limit ${limit * 5} shows them.`)
 }

@@ -7,6 +7,7 @@ import { changeOnTop } from '../on-top.ts'
 import { finish, finishInSight } from '../operation.ts'
 import { ifMatch, makeSure } from '../options.ts'
 import { api } from '../path.ts'
+import { idFor } from '../people.ts'
 import { factsOf, oneLine, printList, tell, when } from '../rows.ts'
 import { noteOnAddress } from '../site.ts'
 import { type AtAccount, atAccount, atApp, atEnvironment, lastPart } from '../where.ts'
@@ -42,7 +43,7 @@ async function listOfAllApps(call: ClientCall, { service, account }: AtAccount):
 
 const rowOf = ({ terminal }: ClientCall, one: resources.Environment) => ({
   environment: one.displayName,
-  id: lastPart(one),
+  id: idFor(terminal, one.name),
   state: stateOf(one),
   'latest build': one.latestBuild?.state ?? '',
   url: one.url,

@@ -131,6 +131,20 @@ export const RESOURCE_COMMANDS: readonly ClientCommand[] = [
     run: async (call) => (await import('./deployments.ts')).activateDeployment(call),
   },
   {
+    name: 'operations',
+    positionals: [],
+    summary: 'List what was asked of an environment, by whom, and how it ended',
+    options: { ...LIMIT_OPTION, ...ENVIRONMENT_OPTIONS },
+    run: async (call) => (await import('./operations.ts')).listOperations(call),
+  },
+  {
+    name: 'triggers',
+    positionals: [],
+    summary: 'List who asked for rebuilds and purges of an environment, and how they were answered',
+    options: { ...LIMIT_OPTION, ...ENVIRONMENT_OPTIONS },
+    run: async (call) => (await import('./triggers.ts')).listTriggers(call),
+  },
+  {
     name: 'purge',
     positionals: ['[PATH…]'],
     summary: 'Purge what the edge has stored: of these paths and tags, or everything',

@@ -1,10 +1,11 @@
 /** Webhooks: three URLs that a CMS calls when something was published. They hold tokens, and are shown once. */
-import { type OptionValues, optionText, type resources, table } from '../../contract/index.ts'
+import { type OptionValues, optionText, type resources } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
 import { makeSure, numberIn } from '../options.ts'
 import { api } from '../path.ts'
 import { factsOf, oneLine, tell, when } from '../rows.ts'
 import { type AtEnvironment, atEnvironment } from '../where.ts'
+import { triggersInRows } from './triggers.ts'
 
 const TRIGGERS_SHOWN = 10
 
@@ -31,7 +32,7 @@ export async function showWebhooks(call: ClientCall): Promise<undefined> {
       'urls made': when(terminal, set.regenerateTime),
     }),
   )
-  if (items.length > 0) terminal.print(`\n${table(items.map((one) => rowOf(call, one)))}`)
+  if (items.length > 0) terminal.print(`\n${triggersInRows(call, items)}`)
 }
 
 export async function createWebhooks(call: ClientCall): Promise<undefined> {
@@ -88,12 +89,3 @@ const settlingOf = ({ quietSeconds, quietSecondsMost }: resources.WebhookSet): s
   quietSeconds === 0
     ? 'at once, when a call comes'
     : `when no call came for ${quietSeconds} s, at the latest ${quietSecondsMost} s after the first`
-
-const rowOf = ({ terminal }: ClientCall, one: resources.RecordedTrigger) => ({
-  called: when(terminal, one.createTime),
-  action: one.action,
-  source: one.source,
-  answer: one.reason ? `${one.answer} ${one.reason}` : String(one.answer),
-  from: one.address,
-  by: oneLine(one.userAgent),
-})

@@ -5,19 +5,32 @@ import type { Build } from '../../api/types.ts'
 import { CopyButton } from '../../parts/copy.tsx'
 import { bytes, counted } from '../../parts/format.ts'
 import { Fact, Facts, Panel } from '../../parts/panel.tsx'
+import { By, CommitLine } from '../../parts/people.tsx'
 import { Time } from '../../parts/time.tsx'
 import css from './details.module.css'
 import { factsOf, reasonsOf } from './plan.ts'
 
 export function Details({ build }: { build: Build }) {
-  const { trigger, clean, createTime, archive, tools, plan, contacts, caches } = build
+  const { trigger, clean, createTime, requestedBy, commit, archive, tools, plan, contacts, caches } = build
   return (
     <Panel title="Details">
       <Facts>
         <Fact name="Trigger">{clean ? `${TRIGGER_WORDS[trigger]}, from nothing kept` : TRIGGER_WORDS[trigger]}</Fact>
         <Fact name="Asked for">
-          <Time at={createTime} />
+          <span className={css.asked}>
+            <Time at={createTime} />
+            {requestedBy && <span>by</span>}
+            <By requester={requestedBy} />
+          </span>
         </Fact>
+        {commit && (
+          <Fact name="Commit">
+            <span className={css.asked}>
+              <CommitLine commit={commit} />
+              <CopyButton text={commit.sha} what="the id of the commit" />
+            </span>
+          </Fact>
+        )}
         <Fact name="Archive">
           <Archive archive={archive} />
         </Fact>

@@ -9,6 +9,7 @@ import { type Grouping, LogView } from '../../log/log-view.tsx'
 import type { EnvironmentPageProps } from '../../pages.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Panel } from '../../parts/panel.tsx'
+import { By, Sent } from '../../parts/people.tsx'
 import { Phases } from '../../parts/phases.tsx'
 import { ProblemNote } from '../../parts/problem-note.tsx'
 import { SkeletonRows } from '../../parts/skeleton.tsx'
@@ -55,6 +56,7 @@ function OneBuild({ place, id }: EnvironmentPageProps) {
       <ProblemNote problem={actions.problem} />
       {build ? (
         <>
+          <Sent message={build.message} commit={build.commit} />
           <Warnings build={build} />
           {build.failure && <FailureNote failure={build.failure} onJump={(number) => setAsked({ number })} />}
           <Panel title="Time" actions={<Summary build={build} />}>
@@ -79,10 +81,11 @@ function OneBuild({ place, id }: EnvironmentPageProps) {
   )
 }
 
-function Summary({ build: { trigger, createTime, startTime, finishTime } }: { build: Build }) {
+function Summary({ build: { trigger, requestedBy, createTime, startTime, finishTime } }: { build: Build }) {
   return (
     <span className={css.summary}>
       <span>{TRIGGER_WORDS[trigger]}</span>
+      <By requester={requestedBy} />
       {startTime ? (
         <span>
           {finishTime ? 'took' : 'for'} <Took from={startTime} to={finishTime} />

@@ -3,6 +3,7 @@ import { Link } from 'wouter'
 import { idOf, type Place, shortId } from '../../api/names.ts'
 import { buildState, TRIGGER_WORDS } from '../../api/state.ts'
 import type { Build } from '../../api/types.ts'
+import { By, Sent } from '../../parts/people.tsx'
 import { Pill } from '../../parts/pill.tsx'
 import { StatePill } from '../../parts/state-pill.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
@@ -23,16 +24,28 @@ export function BuildTable({ place, builds, live }: Props) {
         </Link>
       ),
     },
-    { head: 'State', cell: (build) => <StatePill shown={buildState(build)} /> },
-    { head: 'Trigger', cell: (build) => <TriggerOf build={build} /> },
     {
-      head: 'Notes',
-      grow: true,
-      cell: ({ name, failure }) => {
-        if (name === live) return <Pill tone="good">Live</Pill>
-        return failure && <code className={css.reason}>{failure.reason}</code>
-      },
+      head: 'State',
+      cell: (build) => (
+        <span className={css.lines}>
+          <span className={css.pills}>
+            <StatePill shown={buildState(build)} />
+            {build.name === live && <Pill tone="good">Live</Pill>}
+          </span>
+          {build.failure && <code className={css.reason}>{build.failure.reason}</code>}
+        </span>
+      ),
     },
+    {
+      head: 'Trigger',
+      cell: (build) => (
+        <span className={css.lines}>
+          <TriggerOf build={build} />
+          <By requester={build.requestedBy} />
+        </span>
+      ),
+    },
+    { head: 'Message', grow: true, cell: ({ message, commit }) => <Sent message={message} commit={commit} /> },
     {
       head: 'Took',
       align: 'right',
@@ -47,9 +60,9 @@ export function BuildTable({ place, builds, live }: Props) {
 /** A rebuild that waited can be made clean afterwards; an upload never is by its name. */
 function TriggerOf({ build: { trigger, clean } }: { build: Build }) {
   return (
-    <>
+    <span>
       {TRIGGER_WORDS[trigger]}
       {clean && trigger !== 'CLEAN_REBUILD' && <span className={css.quiet}>, clean</span>}
-    </>
+    </span>
   )
 }

@@ -3,6 +3,7 @@ import { useResource } from '../../api/data.ts'
 import { shortId } from '../../api/names.ts'
 import { TRIGGER_WORDS } from '../../api/state.ts'
 import type { Build, Deployment } from '../../api/types.ts'
+import { Sent } from '../../parts/people.tsx'
 import { Skeleton } from '../../parts/skeleton.tsx'
 import { Time } from '../../parts/time.tsx'
 import css from './comparison.module.css'
@@ -39,6 +40,19 @@ export function Comparison({ live, next }: Props) {
             {live && <BuildCell name={live.build} build={liveBuild} />}
             <BuildCell name={next.build} build={nextBuild} />
           </tr>
+          {(next.message !== '' || next.commit || live?.message || live?.commit) && (
+            <tr>
+              <th scope="row">Message</th>
+              {live && (
+                <td>
+                  <Sent message={live.message} commit={live.commit} />
+                </td>
+              )}
+              <td>
+                <Sent message={next.message} commit={next.commit} />
+              </td>
+            </tr>
+          )}
           <tr>
             <th scope="row">Made</th>
             {live && (

@@ -2,8 +2,9 @@
 import { Link } from 'wouter'
 import { idOf, type Place, shortId } from '../../api/names.ts'
 import { TRIGGER_WORDS } from '../../api/state.ts'
-import type { Build, Deployment } from '../../api/types.ts'
+import type { Deployment } from '../../api/types.ts'
 import { Button } from '../../parts/button.tsx'
+import { By, Sent } from '../../parts/people.tsx'
 import { StatePill } from '../../parts/state-pill.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { Time } from '../../parts/time.tsx'
@@ -14,37 +15,45 @@ import { activationWord, deploymentState, whyNot } from './words.ts'
 type Props = {
   place: Place
   deployments: readonly Deployment[]
-  /** Those that are known: what asked for a build is told where it is. */
-  builds: readonly Build[]
   live: Deployment | undefined
   /** For those who may. */
   onActivate: ((deployment: Deployment) => void) | undefined
 }
 
-export function DeploymentTable({ place, deployments, builds, live, onActivate }: Props) {
-  const byName = new Map(builds.map((build) => [build.name, build]))
+export function DeploymentTable({ place, deployments, live, onActivate }: Props) {
   const columns: Column<Deployment>[] = [
     { head: 'Deployment', cell: ({ name }) => <code>{shortId(name)}</code> },
     { head: 'State', cell: (deployment) => <StatePill shown={deploymentState(deployment)} /> },
     {
       head: 'Build',
-      cell: ({ build }) => {
-        const trigger = byName.get(build)?.trigger
-        return (
-          <span>
-            <Link href={environmentPath(place, `builds/${idOf(build)}`)} className={css.id}>
-              {shortId(build)}
-            </Link>
-            {trigger && <span className={css.quiet}> {TRIGGER_WORDS[trigger]}</span>}
-          </span>
-        )
-      },
+      cell: ({ build }) => (
+        <Link href={environmentPath(place, `builds/${idOf(build)}`)} className={css.id}>
+          {shortId(build)}
+        </Link>
+      ),
     },
-    { head: 'First live', cell: ({ liveTime }) => (liveTime ? <Time at={liveTime} /> : <Never />) },
     {
-      head: 'Retired',
-      grow: true,
-      cell: ({ state, retireTime }) => (state === 'RETIRED' && retireTime ? <Time at={retireTime} /> : <Never />),
+      head: 'Trigger',
+      cell: ({ trigger, requestedBy }) => (
+        <span className={css.lines}>
+          <span>{TRIGGER_WORDS[trigger]}</span>
+          <By requester={requestedBy} />
+        </span>
+      ),
+    },
+    { head: 'Message', grow: true, cell: ({ message, commit }) => <Sent message={message} commit={commit} /> },
+    {
+      head: 'Live',
+      cell: ({ state, liveTime, retireTime }) => (
+        <span className={css.lines}>
+          {liveTime ? <Time at={liveTime} /> : <Never />}
+          {state === 'RETIRED' && retireTime && (
+            <span className={css.until}>
+              until <Time at={retireTime} />
+            </span>
+          )}
+        </span>
+      ),
     },
     {
       head: 'Make live',

@@ -4,7 +4,7 @@ import { call } from '../../api/client.ts'
 import { useList } from '../../api/data.ts'
 import type { Place } from '../../api/names.ts'
 import { outcomeOf } from '../../api/state.ts'
-import type { Build, Deployment, Operation } from '../../api/types.ts'
+import type { Deployment, Operation } from '../../api/types.ts'
 import type { EnvironmentPageProps } from '../../pages.tsx'
 import { useConfirm } from '../../parts/confirm.tsx'
 import { Empty } from '../../parts/empty.tsx'
@@ -23,7 +23,6 @@ import { activationWord } from './words.ts'
 export default function DeploymentsPage({ place }: EnvironmentPageProps) {
   const { canWrite } = useSession()
   const deployments = useList<Deployment>(`${place.name}/deployments`, 'deployments')
-  const builds = useList<Build>(`${place.name}/builds`, 'builds')
   const operations = useList<Operation>(`${place.name}/operations`, 'operations', { pageSize: 8 })
   const [started, setStarted] = useState<string>()
   const confirm = useConfirm()
@@ -56,7 +55,6 @@ export default function DeploymentsPage({ place }: EnvironmentPageProps) {
           <DeploymentTable
             place={place}
             deployments={deployments.items}
-            builds={builds.items ?? []}
             live={live}
             onActivate={canWrite ? activate : undefined}
           />

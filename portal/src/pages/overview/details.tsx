@@ -8,6 +8,7 @@ import { ExternalLink } from '../../parts/button.tsx'
 import { CopyButton, CopyText } from '../../parts/copy.tsx'
 import { counted } from '../../parts/format.ts'
 import { Fact, Facts, Panel } from '../../parts/panel.tsx'
+import { By, CommitLine } from '../../parts/people.tsx'
 import { Skeleton } from '../../parts/skeleton.tsx'
 import { StatePill } from '../../parts/state-pill.tsx'
 import { Time } from '../../parts/time.tsx'
@@ -57,7 +58,9 @@ export function Details({ place, environment }: Props) {
               <Link href={environmentPath(place, 'deployments')}>{shortId(environment.deployment)}</Link>
               <span className={css.quiet}>
                 first live {deployment?.liveTime ? <Time at={deployment.liveTime} /> : <Skeleton width={12} />}
+                {deployment?.requestedBy && ', by'}
               </span>
+              <By requester={deployment?.requestedBy ?? null} />
             </span>
           ) : (
             <span className={css.quiet}>none yet</span>
@@ -65,7 +68,11 @@ export function Details({ place, environment }: Props) {
         </Fact>
         <Fact name="Build">
           {build ? (
-            <Link href={environmentPath(place, `builds/${idOf(build)}`)}>{shortId(build)}</Link>
+            <span className={css.line}>
+              <Link href={environmentPath(place, `builds/${idOf(build)}`)}>{shortId(build)}</Link>
+              {deployment?.message && <bdi className={css.quiet}>{deployment.message}</bdi>}
+              {deployment?.commit && <CommitLine commit={deployment.commit} />}
+            </span>
           ) : (
             <span className={css.quiet}>none yet</span>
           )}

@@ -1,8 +1,9 @@
 /** Where an archive or a folder is dropped or chosen, and how far it is on its way. The whole page takes a drop. */
 import { type ChangeEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react'
-import type { Place } from '../../api/names.ts'
+import { MESSAGE_MAX_LENGTH, type Place } from '../../api/names.ts'
 import { Button } from '../../parts/button.tsx'
 import { Curl } from '../../parts/curl.tsx'
+import { TextField } from '../../parts/field.tsx'
 import { bytes } from '../../parts/format.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { ProblemNote } from '../../parts/problem-note.tsx'
@@ -19,11 +20,13 @@ type Props = { place: Place /** The environment, as people call it. */; name: st
 export function DropZone({ place, name, children }: Props) {
   const deploy = useDeploy(place.name)
   const say = useToast()
+  const [message, setMessage] = useState('')
   const isOver = usePageDrop(!deploy.progress, (entries) => begin(entries))
 
   async function begin(entries: readonly Entry[]) {
-    const sent = await deploy.start(entries)
+    const sent = await deploy.start(entries, message.trim())
     if (!sent) return
+    setMessage('')
     const without = inWords(sent.leftOut)
     say(without ? `Sent, without ${without}. It is being built.` : 'Sent. It is being built.')
   }
@@ -35,7 +38,18 @@ export function DropZone({ place, name, children }: Props) {
       ) : deploy.progress ? (
         <Sending progress={deploy.progress} onCancel={deploy.cancel} />
       ) : (
-        <Chooser onChosen={begin}>{children}</Chooser>
+        <>
+          <Chooser onChosen={begin}>{children}</Chooser>
+          <TextField
+            label="Message"
+            name="message"
+            value={message}
+            maxLength={MESSAGE_MAX_LENGTH}
+            placeholder="What is new, in one line"
+            problem={deploy.problem}
+            onChange={(event) => setMessage(event.target.value)}
+          />
+        </>
       )}
       <ProblemNote problem={deploy.problem} title="It was not deployed" />
       <Curl method="POST" path={`/fu/v1/${place.name}:upload`} file={{ field: 'repository', name: 'app.zip' }} />

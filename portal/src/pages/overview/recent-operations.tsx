@@ -3,16 +3,30 @@ import { Link } from 'wouter'
 import { idOf, type Place } from '../../api/names.ts'
 import { isOfBuild, operationState, problemOfOperation, TRIGGER_WORDS } from '../../api/state.ts'
 import type { Operation } from '../../api/types.ts'
+import { By, Sent } from '../../parts/people.tsx'
 import { StatePill } from '../../parts/state-pill.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { Time } from '../../parts/time.tsx'
 import { environmentPath } from '../../paths.ts'
+import css from './recent-operations.module.css'
 
 export function RecentOperations({ place, operations }: { place: Place; operations: readonly Operation[] }) {
   const columns: Column<Operation>[] = [
-    { head: 'What', cell: ({ metadata }) => TRIGGER_WORDS[metadata.trigger] },
-    { head: 'State', cell: (operation) => <StatePill shown={operationState(operation)} /> },
-    { head: 'Why', grow: true, cell: (operation) => problemOfOperation(operation)?.reason ?? '' },
+    {
+      head: 'What',
+      cell: ({ metadata }) => (
+        <span>
+          {TRIGGER_WORDS[metadata.trigger]}
+          <By requester={metadata.requestedBy} />
+        </span>
+      ),
+    },
+    { head: 'State', cell: (operation) => <StateAndReason operation={operation} /> },
+    {
+      head: 'Message',
+      grow: true,
+      cell: ({ metadata }) => <Sent message={metadata.message} commit={metadata.commit} />,
+    },
     { head: 'When', cell: ({ metadata }) => <Time at={metadata.createTime} /> },
     {
       head: 'Build',
@@ -25,4 +39,14 @@ export function RecentOperations({ place, operations }: { place: Place; operatio
     },
   ]
   return <Table label="Recent operations" columns={columns} items={operations} keyOf={({ name }) => name} />
+}
+
+function StateAndReason({ operation }: { operation: Operation }) {
+  const reason = problemOfOperation(operation)?.reason
+  return (
+    <span className={css.state}>
+      <StatePill shown={operationState(operation)} />
+      {reason && <code className={css.reason}>{reason}</code>}
+    </span>
+  )
 }

@@ -22,7 +22,7 @@ export type Deploy = {
   progress: Progress | undefined
   question: Question | undefined
   problem: Problem | undefined
-  start(entries: readonly Entry[]): Promise<{ operation: Operation; leftOut: LeftOut } | undefined>
+  start(entries: readonly Entry[], message: string): Promise<{ operation: Operation; leftOut: LeftOut } | undefined>
   cancel(): void
 }
 
@@ -35,7 +35,7 @@ export function useDeploy(environment: string): Deploy {
   const ending = useRef<AbortController>(undefined)
 
   const action = useAction(
-    async (entries: readonly Entry[]) => {
+    async ({ entries, message }: { entries: readonly Entry[]; message: string }) => {
       ending.current = new AbortController()
       const { signal } = ending.current
       const [first] = entries
@@ -48,6 +48,7 @@ export function useDeploy(environment: string): Deploy {
       setProgress({ ...told, share: 0 })
       const operation = await uploadArchive(environment, archive, {
         signal,
+        message,
         onProgress: (done, total) => setProgress({ ...told, share: done / total }),
       })
       return { operation, leftOut }
@@ -102,10 +103,10 @@ export function useDeploy(environment: string): Deploy {
     progress: action.isBusy ? (progress ?? { step: 'reading', entries: 0 }) : undefined,
     question: action.isBusy ? question : undefined,
     problem: isCancelled ? undefined : action.problem,
-    async start(entries) {
+    async start(entries, message) {
       setCancelled(false)
       setProgress(undefined)
-      return action.run(entries)
+      return action.run({ entries, message })
     },
     cancel() {
       setCancelled(true)

@@ -3,6 +3,7 @@ import { useMemo } from 'react'
 import { useList } from '../../api/data.ts'
 import type { Place } from '../../api/names.ts'
 import type { Operation, RecordedTrigger } from '../../api/types.ts'
+import { By } from '../../parts/people.tsx'
 import { Pill } from '../../parts/pill.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { Time } from '../../parts/time.tsx'
@@ -26,7 +27,15 @@ export function TriggerTable({ place, triggers }: { place: Place; triggers: read
         </span>
       ),
     },
-    { head: 'By', cell: ({ source }) => SOURCES[source] },
+    {
+      head: 'By',
+      cell: ({ source, requestedBy }) => (
+        <span>
+          {SOURCES[source]}
+          {source !== 'APP' && <By requester={requestedBy} isKindShown={source === 'WEBHOOK'} />}
+        </span>
+      ),
+    },
     { head: 'Caller', grow: true, cell: (trigger) => <Caller trigger={trigger} /> },
     { head: 'Answer', cell: (trigger) => <Answer trigger={trigger} /> },
     {

@@ -1,0 +1,40 @@
+/** The ledger: who asked for builds and purges of an environment, and how they were answered. */
+import type { resources } from '../../contract/index.ts'
+import type { ClientCall } from '../command.ts'
+import { limitOf } from '../options.ts'
+import { api } from '../path.ts'
+import { idFor, requesterInWords } from '../people.ts'
+import { printList, tableFor, when } from '../rows.ts'
+import { atEnvironment } from '../where.ts'
+
+const NARROW = ['caller', 'by', 'from', 'operation']
+
+export async function listTriggers(call: ClientCall): Promise<undefined> {
+  const limit = limitOf(call.options)
+  const { service, path } = await atEnvironment(call)
+  const found = await service.first<resources.RecordedTrigger>(api`${path}/triggers`, 'triggers', limit)
+  printList(call, found.items, {
+    row: (one) => rowOf(call, one),
+    empty: "No rebuild or purge was asked for yet. 'headland webhooks create' makes URLs for a CMS.",
+    narrow: NARROW,
+  })
+  if (found.hasMore && !call.options.json) call.terminal.say(`There are more: --limit ${limit * 5} shows them.`)
+}
+
+export const triggersInRows = (call: ClientCall, triggers: readonly resources.RecordedTrigger[]): string =>
+  tableFor(
+    call.terminal,
+    triggers.map((one) => rowOf(call, one)),
+    NARROW,
+  )
+
+const rowOf = ({ terminal }: ClientCall, one: resources.RecordedTrigger) => ({
+  called: when(terminal, one.createTime),
+  action: one.action,
+  source: one.source,
+  by: requesterInWords(one.requestedBy),
+  answer: one.reason ? `${one.answer} ${one.reason}` : String(one.answer),
+  operation: one.operation && idFor(terminal, one.operation),
+  from: one.address,
+  caller: one.userAgent,
+})
