@@ -11,6 +11,7 @@ import {
   boolean,
   integer,
   mapOf,
+  nullable,
   object,
   oneOf,
   optional,
@@ -132,6 +133,22 @@ export type ChangedEnvironment = Static<typeof changedEnvironment>
 export const ENVIRONMENT_STATES = ['EMPTY', 'LIVE', 'DELETING'] as const
 export type EnvironmentState = (typeof ENVIRONMENT_STATES)[number]
 
+/** While an environment is pinned, rebuilds build this archive and not the newest upload. */
+export const pin = object(
+  {
+    archive: string({ description: 'Digest of the archive that rebuilds build.' }),
+    deployment: string({ description: 'The deployment that was made live. Later builds of the archive may replace it.' }),
+    operation: optional(string({ description: 'The activation that pinned it, where it is known.' })),
+    time: time('Since when.'),
+  },
+  {
+    title: 'Pin',
+    description:
+      'Set by an activation of a deployment that is not of the newest upload: rebuilds by the API and by webhooks then build its archive. An upload that goes live, an activation of the newest upload, or `:unpin` ends it.',
+  },
+)
+export type Pin = Static<typeof pin>
+
 export const environment = object(
   {
     name: string({ description: '`accounts/{account}/apps/{app}/environments/{environment}`' }),
@@ -144,6 +161,7 @@ export const environment = object(
     domains: array(string(), { description: 'Custom host names.' }),
     build: string({ description: 'The build that is live, or empty.' }),
     deployment: string({ description: 'The deployment that is live, or empty.' }),
+    pin: nullable(pin),
     state: oneOf(ENVIRONMENT_STATES, { description: 'EMPTY: nothing deployed yet; LIVE; DELETING.' }),
     reconciling: boolean({ description: 'True while an operation changes it.' }),
     latestOperation: optional(latestOperation),

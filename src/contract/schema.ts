@@ -60,6 +60,11 @@ export function optional<T>(schema: Schema<T>): Optional<T> {
   return { ...schema, optional: true }
 }
 
+/** The value, or null where there is none. */
+export function nullable<T>(schema: Schema<T>): Schema<T | null> {
+  return { anyOf: [schema, { type: 'null' }] }
+}
+
 /** An object with exactly these properties: an unknown one is an error, one not wrapped in `optional` is required. */
 export function object<P extends Properties>(properties: P, keywords: Keywords = {}): ObjectSchema<ObjectOf<P>> {
   const required = Object.keys(properties).filter((key) => !properties[key]?.optional)
