@@ -91,9 +91,6 @@ export function createSources({ sql, clock }: { sql: Sql; clock: Clock }) {
         UPDATE sources SET archive_digest = ${good.archive_digest}, archive_bytes = ${good.archive_bytes},
           archive_files = ${good.archive_files}
         WHERE environment_id = ${environmentId} AND archive_digest = ${digest}`)
-      // Where the two are one archive, there is nothing that a pin would keep from being built.
-      await tx.query(statement`
-        UPDATE sources SET ${NO_PIN} WHERE environment_id = ${environmentId} AND pin_digest = archive_digest`)
       await retarget(tx, environmentId)
     },
 
