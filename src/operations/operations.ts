@@ -94,6 +94,14 @@ export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock
     return toOperation(row)
   }
 
+  /** The operation that does the work of this one: itself, or the one that took its place. */
+  async function requireDoing(path: OperationPath, id: string): Promise<Operation> {
+    const [row] = await sql.query<OperationRow>(statement`
+      SELECT ${columns} FROM operations
+      WHERE id = (SELECT COALESCE(satisfied_by, id) FROM operations WHERE id = ${id}) AND ${matching(path)}`)
+    return row ? toOperation(row) : require(path, id)
+  }
+
   function tell(tx: Transaction, { id, accountId, appName, environmentId }: Operation, ofEnvironmentToo = false) {
     const environment = `apps/${appName}/environments/${environmentId}`
     tx.tell(accountId, `${environment}/operations/${id}`)
@@ -103,6 +111,7 @@ export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock
 
   return {
     require,
+    requireDoing,
     ...createWaits({ clock, require }),
     ...createLatest(sql),
 

@@ -7,6 +7,7 @@ import { changeOnTop } from '../on-top.ts'
 import { finish, finishInSight } from '../operation.ts'
 import { ifMatch, makeSure } from '../options.ts'
 import { api } from '../path.ts'
+import { pinOf } from '../pin.ts'
 import { factsOf, oneLine, printList, tell, when } from '../rows.ts'
 import { noteOnAddress } from '../site.ts'
 import { type AtAccount, atAccount, atApp, atEnvironment, lastPart } from '../where.ts'
@@ -132,6 +133,7 @@ const facts = ({ terminal }: ClientCall, one: resources.Environment) => ({
   variables: one.shellVariables.map(({ key }) => key).join(', '),
   deployment: one.deployment && lastPart({ name: one.deployment }),
   build: one.build && lastPart({ name: one.build }),
+  pinned: pinOf(one, (time) => when(terminal, time)),
   created: when(terminal, one.createTime),
   changed: when(terminal, one.updateTime),
 })
