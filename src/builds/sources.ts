@@ -5,8 +5,8 @@
  *   pinned  the archive of a deployment that was made live although it was not of the newest upload: a rollback
  *
  * newest → pinned when such a deployment is live, and pinned → newest when an upload or a deployment of the newest upload is
- * live, or when the pin is taken off. A rebuild that waits is of the archive that the state names: whoever changes the state
- * changes the rebuild in the same transaction.
+ * live, or when the pin is taken off. A rebuild that waits is of the archive that the state names: a change of the
+ * state changes the rebuild in the same transaction.
  */
 import type { Clock } from '../base/index.ts'
 import { type Digest, list, type Reader, type Sql, statement, type Transaction, tellBelow } from '../storage/index.ts'

@@ -28,7 +28,7 @@ export const noteOnActivation = ({ pin }: Pinned): string | undefined =>
     ? `It is not of the newest upload, so the environment is pinned to it: rebuilds and webhooks build its archive ${archiveIn(pin)}, until an upload is live or 'headland unpin'.`
     : undefined
 
-/** The beginning tells archives apart. */
+/** The beginning is enough to compare archives. */
 const archiveIn = ({ archive }: resources.Pin): string => oneLine(archive.replace(/^sha256:/, '').slice(0, 12))
 
 const idIn = (name: string): string => name.slice(name.lastIndexOf('/') + 1)

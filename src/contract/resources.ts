@@ -137,7 +137,9 @@ export type EnvironmentState = (typeof ENVIRONMENT_STATES)[number]
 export const pin = object(
   {
     archive: string({ description: 'Digest of the archive that rebuilds build.' }),
-    deployment: string({ description: 'The deployment that was made live. Later builds of the archive may replace it.' }),
+    deployment: string({
+      description: 'The deployment that was made live. Later builds of the archive may replace it.',
+    }),
     operation: optional(string({ description: 'The activation that pinned it, where it is known.' })),
     time: time('Since when.'),
   },

@@ -81,7 +81,9 @@ export type WebhookOperationState = (typeof WEBHOOK_OPERATION_STATES)[number]
 /** Closed: whatever is added here can be read with a webhook's token. */
 export const webhookOperation = object(
   {
-    name: string({ description: 'The operation that satisfies the call. Another one may have taken the place of the one asked for.' }),
+    name: string({
+      description: 'The operation that satisfies the call. Another one may have taken the place of the one asked for.',
+    }),
     state: oneOf(WEBHOOK_OPERATION_STATES, {
       description: 'LIVE: visitors get what was built. PURGED: the cache was purged, and nothing is built.',
     }),
@@ -90,7 +92,9 @@ export const webhookOperation = object(
     waitingUntil: optional(time('While it lets a burst of calls settle: when it begins if no further one comes.')),
     reason: optional(string({ description: 'Why it failed: one of the reasons of the error reference.' })),
     message: optional(string({ description: 'The reason in words. What the build wrote is not in it.' })),
-    buildUrl: string({ description: 'The page of the build in the portal, for those who may log in; empty for a purge.' }),
+    buildUrl: string({
+      description: 'The page of the build in the portal, for those who may log in; empty for a purge.',
+    }),
     siteUrl: string({ description: 'Where the site answers.' }),
     createTime: time('When it was asked for.'),
   },

@@ -173,7 +173,10 @@ test('the deployment that was live before stays, also where archives take all pl
 })
 
 test('however uploads, rebuilds and rollbacks follow each other, the last archives can be made live', async () => {
-  const history = fc.array(fc.tuple(fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'), fc.nat(3)), { minLength: 1, maxLength: 40 })
+  const history = fc.array(fc.tuple(fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'), fc.nat(3)), {
+    minLength: 1,
+    maxLength: 40,
+  })
   await holds(
     fc.property(history, fc.nat(6), (rounds, keepDeployments) => {
       // Each round is an archive and how many builds of it were live, one after another; a letter may come again, as a rollback.
@@ -181,7 +184,12 @@ test('however uploads, rebuilds and rollbacks follow each other, the last archiv
       const padded = (index: number) => String(index).padStart(3, '0')
       const deployments = all.map((archive, index) => {
         const isLive = index === all.length - 1
-        return { ...(isLive ? live(index) : retired(index)), id: `d${padded(index)}`, buildId: `b${padded(index)}`, archive }
+        return {
+          ...(isLive ? live(index) : retired(index)),
+          id: `d${padded(index)}`,
+          buildId: `b${padded(index)}`,
+          archive,
+        }
       })
       const last = deployments.at(-1) as KnownDeployment
       const decision = decide({ liveDeployment: last.id, deployments, builds: [], keepDeployments })

@@ -84,7 +84,7 @@ test('who has a token is not held up by those who guess', () => {
   assert.equal(rates.call('environment', 'REBUILD'), undefined)
 })
 
-test('reading what became of a call has a limit of its own, and keeps nobody from calling', async () => {
+test('reading what became of a call has a limit of its own, and does not use up calls', async () => {
   const { clock, rates } = open({ callsPerMinute: 1, guessesPerMinute: 1 })
   const read = () => rates.read('environment')
   assert.equal(paid(2 * LIMITS.webhookReads, read), LIMITS.webhookReads)

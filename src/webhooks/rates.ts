@@ -25,10 +25,14 @@ export function createWebhookRates(clock: Clock, { callsPerMinute, guessesPerMin
       return problemAfter('TOO_MANY_TRIGGERS', waitMs)
     },
 
-    /** Pays for reading what became of a call. Counted apart, so that whoever only looks keeps nobody from building. */
+    /** Pays for reading what became of a call. Counted apart from calls, so that an open dashboard does not use them up. */
     read(environmentId: string): Problem | undefined {
       const waitMs = reads.take(environmentId, 1, perMinute(LIMITS.webhookReads))
-      return problemAfter('TOO_MANY_TRIGGERS', waitMs, 'Operations are read with this webhook more often than they may be.')
+      return problemAfter(
+        'TOO_MANY_TRIGGERS',
+        waitMs,
+        'Operations are read with this webhook more often than they may be.',
+      )
     },
 
     /** Pays for a call with a wrong one. */

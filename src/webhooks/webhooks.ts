@@ -28,7 +28,7 @@ export type WebhookCall = {
 /** What satisfies a call. One object for all that were taken together. */
 export type Taken = { account: Account; operation: Operation }
 
-/** Somebody wants to know what became of a call. */
+/** A question what became of a call. */
 export type WebhookRead = Omit<WebhookCall, 'userAgent'> & { operation: string }
 
 type Item = { opened: Opened; asked: Asked }

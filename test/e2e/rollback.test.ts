@@ -45,7 +45,7 @@ async function done(asked: Promise<{ status: number; text: string; json: resourc
   return ended
 }
 
-/** `good` was live, then `bad`; the environment is as it was when somebody saw that it is bad. */
+/** `good` was live, then `bad`; the environment is as it is before the rollback. */
 async function deployedTwice() {
   const { name, url } = await createEnvironment(service, as)
   const good = (await deploy(service, as, name, version('good'))).metadata.deployment
@@ -56,7 +56,7 @@ async function deployedTwice() {
 
 async function cli(environment: string, ...args: string[]) {
   const [, account = '', , app = '', , id = ''] = environment.split('/')
-  const where = ['--account', account, '--app', app, '--env', id]
+  const where = ['--account', account, '--app', app, ...(args[0] === 'envs' ? [id] : ['--env', id])]
   const { stdout, stderr } = await promisify(execFile)(process.execPath, [HEADLAND, ...args, ...where], {
     cwd: folder,
     timeout: PATIENCE_MS,
@@ -78,7 +78,11 @@ test('what was rolled back does not come back by a rebuild or by a webhook, unti
   const activated = await done(post(`${good}:activate`))
   const { pin } = await read(name)
   assert.deepEqual([pin?.deployment, pin?.operation], [good, activated.name])
-  assert.equal((activated.response as resources.Environment).pin?.deployment, good, 'whoever rolls back is told at once')
+  assert.equal(
+    (activated.response as resources.Environment).pin?.deployment,
+    good,
+    'the response of the activation has it',
+  )
 
   await done(post(`${name}:rebuild`))
   assert.match(await shown(), /good/)
@@ -100,7 +104,7 @@ test('what was rolled back does not come back by a rebuild or by a webhook, unti
   assert.match(await shown(), /better/)
 })
 
-test('a webhook that lets a burst settle when somebody rolls back builds what was rolled back to', async () => {
+test('a webhook that lets a burst settle during a rollback builds what was rolled back to', async () => {
   const { name, good, shown } = await deployedTwice()
   const urls = await createWebhooks(service, as, name, { quietSeconds: 300, quietSecondsMost: 3600 })
   const waiting: resources.WebhookAnswer = (await hook(service, urls.rebuild)).json
@@ -132,11 +136,23 @@ test('unpin answers with the environment, builds nothing, and takes two calls', 
 test('the command line says what is pinned, what a rebuild builds, and how to end it', async () => {
   const { name, good } = await deployedTwice()
   const activated = await cli(name, 'deployments', 'activate', 'previous')
-  assert.match(activated, /pinned to it: rebuilds and webhooks build its archive [0-9a-f]{12}, until an upload is live or 'headland unpin'/)
+  assert.match(
+    activated,
+    /pinned to it: rebuilds and webhooks build its archive [0-9a-f]{12}, until an upload is live or 'headland unpin'/,
+  )
   const id = good.split('/').at(-1) ?? ''
-  assert.match(await cli(name, 'envs', 'show'), new RegExp(`pinned +archive [0-9a-f]{12} of deployment ${id}, since .*'headland unpin' ends it`))
-  assert.match(await cli(name, 'rebuild'), /A rollback pinned this environment, so the archive [0-9a-f]{12} is built and not the newest upload/)
-  assert.match(await cli(name, 'unpin'), /is not pinned any more\. What is live stays; the next rebuild builds the newest upload\./)
+  assert.match(
+    await cli(name, 'envs', 'show'),
+    new RegExp(`pinned +archive [0-9a-f]{12} of deployment ${id}, since .*'headland unpin' ends it`),
+  )
+  assert.match(
+    await cli(name, 'rebuild'),
+    /A rollback pinned this environment, so the archive [0-9a-f]{12} is built and not the newest upload/,
+  )
+  assert.match(
+    await cli(name, 'unpin'),
+    /is not pinned any more\. What is live stays; the next rebuild builds the newest upload\./,
+  )
   assert.match(await cli(name, 'unpin'), /was not pinned: rebuilds build the newest upload\./)
   assert.doesNotMatch(await cli(name, 'envs', 'show'), /unpin/)
 })

@@ -79,7 +79,7 @@ test('a call is followed from waiting by building to live, with the page of the 
   })
 })
 
-test('a failure is told by its reason and the words of the table, and nothing that the build wrote', async () => {
+test('a failure has its reason and the words of the table, and nothing that the build wrote', async () => {
   const { name, urls } = await site()
   const files = {
     'package.json': JSON.stringify({ name: 'x', scripts: { build: 'node build.js' } }),
@@ -111,7 +111,7 @@ test('where another operation took its place, and another one the place of that,
   assert.equal((await readState(urls.rebuild, operation)).state, 'LIVE')
 })
 
-test('a call that was cancelled is told as that, and a purge as purged', async () => {
+test('a cancelled call reads as cancelled, and a purge as purged', async () => {
   const { urls } = await site(LONG)
   const rebuilt = (await hook(service, urls.rebuild)).json
   await service.call(`/v1/${rebuilt.name}:cancel`, { method: 'POST', as, body: {} })
@@ -163,7 +163,7 @@ test('a token that was regenerated or deleted reads nothing, and a new one nothi
   assert.equal((await readWith(fresh.rebuild, again)).status, 401)
 })
 
-test('whatever is wrong with the address or the token, nothing tells which, and no log has the token', async () => {
+test('whatever is wrong with the address or the token, the answer is the same, and no log has the token', async () => {
   const { name, urls } = await site(LONG)
   const { name: operation } = (await hook(service, urls.rebuild)).json
   const right = addressOf(urls.rebuild, operation)

@@ -4,8 +4,8 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { createHoldings } from '../../src/builds/index.ts'
 import { statement } from '../../src/storage/index.ts'
-import { holds } from '../support/fuzz.ts'
 import type { Scope } from '../support/folder.ts'
+import { holds } from '../support/fuzz.ts'
 import { openPinning, type Pinning } from '../support/pins.ts'
 import { house } from '../support/upkeep.ts'
 
@@ -38,7 +38,10 @@ async function rolledBack(t: Scope) {
 test('after a rollback the environment is pinned, and rebuilds build the archive that is live', async (t) => {
   const world = await rolledBack(t)
   const { archive, deployment, operation } = (await world.pin()) ?? assert.fail('it is not pinned')
-  assert.deepEqual([archive.digest, deployment, operation], [await world.digestOf('good'), world.good, world.operation.id])
+  assert.deepEqual(
+    [archive.digest, deployment, operation],
+    [await world.digestOf('good'), world.good, world.operation.id],
+  )
   for (const quiet of [undefined, QUIET]) {
     const rebuilt = await world.rebuild(quiet)
     assert.equal((await world.buildOf(rebuilt))?.archive.digest, await world.digestOf('good'))
@@ -64,7 +67,11 @@ test('an upload ends the pin when it is live, and not before', async (t) => {
   const after = await world.rebuild()
   await world.finish(true)
   assert.equal(await world.pin(), undefined)
-  assert.equal((await world.buildOf(after))?.archive.digest, await world.digestOf('better'), 'what waits builds it, too')
+  assert.equal(
+    (await world.buildOf(after))?.archive.digest,
+    await world.digestOf('better'),
+    'what waits builds it, too',
+  )
 })
 
 test('unpin builds nothing, and the next rebuild builds the newest upload', async (t) => {
@@ -121,7 +128,7 @@ for (const [what, quiet] of [
     await world.finish(true)
     assert.equal(await world.liveArchive(), await world.digestOf('good'))
     const { doneTime, error } = await world.operations.require(world.path, asked.id)
-    assert.deepEqual([doneTime === null, error], [false, null], 'whoever asked for it is told that it is done')
+    assert.deepEqual([doneTime === null, error], [false, null], 'the operation that was asked for is done')
   })
 }
 
@@ -160,7 +167,9 @@ test('the pinned archive and the newest upload are kept, however many builds com
     await world.rebuild()
     await work(world)
   }
-  await sql.transaction((tx) => tx.query(statement`DELETE FROM deployments WHERE environment_id = ${path.environmentId}`))
+  await sql.transaction((tx) =>
+    tx.query(statement`DELETE FROM deployments WHERE environment_id = ${path.environmentId}`),
+  )
   await sql.transaction((tx) => tx.query(statement`DELETE FROM builds WHERE environment_id = ${path.environmentId}`))
   const elsewhere = await environment()
   const other = await build(elsewhere, { archive: 'other' })
@@ -192,7 +201,9 @@ test('in whatever order uploads, rebuilds, rollbacks and their ends come, a roll
   await holds(
     fc.asyncProperty(fc.array(step, { minLength: 8, maxLength: 40 }), async (steps) => {
       // What an earlier case left would be claimed, too.
-      await rooms.sql.transaction((tx) => tx.query(statement`UPDATE operations SET done_time = 0 WHERE done_time IS NULL`))
+      await rooms.sql.transaction((tx) =>
+        tx.query(statement`UPDATE operations SET done_time = 0 WHERE done_time IS NULL`),
+      )
       const world = await openPinning(t, rooms)
       const { sql, path, deployments, operations, sources } = world
       /** What the last rollback made live, until something else was asked for by name. */
@@ -213,7 +224,9 @@ test('in whatever order uploads, rebuilds, rollbacks and their ends come, a roll
           return waiting ? world.cancel(waiting.id) : undefined
         }
         if (given.what !== 'activate') return
-        const known = (await deployments.kept(sql, path.environmentId)).filter(({ state }) => /LIVE|RETIRED/.test(state))
+        const known = (await deployments.kept(sql, path.environmentId)).filter(({ state }) =>
+          /LIVE|RETIRED/.test(state),
+        )
         const chosen = known[given.which % Math.max(1, known.length)]
         if (chosen) await world.activate(chosen.id)
       }

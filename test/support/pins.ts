@@ -1,5 +1,8 @@
 /** An environment whose operations are claimed as the worker claims them, and end as the test says. */
+
+import { createVariables } from '../../src/apps/index.ts'
 import type { Build } from '../../src/builds/index.ts'
+import { Problem } from '../../src/contract/index.ts'
 import {
   createBuildRequests,
   createPins,
@@ -8,8 +11,6 @@ import {
   type Deployment,
   type Quiet,
 } from '../../src/deployments/index.ts'
-import { createVariables } from '../../src/apps/index.ts'
-import { Problem } from '../../src/contract/index.ts'
 import { createClaims } from '../../src/operations/claim.ts'
 import type { Operation } from '../../src/operations/index.ts'
 import type { Asked } from '../../src/triggers/index.ts'

@@ -33,13 +33,14 @@ export function PinNote({ place, pin }: Props) {
       <div className={css.body}>
         <strong>This environment is pinned to an earlier upload.</strong>
         <p>
-          A rollback made the deployment <Link href={environmentPath(place, 'deployments')}>{shortId(pin.deployment)}</Link>{' '}
-          live, <Time at={pin.time} />. Rebuilds and webhooks build its archive <code>{archiveOf(pin)}</code>, and not the
+          A rollback made the deployment{' '}
+          <Link href={environmentPath(place, 'deployments')}>{shortId(pin.deployment)}</Link> live,{' '}
+          <Time at={pin.time} />. Rebuilds and webhooks build its archive <code>{archiveOf(pin)}</code>, and not the
           newest upload.
         </p>
         <p className={css.quiet}>
-          The pin ends when an upload is live, or when you unpin. Unpinning builds nothing: the next rebuild builds the newest
-          upload.
+          The pin ends when an upload is live, or when you unpin. Unpinning builds nothing: the next rebuild builds the
+          newest upload.
         </p>
         <ProblemNote problem={unpin.problem} />
         {canWrite && (
@@ -54,5 +55,5 @@ export function PinNote({ place, pin }: Props) {
   )
 }
 
-/** The beginning of a digest tells archives apart. */
+/** The beginning of a digest is enough to compare archives. */
 const archiveOf = ({ archive }: Pin): string => archive.replace(/^sha256:/, '').slice(0, 12)

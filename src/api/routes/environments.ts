@@ -36,7 +36,8 @@ type Parts = {
 }
 
 export function environmentRoutes(parts: Parts): Route[] {
-  const { apps, environments, domains, variables, operations, builds, sources, pins, deployments, requests, siteUrl } = parts
+  const { apps, environments, domains, variables, operations, builds, sources, pins, deployments, requests, siteUrl } =
+    parts
 
   async function show(account: Account, found: Environment[], view: 'BASIC' | 'FULL') {
     const ids = found.map(({ id }) => id)

@@ -118,8 +118,10 @@ const atNamed = (call: ClientCall) => {
   return atEnvironment(env === undefined ? call : { ...call, options: { ...call.options, env } })
 }
 
-const stateOf = ({ state, reconciling }: resources.Environment): string =>
-  reconciling && state !== 'DELETING' ? `${state}, changing` : state
+function stateOf({ state, reconciling, pin }: resources.Environment): string {
+  if (state === 'DELETING') return state
+  return [state, ...(reconciling ? ['changing'] : []), ...(pin ? ['pinned'] : [])].join(', ')
+}
 
 const facts = ({ terminal }: ClientCall, one: resources.Environment) => ({
   environment: one.displayName,

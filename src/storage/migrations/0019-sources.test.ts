@@ -15,7 +15,10 @@ async function insert(tx: Transaction, environment: string, builds: Made[]) {
     INSERT INTO environments (id, account_id, app_id, display_name, branch, cms_environment, root_directory,
       shell_variables, state, create_time, update_time)
     VALUES (${environment}, 'account', 'app', 'x', 'uploadable', 'x', '', '[]', 'EMPTY', 0, 0)`)
-  for (const [index, { archive, state = 'SUCCEEDED', trigger = 'UPLOAD', isUnchanged = 0, isLive }] of builds.entries()) {
+  for (const [
+    index,
+    { archive, state = 'SUCCEEDED', trigger = 'UPLOAD', isUnchanged = 0, isLive },
+  ] of builds.entries()) {
     const id = `${environment}-${index}`
     await tx.query(statement`
       INSERT INTO builds (id, account_id, environment_id, operation_id, trigger_name, is_clean, archive_digest,
@@ -54,8 +57,14 @@ test('what was rolled back before pins were recorded is pinned, and nothing else
       VALUES ('activation', 'account', 'shop', 'shop', 'rolled-back', 'ACTIVATE', 'DONE', '', 'rolled-back-0', 1, 0, 7)`)
     await insert(tx, 'rolled-back-by-whom', [{ archive: 'good', isLive: true }, { archive: 'bad' }])
     await insert(tx, 'newest-is-live', [{ archive: 'old' }, { archive: 'new', isLive: true }])
-    await insert(tx, 'newest-failed', [{ archive: 'old', isLive: true }, { archive: 'new', state: 'FAILED' }])
-    await insert(tx, 'newest-changed-nothing', [{ archive: 'old', isLive: true }, { archive: 'new', isUnchanged: 1 }])
+    await insert(tx, 'newest-failed', [
+      { archive: 'old', isLive: true },
+      { archive: 'new', state: 'FAILED' },
+    ])
+    await insert(tx, 'newest-changed-nothing', [
+      { archive: 'old', isLive: true },
+      { archive: 'new', isUnchanged: 1 },
+    ])
     await insert(tx, 'empty', [])
   })
   await migrate(sql, MIGRATIONS, 0)
