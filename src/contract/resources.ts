@@ -4,6 +4,7 @@ import { latestBuild, latestOperation } from './latest.ts'
 import { LIMITS } from './limits.ts'
 import * as names from './names.ts'
 import { BUILD_STATES, PHASES, TRIGGERS } from './operation.ts'
+import { pin } from './pin.ts'
 import { role } from './roles.ts'
 import {
   anyObject,
@@ -26,6 +27,7 @@ import { variableKind } from './variable-kinds.ts'
 export * from './events.ts'
 export * from './latest.ts'
 export * from './operation.ts'
+export * from './pin.ts'
 export * from './roles.ts'
 export * from './trace.ts'
 export * from './traffic.ts'
@@ -132,24 +134,6 @@ export type ChangedEnvironment = Static<typeof changedEnvironment>
 
 export const ENVIRONMENT_STATES = ['EMPTY', 'LIVE', 'DELETING'] as const
 export type EnvironmentState = (typeof ENVIRONMENT_STATES)[number]
-
-/** While an environment is pinned, rebuilds build this archive and not the newest upload. */
-export const pin = object(
-  {
-    archive: string({ description: 'Digest of the archive that rebuilds build.' }),
-    deployment: string({
-      description: 'The deployment that was made live. Later builds of the archive may replace it.',
-    }),
-    operation: optional(string({ description: 'The activation that pinned it, where it is known.' })),
-    time: time('Since when.'),
-  },
-  {
-    title: 'Pin',
-    description:
-      'Set by an activation of a deployment that is not of the newest upload: rebuilds by the API and by webhooks then build its archive. An upload that goes live, an activation of the newest upload, or `:unpin` ends it.',
-  },
-)
-export type Pin = Static<typeof pin>
 
 export const environment = object(
   {
