@@ -1,6 +1,6 @@
 /** What belongs into a backup, by the rows of one moment, and what of it must be there. */
 import { createHoldings } from '../builds/index.ts'
-import { type Sql, statement } from '../storage/index.ts'
+import { MIGRATIONS, type Sql, statement } from '../storage/index.ts'
 
 export type Part = {
   path: string
@@ -17,7 +17,7 @@ export type Contents = {
 }
 
 /** The migration that brought the table of newest and pinned archives. */
-export const SOURCES_SINCE = 19
+export const SOURCES_SINCE = MIGRATIONS.find(({ name }) => name === 'sources')?.id ?? 0
 
 /** `schema`: the newest migration of the database, which may be one of an earlier version. */
 export async function contentsOf(sql: Sql, schema: number): Promise<Contents> {

@@ -265,7 +265,7 @@ const CALLED_OFF: ReadonlySet<Reason> = new Set<Reason>(['OPERATION_CANCELLED', 
 /** The first detail of an error is its ErrorInfo. A reason of an earlier version may be gone from the table. */
 function reasonOf({ error }: Operation): Reason {
   const reason = String((error?.details[0] as { reason?: unknown } | undefined)?.reason ?? '')
-  return reason in PROBLEMS ? (reason as Reason) : 'INTERNAL'
+  return Object.hasOwn(PROBLEMS, reason) ? (reason as Reason) : 'INTERNAL'
 }
 
 /** Where the portal shows a resource: at its name, without `accounts/`. */

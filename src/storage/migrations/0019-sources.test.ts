@@ -5,6 +5,7 @@ import { temporaryFolder } from '../../../test/support/folder.ts'
 import { migrate } from '../migrate.ts'
 import { statement, type Transaction } from '../sql.ts'
 import { openSqlite } from '../sqlite.ts'
+import { sources } from './0019-sources.ts'
 import { MIGRATIONS } from './index.ts'
 
 type Made = { archive: string; state?: string; trigger?: string; isUnchanged?: number; isLive?: boolean }
@@ -38,7 +39,7 @@ test('what was rolled back before pins were recorded is pinned, and nothing else
   t.after(() => sql.close())
   await migrate(
     sql,
-    MIGRATIONS.filter(({ id }) => id < 19),
+    MIGRATIONS.filter(({ id }) => id < sources.id),
     0,
   )
   await sql.transaction(async (tx) => {
@@ -69,11 +70,11 @@ test('what was rolled back before pins were recorded is pinned, and nothing else
   })
   await migrate(sql, MIGRATIONS, 0)
 
-  const sources = await sql.query(statement`
+  const rows = await sql.query(statement`
     SELECT environment_id, archive_digest, pin_digest, pin_bytes, pin_deployment, pin_operation, pin_time FROM sources
     ORDER BY environment_id`)
   assert.deepEqual(
-    sources.map((row) => Object.values(row)),
+    rows.map((row) => Object.values(row)),
     [
       ['newest-changed-nothing', 'new', null, null, null, null, null],
       ['newest-failed', 'new', null, null, null, null, null],
