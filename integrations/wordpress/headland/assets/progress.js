@@ -1,4 +1,4 @@
-/** Asks WordPress what became of the last call, less and less often, and not while nobody looks at the page. */
+/** Asks WordPress what became of the last call, less and less often, and not while the page is hidden. */
 (() => {
 	const given = window.headlandProgress;
 	const part = (name) => document.getElementById(`headland_${name}`);
@@ -11,6 +11,7 @@
 	let waitMs = FIRST_MS;
 	let times = 0;
 	let shown = '';
+	let isAsking = false;
 	let timer;
 
 	/** Text stays text, and an address is one of a web page. */
@@ -36,29 +37,28 @@
 		const body = new URLSearchParams({ action: 'headland_progress', _ajax_nonce: given.nonce });
 		const response = await fetch(given.url, { method: 'POST', body, credentials: 'same-origin' });
 		// Logged out, or the page is so old that its nonce is: a new page can ask again.
-		if (response.status === 400 || response.status === 403) return true;
+		if (response.status === 400 || response.status === 403) times = TIMES_MOST;
 		const { data } = await response.json();
 		show(data);
-		const isNews = data.build !== shown;
-		shown = data.build;
-		waitMs = isNews ? FIRST_MS : Math.min(LONGEST_MS, waitMs * 1.5);
+		waitMs = data.build === shown ? waitMs * 1.5 : FIRST_MS;
 		waitMs = Math.min(LONGEST_MS, Math.max(waitMs, data.wait * 1000));
+		shown = data.build;
 		return data.done;
 	}
 
+	/** Also when the page is looked at again: something may have been saved in another one meanwhile. */
 	async function tick() {
-		if (document.hidden) return;
+		clearTimeout(timer);
+		if (isAsking || document.hidden || times >= TIMES_MOST) return;
+		isAsking = true;
 		const isOver = await ask().catch(() => {
 			waitMs = Math.min(LONGEST_MS, waitMs * 2);
 			return false;
 		});
-		if (!isOver && times < TIMES_MOST) timer = setTimeout(tick, waitMs);
-		else times = TIMES_MOST;
+		isAsking = false;
+		if (!isOver) timer = setTimeout(tick, waitMs);
 	}
 
-	document.addEventListener('visibilitychange', () => {
-		clearTimeout(timer);
-		if (!document.hidden && times < TIMES_MOST) timer = setTimeout(tick, 0);
-	});
+	document.addEventListener('visibilitychange', tick);
 	tick();
 })();
