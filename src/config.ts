@@ -118,7 +118,7 @@ export const SETTINGS: { [K in keyof Config]: Setting<Config[K]> } = {
   webhookGuesses: setting('30', 'Calls of webhook URLs that are not valid, from one address in a minute.', count),
   keepDeployments: setting(
     '5',
-    'Deployments of an environment that can be made live again, beside the live one.',
+    'Archives of an environment that can be made live again, beside the live one: of each its newest build. Places that are left go to other deployments that were live last.',
     count,
   ),
   keepHistory: setting(

@@ -30,6 +30,7 @@ import {
   createHoldings,
   createOutputs,
   createPackageStore,
+  createSources,
   DEFAULT_OUTPUT_LIMITS,
 } from './builds/index.ts'
 import { type Config, formatListen } from './config.ts'
@@ -44,6 +45,7 @@ import {
   createFolders,
   createLauncher,
   createMake,
+  createPins,
   createProvision,
   createPurges,
   createRedeploy,
@@ -156,6 +158,7 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
       logs: createLineLogs(files.logs),
       builds: createBuilds({ sql, clock, newId }),
       holdings: createHoldings({ sql }),
+      sources: createSources({ sql, clock }),
       outputs: createOutputs({
         folder: files.outputs,
         limits: { ...DEFAULT_OUTPUT_LIMITS, files: config.outputFiles },
@@ -181,7 +184,8 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
 
     const buildRequests = createBuildRequests(rooms)
     const requests = createRequests({ ...rooms, buildRequests, routing, environmentsMost: ceilings.ENVIRONMENTS })
-    const switching = createSwitch({ ...rooms, routing, onSwitched: rounds.switched })
+    const pins = createPins(rooms)
+    const switching = createSwitch({ ...rooms, routing, pins, onSwitched: rounds.switched })
     const provision = createProvision({ ...rooms, routing, switching })
     const live = { ...rooms, launcher, switching, finishWithEnvironment: provision.finishWithEnvironment }
     const deadlines = { installMs: config.installTimeout * 1000, buildMs: config.buildTimeout * 1000 }
@@ -249,6 +253,7 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
       traffic,
       room,
       requests,
+      pins,
       replaceDomains: createReplaceDomains({ ...rooms, routing, domainsMost: ceilings.DOMAINS }),
       trace: createTrace(rooms),
       clearCache,

@@ -187,7 +187,7 @@ function register(app: FastifyInstance, auth: Auth, routes: readonly Route[], ro
     async handler(request, reply) {
       const { account } = request.params as { account?: string }
       const principal = request.getDecorator<Principal>('principal')
-      const membership = account === undefined ? {} : membershipIn(principal, account)
+      const membership = account === undefined || access === 'public' ? {} : membershipIn(principal, account)
       const { params, query, body } = request
       const call = { params, query, body, principal, ...membership, request, reply } as Call<unknown, unknown>
       const answer = await route.handle(call)

@@ -1,6 +1,6 @@
 /** What belongs into a backup, by the rows of one moment, and what of it must be there. */
 import { createHoldings } from '../builds/index.ts'
-import { type Sql, statement } from '../storage/index.ts'
+import { MIGRATIONS, type Sql, statement } from '../storage/index.ts'
 
 export type Part = {
   path: string
@@ -16,7 +16,11 @@ export type Contents = {
   values: string[]
 }
 
-export async function contentsOf(sql: Sql): Promise<Contents> {
+/** The migration that brought the table of newest and pinned archives. */
+export const SOURCES_SINCE = MIGRATIONS.find(({ name }) => name === 'sources')?.id ?? 0
+
+/** `schema`: the newest migration of the database, which may be one of an earlier version. */
+export async function contentsOf(sql: Sql, schema: number): Promise<Contents> {
   const holdings = createHoldings({ sql })
   const ids = (rows: { id: string }[]) => rows.map(({ id }) => id)
   // An operation that goes on may have written down what it will leave, or removed what will be gone. When it is taken up again
@@ -32,10 +36,11 @@ export async function contentsOf(sql: Sql): Promise<Contents> {
     }
     return [...found.values()]
   }
+  const archives = schema < SOURCES_SINCE ? await holdings.archivesOfBuilds() : await holdings.archives()
   const hex = (digest: string) => digest.slice('sha256:'.length)
 
   return {
-    archives: parts(await holdings.archives(), (key) => `blobs/${hex(key).slice(0, 2)}/${hex(key)}`),
+    archives: parts(archives, (key) => `blobs/${hex(key).slice(0, 2)}/${hex(key)}`),
     outputs: parts(await holdings.outputs(), (key) => `outputs/${hex(key)}`),
     packages: parts(await holdings.packages(), (key) => `packages/${key}`),
     values: ids(await sql.query(statement`SELECT id FROM environments`)).map((id) => `environments/${id}/values`),

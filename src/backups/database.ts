@@ -41,8 +41,8 @@ export async function examineDatabase(sql: Sql): Promise<Facts> {
   if (said !== 'ok') throw new DatabaseDamaged(`The database is damaged: ${said}`)
   const [strays] = await sql.query(statement`PRAGMA foreign_key_check`)
   if (strays) throw new DatabaseDamaged('The database refers to rows that are not there.')
-  await checkRows(sql)
   const [row] = await sql.query<{ schema: number | null }>(statement`SELECT MAX(id) AS schema FROM schema_migrations`)
+  await checkRows(sql, row?.schema ?? 0)
   const [key] = await sql.query<{ value: string }>(statement`SELECT value FROM instance WHERE name = 'master_key_id'`)
   return { schema: row?.schema ?? 0, keyId: key?.value ?? null }
 }

@@ -139,7 +139,8 @@ async function copyAndRead({ sql, openSql }: PackParts, file: string): Promise<{
     // What a restore would refuse is told now, while there is still something to mend.
     await examineSchema(copy, MIGRATIONS.at(-1)?.id ?? 0, openSql)
     await releaseAll(copy)
-    return { facts: await examineDatabase(copy), contents: await contentsOf(copy) }
+    const facts = await examineDatabase(copy)
+    return { facts, contents: await contentsOf(copy, facts.schema) }
   } catch (error) {
     if (!(error instanceof SchemaForeign) && !(error instanceof DatabaseDamaged)) throw error
     throw new BackupRefused(`A backup of this database could not be restored: ${error.message}`, { cause: error })

@@ -5,6 +5,7 @@
 import { checkId, isTenantUid, TENANT_UIDS } from '../base/index.ts'
 import { checkPlan, checkTools } from '../builds/index.ts'
 import { checkDigest, type Reader, type Row, type Statement, statement, type Value } from '../storage/index.ts'
+import { SOURCES_SINCE } from './contents.ts'
 import { DatabaseDamaged } from './damaged.ts'
 
 type Check = (value: Value) => void
@@ -31,7 +32,8 @@ function label(value: Value) {
   if (value !== null && !/^[a-z0-9-]{1,63}$/.test(String(value))) throw new Error('the label is not one')
 }
 
-type Table = { table: string; columns: Record<string, Check>; read(after: Statement): Statement }
+/** `since`: the migration that brought it, where backups may be older. */
+type Table = { table: string; since?: number; columns: Record<string, Check>; read(after: Statement): Statement }
 
 /** Each page begins behind the row that was read last. */
 const TABLES: readonly Table[] = [
@@ -73,6 +75,20 @@ const TABLES: readonly Table[] = [
       WHERE ${after} ORDER BY rowid LIMIT ${PAGE}`,
   },
   {
+    table: 'sources',
+    since: SOURCES_SINCE,
+    columns: {
+      environment_id: id,
+      archive_digest: digest,
+      pin_digest: orNull(checkDigest),
+      pin_deployment: orNull(checkId),
+      pin_operation: orNull(checkId),
+    },
+    read: (after) => statement`
+      SELECT rowid AS at, environment_id, archive_digest, pin_digest, pin_deployment, pin_operation FROM sources
+      WHERE ${after} ORDER BY rowid LIMIT ${PAGE}`,
+  },
+  {
     table: 'packages',
     columns: { id },
     read: (after) => statement`SELECT rowid AS at, id FROM packages WHERE ${after} ORDER BY rowid LIMIT ${PAGE}`,
@@ -82,8 +98,9 @@ const TABLES: readonly Table[] = [
 const PAGE = 500
 
 /** Throws at the first row that is not as it must be. */
-export async function checkRows(reader: Reader) {
-  for (const { table, columns, read } of TABLES) {
+export async function checkRows(reader: Reader, schema: number) {
+  for (const { table, since = 0, columns, read } of TABLES) {
+    if (schema < since) continue
     let after = statement`1 = 1`
     for (;;) {
       const rows = await reader.query<Row & { at: number }>(read(after))

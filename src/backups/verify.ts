@@ -167,7 +167,8 @@ async function readDatabase({ folder, openForeignSql, first }: Verifying, signal
   const sql = await openForeignSql(join(folder, DATABASE), { signal }).catch(damaged)
   try {
     await examineSchema(sql, first.head.schema, (file) => openForeignSql(file, { signal }))
-    return { facts: await examineDatabase(sql), contents: await contentsOf(sql), owners: await readOwners(sql) }
+    const facts = await examineDatabase(sql)
+    return { facts, contents: await contentsOf(sql, facts.schema), owners: await readOwners(sql) }
   } catch (error) {
     signal?.throwIfAborted()
     return damaged(error as Error)

@@ -183,13 +183,6 @@ export function createBuilds({ sql, clock, newId }: { sql: Sql; clock: Clock; ne
       return row && asBuild(row)
     },
 
-    /** The archive that a rebuild starts from: the last that was accepted, whether or not it built. */
-    async lastArchive(reader: Reader, environmentId: string): Promise<Archive | undefined> {
-      const [row] = await reader.query<BuildRow>(statement`
-        SELECT ${columns} FROM builds WHERE environment_id = ${environmentId} ORDER BY id DESC LIMIT 1`)
-      return row && asBuild(row).archive
-    },
-
     async list({ accountId, environmentId }: BuildPath, page: Page): Promise<PageOf<Build>> {
       const rows = await sql.query<BuildRow>(statement`
         SELECT ${columns} FROM builds

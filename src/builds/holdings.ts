@@ -11,7 +11,13 @@ export type Held = Size & { environmentId: string; key: string }
 type HeldRow = Size & { environment_id: string; held: string }
 
 /** A build with something that it could let go of. */
-export type Holder = { id: string; isOver: boolean; output: Digest | null; packagesId: string | null }
+export type Holder = {
+  id: string
+  isOver: boolean
+  archive: Digest
+  output: Digest | null
+  packagesId: string | null
+}
 
 /** Builds of an environment whose logs are kept, whatever became of them. */
 const LOGS_KEPT = 20
@@ -25,24 +31,43 @@ export function createHoldings({ sql }: { sql: Sql }) {
     return rows.map(({ environment_id, held, ...size }) => ({ environmentId: environment_id, key: held, ...size }))
   }
 
+  /**
+   * Those of unfinished builds, and of each environment that of its last build, and that of its last good one, with which a
+   * failure is compared.
+   */
+  function archivesOfBuilds(accountId?: string): Promise<Held[]> {
+    const selected = statement`SELECT environment_id, archive_digest AS held, archive_bytes AS bytes, 1 AS files FROM builds`
+    const mine = ofAccount(accountId)
+    return held(statement`
+      ${selected} WHERE finish_time IS NULL AND ${mine}
+      UNION
+      ${selected} WHERE id IN (
+        SELECT (SELECT MAX(id) FROM builds WHERE environment_id = environments.id) FROM environments WHERE ${mine})
+      UNION
+      ${selected} WHERE id IN (
+        SELECT (SELECT MAX(id) FROM builds WHERE environment_id = environments.id AND state = 'SUCCEEDED')
+        FROM environments WHERE ${mine})`)
+  }
+
   return {
     /**
-     * Archives that somebody may still ask for, of one account or of all: those of unfinished builds, the last one of each
-     * environment, from which a Rebuild starts, and that of its last good build, with which a failure is compared.
+     * Archives that may still be built, of one account or of all: those of builds, and of each environment the newest upload
+     * and the pinned one.
      */
-    archives(accountId?: string): Promise<Held[]> {
-      const selected = statement`SELECT environment_id, archive_digest AS held, archive_bytes AS bytes, 1 AS files FROM builds`
-      const mine = ofAccount(accountId)
-      return held(statement`
-        ${selected} WHERE finish_time IS NULL AND ${mine}
+    async archives(accountId?: string): Promise<Held[]> {
+      const mine =
+        accountId === undefined
+          ? statement`1 = 1`
+          : statement`environment_id IN (SELECT id FROM environments WHERE account_id = ${accountId})`
+      const ofSources = await held(statement`
+        SELECT environment_id, archive_digest AS held, archive_bytes AS bytes, 1 AS files FROM sources WHERE ${mine}
         UNION
-        ${selected} WHERE id IN (
-          SELECT (SELECT MAX(id) FROM builds WHERE environment_id = environments.id) FROM environments WHERE ${mine})
-        UNION
-        ${selected} WHERE id IN (
-          SELECT (SELECT MAX(id) FROM builds WHERE environment_id = environments.id AND state = 'SUCCEEDED')
-          FROM environments WHERE ${mine})`)
+        SELECT environment_id, pin_digest, pin_bytes, 1 FROM sources WHERE pin_digest IS NOT NULL AND ${mine}`)
+      const all = [...(await archivesOfBuilds(accountId)), ...ofSources]
+      return [...new Map(all.map((one) => [`${one.environmentId} ${one.key}`, one])).values()]
     },
+
+    archivesOfBuilds,
 
     outputs(accountId?: string): Promise<Held[]> {
       return held(statement`
@@ -104,14 +129,16 @@ export function createHoldings({ sql }: { sql: Sql }) {
       const rows = await reader.query<{
         id: string
         finish_time: number | null
+        archive_digest: Digest
         output_digest: Digest | null
         packages_id: string | null
       }>(statement`
-        SELECT id, finish_time, output_digest, packages_id FROM builds
+        SELECT id, finish_time, archive_digest, output_digest, packages_id FROM builds
         WHERE environment_id = ${environmentId} AND (output_digest IS NOT NULL OR packages_id IS NOT NULL) ORDER BY id`)
       return rows.map((row) => ({
         id: row.id,
         isOver: row.finish_time !== null,
+        archive: row.archive_digest,
         output: row.output_digest,
         packagesId: row.packages_id,
       }))

@@ -71,6 +71,8 @@ export const LIMITS = {
   triggersKeptOfWebhooks: 10_000,
   triggersKeptOfApi: 1000,
   triggersKeptOfApp: 100,
+  /** How often operations that webhooks of one environment asked for are read with a webhook's token: at once, and per minute. */
+  webhookReads: 600,
   /** Bytes of a webhook call's body that are read and thrown away; with more, the connection is closed. */
   webhookBodyBytes: 64 * 1024 * 1024,
 } as const

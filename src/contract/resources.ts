@@ -5,6 +5,7 @@ import { LIMITS } from './limits.ts'
 import * as names from './names.ts'
 import { BUILD_STATES, PHASES, TRIGGERS } from './operation.ts'
 import { described, requestedBy } from './people.ts'
+import { pin } from './pin.ts'
 import { role } from './roles.ts'
 import {
   anyObject,
@@ -12,6 +13,7 @@ import {
   boolean,
   integer,
   mapOf,
+  nullable,
   object,
   oneOf,
   optional,
@@ -27,6 +29,7 @@ export * from './events.ts'
 export * from './latest.ts'
 export * from './operation.ts'
 export * from './people.ts'
+export * from './pin.ts'
 export * from './roles.ts'
 export * from './trace.ts'
 export * from './traffic.ts'
@@ -146,6 +149,7 @@ export const environment = object(
     domains: array(string(), { description: 'Custom host names.' }),
     build: string({ description: 'The build that is live, or empty.' }),
     deployment: string({ description: 'The deployment that is live, or empty.' }),
+    pin: nullable(pin),
     state: oneOf(ENVIRONMENT_STATES, { description: 'EMPTY: nothing deployed yet; LIVE; DELETING.' }),
     reconciling: boolean({ description: 'True while an operation changes it.' }),
     latestOperation: optional(latestOperation),

@@ -1,8 +1,8 @@
 /** Webhooks as callers see them: the set of an environment, what a call is answered with, and the ledger of all calls. */
 import { LIMITS } from './limits.ts'
-import { operationFields } from './operation.ts'
+import { operationFields, PHASES } from './operation.ts'
 import { requestedBy } from './people.ts'
-import { array, integer, object, oneOf, optional, type Static, string, time, without } from './schema.ts'
+import { array, boolean, integer, object, oneOf, optional, type Static, string, time, without } from './schema.ts'
 
 /** As they stand in a webhook's URL. */
 export const WEBHOOK_ACTIONS = ['rebuild', 'cleanRebuild', 'purgeCache'] as const
@@ -80,6 +80,36 @@ export const webhookAnswer = object(
   },
 )
 export type WebhookAnswer = Static<typeof webhookAnswer>
+
+export const WEBHOOK_OPERATION_STATES = ['WAITING', 'BUILDING', 'LIVE', 'PURGED', 'FAILED', 'CANCELLED'] as const
+export type WebhookOperationState = (typeof WEBHOOK_OPERATION_STATES)[number]
+
+/** Closed: whatever is added here can be read with a webhook's token. */
+export const webhookOperation = object(
+  {
+    name: string({
+      description: 'The operation that satisfies the call. Another one may have taken the place of the one asked for.',
+    }),
+    state: oneOf(WEBHOOK_OPERATION_STATES, {
+      description: 'LIVE: visitors get what was built. PURGED: the cache was purged, and nothing is built.',
+    }),
+    phase: oneOf(PHASES),
+    done: boolean({ description: 'Whether the state is the last one.' }),
+    waitingUntil: optional(time('While it lets a burst of calls settle: when it begins if no further one comes.')),
+    reason: optional(string({ description: 'Why it failed: one of the reasons of the error reference.' })),
+    message: optional(string({ description: 'The reason in words. What the build wrote is not in it.' })),
+    buildUrl: string({
+      description: 'The page of the build in the portal, for those who may log in; empty for a purge.',
+    }),
+    siteUrl: string({ description: 'Where the site answers.' }),
+    createTime: time('When it was asked for.'),
+  },
+  {
+    title: 'WebhookOperation',
+    description: 'What became of a call of a webhook, as far as its own token may read it.',
+  },
+)
+export type WebhookOperation = Static<typeof webhookOperation>
 
 export const TRIGGER_ACTIONS = ['REBUILD', 'CLEAN_REBUILD', 'PURGE_CACHE'] as const
 export type TriggerAction = (typeof TRIGGER_ACTIONS)[number]

@@ -14,11 +14,12 @@ import {
   hostsAsked,
   type Outputs,
   removeWorkplace,
+  type Sources,
   toFailure,
 } from '../builds/index.ts'
 import { Problem } from '../contract/index.ts'
 import { type Finish, type Handler, isCancelled, type Operation } from '../operations/index.ts'
-import { type LineLog, type LineLogs, type Sql, toStorageProblem } from '../storage/index.ts'
+import { type LineLog, type LineLogs, type Sql, type Transaction, toStorageProblem } from '../storage/index.ts'
 import type { GetAppVariables } from './app-variables.ts'
 import type { Blame } from './blame.ts'
 import type { Deployments } from './deployments.ts'
@@ -36,6 +37,7 @@ type Parts = {
   clock: Clock
   log: Log
   builds: Builds
+  sources: Pick<Sources, 'uploadCancelled'>
   environments: Environments
   deployments: Deployments
   outputs: Pick<Outputs, 'has'>
@@ -115,9 +117,15 @@ export function createDeploy(parts: Parts): Handler {
       return async (tx) => {
         await builds.end(tx, (build as Build).id, { state, durations, failure, isUnchanged })
         if (state !== 'SUCCEEDED') await deployments.setFailed(tx, operation.id)
+        if (state === 'CANCELLED') await callOff(tx, build as Build)
         return finish(tx)
       }
     }
+  }
+
+  /** An upload that was cancelled is not what the next rebuild builds. */
+  async function callOff(tx: Transaction, { trigger, environmentId, archive }: Build) {
+    if (trigger === 'UPLOAD') await parts.sources.uploadCancelled(tx, environmentId, archive)
   }
 
   /** An app that ends before it answers has said why, as a rule. */

@@ -1,7 +1,7 @@
 /** An environment as callers see it. */
 import { type Environment, environmentEtag, variableEtag } from '../apps/index.ts'
 import { toRfc3339 } from '../base/index.ts'
-import type { LatestBuild } from '../builds/index.ts'
+import type { LatestBuild, Pin } from '../builds/index.ts'
 import { names, type resources } from '../contract/index.ts'
 import type { LatestOperation } from '../operations/index.ts'
 
@@ -15,6 +15,7 @@ export type Described = {
   isReconciling: boolean
   /** The build of the live deployment. */
   liveBuild: string | undefined
+  pin: Pin | undefined
   /** With the values that the caller may see. Without it there are none, as in what is kept with an operation. */
   shellVariables?: resources.ShownVariable[]
   /** Where it is read: what is told at the end of an operation would only tell of that operation. */
@@ -29,6 +30,7 @@ export function describeEnvironment(
     domains,
     isReconciling,
     liveBuild,
+    pin,
     shellVariables,
     latestOperation,
     latestBuild,
@@ -47,6 +49,7 @@ export function describeEnvironment(
     domains,
     build: liveBuild ? names.buildResource(at, liveBuild) : '',
     deployment: environment.liveDeployment ? names.deploymentResource(at, environment.liveDeployment) : '',
+    pin: pin ? toPin(at, pin) : null,
     state: environment.state,
     reconciling: isReconciling,
     ...(latestOperation ? { latestOperation: toLatestOperation(at, latestOperation) } : {}),
@@ -57,6 +60,13 @@ export function describeEnvironment(
     shellVariableEtags: Object.fromEntries(environment.variables.map((each) => [each.key, variableEtag(each)])),
   }
 }
+
+const toPin = (at: names.EnvironmentPath, { archive, deployment, operation, time }: Pin): resources.Pin => ({
+  archive: archive.digest,
+  deployment: names.deploymentResource(at, deployment),
+  ...(operation === null ? {} : { operation: names.operationResource(at, operation) }),
+  time: toRfc3339(time),
+})
 
 const toLatestOperation = (
   at: names.EnvironmentPath,

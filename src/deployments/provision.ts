@@ -5,7 +5,7 @@
 import type { Accounts } from '../accounts/index.ts'
 import type { Apps, Domains, Environments } from '../apps/index.ts'
 import type { Clock } from '../base/index.ts'
-import type { Builds, Outputs, PackageStore } from '../builds/index.ts'
+import type { Builds, Outputs, PackageStore, Sources } from '../builds/index.ts'
 import { Problem, type resources } from '../contract/index.ts'
 import { type Finish, type Handler, isCancelled, type Operation, type Operations } from '../operations/index.ts'
 import { isHeld, type LineLogs, type Sql, type Transaction } from '../storage/index.ts'
@@ -27,6 +27,7 @@ type Parts = {
   operations: Operations
   routing: Routing
   builds: Builds
+  sources: Pick<Sources, 'find'>
   outputs: Outputs
   packages: PackageStore
   deployments: Deployments
@@ -38,7 +39,7 @@ type Parts = {
 
 export function createProvision(parts: Parts) {
   const { sql, clock, accounts, apps, environments, domains, operations, routing, siteUrl } = parts
-  const { builds, outputs, packages, deployments, switching, folders, logs } = parts
+  const { builds, sources, outputs, packages, deployments, switching, folders, logs } = parts
 
   /** The environment gets its host label, and the edge answers for it. */
   const create: Handler = async (operation, work) => {
@@ -118,8 +119,9 @@ export function createProvision(parts: Parts) {
     const isReconciling = await operations.isAnotherUnfinished(tx, operation)
     const live = environment.liveDeployment ? await deployments.find(tx, environment.liveDeployment) : undefined
     const names = (await domains.of([environment.id], tx)).get(environment.id) ?? []
+    const pin = (await sources.find(tx, environment.id))?.pin
     return describeEnvironment(
-      { environment, accountName, domains: names, isReconciling, liveBuild: live?.buildId },
+      { environment, accountName, domains: names, isReconciling, liveBuild: live?.buildId, pin },
       siteUrl,
     )
   }

@@ -1,5 +1,5 @@
 /**
- * Asking for a build, by an upload or again from the last archive. Of each environment at most one build runs and one waits:
+ * Asking for a build, by an upload or again from the newest upload or the pinned archive. Of each environment at most one build runs and one waits:
  * whoever asks while one waits joins it, and a newer upload takes its place. Whoever asks while one runs gets a later one,
  * as it may have read already what changed since. So the queue needs no limit of its own, and nobody is refused for want of
  * room in it: it is never longer than the number of environments, which is limited for each account.
@@ -7,7 +7,7 @@
 import type { Account } from '../accounts/index.ts'
 import type { Environments } from '../apps/index.ts'
 import type { Clock } from '../base/index.ts'
-import type { Archive, Builds } from '../builds/index.ts'
+import type { Archive, Builds, Sources } from '../builds/index.ts'
 import { names, Problem, type resources } from '../contract/index.ts'
 import type { Operation, OperationPath, Operations } from '../operations/index.ts'
 import type { Transaction } from '../storage/index.ts'
@@ -25,6 +25,7 @@ type Parts = {
   environments: Environments
   operations: Operations
   builds: Builds
+  sources: Sources
   ledger: Ledger
 }
 
@@ -37,7 +38,7 @@ type Wanted = {
 }
 
 /** All of them are part of a transaction. Whoever owns it calls `announce` of operations once it is committed. */
-export function createBuildRequests({ clock, environments, operations, builds, ledger }: Parts) {
+export function createBuildRequests({ clock, environments, operations, builds, sources, ledger }: Parts) {
   async function request(tx: Transaction, path: OperationPath, wanted: Wanted): Promise<Operation> {
     const { trigger, isClean, archive, notBefore = null, requestedBy } = wanted
     const id = builds.newId()
@@ -87,6 +88,7 @@ export function createBuildRequests({ clock, environments, operations, builds, l
       const replaced = waiting && (await builds.ofOperation(tx, waiting.id))
       const isClean = replaced?.isClean ?? false
       const operation = await request(tx, path, { trigger: 'UPLOAD', isClean, archive, requestedBy })
+      await sources.uploaded(tx, id, archive)
       if (!waiting) return operation
       await operations.satisfyBy(tx, waiting.id, operation.id)
       if (waiting.trigger === 'UPLOAD') {
@@ -104,13 +106,35 @@ export function createBuildRequests({ clock, environments, operations, builds, l
 
     join,
 
+    /**
+     * A rebuild that waits comes after what was asked for since: its place is taken by a new one. For an activation of another
+     * archive, which need not wait for a build that it replaces; the rebuild then builds that archive, with the content of now.
+     */
+    async postpone(tx: Transaction, path: OperationPath) {
+      const waiting = await operations.waitingBuild(tx, path)
+      const build = waiting && (await builds.ofOperation(tx, waiting.id))
+      if (!build || waiting.trigger === 'UPLOAD') return
+      const { trigger, isClean, archive } = build
+      const later = await request(tx, path, {
+        trigger: trigger as Wanted['trigger'],
+        isClean,
+        archive,
+        notBefore: waiting.notBefore,
+        requestedBy: waiting.requestedBy,
+      })
+      await operations.satisfyBy(tx, waiting.id, later.id)
+      await builds.end(tx, build.id, { state: 'CANCELLED', durations: {}, failure: null })
+    },
+
     /** Ends a build that nobody has begun, and tells the ids of the operations that ended with it. */
     async withdraw(tx: Transaction, waiting: Operation): Promise<string[]> {
+      const build = await builds.ofOperation(tx, waiting.id)
+      if (build?.trigger === 'UPLOAD') await sources.uploadCancelled(tx, build.environmentId, build.archive)
       await builds.end(tx, waiting.build, { state: 'CANCELLED', durations: {}, failure: null })
       return operations.abort(tx, waiting.id, new Problem('OPERATION_CANCELLED'))
     },
 
-    /** From the last archive, unless one waits that is joined. All who asked are in the ledger. */
+    /** From the newest upload, or from the pinned archive, unless one waits that is joined. All who asked are in the ledger. */
     async rebuild(
       tx: Transaction,
       account: Account,
@@ -121,7 +145,7 @@ export function createBuildRequests({ clock, environments, operations, builds, l
       const { path } = await requireOpen(tx, environments, account, appName, id)
       const joined = await join(tx, path, { asked, ...(quiet ? { quiet } : {}) })
       if (joined) return joined
-      const archive = await builds.lastArchive(tx, id)
+      const archive = await sources.current(tx, id)
       if (!archive) throw new Problem('NOTHING_UPLOADED')
       const isClean = asked.some(isForClean)
       const trigger = isClean ? 'CLEAN_REBUILD' : 'REBUILD'

@@ -13,7 +13,7 @@ import {
   requireEtag,
   type Variables,
 } from '../apps/index.ts'
-import type { Archive } from '../builds/index.ts'
+import type { Archive, Builds, Sources } from '../builds/index.ts'
 import { aboveCeiling, fieldInvalid, isAbove, LIMITS, Problem, type resources } from '../contract/index.ts'
 import type { Operation, OperationPath, Operations } from '../operations/index.ts'
 import type { Sql, Transaction } from '../storage/index.ts'
@@ -28,6 +28,8 @@ type Parts = {
   environments: Environments
   variables: Variables
   operations: Operations
+  builds: Pick<Builds, 'require'>
+  sources: Pick<Sources, 'current'>
   buildRequests: BuildRequests
   deployments: Deployments
   routing: Pick<Routing, 'touch'>
@@ -44,7 +46,7 @@ type By = resources.Requester | null
 type Deletion = { force: boolean; preconditions?: Preconditions; requestedBy?: By }
 
 export function createRequests(parts: Parts) {
-  const { sql, apps, environments, variables, operations, buildRequests, deployments, routing } = parts
+  const { sql, apps, environments, variables, operations, builds, sources, buildRequests, deployments, routing } = parts
 
   async function inOneTransaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     const result = await sql.transaction(work)
@@ -112,7 +114,11 @@ export function createRequests(parts: Parts) {
           throw new Problem('DEPLOYMENT_NOT_ACTIVATABLE', why)
         }
         const wanted = { activates: deployment.id, build: deployment.buildId, requestedBy }
-        return operations.request(tx, path, 'ACTIVATE', wanted)
+        const operation = await operations.request(tx, path, 'ACTIVATE', wanted)
+        const { archive } = await builds.require(path, deployment.buildId, tx)
+        const source = await sources.current(tx, id)
+        if (source?.digest !== archive.digest) await buildRequests.postpone(tx, path)
+        return operation
       })
     },
 

@@ -11,6 +11,7 @@ import type { Supervisor } from '../runtime/index.ts'
 import type { Sql } from '../storage/index.ts'
 import type { Deployment, Deployments } from './deployments.ts'
 import type { Folders } from './folders.ts'
+import type { Pins } from './pins.ts'
 import type { Routing } from './routing.ts'
 import { isUnchanged } from './unchanged.ts'
 
@@ -27,12 +28,13 @@ type Parts = {
   edge: Edge
   folders: Folders
   routing: Routing
+  pins: Pick<Pins, 'follow'>
   /** Told when a deployment is live, and the one before it is gone. */
   onSwitched?(environmentId: string): void
 }
 
 export function createSwitch(parts: Parts) {
-  const { sql, log, environments, builds, deployments, operations, supervisor, edge, folders, routing } = parts
+  const { sql, log, environments, builds, deployments, operations, supervisor, edge, folders, routing, pins } = parts
   const retiring = new Set<Promise<void>>()
 
   async function retire(environmentId: string, deployment: string) {
@@ -50,7 +52,8 @@ export function createSwitch(parts: Parts) {
         if (before && before !== deployment.id) await deployments.setRetired(tx, before)
         await environments.setLive(tx, environment.id, deployment.id)
         await deployments.setLive(tx, deployment.id)
-        await operations.setDeployment(tx, operationId, deployment.id)
+        const operation = await operations.setDeployment(tx, operationId, deployment.id)
+        if (operation) await pins.follow(tx, operation, deployment)
         await routing.touch(tx)
         return before
       })
@@ -73,7 +76,8 @@ export function createSwitch(parts: Parts) {
         if (!deployment) return false
         const { output } = await builds.require({ accountId, environmentId: id }, deployment.buildId, tx)
         if (!isUnchanged({ ...build, variables }, { ...deployment, output })) return false
-        await operations.setDeployment(tx, operationId, deployment.id, { isUnchanged: true })
+        const operation = await operations.setDeployment(tx, operationId, deployment.id, { isUnchanged: true })
+        if (operation) await pins.follow(tx, operation, deployment)
         return true
       })
     },

@@ -112,6 +112,14 @@ export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock
     return toOperation(row)
   }
 
+  /** The operation that does the work of this one: itself, or the one that took its place. */
+  async function requireDoing(path: OperationPath, id: string): Promise<Operation> {
+    const [row] = await sql.query<OperationRow>(statement`
+      SELECT ${columns} FROM operations
+      WHERE id = (SELECT COALESCE(satisfied_by, id) FROM operations WHERE id = ${id}) AND ${matching(path)}`)
+    return row ? toOperation(row) : require(path, id)
+  }
+
   function tell(tx: Transaction, { id, accountId, appName, environmentId }: Operation, ofEnvironmentToo = false) {
     const environment = `apps/${appName}/environments/${environmentId}`
     tx.tell(accountId, `${environment}/operations/${id}`)
@@ -121,6 +129,7 @@ export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock
 
   return {
     require,
+    requireDoing,
     ...createWaits({ clock, require }),
     ...createLatest(sql),
 
@@ -317,11 +326,15 @@ export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock
       return rows.map((row) => row.id)
     },
 
-    /** The waiting operation is taken out of its lane, and ends as the other one will. */
+    /**
+     * The waiting operation is taken out of its lane, and ends as the other one will. Those that it was to satisfy go with it,
+     * also where they ended as superseded: each names the one that does the work, and not one in between.
+     */
     async satisfyBy(tx: Transaction, waitingId: string, byId: string) {
+      await tx.query(statement`UPDATE operations SET satisfied_by = ${byId} WHERE satisfied_by = ${waitingId}`)
       await tx.query(statement`
         UPDATE operations SET lane = 'none', satisfied_by = ${byId}
-        WHERE (id = ${waitingId} OR satisfied_by = ${waitingId}) AND done_time IS NULL AND lease_owner IS NULL`)
+        WHERE id = ${waitingId} AND done_time IS NULL AND lease_owner IS NULL`)
     },
 
     async setPhase(id: string, leaseOwner: string, phase: resources.Phase) {
@@ -333,12 +346,19 @@ export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock
       })
     },
 
-    /** `isUnchanged`: it was live before, and nothing was switched. */
-    async setDeployment(tx: Transaction, id: string, deployment: string, { isUnchanged = false } = {}) {
+    /** `isUnchanged`: it was live before, and nothing was switched. Resolves to the operation. */
+    async setDeployment(
+      tx: Transaction,
+      id: string,
+      deployment: string,
+      { isUnchanged = false } = {},
+    ): Promise<Operation | undefined> {
       const rows = await tx.query<OperationRow>(statement`
         UPDATE operations SET deployment = ${deployment}, is_unchanged = ${isUnchanged ? 1 : 0} WHERE id = ${id}
         RETURNING ${columns}`)
-      for (const row of rows) tell(tx, toOperation(row))
+      const [operation] = rows.map(toOperation)
+      if (operation) tell(tx, operation)
+      return operation
     },
 
     /** Asks everything unfinished of an environment to end early. */

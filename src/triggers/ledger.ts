@@ -154,6 +154,19 @@ export function createLedger({ sql, newId }: { sql: Sql; newId: NewId }) {
       return { ids: rows.map(({ id }) => id), count: counted?.count ?? 0 }
     },
 
+    /** Whether a webhook of this action was answered with the operation, since a time. */
+    async isAnsweredWith(
+      environmentId: string,
+      operationId: string,
+      { action, since }: { action: resources.TriggerAction; since: number },
+    ): Promise<boolean> {
+      const rows = await sql.query(statement`
+        SELECT id FROM triggers
+        WHERE operation_id = ${operationId} AND environment_id = ${environmentId} AND source = 'WEBHOOK'
+        AND action = ${action} AND answer = 200 AND create_time >= ${since} LIMIT 1`)
+      return rows.length > 0
+    },
+
     /** When a webhook of each action was last called, since a time. */
     async lastUses(environmentId: string, since: number): Promise<Map<resources.TriggerAction, number>> {
       const rows = await sql.query<{ action: resources.TriggerAction; last: number }>(statement`

@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import fc from 'fast-check'
+import { holds } from '../../test/support/fuzz.ts'
 import { decide, type KnownBuild, type KnownDeployment } from './decide.ts'
 
-/** Deployment d3 is of build b3, and stopped being live at 3. */
+/** Deployment d3 is of build b3, which is of archive a3, and stopped being live at 3. */
 const retired = (number: number, more: Partial<KnownDeployment> = {}): KnownDeployment => ({
   id: `d${number}`,
   buildId: `b${number}`,
+  archive: `a${number}`,
   state: 'RETIRED',
   retireTime: number,
   isWanted: false,
@@ -133,4 +136,74 @@ test('where everything is promised, nothing goes', () => {
     keepDeployments: 5,
   })
   assert.deepEqual([decision.discard, decision.outputs, decision.packages], [[], [], []])
+})
+
+const kept = (decision: ReturnType<typeof decide>): string[] => decision.keep.map(({ deployment }) => deployment)
+
+test('five rebuilds for new content do not push out the upload before', () => {
+  const content = range(2, 7).map((number) => retired(number, { archive: 'a2' }))
+  const decision = decide({
+    liveDeployment: 'd8',
+    deployments: [retired(1), ...content, { ...live(8), archive: 'a2' }],
+    builds: range(1, 8).map((number) => built(number)),
+    keepDeployments: 5,
+  })
+  assert.deepEqual(kept(decision), ['d1', 'd4', 'd5', 'd6', 'd7', 'd8'])
+})
+
+test('of each archive the newest build stays, and the others go first', () => {
+  const of = (archive: string, ...numbers: number[]) => numbers.map((number) => retired(number, { archive }))
+  const decision = decide({
+    liveDeployment: 'd9',
+    deployments: [...of('a', 1, 2, 3), ...of('b', 4, 5), ...of('c', 6, 7, 8), live(9)],
+    builds: range(1, 9).map((number) => built(number)),
+    keepDeployments: 3,
+  })
+  assert.deepEqual(kept(decision), ['d3', 'd5', 'd8', 'd9'])
+})
+
+test('the deployment that was live before stays, also where archives take all places', () => {
+  const decision = decide({
+    liveDeployment: 'd4',
+    deployments: [retired(1), retired(2), retired(3, { archive: 'x' }), { ...live(4), archive: 'x' }],
+    builds: range(1, 4).map((number) => built(number)),
+    keepDeployments: 1,
+  })
+  assert.deepEqual(kept(decision), ['d2', 'd3', 'd4'])
+})
+
+test('however uploads, rebuilds and rollbacks follow each other, the last archives can be made live', async () => {
+  const history = fc.array(fc.tuple(fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'), fc.nat(3)), {
+    minLength: 1,
+    maxLength: 40,
+  })
+  await holds(
+    fc.property(history, fc.nat(6), (rounds, keepDeployments) => {
+      // Each round is an archive and how many builds of it were live, one after another; a letter may come again, as a rollback.
+      const all = rounds.flatMap(([archive, more]) => Array.from({ length: more + 1 }, () => archive))
+      const padded = (index: number) => String(index).padStart(3, '0')
+      const deployments = all.map((archive, index) => {
+        const isLive = index === all.length - 1
+        return {
+          ...(isLive ? live(index) : retired(index)),
+          id: `d${padded(index)}`,
+          buildId: `b${padded(index)}`,
+          archive,
+        }
+      })
+      const last = deployments.at(-1) as KnownDeployment
+      const decision = decide({ liveDeployment: last.id, deployments, builds: [], keepDeployments })
+      const keeps = new Set(kept(decision))
+      const others = [...new Set(all.toReversed())].filter((archive) => archive !== last.archive)
+      for (const archive of others.slice(0, keepDeployments)) {
+        const newest = deployments.findLast((one) => one.archive === archive)
+        assert.ok(keeps.has(newest?.id ?? ''), `the newest build of ${archive}`)
+      }
+      assert.ok(keeps.has(last.id))
+      assert.ok(keepDeployments === 0 || deployments.length < 2 || keeps.has(deployments.at(-2)?.id ?? ''))
+      assert.ok(keeps.size <= keepDeployments + 2, 'one live, one before, and as many as are to be kept')
+      assert.equal(keeps.size + decision.discard.length, deployments.length)
+    }),
+    300,
+  )
 })

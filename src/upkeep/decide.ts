@@ -1,13 +1,17 @@
 /**
  * What an environment keeps, and what may go. Pure.
  *
- * Promised are the live deployment and the last few that were live before it, by when they stopped being so: whoever rolls
- * back wants what served last. Whatever an unfinished operation made or is to make live stays, too, and what still runs.
- * A build's output stays while one of its deployments does, and while the build is not over.
+ * Promised are the live deployment, the one that was live before it, and the newest build of each of the last few archives
+ * that were live, by when they last were: a rollback is for code, and rebuilds for new content must not push earlier uploads
+ * out. Places that are left go to the other deployments that were live last. Whatever an unfinished operation made or is to
+ * make live stays, too, and what still runs. A build's output stays while one of its deployments does, and while the build is
+ * not over.
  */
 import type { Deployment } from '../deployments/index.ts'
 
 export type KnownDeployment = Pick<Deployment, 'id' | 'buildId' | 'state' | 'retireTime'> & {
+  /** What its build was made of. */
+  archive: string
   /** An unfinished operation made it, or is to make it live. */
   isWanted: boolean
   /** A process of it is there, be it one that drains. */
@@ -36,13 +40,7 @@ type Known = {
 }
 
 export function decide({ liveDeployment, deployments, builds, keepDeployments }: Known): Decision {
-  const recent = new Set(
-    deployments
-      .filter(({ id, state }) => state === 'RETIRED' && id !== liveDeployment)
-      .toSorted((a, b) => (b.retireTime ?? 0) - (a.retireTime ?? 0) || (a.id < b.id ? 1 : -1))
-      .slice(0, keepDeployments)
-      .map(({ id }) => id),
-  )
+  const recent = recentOf(deployments, liveDeployment, keepDeployments)
 
   function reasonToKeep({ id, state, isWanted, isRunning }: KnownDeployment): Kept['because'] | undefined {
     if (id === liveDeployment || state === 'LIVE') return 'LIVE'
@@ -72,4 +70,23 @@ export function decide({ liveDeployment, deployments, builds, keepDeployments }:
     outputs: spare.filter(({ hasOutput }) => hasOutput).map(({ id }) => id),
     packages: spare.filter(({ id, hasPackages }) => hasPackages && id !== lastWithPackages).map(({ id }) => id),
   }
+}
+
+/** Those that were live and are kept for a rollback. */
+function recentOf(deployments: readonly KnownDeployment[], live: string | null, count: number): Set<string> {
+  const retired = deployments
+    .filter(({ id, state }) => state === 'RETIRED' && id !== live)
+    .toSorted((a, b) => (b.retireTime ?? 0) - (a.retireTime ?? 0) || (a.id < b.id ? 1 : -1))
+  const liveArchive = deployments.find(({ id }) => id === live)?.archive
+  // A map keeps the order of its first entries: the archive that was live last comes first.
+  const newestOf = new Map<string, KnownDeployment>()
+  for (const one of retired) {
+    const newest = newestOf.get(one.archive)
+    if (one.archive !== liveArchive && (!newest || one.buildId > newest.buildId)) newestOf.set(one.archive, one)
+  }
+  const inOrder = [...newestOf.values(), ...retired].map(({ id }) => id)
+  const kept = new Set([...new Set(inOrder)].slice(0, count))
+  // With none to be kept, nothing is; else what was live a moment ago can be brought back, whatever it was made of.
+  const [before] = retired
+  return before && count > 0 ? kept.add(before.id) : kept
 }

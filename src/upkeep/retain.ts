@@ -45,10 +45,13 @@ export function createRetain(parts: Parts) {
     const wanted = new Set(unfinished.flatMap(({ id, activates }) => [id, ...(activates ? [activates] : [])]))
     const known = await deployments.kept(reader, environmentId)
     const holders = await holdings.holders(reader, environmentId)
+    const archives = new Map(holders.map(({ id, archive }) => [id, archive]))
     const decision = decide({
       liveDeployment: environment?.liveDeployment ?? null,
       deployments: known.map((deployment) => ({
         ...deployment,
+        // A build without an output has no deployment that was live, so its archive does not count.
+        archive: archives.get(deployment.buildId) ?? deployment.buildId,
         isWanted: wanted.has(deployment.id) || wanted.has(deployment.operationId),
         isRunning: supervisor.holds(deployment.id),
       })),

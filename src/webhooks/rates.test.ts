@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { handClock } from '../../test/support/clock.ts'
+import { LIMITS } from '../contract/index.ts'
 import { createWebhookRates } from './rates.ts'
 
 function open(limits: { callsPerMinute?: number; guessesPerMinute?: number } = {}) {
@@ -81,6 +82,18 @@ test('who has a token is not held up by those who guess', () => {
   const { rates } = open({ guessesPerMinute: 1 })
   paid(100, () => rates.guess('192.0.2.1'))
   assert.equal(rates.call('environment', 'REBUILD'), undefined)
+})
+
+test('reading what became of a call has a limit of its own, and does not use up calls', async () => {
+  const { clock, rates } = open({ callsPerMinute: 1, guessesPerMinute: 1 })
+  const read = () => rates.read('environment')
+  assert.equal(paid(2 * LIMITS.webhookReads, read), LIMITS.webhookReads)
+  const refusal = read()
+  assert.deepEqual([refusal?.reason, refusal?.retryAfterSeconds], ['TOO_MANY_TRIGGERS', 1])
+  assert.equal(rates.read('another'), undefined)
+  assert.equal(rates.call('environment', 'REBUILD'), undefined)
+  await clock.advance(60_000)
+  assert.equal(paid(2 * LIMITS.webhookReads, read), LIMITS.webhookReads)
 })
 
 for (const [one, other, isSame] of [

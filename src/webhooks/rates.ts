@@ -5,7 +5,7 @@
  * those who know a token.
  */
 import { type Clock, createBuckets, type Rate } from '../base/index.ts'
-import { Problem, type resources } from '../contract/index.ts'
+import { LIMITS, Problem, type resources } from '../contract/index.ts'
 import { clientNetwork } from '../http/index.ts'
 
 type Limits = { callsPerMinute: number; guessesPerMinute: number }
@@ -16,12 +16,23 @@ export function createWebhookRates(clock: Clock, { callsPerMinute, guessesPerMin
   const calls = createBuckets(clock)
   const guesses = createBuckets(clock)
   const refused = createBuckets(clock)
+  const reads = createBuckets(clock)
 
   return {
     /** Pays for a call with the right token. Tells what to answer if there were too many. */
     call(environmentId: string, action: resources.TriggerAction): Problem | undefined {
       const waitMs = calls.take(shareOf(environmentId, action), 1, perMinute(callsPerMinute))
       return problemAfter('TOO_MANY_TRIGGERS', waitMs)
+    },
+
+    /** Pays for reading what became of a call. Counted apart from calls, so that an open dashboard does not use them up. */
+    read(environmentId: string): Problem | undefined {
+      const waitMs = reads.take(environmentId, 1, perMinute(LIMITS.webhookReads))
+      return problemAfter(
+        'TOO_MANY_TRIGGERS',
+        waitMs,
+        'Operations are read with this webhook more often than they may be.',
+      )
     },
 
     /** Pays for a call with a wrong one. */
@@ -42,6 +53,10 @@ const shareOf = (environmentId: string, action: resources.TriggerAction): string
 
 const perMinute = (count: number): Rate => ({ atOnce: count, perSecond: count / 60 })
 
-function problemAfter(reason: 'TOO_MANY_TRIGGERS' | 'TOO_MANY_GUESSES', waitMs: number): Problem | undefined {
-  return waitMs > 0 ? new Problem(reason, undefined, { retryAfterSeconds: Math.ceil(waitMs / 1000) }) : undefined
+function problemAfter(
+  reason: 'TOO_MANY_TRIGGERS' | 'TOO_MANY_GUESSES',
+  waitMs: number,
+  message?: string,
+): Problem | undefined {
+  return waitMs > 0 ? new Problem(reason, message, { retryAfterSeconds: Math.ceil(waitMs / 1000) }) : undefined
 }

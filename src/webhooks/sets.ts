@@ -27,6 +27,8 @@ export type Opened = {
   generation: string
   quietSeconds: number
   quietSecondsMost: number
+  /** When the token was made. */
+  regenerateTime: number
 }
 
 type Row = {
@@ -152,6 +154,7 @@ export function createWebhookSets({ sql, clock, newId }: { sql: Sql; clock: Cloc
         generation: row.generation,
         quietSeconds: row.quiet_seconds,
         quietSecondsMost: row.quiet_seconds_most,
+        regenerateTime: row.regenerate_time,
       }
     },
 

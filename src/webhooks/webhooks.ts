@@ -28,6 +28,9 @@ export type WebhookCall = {
 /** What satisfies a call. One object for all that were taken together. */
 export type Taken = { account: Account; operation: Operation }
 
+/** A question what became of a call. */
+export type WebhookRead = Omit<WebhookCall, 'userAgent'> & { operation: string }
+
 type Item = { opened: Opened; asked: Asked }
 
 type Parts = {
@@ -36,7 +39,7 @@ type Parts = {
   sets: WebhookSets
   rates: WebhookRates
   ledger: Ledger
-  operations: Pick<Operations, 'announce'>
+  operations: Pick<Operations, 'announce' | 'requireDoing'>
   buildRequests: Pick<BuildRequests, 'join' | 'rebuild'>
   clearCache: ClearCache
   /** Throws where a build could not be begun anyway: the account is full, or the machine cannot keep accounts apart. */
@@ -107,6 +110,22 @@ export function createWebhooks(parts: Parts) {
       }
       const bursts = asked.action === 'PURGE_CACHE' ? purges : builds
       return bursts.join(`${environmentId} ${opened.generation}`, { opened, asked })
+    },
+
+    /**
+     * The operation that a call of this very URL was answered with, or the one that took its place. Any other operation is
+     * not there, be it one of the same environment.
+     */
+    async read({ at, action, token, address, operation }: WebhookRead): Promise<Taken> {
+      const opened = await sets.open(at, action, token)
+      if (!opened) throw rates.guess(address) ?? new Problem('WEBHOOK_REFUSED')
+      const { account, appName, environmentId, regenerateTime } = opened
+      const refusal = rates.read(environmentId)
+      if (refusal) throw refusal
+      const asked = { action: resources.ACTION_OF_WEBHOOK[action as resources.WebhookAction], since: regenerateTime }
+      if (!(await ledger.isAnsweredWith(environmentId, operation, asked))) throw new Problem('OPERATION_NOT_FOUND')
+      const path = { accountId: account.id, appName, environmentId }
+      return { account, operation: await operations.requireDoing(path, operation) }
     },
   }
 }

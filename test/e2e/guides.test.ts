@@ -94,6 +94,7 @@ const GUIDES: Record<string, Guide> = {
       built = '',
       failed = '',
       back = '',
+      unpinned = '',
       credentials = '',
       last = '',
     ]) {
@@ -105,6 +106,7 @@ const GUIDES: Record<string, Guide> = {
       assert.match(built, /SUCCEEDED/)
       assert.match(failed, /SUCCEEDED/)
       assert.match(back, /LIVE/)
+      assert.match(unpinned, /rebuilds? builds? the newest upload/)
       assert.match(credentials, /[0-9a-f-]{36}/)
       assert.equal(JSON.parse(last).event, 'done')
       assert.equal(JSON.parse(last).url, url)
@@ -137,8 +139,9 @@ const GUIDES: Record<string, Guide> = {
   },
   'docs/guides/webhooks.md': {
     ground: 'a live page',
-    async see([, , called = '', byClock = '', , shown = ''], { environment }) {
+    async see([, , called = '', became = '', byClock = '', , shown = ''], { environment }) {
       assert.equal(JSON.parse(called).metadata.trigger, 'REBUILD')
+      assert.match(JSON.parse(became).state, /^(WAITING|BUILDING|LIVE)$/)
       assert.equal(JSON.parse(byClock).metadata.trigger, 'REBUILD')
       assert.match(shown, /WEBHOOK.*curl/)
       const set = (await service.call(`/v1/${environment}/webhooks`, { as })).json

@@ -94,6 +94,9 @@ test('a Rebuild of an archive whose deployment is no longer live is switched, an
   await deploy(service, as, name, page('newer'))
   const asked = await service.call(`/v1/${older.metadata.deployment}:activate`, { method: 'POST', as })
   await untilDone(service, as, asked.json.name)
+  // The rollback pinned the older archive: a Rebuild of that one changes nothing.
+  await assertUnchanged(await rebuild(name), older.metadata.deployment)
+  await service.call(`/v1/${name}:unpin`, { method: 'POST', as })
   const forward = await rebuild(name)
   assert.equal(forward.metadata.unchanged, undefined)
   assert.match((await siteAnswer(service, url)).text, /newer/)

@@ -10,6 +10,7 @@ import { join } from 'node:path'
 import { after, describe, type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
 import { type Handle, startHook, startSilentServer, TOKEN, takes } from '../support/hook.ts'
+import { pluginIn } from '../support/plugin.ts'
 import { until } from '../support/until.ts'
 import { addAddress, PLUGIN, phpText, startWordPress, type WordPress } from '../support/wordpress.ts'
 
@@ -25,26 +26,7 @@ describe('the plugin in a real WordPress', { skip }, async () => {
   if (!isRoot) return
   const wordpress: WordPress = await startWordPress(file, { address: await addAddress(file) })
 
-  /** The plugin as new, calling a hook of this test. */
-  async function start(
-    t: TestContext,
-    { handle, ...settings }: Parameters<WordPress['setOptions']>[0] & { handle?: Handle } = {},
-  ) {
-    const hook = await startHook(t, handle)
-    await wordpress.setConstants({ HEADLAND_ALLOW_PRIVATE_ADDRESS: `127.0.0.1:${hook.port}` })
-    await wordpress.setOptions({ url: hook.url, ...settings })
-    t.after(quiet)
-    return hook
-  }
-
-  /** Nothing waits, and nobody is at work. */
-  const quiet = () =>
-    until(async () => {
-      const state = await wordpress.state()
-      return state.worker === '' && (state.resting || Object.keys(state.counts).length === 0)
-    }, 'the plugin is quiet')
-
-  const lastCall = async () => (await wordpress.lastCall()) || assert.fail('there was no call')
+  const { start, quiet, lastCall } = pluginIn(wordpress)
 
   test('every file of it is PHP', async () => {
     const files = (await readdir(PLUGIN, { recursive: true })).filter((name) => name.endsWith('.php'))
@@ -241,7 +223,9 @@ describe('the plugin in a real WordPress', { skip }, async () => {
       (response) => response.destroy(),
       takes,
     ]
-    const { calls } = await start(t, { handle: (response, count) => answers[count - 1]?.(response, count) })
+    const { calls } = await start(t, {
+      handle: (response, count, request) => answers[count - 1]?.(response, count, request),
+    })
     await wordpress.publish('tried again')
     await until(() => calls.length === 4, 'the calls')
     await quiet()
@@ -391,10 +375,10 @@ describe('the plugin in a real WordPress', { skip }, async () => {
 
   test('the dashboard shows the last call and what waits, and the button calls at once', async (t) => {
     const { calls } = await start(t, { quiet: 300 })
-    assert.match(await wordpress.admin('index.php'), /Last call:<\/strong> none yet/)
+    assert.match(await wordpress.admin('index.php'), /Last call:<\/strong> <span[^>]*>none yet/)
     await wordpress.publish('waits')
     const page = await wordpress.admin('index.php')
-    assert.match(page, /Waiting:<\/strong> 1 change, sent after the quiet period/)
+    assert.match(page, /Waiting:<\/strong> <span[^>]*>1 change, sent after the quiet period/)
     const [, nonce = ''] =
       /id="_wpnonce" name="_wpnonce" value="(\w+)"[^>]*><input type="hidden" name="_wp_http_referer"[^>]*><input type="submit" name="headland_rebuild"/.exec(
         page,
@@ -406,7 +390,7 @@ describe('the plugin in a real WordPress', { skip }, async () => {
     const after = await wordpress.admin('index.php')
     assert.match(after, /Headland took it \(HTTP 200\)\. It stood for 2 changes\./)
     assert.match(after, /accounts\/a\/operations\/op-1/)
-    assert.match(after, /Waiting:<\/strong> nothing/)
+    assert.match(after, /Waiting:<\/strong> <span[^>]*>nothing/)
     assert.equal(calls.length, 1)
   })
 

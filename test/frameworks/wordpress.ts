@@ -112,12 +112,15 @@ describe('a static Next.js site that reads WordPress', { skip }, () => {
     assert.ok(!stale.kept.includes('Fresh from the press'), 'a rebuild with the data cache would show the old posts')
   })
 
-  test('the dashboard of WordPress names the operation, and Headland knows who called', async () => {
+  test('the dashboard of WordPress says that it is live, and Headland knows who called', async () => {
     const called = await wordpress.lastCall()
     assert.ok(called !== false && called.ok, JSON.stringify(called))
     const { json } = await service.call(`/v1/${called.operation}`, { as })
     assert.equal(json.metadata.build, (await buildsOf(site.name))[0]?.name)
     assert.match(await wordpress.admin('index.php'), new RegExp(called.operation))
+    const { build, links, done } = await wordpress.progress()
+    const page = `${service.api}/${json.metadata.build.replace('accounts/', '')}`
+    assert.deepEqual([build, links.map(({ url }) => url), done], ['live', [site.url, page], true])
     const { triggers } = (await service.call(`/v1/${site.name}/triggers`, { as })).json
     assert.deepEqual([triggers[0].source, triggers[0].operation], ['WEBHOOK', called.operation])
     assert.match(triggers[0].userAgent, /^WordPress\//)

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { environmentRoutes } from '../../src/api/routes/environments.ts'
 import { createApps, createDomains, createEnvironments, createVariables } from '../../src/apps/index.ts'
-import { createBuilds } from '../../src/builds/index.ts'
+import { createBuilds, createSources } from '../../src/builds/index.ts'
 import { Problem, type resources } from '../../src/contract/index.ts'
-import { createDeployments, type Requests } from '../../src/deployments/index.ts'
+import { createDeployments, type Pins, type Requests } from '../../src/deployments/index.ts'
 import { createOperations } from '../../src/operations/index.ts'
 import { type Sql, statement, type Vault } from '../../src/storage/index.ts'
 import type { Scope } from '../support/folder.ts'
@@ -41,6 +41,8 @@ async function start(t: Scope) {
     environments,
     operations,
     builds,
+    sources: createSources(parts),
+    pins: {} as Pins,
     domains: createDomains({ ...parts, domain: 'sites.test' }),
     variables: createVariables({ vault: {} as Vault }),
     deployments: createDeployments(parts),

@@ -7,16 +7,17 @@ import type { Scope } from './folder.ts'
 /** With a percent escape, which some of WordPress' own functions would delete. */
 export const TOKEN = 'Secret-of_this%3Dtest'
 
-export type Handle = (response: ServerResponse, count: number) => void
-export const takes: Handle = (response) =>
+export type Handle = (response: ServerResponse, count: number, request: IncomingMessage) => void
+export function takes(response: ServerResponse, _count?: number) {
   response.setHeader('content-type', 'application/json').end('{"name":"accounts/a/operations/op-1","done":false}')
+}
 
 /** In place of Headland. */
 export async function startHook(t: Scope, handle: Handle = takes) {
   const calls: IncomingMessage[] = []
   const server = createServer((request, response) => {
     calls.push(request)
-    handle(response, calls.length)
+    handle(response, calls.length, request)
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -10,6 +10,7 @@ import {
   createHoldings,
   createOutputs,
   createPackageStore,
+  createSources,
   DEFAULT_OUTPUT_LIMITS,
 } from '../../src/builds/index.ts'
 import { createDeployments, createFolders, type Deployment } from '../../src/deployments/index.ts'
@@ -35,6 +36,7 @@ export async function house(t: Scope) {
     archives: createArchives({ blobs, limits: DEFAULT_ARCHIVE_LIMITS }),
     builds: createBuilds({ sql, clock, newId }),
     holdings: createHoldings({ sql }),
+    sources: createSources({ sql, clock }),
     outputs: createOutputs({ folder: join(dataDir, 'outputs'), limits: DEFAULT_OUTPUT_LIMITS }),
     packages: createPackageStore({ sql, clock, newId, folder: join(dataDir, 'packages') }),
     deployments: createDeployments({ sql, clock, newId }),

@@ -37,6 +37,16 @@ export type LastCall = {
   retry_at: number
 }
 
+/** What the dashboard says of the last call. */
+export type Progress = {
+  last: string
+  build: string
+  links: { text: string; url: string }[]
+  waiting: string
+  done: boolean
+  wait: number
+}
+
 export type WordPress = Awaited<ReturnType<typeof startWordPress>>
 
 /** One more address of this machine, for root to give: builds do not reach 127.0.0.1. */
@@ -145,6 +155,16 @@ export async function startWordPress(t: Scope, { address }: { address: string })
       assert.match(page, new RegExp(`${ids.length} posts updated`))
     },
 
+    /** What an open dashboard gets when it asks again. */
+    async progress(): Promise<Progress> {
+      const [, nonce = assert.fail('the page has no script that asks')] =
+        /headlandProgress = \{[^}]*"nonce":"(\w+)"/.exec(await admin('index.php')) ?? []
+      return JSON.parse(await admin('admin-ajax.php', { action: 'headland_progress', _ajax_nonce: nonce })).data
+    },
+
+    /** For a browser: as what it is logged in. */
+    logIn: () => logIn(url),
+
     lastCall: (): Promise<LastCall | false> => read(`get_option('headland_last_call')`),
     state: (): Promise<{ counts: Record<string, number> | []; worker: string; resting: boolean; tries: number }> =>
       read('headland_read_state()'),
@@ -153,7 +173,7 @@ export async function startWordPress(t: Scope, { address }: { address: string })
     async setOptions(settings: PluginSettings) {
       const given = JSON.stringify({ quiet: 1, longest: 60, ...settings })
       await inWordPress(`require 'wp-load.php';
-        foreach (['headland_settings', 'headland_state', 'headland_last_call'] as $name) delete_option($name);
+        foreach (['headland_settings', 'headland_state', 'headland_last_call', 'headland_progress'] as $name) delete_option($name);
         wp_clear_scheduled_hook('headland_cron');
         add_option('headland_settings', json_decode(${phpText(given)}, true), '', 'no');`)
     },

@@ -2,7 +2,7 @@
 /**
  * Plugin Name:       Headland
  * Description:       Rebuilds a headless front end when published content changes: many saves are one call, and no save waits for it.
- * Version:           0.1.0
+ * Version:           0.2.0
  * Requires at least: 6.1
  * Requires PHP:      7.4
  * License:           Apache-2.0
@@ -11,7 +11,7 @@
  *
  * From a save to a call: changes.php notes what an editor changed, state.php keeps it in one row of the database,
  * worker.php waits in a request of its own until the editor is quiet, and call.php calls the webhook once,
- * where place.php lets it.
+ * where place.php lets it. progress.php asks what became of the build.
  *
  * @package Headland
  */
@@ -19,7 +19,7 @@
 defined( 'ABSPATH' ) || exit;
 
 define( 'HEADLAND_FILE', __FILE__ );
-define( 'HEADLAND_VERSION', '0.1.0' );
+define( 'HEADLAND_VERSION', '0.2.0' );
 
 require_once __DIR__ . '/includes/settings.php';
 require_once __DIR__ . '/includes/state.php';
@@ -30,9 +30,11 @@ require_once __DIR__ . '/includes/worker.php';
 require_once __DIR__ . '/includes/changes.php';
 
 if ( is_admin() ) {
+	require_once __DIR__ . '/includes/progress.php';
 	require_once __DIR__ . '/includes/status.php';
 	require_once __DIR__ . '/includes/settings-page.php';
 	require_once __DIR__ . '/includes/dashboard.php';
+	require_once __DIR__ . '/includes/polling.php';
 }
 
 if ( defined( 'WP_CLI' ) && WP_CLI ) {

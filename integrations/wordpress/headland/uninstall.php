@@ -14,6 +14,7 @@ function headland_uninstall_site() {
 	delete_option( 'headland_settings' );
 	delete_option( 'headland_state' );
 	delete_option( 'headland_last_call' );
+	delete_option( 'headland_progress' );
 	wp_clear_scheduled_hook( 'headland_cron' );
 }
 

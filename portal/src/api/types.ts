@@ -3,6 +3,7 @@ import type { VariableKind as Kind, resources, schema } from '../../../src/contr
 
 export type App = resources.App
 export type Environment = resources.Environment
+export type Pin = resources.Pin
 export type Operation = resources.Operation
 export type Build = resources.Build
 export type Deployment = resources.Deployment

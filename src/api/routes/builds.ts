@@ -45,7 +45,7 @@ export function buildRoutes({
       method: 'POST',
       path: `${ENVIRONMENT}:rebuild`,
       tag,
-      summary: 'Build the last archive again',
+      summary: 'Build the newest upload again, or the archive that the environment is pinned to',
       access: 'developer',
       body: resources.rebuild,
       bodyIsOptional: true,

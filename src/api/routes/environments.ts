@@ -1,12 +1,13 @@
 import type { Account } from '../../accounts/index.ts'
 import type { Apps, Domains, Environment, Environments, Variables } from '../../apps/index.ts'
-import type { Builds } from '../../builds/index.ts'
+import type { Builds, Sources } from '../../builds/index.ts'
 import { fieldInvalid, resources, schema } from '../../contract/index.ts'
 import {
   CHANGEABLE,
   type Changeable,
   type Deployments,
   describeEnvironment,
+  type Pins,
   type Requests,
   type SiteUrl,
 } from '../../deployments/index.ts'
@@ -27,13 +28,16 @@ type Parts = {
   variables: Variables
   operations: Operations
   builds: Builds
+  sources: Pick<Sources, 'pinsOf'>
+  pins: Pick<Pins, 'unpin'>
   deployments: Deployments
   requests: Requests
   siteUrl: SiteUrl
 }
 
 export function environmentRoutes(parts: Parts): Route[] {
-  const { apps, environments, domains, variables, operations, builds, deployments, requests, siteUrl } = parts
+  const { apps, environments, domains, variables, operations, builds, sources, pins, deployments, requests, siteUrl } =
+    parts
 
   async function show(account: Account, found: Environment[], view: 'BASIC' | 'FULL') {
     const ids = found.map(({ id }) => id)
@@ -41,6 +45,7 @@ export function environmentRoutes(parts: Parts): Route[] {
     const names = await domains.of(ids)
     const latestOperations = await operations.latestOf(ids)
     const latestBuilds = await builds.latestOf(ids)
+    const pinned = await sources.pinsOf(ids)
     const liveBuilds = await deployments.buildsOf(found.flatMap(({ liveDeployment }) => liveDeployment ?? []))
     return found.map((environment) =>
       describeEnvironment(
@@ -50,6 +55,7 @@ export function environmentRoutes(parts: Parts): Route[] {
           domains: names.get(environment.id) ?? [],
           isReconciling: reconciling.has(environment.id),
           liveBuild: liveBuilds.get(environment.liveDeployment ?? ''),
+          pin: pinned.get(environment.id),
           latestOperation: latestOperations.get(environment.id),
           latestBuild: latestBuilds.get(environment.id),
           shellVariables: variables.shown(environment.id, environment.variables, view),
@@ -144,6 +150,22 @@ export function environmentRoutes(parts: Parts): Route[] {
         const preconditions = preconditionsOf(request, body)
         const asked = await requests.updateEnvironment(account, app, environment, body, mask, preconditions, requester)
         return renderOperation(account, asked)
+      },
+    }),
+    route({
+      method: 'POST',
+      path: `${ENVIRONMENTS}/{environment}:unpin`,
+      tag,
+      summary: 'End the pin of an environment: the next rebuild builds the newest upload',
+      access: 'developer',
+      body: resources.empty,
+      bodyIsOptional: true,
+      reply: resources.environment,
+      problems: ['ENVIRONMENT_NOT_FOUND', 'ENVIRONMENT_DELETING'],
+      async handle({ account, params: { app, environment } }) {
+        await pins.unpin(account, app, environment)
+        const found = await environments.requireWhole(account.id, app, environment)
+        return (await show(account, [found], 'BASIC'))[0]
       },
     }),
     route({

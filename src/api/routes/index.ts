@@ -4,9 +4,17 @@ import type { Account, Credentials, Invitations, Members, Sessions, Users } from
 import type { Apps, Domains, Environments, Variables } from '../../apps/index.ts'
 import type { Archives } from '../../archives/index.ts'
 import type { Changes, Clock } from '../../base/index.ts'
-import type { Builds } from '../../builds/index.ts'
+import type { Builds, Sources } from '../../builds/index.ts'
 import type { Ceilings, resources } from '../../contract/index.ts'
-import type { ClearCache, Deployments, ReplaceDomains, Requests, SiteUrl, Trace } from '../../deployments/index.ts'
+import type {
+  ClearCache,
+  Deployments,
+  Pins,
+  ReplaceDomains,
+  Requests,
+  SiteUrl,
+  Trace,
+} from '../../deployments/index.ts'
 import type { Operations } from '../../operations/index.ts'
 import type { Supervisor } from '../../runtime/index.ts'
 import type { LineLogs } from '../../storage/index.ts'
@@ -59,6 +67,8 @@ export type RouteParts = {
   metrics: Metrics
   archives: Archives
   builds: Builds
+  sources: Sources
+  pins: Pins
   deployments: Deployments
   supervisor: Supervisor
   logs: LineLogs

@@ -1,6 +1,8 @@
 import type { Environments } from '../../apps/index.ts'
 import { toRfc3339 } from '../../base/index.ts'
-import { names, Problem, resources, schema } from '../../contract/index.ts'
+import { names, PROBLEMS, Problem, type Reason, resources, schema } from '../../contract/index.ts'
+import type { SiteUrl } from '../../deployments/index.ts'
+import type { Operation } from '../../operations/index.ts'
 import { toPage } from '../../storage/index.ts'
 import type { Entry, Ledger } from '../../triggers/index.ts'
 import type { IssuedSet, Taken, WebhookSet, WebhookSets, Webhooks } from '../../webhooks/index.ts'
@@ -18,10 +20,11 @@ type Parts = {
   webhookSets: WebhookSets
   webhooks: Webhooks
   ledger: Ledger
+  siteUrl: SiteUrl
   publicUrl(): string
 }
 
-export function webhookRoutes({ environments, webhookSets, webhooks, ledger, publicUrl }: Parts): Route[] {
+export function webhookRoutes({ environments, webhookSets, webhooks, ledger, siteUrl, publicUrl }: Parts): Route[] {
   async function show(at: names.EnvironmentPath, set: WebhookSet): Promise<resources.WebhookSet> {
     const lastUses = await ledger.lastUses(set.environmentId, set.regenerateTime)
     return renderSet(at, set, (action) => {
@@ -150,6 +153,24 @@ export function webhookRoutes({ environments, webhookSets, webhooks, ledger, pub
         return answerOf(await webhooks.call({ ...called, address: request.ip, userAgent }))
       },
     }),
+    route({
+      method: 'GET',
+      path: '/wh/v1/accounts/{account}/apps/{app}/environments/{environment}/webhooks/webhook:{action}/operations/{operation}',
+      tag,
+      summary: "Read what became of a webhook's call, with the token of that webhook",
+      access: 'public',
+      query: schema.object({ token: schema.string({ maxLength: 200, description: 'The secret of the URL.' }) }),
+      reply: resources.webhookOperation,
+      problems: ['WEBHOOK_REFUSED', 'OPERATION_NOT_FOUND', 'TOO_MANY_TRIGGERS', 'TOO_MANY_GUESSES'],
+      async handle({ params, query, request }) {
+        const { account, app, environment, operation } = params
+        const { action } = params as typeof params & { action: string }
+        const at = { account, app, environment }
+        const read = await webhooks.read({ at, action, token: query.token, address: request.ip, operation })
+        const { hostLabel } = await environments.require(read.account.id, read.operation.appName, environment)
+        return renderRead(read, { portal: publicUrl(), site: hostLabel === null ? '' : siteUrl(hostLabel) })
+      },
+    }),
   ]
 }
 
@@ -212,3 +233,39 @@ function renderTaken({ account, operation }: Taken): resources.WebhookAnswer {
     job: { id: operation.id, state: isDone ? 'DONE' : 'PENDING', createdAt: operation.createTime },
   }
 }
+
+/** Nothing of what the build wrote: the words of a failure are those of the table of reasons. */
+function renderRead({ account, operation }: Taken, urls: { portal: string; site: string }): resources.WebhookOperation {
+  const at = { account: account.name, app: operation.appName, environment: operation.environmentId }
+  const { id, phase, notBefore, doneTime, build, createTime } = operation
+  const state = stateOf(operation)
+  const reason = state === 'FAILED' ? reasonOf(operation) : undefined
+  return {
+    name: names.operationResource(at, id),
+    state,
+    phase,
+    done: doneTime !== null,
+    ...(state === 'WAITING' && notBefore !== null ? { waitingUntil: toRfc3339(notBefore) } : {}),
+    ...(reason ? { reason, message: PROBLEMS[reason].meaning } : {}),
+    buildUrl: build === names.NO_BUILD ? '' : portalPage(urls.portal, names.buildResource(at, build)),
+    siteUrl: urls.site,
+    createTime: toRfc3339(createTime),
+  }
+}
+
+function stateOf(operation: Operation): resources.WebhookOperationState {
+  if (operation.doneTime === null) return operation.phase === 'QUEUED' ? 'WAITING' : 'BUILDING'
+  if (operation.error === null) return operation.trigger === 'PURGE_CACHE' ? 'PURGED' : 'LIVE'
+  return CALLED_OFF.has(reasonOf(operation)) ? 'CANCELLED' : 'FAILED'
+}
+
+const CALLED_OFF: ReadonlySet<Reason> = new Set<Reason>(['OPERATION_CANCELLED', 'SUPERSEDED'])
+
+/** The first detail of an error is its ErrorInfo. A reason of an earlier version may be gone from the table. */
+function reasonOf({ error }: Operation): Reason {
+  const reason = String((error?.details[0] as { reason?: unknown } | undefined)?.reason ?? '')
+  return Object.hasOwn(PROBLEMS, reason) ? (reason as Reason) : 'INTERNAL'
+}
+
+/** Where the portal shows a resource: at its name, without `accounts/`. */
+const portalPage = (portal: string, name: string): string => `${portal}/${name.slice('accounts/'.length)}`

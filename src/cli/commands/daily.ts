@@ -69,7 +69,7 @@ export const DAILY_COMMANDS: readonly ClientCommand[] = [
   {
     name: 'rebuild',
     positionals: [],
-    summary: 'Build the last archive again, and follow the build',
+    summary: 'Build the newest upload again, or what a rollback pinned, and follow the build',
     options: {
       clean: { type: 'boolean', describe: 'Without anything kept from earlier builds.' },
       ...FOLLOW_OPTIONS,

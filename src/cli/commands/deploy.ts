@@ -9,6 +9,7 @@ import type { ClientCall } from '../command.ts'
 import { describeFolder, messageIn, uploadDescribed } from '../described.ts'
 import { followBuild } from '../follow-build.ts'
 import { type Interrupts, listenForInterrupts } from '../interrupts.ts'
+import { noteOnUpload } from '../pin.ts'
 import { findProject, PROJECT_FILE, writeProject } from '../project-file.ts'
 import type { Report } from '../report.ts'
 import { reportFor } from '../reports.ts'
@@ -50,6 +51,8 @@ async function send(call: ClientCall, { folder, source, report, interrupts }: Se
   const { service } = at
   const target = await whichTarget(call, folder, { at, report, signal })
   const described = await describeFolder(call, { folder, source }, report)
+  const note = noteOnUpload(target.environment)
+  if (note && !options['dry-run']) report.note(note)
   const sent = await withArchive(source.files, uploaded, signal)
   if ('plan' in sent) return printPlan(call, sent)
   report.accepted(sent)

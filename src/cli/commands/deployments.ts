@@ -5,6 +5,7 @@ import { finishInSight } from '../operation.ts'
 import { idIn, limitOf } from '../options.ts'
 import { api } from '../path.ts'
 import { digestFor, idFor, peopleColumns, requesterInWords } from '../people.ts'
+import { noteOnActivation } from '../pin.ts'
 import { oneLine, printList, tell, when } from '../rows.ts'
 import { type AtEnvironment, atEnvironment, lastPart } from '../where.ts'
 
@@ -44,7 +45,10 @@ export async function activateDeployment(call: ClientCall): Promise<undefined> {
   })
   const environment = await finishInSight({ ...at, terminal }, asked)
   tell(call, environment, `The deployment ${chosen} is live at`)
-  if (!options.json) terminal.print(oneLine(environment.url))
+  if (options.json) return
+  terminal.print(oneLine(environment.url))
+  const note = noteOnActivation(environment)
+  if (note) terminal.say(note)
 }
 
 /**

@@ -8,6 +8,7 @@ import { finish, finishInSight } from '../operation.ts'
 import { ifMatch, makeSure } from '../options.ts'
 import { api } from '../path.ts'
 import { idFor } from '../people.ts'
+import { pinOf } from '../pin.ts'
 import { factsOf, oneLine, printList, tell, when } from '../rows.ts'
 import { noteOnAddress } from '../site.ts'
 import { type AtAccount, atAccount, atApp, atEnvironment, lastPart } from '../where.ts'
@@ -118,8 +119,10 @@ const atNamed = (call: ClientCall) => {
   return atEnvironment(env === undefined ? call : { ...call, options: { ...call.options, env } })
 }
 
-const stateOf = ({ state, reconciling }: resources.Environment): string =>
-  reconciling && state !== 'DELETING' ? `${state}, changing` : state
+function stateOf({ state, reconciling, pin }: resources.Environment): string {
+  if (state === 'DELETING') return state
+  return [state, ...(reconciling ? ['changing'] : []), ...(pin ? ['pinned'] : [])].join(', ')
+}
 
 const facts = ({ terminal }: ClientCall, one: resources.Environment) => ({
   environment: one.displayName,
@@ -133,6 +136,7 @@ const facts = ({ terminal }: ClientCall, one: resources.Environment) => ({
   variables: one.shellVariables.map(({ key }) => key).join(', '),
   deployment: one.deployment && lastPart({ name: one.deployment }),
   build: one.build && lastPart({ name: one.build }),
+  pinned: pinOf(one, (time) => when(terminal, time)),
   created: when(terminal, one.createTime),
   changed: when(terminal, one.updateTime),
 })

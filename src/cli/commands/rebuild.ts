@@ -1,18 +1,21 @@
-/** Builds the last archive again. */
+/** Builds the newest upload again, or the archive that the environment is pinned to. */
 import { EXIT, type resources } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
 import { followBuild } from '../follow-build.ts'
 import { listenForInterrupts } from '../interrupts.ts'
 import { api } from '../path.ts'
+import { noteOnRebuild } from '../pin.ts'
 import { reportFor } from '../reports.ts'
 import { atEnvironment } from '../where.ts'
 
 export async function rebuild(call: ClientCall): Promise<number> {
   const { terminal, options } = call
-  const { service, path } = await atEnvironment(call)
+  const { service, path, environment } = await atEnvironment(call)
   const body = { clean: options.clean === true }
   const operation = await service.call<resources.Operation>(api`${path}:rebuild`, { method: 'POST', body })
   const report = reportFor(call)
+  const note = noteOnRebuild(environment)
+  if (note) report.note(note)
   report.accepted(operation)
   if (options.detach) {
     report.detached(operation)

@@ -145,6 +145,13 @@ export const RESOURCE_COMMANDS: readonly ClientCommand[] = [
     run: async (call) => (await import('./triggers.ts')).listTriggers(call),
   },
   {
+    name: 'unpin',
+    positionals: [],
+    summary: 'End what a rollback pinned: the next rebuild builds the newest upload',
+    options: ENVIRONMENT_OPTIONS,
+    run: async (call) => (await import('./unpin.ts')).unpin(call),
+  },
+  {
     name: 'purge',
     positionals: ['[PATH…]'],
     summary: 'Purge what the edge has stored: of these paths and tags, or everything',

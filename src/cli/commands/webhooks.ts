@@ -10,7 +10,7 @@ import { triggersInRows } from './triggers.ts'
 const TRIGGERS_SHOWN = 10
 
 const MEANINGS: Record<resources.WebhookAction, string> = {
-  rebuild: 'builds the last archive again, with the content of now',
+  rebuild: 'builds the newest upload again, or what a rollback pinned, with the content of now',
   cleanRebuild: 'the same, without anything that earlier builds left',
   purgeCache: 'purges what the edge has stored; nothing is built',
 }

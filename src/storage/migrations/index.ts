@@ -17,6 +17,7 @@ import { files } from './0014-files.ts'
 import { variableKinds } from './0015-variable-kinds.ts'
 import { latest } from './0016-latest.ts'
 import { people } from './0017-people.ts'
+import { sources } from './0018-sources.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
   groundFloor,
@@ -36,4 +37,5 @@ export const MIGRATIONS: readonly Migration[] = [
   variableKinds,
   latest,
   people,
+  sources,
 ]

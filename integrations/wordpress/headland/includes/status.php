@@ -27,31 +27,47 @@ function headland_print_status() {
 	if ( '' !== $fault ) {
 		printf( '<div class="notice notice-error inline"><p>%s</p></div>', esc_html( $fault ) );
 	}
-	$last = get_option( 'headland_last_call' );
-	echo '<p>';
-	if ( is_array( $last ) ) {
-		printf(
-			'<strong>%1$s</strong> <span title="%2$s">%3$s</span><br>%4$s',
-			esc_html__( 'Last call:', 'headland' ),
-			esc_attr( wp_date( 'Y-m-d H:i:s', $last['time'] ) ),
-			/* translators: %s: a span of time, as "5 minutes". */
-			esc_html( sprintf( __( '%s ago', 'headland' ), human_time_diff( $last['time'] ) ) ),
-			esc_html( headland_words_of( $last ) )
-		);
-		if ( '' !== $last['operation'] ) {
-			// Names of operations are long and without spaces.
-			printf( '<br><code style="overflow-wrap: anywhere">%s</code>', esc_html( $last['operation'] ) );
-		}
-	} else {
-		printf( '<strong>%s</strong> %s', esc_html__( 'Last call:', 'headland' ), esc_html__( 'none yet', 'headland' ) );
+	$now = headland_status_now( headland_known_progress() );
+	printf(
+		'<p><strong>%1$s</strong> <span id="headland_when" title="%2$s">%3$s</span><br><span id="headland_last">%4$s</span></p>',
+		esc_html__( 'Last call:', 'headland' ),
+		esc_attr( $now['time'] ),
+		esc_html( $now['when'] ),
+		esc_html( $now['last'] )
+	);
+	// Names of operations are long and without spaces.
+	printf( '<p id="headland_build"%1$s><strong>%2$s</strong> <span id="headland_build_words" role="status" style="overflow-wrap: anywhere">%3$s</span>', '' === $now['build'] ? ' hidden' : '', esc_html__( 'Build:', 'headland' ), esc_html( $now['build'] ) );
+	echo ' <span id="headland_links">';
+	foreach ( $now['links'] as $link ) {
+		printf( '<a href="%s">%s</a> ', esc_url( $link['url'], array( 'http', 'https' ) ), esc_html( $link['text'] ) );
 	}
-	echo '</p>';
-	printf( '<p><strong>%s</strong> %s</p>', esc_html__( 'Waiting:', 'headland' ), esc_html( headland_words_of_waiting( headland_read_state(), $settings ) ) );
+	echo '</span></p>';
+	printf( '<p><strong>%s</strong> <span id="headland_waiting">%s</span></p>', esc_html__( 'Waiting:', 'headland' ), esc_html( $now['waiting'] ) );
 	printf( '<form method="post" action="%s">', esc_url( admin_url( 'admin-post.php' ) ) );
 	echo '<input type="hidden" name="action" value="headland_rebuild">';
 	wp_nonce_field( 'headland_rebuild' );
 	submit_button( __( 'Rebuild now', 'headland' ), 'secondary', 'headland_rebuild', false );
 	echo '</form>';
+}
+
+/**
+ * Everything that the status says, as texts and links: for the page, and for the browser that asks again.
+ *
+ * @param array|null $progress What is known of the build.
+ * @return array when, time, last, build, links, waiting.
+ */
+function headland_status_now( $progress ) {
+	$last = get_option( 'headland_last_call' );
+	$is_called = is_array( $last );
+	return array(
+		/* translators: %s: a span of time, as "5 minutes". */
+		'when'    => $is_called ? sprintf( __( '%s ago', 'headland' ), human_time_diff( $last['time'] ) ) : __( 'none yet', 'headland' ),
+		'time'    => $is_called ? wp_date( 'Y-m-d H:i:s', $last['time'] ) : '',
+		'last'    => $is_called ? headland_words_of( $last ) : '',
+		'build'   => $is_called && $last['ok'] ? headland_words_of_progress( $progress, $last['operation'] ) : '',
+		'links'   => $is_called && $last['ok'] ? headland_links_of( $progress ) : array(),
+		'waiting' => headland_words_of_waiting( headland_read_state(), headland_settings() ),
+	);
 }
 
 /**

@@ -1,4 +1,4 @@
-/** What can be done about a build: end it while it runs; build the last archive again when it is over. */
+/** What can be done about a build: end it while it runs; build the environment again when it is over. */
 import { useLocation } from 'wouter'
 import { call } from '../../api/client.ts'
 import { type Action, useAction } from '../../api/data.ts'
@@ -44,7 +44,7 @@ export function BuildButtons({ place, build, actions: { cancel, rebuild, cleanRe
     const operation = await action.run()
     if (!operation) return
     go(environmentPath(place, `builds/${idOf(operation.metadata.build)}`))
-    say('The last archive is built again: this is the new build.')
+    say('The environment is built again: this is the new build.')
   }
   return (
     <>

@@ -86,7 +86,10 @@ export function Comparison({ live, next }: Props) {
         </li>
         <li>It is started beside the live one and takes over when it answers. No request is lost.</li>
         <li>The cache is purged after that.</li>
-        <li>No build is made. The next upload or rebuild goes live as usual.</li>
+        <li>
+          No build is made. If it is not of the newest upload, the environment is pinned to it: rebuilds and webhooks
+          build its archive, until an upload is live or you unpin it.
+        </li>
       </ul>
     </>
   )

@@ -1,10 +1,10 @@
 /** What an environment served and serves, and the way back to it. */
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
-import { useList } from '../../api/data.ts'
+import { useList, useResource } from '../../api/data.ts'
 import type { Place } from '../../api/names.ts'
 import { outcomeOf } from '../../api/state.ts'
-import type { Deployment, Operation } from '../../api/types.ts'
+import type { Deployment, Environment, Operation } from '../../api/types.ts'
 import type { EnvironmentPageProps } from '../../pages.tsx'
 import { useConfirm } from '../../parts/confirm.tsx'
 import { Empty } from '../../parts/empty.tsx'
@@ -12,6 +12,7 @@ import { More } from '../../parts/more.tsx'
 import { OperationProgress } from '../../parts/operation.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Panel } from '../../parts/panel.tsx'
+import { PinNote } from '../../parts/pin-note.tsx'
 import { ProblemNote } from '../../parts/problem-note.tsx'
 import { SkeletonRows } from '../../parts/skeleton.tsx'
 import { uploadFirst } from '../../parts/upload-first.tsx'
@@ -22,6 +23,7 @@ import { activationWord } from './words.ts'
 
 export default function DeploymentsPage({ place }: EnvironmentPageProps) {
   const { canWrite } = useSession()
+  const { data: environment } = useResource<Environment>(place.name)
   const deployments = useList<Deployment>(`${place.name}/deployments`, 'deployments')
   const operations = useList<Operation>(`${place.name}/operations`, 'operations', { pageSize: 8 })
   const [started, setStarted] = useState<string>()
@@ -45,6 +47,7 @@ export default function DeploymentsPage({ place }: EnvironmentPageProps) {
   return (
     <Page title="Deployments">
       {!deployments.items && <ProblemNote problem={deployments.problem} onRetry={deployments.refresh} />}
+      <PinNote place={place} pin={environment?.pin ?? null} />
       {shown && (
         <Panel title={started ? 'The switch' : 'Under way'}>
           <OperationProgress key={shown} name={shown} />

@@ -52,14 +52,14 @@ export function ActionButtons({ actions, canRebuild }: { actions: EnvironmentAct
         <>
           <Button
             busy={busy === 'rebuild'}
-            title="Builds the last archive again, with fresh data and warm compilers"
+            title="Builds the newest upload again, or what a rollback pinned, with fresh data and warm compilers"
             onClick={() => rebuild(false)}
           >
             Rebuild
           </Button>
           <Button
             busy={busy === 'cleanRebuild'}
-            title="Builds the last archive again, without anything kept from earlier builds"
+            title="Builds the newest upload again, or what a rollback pinned, without anything kept from earlier builds"
             onClick={() => rebuild(true)}
           >
             Clean Rebuild

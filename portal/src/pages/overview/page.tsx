@@ -9,6 +9,7 @@ import { Icon } from '../../parts/icon.tsx'
 import { OperationProgress, OperationView } from '../../parts/operation.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Panel } from '../../parts/panel.tsx'
+import { PinNote } from '../../parts/pin-note.tsx'
 import { ProblemNote } from '../../parts/problem-note.tsx'
 import { SkeletonRows } from '../../parts/skeleton.tsx'
 import { StatePill } from '../../parts/state-pill.tsx'
@@ -80,6 +81,7 @@ function Content({ place, environment, operations }: Loaded & { place: Place }) 
         </Panel>
       )}
       {telling && !isOld(telling) && <JustLive environment={environment} newest={telling} />}
+      <PinNote place={place} pin={environment.pin} />
       {!isEmpty && details}
       {environment.build !== '' && <LiveWarnings build={environment.build} />}
       {canWrite && environment.state !== 'DELETING' && (

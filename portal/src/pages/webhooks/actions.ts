@@ -6,7 +6,7 @@ import { ago } from '../../parts/format.ts'
 export const ACTION_WORDS: Record<WebhookAction, { name: string; does: string; use: string }> = {
   rebuild: {
     name: 'Rebuild',
-    does: 'Builds the last uploaded archive again with the content of now, and puts it live.',
+    does: 'Builds the newest upload again, or what a rollback pinned, with the content of now, and puts it live.',
     use: 'For sites that are built from content.',
   },
   cleanRebuild: {

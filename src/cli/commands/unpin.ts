@@ -1,0 +1,19 @@
+/** Ends what a rollback pinned. */
+import type { resources } from '../../contract/index.ts'
+import type { ClientCall } from '../command.ts'
+import { api } from '../path.ts'
+import { oneLine, tell } from '../rows.ts'
+import { atEnvironment, lastPart } from '../where.ts'
+
+export async function unpin(call: ClientCall): Promise<undefined> {
+  const { service, path, environment } = await atEnvironment(call)
+  const after = await service.call<resources.Environment>(api`${path}:unpin`, { method: 'POST' })
+  const named = `${oneLine(after.displayName)} (${lastPart(after)})`
+  tell(
+    call,
+    after,
+    environment.pin
+      ? `${named} is not pinned any more. What is live stays; the next rebuild builds the newest upload.`
+      : `${named} was not pinned: rebuilds build the newest upload.`,
+  )
+}
