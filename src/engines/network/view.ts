@@ -96,11 +96,19 @@ function runIn(namespace: Namespace, command: readonly string[], input = ''): Pr
 
 type Element = { concat: [address: string, protocol: 'tcp' | 'udp', port: number] }
 
+/** All sets are read at once, so that they are of one moment. */
 async function connectionsIn(namespace: Namespace): Promise<Connection[]> {
-  const text = await runIn(namespace, ['nft', '-j', 'list', 'set', 'inet', 'headland', 'contacts'])
-  const { nftables } = JSON.parse(text) as { nftables: { set?: { elem?: Element[] } }[] }
-  const elements = nftables.flatMap(({ set }) => set?.elem ?? [])
-  return elements.map(({ concat: [address, protocol, port] }) => ({ address, protocol, port }))
+  const text = await runIn(namespace, ['nft', '-j', 'list', 'table', 'inet', 'headland'])
+  const { nftables } = JSON.parse(text) as { nftables: { set?: { name: string; elem?: Element[] } }[] }
+  const elementsOf = (name: string) => nftables.flatMap(({ set }) => (set?.name === name ? (set.elem ?? []) : []))
+  const keysOf = (name: string) => new Set(elementsOf(name).map(({ concat }) => concat.join(' ')))
+  const [answered, reset] = [keysOf('answered'), keysOf('reset_by')]
+  return elementsOf('contacts').map(({ concat }) => {
+    const [address, protocol, port] = concat
+    const key = concat.join(' ')
+    const answer = answered.has(key) ? 'ACCEPTED' : reset.has(key) ? 'RESET' : 'NONE'
+    return { address, protocol, port, answer }
+  })
 }
 
 const addressesOfMachine = (): ReadonlySet<string> =>
