@@ -4,6 +4,8 @@ import { toRfc3339 } from '../base/index.ts'
 import type { LatestBuild } from '../builds/index.ts'
 import { names, type resources } from '../contract/index.ts'
 import type { LatestOperation } from '../operations/index.ts'
+import type { HeldDeployment } from './deployments.ts'
+import type { Retry } from './retries.ts'
 
 export type SiteUrl = (hostLabel: string) => string
 
@@ -20,6 +22,8 @@ export type Described = {
   /** Where it is read: what is told at the end of an operation would only tell of that operation. */
   latestOperation?: LatestOperation | undefined
   latestBuild?: LatestBuild | undefined
+  held?: HeldDeployment | undefined
+  retry?: Retry | undefined
 }
 
 export function describeEnvironment(
@@ -32,6 +36,8 @@ export function describeEnvironment(
     shellVariables,
     latestOperation,
     latestBuild,
+    held,
+    retry,
   }: Described,
   siteUrl: SiteUrl,
 ): resources.Environment {
@@ -43,6 +49,7 @@ export function describeEnvironment(
     cmsEnvironment: environment.cmsEnvironment,
     shellVariables: shellVariables ?? environment.variables.map(({ key, kind }) => ({ key, kind })),
     rootDirectory: environment.rootDirectory,
+    suspiciousOutput: environment.suspiciousOutput,
     url: environment.hostLabel ? siteUrl(environment.hostLabel) : '',
     domains,
     build: liveBuild ? names.buildResource(at, liveBuild) : '',
@@ -51,12 +58,36 @@ export function describeEnvironment(
     reconciling: isReconciling,
     ...(latestOperation ? { latestOperation: toLatestOperation(at, latestOperation) } : {}),
     ...(latestBuild ? { latestBuild: toLatestBuild(at, latestBuild) } : {}),
+    ...(held ? { held: toHeld(at, held) } : {}),
+    ...(retry ? { retry: toRetry(at, retry) } : {}),
     createTime: toRfc3339(environment.createTime),
     updateTime: toRfc3339(environment.updateTime),
     etag: environmentEtag(environment),
     shellVariableEtags: Object.fromEntries(environment.variables.map((each) => [each.key, variableEtag(each)])),
   }
 }
+
+const toHeld = (
+  at: names.EnvironmentPath,
+  { id, buildId, message, createTime }: HeldDeployment,
+): resources.HeldDeployment => ({
+  deployment: names.deploymentResource(at, id),
+  build: names.buildResource(at, buildId),
+  message,
+  createTime: toRfc3339(createTime),
+})
+
+const toRetry = (
+  at: names.EnvironmentPath,
+  { buildId, endpoints, nextTime, untilTime, rebuilds }: Retry,
+): resources.Retry => ({
+  build: names.buildResource(at, buildId),
+  hosts: endpoints.map(({ host, port }) => `${host}:${port}`),
+  ...(nextTime === null ? {} : { nextTime: toRfc3339(nextTime) }),
+  untilTime: toRfc3339(untilTime),
+  rebuilds,
+  givenUp: nextTime === null,
+})
 
 const toLatestOperation = (
   at: names.EnvironmentPath,

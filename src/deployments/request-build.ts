@@ -17,8 +17,8 @@ import { requireOpen } from './require-open.ts'
 /** A build that is asked for by calls that come in bursts begins when none came for so long, or so long after the first. */
 export type Quiet = { ms: number; mostMs: number }
 
-/** Whoever asked before it began may ask together. */
-export type Rebuild = { asked: readonly Asked[]; quiet?: Quiet }
+/** Whoever asked before it began may ask together. `isForced`: it goes live, whatever its output looks like. */
+export type Rebuild = { asked: readonly Asked[]; quiet?: Quiet; isForced?: boolean }
 
 type Parts = {
   clock: Clock
@@ -31,6 +31,7 @@ type Parts = {
 type Wanted = {
   trigger: 'UPLOAD' | 'REBUILD' | 'CLEAN_REBUILD'
   isClean: boolean
+  isForced?: boolean
   archive: Archive
   notBefore?: number | null
 }
@@ -38,15 +39,19 @@ type Wanted = {
 /** All of them are part of a transaction. Whoever owns it calls `announce` of operations once it is committed. */
 export function createBuildRequests({ clock, environments, operations, builds, ledger }: Parts) {
   async function request(tx: Transaction, path: OperationPath, wanted: Wanted): Promise<Operation> {
-    const { trigger, isClean, archive, notBefore = null } = wanted
+    const { trigger, isClean, isForced = false, archive, notBefore = null } = wanted
     const id = builds.newId()
     const operation = await operations.request(tx, path, trigger, { lane: 'build', build: id, notBefore })
-    await builds.insert(tx, path, { id, operationId: operation.id, trigger, isClean, archive })
+    await builds.insert(tx, path, { id, operationId: operation.id, trigger, isClean, isForced, archive })
     return operation
   }
 
   /** The build that waits, joined; nothing where none waits. The strongest wins of those who join. */
-  async function join(tx: Transaction, path: OperationPath, { asked, quiet }: Rebuild): Promise<Operation | undefined> {
+  async function join(
+    tx: Transaction,
+    path: OperationPath,
+    { asked, quiet, isForced }: Rebuild,
+  ): Promise<Operation | undefined> {
     const waiting = await operations.waitingBuild(tx, path)
     if (!waiting) return undefined
     const isClean = asked.some(isForClean)
@@ -54,6 +59,7 @@ export function createBuildRequests({ clock, environments, operations, builds, l
       await builds.makeClean(tx, waiting.build)
       await operations.makeClean(tx, waiting.id)
     }
+    if (isForced) await builds.makeForced(tx, waiting.build)
     // One that could begin at once is not put off; and whoever does not ask for quiet wants it now.
     const notBefore = waiting.notBefore === null ? null : settlesUntil(waiting.createTime, quiet)
     if (notBefore !== waiting.notBefore) await operations.setNotBefore(tx, waiting.id, notBefore)
@@ -107,17 +113,17 @@ export function createBuildRequests({ clock, environments, operations, builds, l
       account: Account,
       appName: string,
       id: string,
-      { asked, quiet }: Rebuild,
+      { asked, quiet, isForced = false }: Rebuild,
     ): Promise<Operation> {
       const { path } = await requireOpen(tx, environments, account, appName, id)
-      const joined = await join(tx, path, { asked, ...(quiet ? { quiet } : {}) })
+      const joined = await join(tx, path, { asked, isForced, ...(quiet ? { quiet } : {}) })
       if (joined) return joined
       const archive = await builds.lastArchive(tx, id)
       if (!archive) throw new Problem('NOTHING_UPLOADED')
       const isClean = asked.some(isForClean)
       const trigger = isClean ? 'CLEAN_REBUILD' : 'REBUILD'
       const notBefore = settlesUntil(clock.now(), quiet)
-      const operation = await request(tx, path, { trigger, isClean, archive, notBefore })
+      const operation = await request(tx, path, { trigger, isClean, isForced, archive, notBefore })
       await ledger.add(tx, id, asked, { answer: 200, operationId: operation.id })
       return operation
     },

@@ -2,7 +2,7 @@
  * What an environment keeps, and what may go. Pure.
  *
  * Promised are the live deployment and the last few that were live before it, by when they stopped being so: whoever rolls
- * back wants what served last. Whatever an unfinished operation made or is to make live stays, too, and what still runs.
+ * back wants what served last. The newest that is held stays, too. Whatever an unfinished operation made or is to make live stays, too, and what still runs.
  * A build's output stays while one of its deployments does, and while the build is not over.
  */
 import type { Deployment } from '../deployments/index.ts'
@@ -17,7 +17,7 @@ export type KnownDeployment = Pick<Deployment, 'id' | 'buildId' | 'state' | 'ret
 /** The oldest first. */
 export type KnownBuild = { id: string; isOver: boolean; hasOutput: boolean; hasPackages: boolean }
 
-type Kept = { deployment: string; because: 'LIVE' | 'WANTED' | 'RUNNING' | 'RECENT' }
+type Kept = { deployment: string; because: 'LIVE' | 'WANTED' | 'RUNNING' | 'RECENT' | 'HELD' }
 type Discarded = { deployment: string; because: 'OLD' | 'NEVER_LIVE' }
 
 export type Decision = {
@@ -44,10 +44,13 @@ export function decide({ liveDeployment, deployments, builds, keepDeployments }:
       .map(({ id }) => id),
   )
 
+  const held = deployments.filter(({ state }) => state === 'HELD').toSorted((a, b) => (a.id < b.id ? 1 : -1))[0]
+
   function reasonToKeep({ id, state, isWanted, isRunning }: KnownDeployment): Kept['because'] | undefined {
     if (id === liveDeployment || state === 'LIVE') return 'LIVE'
     if (isWanted) return 'WANTED'
     if (isRunning) return 'RUNNING'
+    if (id === held?.id) return 'HELD'
     return recent.has(id) ? 'RECENT' : undefined
   }
 

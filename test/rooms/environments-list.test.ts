@@ -5,7 +5,7 @@ import { environmentRoutes } from '../../src/api/routes/environments.ts'
 import { createApps, createDomains, createEnvironments, createVariables } from '../../src/apps/index.ts'
 import { createBuilds } from '../../src/builds/index.ts'
 import { Problem, type resources } from '../../src/contract/index.ts'
-import { createDeployments, type Requests } from '../../src/deployments/index.ts'
+import { createDeployments, createRetries, type Requests } from '../../src/deployments/index.ts'
 import { createOperations } from '../../src/operations/index.ts'
 import { type Sql, statement, type Vault } from '../../src/storage/index.ts'
 import type { Scope } from '../support/folder.ts'
@@ -45,6 +45,7 @@ async function start(t: Scope) {
     variables: createVariables({ vault: {} as Vault }),
     deployments: createDeployments(parts),
     requests: {} as Requests,
+    retries: createRetries({ ...parts, intervalMs: 1000 }),
     siteUrl: (label) => `http://${label}.sites.test`,
   })
   const found = routes.find(({ method, path }) => method === 'GET' && path === PATH)

@@ -60,7 +60,8 @@ export function buildRoutes({
       async handle({ account, params: { app, environment }, body, request }) {
         await admitBuild(account, environment)
         const asked = [askedBy(request, body.clean ? 'CLEAN_REBUILD' : 'REBUILD', clock)]
-        return renderOperation(account, await requests.rebuild(account, app, environment, { asked }))
+        const wanted = { asked, isForced: body.force === true }
+        return renderOperation(account, await requests.rebuild(account, app, environment, wanted))
       },
     }),
     route({

@@ -8,6 +8,7 @@ import {
   type Deployments,
   describeEnvironment,
   type Requests,
+  type Retries,
   type SiteUrl,
 } from '../../deployments/index.ts'
 import type { Operations } from '../../operations/index.ts'
@@ -29,11 +30,12 @@ type Parts = {
   builds: Builds
   deployments: Deployments
   requests: Requests
+  retries: Retries
   siteUrl: SiteUrl
 }
 
 export function environmentRoutes(parts: Parts): Route[] {
-  const { apps, environments, domains, variables, operations, builds, deployments, requests, siteUrl } = parts
+  const { apps, environments, domains, variables, operations, builds, deployments, requests, retries, siteUrl } = parts
 
   async function show(account: Account, found: Environment[], view: 'BASIC' | 'FULL') {
     const ids = found.map(({ id }) => id)
@@ -41,6 +43,8 @@ export function environmentRoutes(parts: Parts): Route[] {
     const names = await domains.of(ids)
     const latestOperations = await operations.latestOf(ids)
     const latestBuilds = await builds.latestOf(ids)
+    const held = await deployments.heldOf(ids)
+    const waiting = await retries.of(ids)
     const liveBuilds = await deployments.buildsOf(found.flatMap(({ liveDeployment }) => liveDeployment ?? []))
     return found.map((environment) =>
       describeEnvironment(
@@ -52,6 +56,8 @@ export function environmentRoutes(parts: Parts): Route[] {
           liveBuild: liveBuilds.get(environment.liveDeployment ?? ''),
           latestOperation: latestOperations.get(environment.id),
           latestBuild: latestBuilds.get(environment.id),
+          held: held.get(environment.id),
+          retry: waiting.get(environment.id),
           shellVariables: variables.shown(environment.id, environment.variables, view),
         },
         siteUrl,

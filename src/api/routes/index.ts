@@ -6,7 +6,7 @@ import type { Archives } from '../../archives/index.ts'
 import type { Changes, Clock } from '../../base/index.ts'
 import type { Builds } from '../../builds/index.ts'
 import type { Ceilings, resources } from '../../contract/index.ts'
-import type { ClearCache, Deployments, ReplaceDomains, Requests, SiteUrl, Trace } from '../../deployments/index.ts'
+import type { ClearCache, Deployments, ReplaceDomains, Requests, Retries, SiteUrl, Trace } from '../../deployments/index.ts'
 import type { Operations } from '../../operations/index.ts'
 import type { Supervisor } from '../../runtime/index.ts'
 import type { LineLogs } from '../../storage/index.ts'
@@ -60,6 +60,7 @@ export type RouteParts = {
   archives: Archives
   builds: Builds
   deployments: Deployments
+  retries: Retries
   supervisor: Supervisor
   logs: LineLogs
   ledger: Ledger

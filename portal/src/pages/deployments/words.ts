@@ -10,6 +10,8 @@ export function deploymentState({ state, instance }: Deployment): Shown {
       return { tone: 'idle', word: 'Retired' }
     case 'FAILED':
       return { tone: 'bad', word: 'Failed' }
+    case 'HELD':
+      return { tone: 'warn', word: 'Held', detail: 'Its output looks wrong, so it was not made live.' }
     case 'LIVE':
       return liveState(instance?.state)
   }
