@@ -78,7 +78,8 @@ function endOf({ state, phase, failure, isUnchanged, isHeld, suspected, duration
     case 'FAILED':
       return `The build failed (${failure?.reason ?? 'INTERNAL'}): ${failure?.message ?? ''}`
     case 'SUCCEEDED':
-      if (isHeld) return `It was built in ${took} and held, so it did not go live. ${suspected?.sentences.join(' ') ?? ''}`
+      if (isHeld)
+        return `It was built in ${took} and held, so it did not go live. ${suspected?.sentences.join(' ') ?? ''}`
       return isUnchanged
         ? `It was built in ${took} and left what visitors got already: nothing was switched.`
         : `It was built in ${took}.`

@@ -28,9 +28,10 @@ export function BuildTable({ place, builds, live }: Props) {
     {
       head: 'Notes',
       grow: true,
-      cell: ({ name, failure }) => {
+      cell: ({ name, failure, held }) => {
         if (name === live) return <Pill tone="good">Live</Pill>
-        return failure && <code className={css.reason}>{failure.reason}</code>
+        const reason = failure?.reason ?? held?.reason
+        return reason && <code className={css.reason}>{reason}</code>
       },
     },
     {

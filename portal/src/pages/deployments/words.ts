@@ -39,5 +39,6 @@ export function whyNot({ state, activatable }: Deployment): string {
   if (activatable) return ''
   if (state === 'STARTING') return 'Not live yet'
   if (state === 'FAILED') return 'It never answered'
+  if (state === 'HELD') return 'A later build took its place'
   return 'Its files made room for newer ones'
 }
