@@ -34,7 +34,9 @@ export type Evidence = {
   limits: resources.SuspiciousOutput
 }
 
-export const NAMED_PAGES = 20
+const NAMED_PAGES = 20
+/** Of them, in a sentence. */
+const SAID_PAGES = 5
 const NAMED_HOSTS = 10
 
 /** Nothing where the output is as good as the live one. */
@@ -108,7 +110,10 @@ const NAME_LENGTH = 200
 
 const shortened = (name: string): string => (name.length > NAME_LENGTH ? `${name.slice(0, NAME_LENGTH)}…` : name)
 
-/** Where the service asks whether what was unreachable answers again: at the port that was called, by what is spoken there. */
+/**
+ * Where the service asks whether what was unreachable answers again: at the port that was called, by what is spoken there.
+ * Only hosts that the variables name are asked.
+ */
 export const endpointsToAsk = (
   unreachable: readonly Pick<Unreachable, 'host' | 'port'>[],
   asked: readonly AskedEndpoint[],
@@ -117,7 +122,7 @@ export const endpointsToAsk = (
     const named = asked.filter((endpoint) => endpoint.host === host)
     const endpoint = named.find((each) => each.port === port) ?? named.find((each) => each.port !== null)
     const at = port ?? endpoint?.port ?? null
-    if (at === null) return []
+    if (at === null || named.length === 0) return []
     return [{ protocol: endpoint?.port === at ? endpoint.protocol : 'tcp', host, port: at }]
   })
 
@@ -145,7 +150,8 @@ export function inSentences({ unreachable, lostPages }: Suspicion): string[] {
 
 function lostInWords({ before, now, count, names }: LostPages): string {
   const percent = Math.round(((before - now) * 100) / before)
-  const more = count - names.length
+  const said = names.slice(0, SAID_PAGES)
+  const more = count - said.length
   const rest = more > 0 ? ` and ${more.toLocaleString('en')} more` : ''
-  return `The output has ${now.toLocaleString('en')} pages, and the live deployment has ${before.toLocaleString('en')} (${percent} % fewer). Missing: ${names.join(', ')}${rest}.`
+  return `The output has ${now.toLocaleString('en')} pages, and the live deployment has ${before.toLocaleString('en')} (${percent} % fewer). Missing: ${said.join(', ')}${rest}.`
 }

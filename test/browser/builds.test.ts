@@ -324,7 +324,7 @@ test('a held build is a banner that says what is missing, and one click makes it
   const page = await browser.open({ size: 'phone' })
   await logIn(page, owner, pathOf(held.metadata.build))
   const ofBuild = page.getByRole('region', { name: 'Held build' })
-  await ofBuild.getByText('/post-30').waitFor()
+  await ofBuild.getByText('Missing: /post-1, /post-10,').waitFor()
   await assertFits(page, 'a held build')
   await page.goto(pathOf(name))
   const banner = page.getByRole('region', { name: 'Held build' })
