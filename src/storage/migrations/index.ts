@@ -16,7 +16,7 @@ import { queue } from './0013-queue.ts'
 import { files } from './0014-files.ts'
 import { variableKinds } from './0015-variable-kinds.ts'
 import { latest } from './0016-latest.ts'
-import { heldBuilds } from './0018-held-builds.ts'
+import { heldBuilds } from './0017-held-builds.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
   groundFloor,

@@ -3,7 +3,7 @@ import type { Migration } from '../migrate.ts'
 import { statement as sql } from '../sql.ts'
 
 export const heldBuilds: Migration = {
-  id: 18,
+  id: 17,
   name: 'held builds',
   statements: [
     // What is suspicious about the output, as JSON.
