@@ -26,6 +26,7 @@ export type Config = {
   buildTimeout: number
   startTimeout: number
   idleTimeout: number
+  retryInterval: number
   archiveBytes: number
   archiveEntries: number
   unpackedBytes: number
@@ -106,6 +107,11 @@ export const SETTINGS: { [K in keyof Config]: Setting<Config[K]> } = {
   buildTimeout: setting('1200', 'Seconds that a build script may take.', seconds),
   startTimeout: setting('60', 'Seconds within which an app must answer after its start.', seconds),
   idleTimeout: setting('900', 'Seconds without a visitor after which an app sleeps.', seconds),
+  retryInterval: setting(
+    '15',
+    'Seconds after which a CMS that a build could not reach is first asked whether it answers; 0: what was held is not built again.',
+    countOrNone,
+  ),
   archiveBytes: setting('536870912', 'Bytes of an uploaded archive at most.', count),
   archiveEntries: setting('50000', 'Entries of an archive at most.', count),
   unpackedBytes: setting('2147483648', 'Bytes of an unpacked archive at most.', count),

@@ -43,6 +43,7 @@ import {
   createDeploy,
   createDeployments,
   createFolders,
+  createInspect,
   createLauncher,
   createMake,
   createPins,
@@ -51,6 +52,8 @@ import {
   createRedeploy,
   createReplaceDomains,
   createRequests,
+  createRetries,
+  createRetry,
   createRouting,
   createSwitch,
   createTrace,
@@ -89,6 +92,9 @@ import { welcome } from './welcome.ts'
 const GRACE_MS = { api: 5_000, worker: 10_000, apps: 5_000, edge: 5_000, upkeep: 2_000 }
 
 const QUICK_CONCURRENCY = 8
+
+/** How often to look for rebuilds that are to be tried again. */
+const RETRY_LOOK_MS = 5000
 
 export type Service = { api: string; edge: string; stop(): Promise<void> }
 
@@ -165,6 +171,7 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
       }),
       packages: createPackageStore({ sql, clock, newId, folder: files.packages }),
       deployments: createDeployments({ sql, clock, newId }),
+      retries: createRetries({ sql, clock, intervalMs: config.retryInterval * 1000 }),
       folders,
       ledger,
       purges,
@@ -190,7 +197,7 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
     const live = { ...rooms, launcher, switching, finishWithEnvironment: provision.finishWithEnvironment }
     const deadlines = { installMs: config.installTimeout * 1000, buildMs: config.buildTimeout * 1000 }
     const make = createMake({ ...rooms, room, run: { ...rooms, networks, deadlines, limits: machine.limits.build } })
-    const deploy = createDeploy({ ...live, make, blame: createBlame(rooms) })
+    const deploy = createDeploy({ ...live, make, inspect: createInspect(rooms), blame: createBlame(rooms) })
     const redeploy = createRedeploy(live)
     const worker = startWorker({
       ...rooms,
@@ -238,6 +245,14 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
       await checkIsolation()
       await room.forRebuild(account, environmentId)
     }
+    const retrying = createRetry({
+      ...rooms,
+      buildRequests,
+      admitBuild,
+      answers: networks?.answers,
+      lookMs: Math.min(RETRY_LOOK_MS, config.retryInterval * 1000),
+    }).start()
+    parts.defer(() => retrying.stop())
     const clearCache = createClearCache({ ...rooms, finishWithEnvironment: provision.finishWithEnvironment })
     const webhookSets = createWebhookSets(ground)
     const rates = createWebhookRates(clock, {

@@ -2,9 +2,9 @@
 import type { Account, Credential, Invitation, Member } from '../accounts/index.ts'
 import { type App, appEtag } from '../apps/index.ts'
 import { toRfc3339 } from '../base/index.ts'
-import type { Build, Contacts } from '../builds/index.ts'
-import { names, resources } from '../contract/index.ts'
-import { type DeploymentHead, isActivatable, type Origin } from '../deployments/index.ts'
+import type { Build, Contacts, Suspected } from '../builds/index.ts'
+import { helpPage, names, PROBLEMS, resources } from '../contract/index.ts'
+import { type DeploymentHead, detailsOf, isActivatable, type Origin } from '../deployments/index.ts'
 import type { Operation } from '../operations/index.ts'
 import type { Running } from '../runtime/index.ts'
 
@@ -102,6 +102,7 @@ export function renderBuild(at: names.EnvironmentPath, build: Build): resources.
     warnings: build.warnings,
     caches: build.caches,
     ...(build.contacts ? { contacts: build.contacts.map(renderContact) } : {}),
+    ...(build.isHeld && build.suspected ? { held: renderHeld(build.suspected) } : {}),
     createTime: toRfc3339(build.createTime),
     ...(build.startTime === null ? {} : { startTime: toRfc3339(build.startTime) }),
     ...(build.finishTime === null ? {} : { finishTime: toRfc3339(build.finishTime) }),
@@ -118,13 +119,26 @@ const renderDescribed = ({ message, commit = null }: Partial<resources.Described
 
 const renderArchive = ({ digest, bytes, files }: Build['archive']) => ({ digest, bytes, files })
 
-const renderContact = ({ host, addresses, protocol, port, isNew, isRefused }: Contacts[number]) => ({
+function renderHeld(suspected: Suspected): resources.Held {
+  const { unreachable, lostPages } = detailsOf(suspected)
+  return {
+    reason: 'SUSPICIOUS_OUTPUT',
+    message: suspected.sentences.join(' '),
+    todo: PROBLEMS.SUSPICIOUS_OUTPUT.todo,
+    page: helpPage('SUSPICIOUS_OUTPUT'),
+    unreachable: unreachable.map(({ host, port, outcome }) => ({ host, ...(port === null ? {} : { port }), outcome })),
+    ...(lostPages ? { lostPages } : {}),
+  }
+}
+
+const renderContact = ({ host, addresses, protocol, port, isNew, isRefused, outcome }: Contacts[number]) => ({
   ...(host === null ? {} : { host }),
   addresses: [...addresses],
   protocol,
   ...(port === null ? {} : { port }),
   new: isNew,
   refused: isRefused,
+  ...(outcome === undefined ? {} : { outcome }),
 })
 
 const renderTools = ({ node, packageManager }: NonNullable<Build['tools']>) => ({

@@ -8,7 +8,7 @@
  * EMPTY → LIVE and back with deployments; either → DELETING by a delete; out of DELETING leads nothing.
  */
 import { type Clock, checkTenantUid, type NewId } from '../base/index.ts'
-import { names, Problem, type resources } from '../contract/index.ts'
+import { names, Problem, resources } from '../contract/index.ts'
 import {
   list,
   type Page,
@@ -33,6 +33,7 @@ export type Environment = {
   branch: string
   cmsEnvironment: string
   rootDirectory: string
+  suspiciousOutput: resources.SuspiciousOutput
   variables: SealedVariable[]
   hostLabel: string | null
   /** The user that its code runs as, where the service may choose. */
@@ -49,7 +50,8 @@ export type EnvironmentHead = Omit<Environment, 'variables'>
 export type EnvironmentDraft = Pick<
   Environment,
   'displayName' | 'branch' | 'cmsEnvironment' | 'rootDirectory' | 'variables'
->
+> &
+  Partial<Pick<Environment, 'suspiciousOutput'>>
 export type EnvironmentChange = Partial<Omit<EnvironmentDraft, 'branch'>>
 
 type HeadRow = Omit<EnvironmentRow, 'shell_variables'>
@@ -63,6 +65,7 @@ type EnvironmentRow = {
   branch: string
   cms_environment: string
   root_directory: string
+  suspicious_output: string | null
   shell_variables: string
   host_label: string | null
   uid: number | null
@@ -73,7 +76,7 @@ type EnvironmentRow = {
 }
 
 const headColumns = statement`e.id, e.account_id, e.app_id, a.name AS app_name, e.display_name, e.branch,
-  e.cms_environment, e.root_directory, e.host_label, e.uid, e.live_deployment, e.state, e.create_time, e.update_time`
+  e.cms_environment, e.root_directory, e.suspicious_output, e.host_label, e.uid, e.live_deployment, e.state, e.create_time, e.update_time`
 
 const selectedHead = statement`SELECT ${headColumns} FROM environments e JOIN apps a ON a.id = e.app_id`
 const selected = statement`
@@ -146,9 +149,9 @@ export function createEnvironments({ sql, clock, newId }: { sql: Sql; clock: Clo
       const now = clock.now()
       await tx.query(statement`
         INSERT INTO environments (id, account_id, app_id, display_name, branch, cms_environment, root_directory,
-          shell_variables, state, create_time, update_time)
+          suspicious_output, shell_variables, state, create_time, update_time)
         VALUES (${id}, ${app.accountId}, ${app.id}, ${draft.displayName}, ${draft.branch}, ${draft.cmsEnvironment},
-          ${draft.rootDirectory}, ${JSON.stringify(draft.variables)}, 'EMPTY', ${now}, ${now})`)
+          ${draft.rootDirectory}, ${draft.suspiciousOutput ? JSON.stringify(draft.suspiciousOutput) : null}, ${JSON.stringify(draft.variables)}, 'EMPTY', ${now}, ${now})`)
       await tellBelow(tx, id, '')
     },
 
@@ -156,7 +159,8 @@ export function createEnvironments({ sql, clock, newId }: { sql: Sql; clock: Clo
       const after = { ...before, ...change }
       await tx.query(statement`
         UPDATE environments SET display_name = ${after.displayName}, cms_environment = ${after.cmsEnvironment},
-          root_directory = ${after.rootDirectory}, shell_variables = ${JSON.stringify(after.variables)},
+          root_directory = ${after.rootDirectory}, suspicious_output = ${JSON.stringify(after.suspiciousOutput)},
+          shell_variables = ${JSON.stringify(after.variables)},
           update_time = ${clock.now()}
         WHERE id = ${before.id}`)
       await tellBelow(tx, before.id, '')
@@ -262,6 +266,8 @@ const toHead = (row: HeadRow): EnvironmentHead => ({
   branch: row.branch,
   cmsEnvironment: row.cms_environment,
   rootDirectory: row.root_directory,
+  suspiciousOutput:
+    row.suspicious_output === null ? resources.DEFAULT_SUSPICIOUS_OUTPUT : JSON.parse(row.suspicious_output),
   hostLabel: row.host_label,
   uid: row.uid,
   liveDeployment: row.live_deployment,

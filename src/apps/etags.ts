@@ -20,9 +20,11 @@ export const environmentEtag = ({
   displayName,
   cmsEnvironment,
   rootDirectory,
+  suspiciousOutput,
   variables,
-}: Pick<Environment, 'id' | 'displayName' | 'cmsEnvironment' | 'rootDirectory' | 'variables'>): string =>
-  etagOf([id, displayName, cmsEnvironment, rootDirectory, variables])
+}: Pick<Environment, 'id' | 'displayName' | 'cmsEnvironment' | 'rootDirectory' | 'variables'> &
+  Partial<Pick<Environment, 'suspiciousOutput'>>): string =>
+  etagOf([id, displayName, cmsEnvironment, rootDirectory, suspiciousOutput, variables])
 
 export const variableEtag = (variable: SealedVariable): string => etagOf(variable)
 

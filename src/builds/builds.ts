@@ -3,7 +3,8 @@
  *
  *   QUEUED     asked for together with its operation
  *   RUNNING    a worker has begun; begun again after a crash
- *   SUCCEEDED  its output is kept; FAILED with a failure; CANCELLED. Nothing leads out of these three.
+ *   SUCCEEDED  its output is kept; FAILED with a failure; CANCELLED. Nothing leads out of these three. One that is held has
+ *              succeeded, and its output was found suspicious and was not made live.
  */
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Clock, NewId } from '../base/index.ts'
@@ -29,6 +30,9 @@ import { warningsOf } from './warnings.ts'
 
 export type Contacts = (Contact & { isNew: boolean })[]
 
+/** Why an output was found suspicious, in words and as the room that decides it has written it. */
+export type Suspected = { sentences: string[]; details: unknown }
+
 /** As it was uploaded, with what its sender wrote about it. */
 export type Archive = { digest: Digest; bytes: number; files: number } & Partial<resources.Described>
 
@@ -50,6 +54,8 @@ export type Build = {
   trigger: resources.Trigger
   isClean: boolean
   requestedBy: resources.Requester | null
+  /** It is to be made live, whatever its output looks like. */
+  isForced: boolean
   archive: Archive
   state: resources.BuildState
   phase: resources.Phase
@@ -61,6 +67,10 @@ export type Build = {
   output: Digest | null
   /** Visitors got the same output already, so nothing was switched. */
   isUnchanged: boolean
+  /** What is suspicious about its output; null where nothing is. */
+  suspected: Suspected | null
+  /** Its output is suspicious, and it was not made live for that. */
+  isHeld: boolean
   /** Installed packages that the output needs to run. */
   packagesId: string | null
   /**
@@ -84,6 +94,7 @@ type BuildRow = {
   operation_id: string
   trigger_name: resources.Trigger
   is_clean: number
+  is_forced: number
   archive_digest: Digest
   archive_bytes: number
   archive_files: number
@@ -96,6 +107,8 @@ type BuildRow = {
   tools: string | null
   output_digest: Digest | null
   is_unchanged: number
+  suspicion: string | null
+  is_held: number
   packages_id: string | null
   caches: string | null
   contacts?: string | null
@@ -107,18 +120,19 @@ type BuildRow = {
 }
 
 export type LatestBuild = Pick<Build, 'id' | 'trigger' | 'state' | 'phase' | 'createTime' | 'finishTime'> & {
-  /** Why it failed. */
+  /** Why it failed, or was held. */
   reason: Reason | undefined
 }
 
 type LatestRow = Pick<
   BuildRow,
-  'id' | 'environment_id' | 'trigger_name' | 'state' | 'phase' | 'failure' | 'create_time' | 'finish_time'
+  'id' | 'environment_id' | 'trigger_name' | 'state' | 'phase' | 'failure' | 'is_held' | 'create_time' | 'finish_time'
 >
 
 const columns = statement`id, environment_id, operation_id, trigger_name, is_clean, archive_digest, archive_bytes,
   archive_files, (SELECT o.requested_by FROM operations o WHERE o.id = builds.operation_id) AS requested_by, message,
-  git_commit, state, phase, plan, tools, output_digest, is_unchanged, packages_id, caches, durations, failure, create_time,
+  git_commit, state, phase, plan, tools, output_digest, is_unchanged, suspicion, is_held, is_forced, packages_id, caches,
+  durations, failure, create_time,
   start_time, finish_time`
 
 const PREDECESSORS = 10
@@ -148,14 +162,21 @@ export function createBuilds({ sql, clock, newId }: { sql: Sql; clock: Clock; ne
     async insert(
       tx: Transaction,
       { accountId, environmentId }: BuildPath,
-      given: { id: string; operationId: string; trigger: resources.Trigger; isClean: boolean; archive: Archive },
+      given: {
+        id: string
+        operationId: string
+        trigger: resources.Trigger
+        isClean: boolean
+        isForced?: boolean
+        archive: Archive
+      },
     ) {
-      const { id, operationId, trigger, isClean, archive } = given
+      const { id, operationId, trigger, isClean, isForced = false, archive } = given
       await tx.query(statement`
-        INSERT INTO builds (id, account_id, environment_id, operation_id, trigger_name, is_clean, archive_digest,
+        INSERT INTO builds (id, account_id, environment_id, operation_id, trigger_name, is_clean, is_forced, archive_digest,
           archive_bytes, archive_files, message, git_commit, state, phase, durations, create_time)
         VALUES (${id}, ${accountId}, ${environmentId}, ${operationId}, ${trigger}, ${isClean ? 1 : 0},
-          ${archive.digest}, ${archive.bytes}, ${archive.files}, ${archive.message ?? ''},
+          ${isForced ? 1 : 0}, ${archive.digest}, ${archive.bytes}, ${archive.files}, ${archive.message ?? ''},
           ${archive.commit ? JSON.stringify(archive.commit) : null}, 'QUEUED', 'QUEUED', '{}', ${clock.now()})`)
       await tellBelow(tx, environmentId, `builds/${id}`)
     },
@@ -199,7 +220,7 @@ export function createBuilds({ sql, clock, newId }: { sql: Sql; clock: Clock; ne
     async latestOf(environmentIds: readonly string[]): Promise<Map<string, LatestBuild>> {
       if (environmentIds.length === 0) return new Map()
       const rows = await sql.query<LatestRow>(statement`
-        SELECT id, environment_id, trigger_name, state, phase, failure, create_time, finish_time FROM builds
+        SELECT id, environment_id, trigger_name, state, phase, failure, is_held, create_time, finish_time FROM builds
         WHERE id IN (
           SELECT (SELECT b.id FROM builds b WHERE b.environment_id = e.id ORDER BY b.id DESC LIMIT 1)
           FROM environments e WHERE e.id IN (${list(environmentIds)}))`)
@@ -281,11 +302,12 @@ export function createBuilds({ sql, clock, newId }: { sql: Sql; clock: Clock; ne
       return rows.map(({ tools }) => JSON.parse(tools))
     },
 
-    /** The last one that went well, before another. */
+    /** The last one that went well and was not held, before another. */
     async lastGood(environmentId: string, before: string): Promise<Build | undefined> {
       const [row] = await sql.query<BuildRow>(statement`
         SELECT ${columns} FROM builds
-        WHERE environment_id = ${environmentId} AND id < ${before} AND state = 'SUCCEEDED' ORDER BY id DESC LIMIT 1`)
+        WHERE environment_id = ${environmentId} AND id < ${before} AND state = 'SUCCEEDED' AND is_held = 0
+        ORDER BY id DESC LIMIT 1`)
       return row && asBuild(row)
     },
 
@@ -298,11 +320,14 @@ export function createBuilds({ sql, clock, newId }: { sql: Sql; clock: Clock; ne
         durations: Build['durations']
         failure: Failure | null
         isUnchanged?: boolean
+        suspected?: Suspected | undefined
+        isHeld?: boolean
       },
     ) {
       const set = statement`state = ${ended.state}, phase = 'DONE', durations = ${JSON.stringify(ended.durations)},
         failure = ${ended.failure ? JSON.stringify(ended.failure) : null}, finish_time = ${clock.now()},
-        is_unchanged = ${ended.isUnchanged ? 1 : 0},
+        is_unchanged = ${ended.isUnchanged ? 1 : 0}, is_held = ${ended.isHeld ? 1 : 0},
+        suspicion = ${ended.suspected ? JSON.stringify(ended.suspected) : null},
         packages_id = CASE WHEN output_digest IS NULL THEN NULL ELSE packages_id END`
       await changeAndTell(tx, statement`UPDATE builds SET ${set} WHERE id = ${id} AND finish_time IS NULL`)
     },
@@ -311,6 +336,11 @@ export function createBuilds({ sql, clock, newId }: { sql: Sql; clock: Clock; ne
       await tx.query(statement`
         UPDATE builds SET trigger_name = 'CLEAN_REBUILD' WHERE id = ${id} AND trigger_name = 'REBUILD'`)
       await changeAndTell(tx, statement`UPDATE builds SET is_clean = 1 WHERE id = ${id} AND start_time IS NULL`)
+    },
+
+    /** One that waits is made live, whatever its output will look like. */
+    async makeForced(tx: Transaction, id: string) {
+      await changeAndTell(tx, statement`UPDATE builds SET is_forced = 1 WHERE id = ${id} AND start_time IS NULL`)
     },
 
     /** Its outputs are gone, and nothing of it runs any more. */
@@ -338,21 +368,25 @@ export function toFailure(problem: Problem, logLine: number, changes: string[]):
 const toBuild = (row: BuildRow, now: number): Build => {
   const plan: Plan | null = row.plan === null ? null : JSON.parse(row.plan)
   const tools: Exact | null = row.tools === null ? null : JSON.parse(row.tools)
+  const suspected: Suspected | null = row.suspicion === null ? null : JSON.parse(row.suspicion)
   return {
     id: row.id,
     environmentId: row.environment_id,
     operationId: row.operation_id,
     trigger: row.trigger_name,
     isClean: row.is_clean === 1,
+    isForced: row.is_forced === 1,
     requestedBy: row.requested_by === null ? null : JSON.parse(row.requested_by),
     archive: toArchive(row),
     state: row.state,
     phase: row.phase,
     plan,
     tools,
-    warnings: warningsOf(plan, tools, now),
+    warnings: [...(row.is_held === 1 ? [] : (suspected?.sentences ?? [])), ...warningsOf(plan, tools, now)],
     output: row.output_digest,
     isUnchanged: row.is_unchanged === 1,
+    suspected,
+    isHeld: row.is_held === 1,
     packagesId: row.packages_id,
     caches: row.caches === null ? [] : JSON.parse(row.caches),
     contacts: row.contacts ? JSON.parse(row.contacts) : null,
@@ -378,7 +412,7 @@ const toLatest = (row: LatestRow): LatestBuild => ({
   trigger: row.trigger_name,
   state: row.state,
   phase: row.phase,
-  reason: row.failure === null ? undefined : JSON.parse(row.failure).reason,
+  reason: row.is_held === 1 ? 'SUSPICIOUS_OUTPUT' : row.failure === null ? undefined : JSON.parse(row.failure).reason,
   createTime: row.create_time,
   finishTime: row.finish_time,
 })

@@ -6,16 +6,18 @@ export {
   createBuilds,
   type Failure,
   type LatestBuild,
+  type Suspected,
   toFailure,
 } from './builds.ts'
 export { type CacheUse, createBuildCaches } from './caches.ts'
 export { type BuildFacts, changesSince, describeChanges } from './changes.ts'
-export { hostsAsked } from './diagnose/hosts.ts'
+export { type AskedEndpoint, endpointsAsked, hostsAsked, isLocal, kindOf } from './diagnose/hosts.ts'
 export { createHoldings, type Held, type Holder, type Holdings } from './holdings.ts'
 export { type Size, sizeOf } from './inside.ts'
 export { diagnosePhase, planSource } from './on-demand.ts'
 export { createOutputs, DEFAULT_OUTPUT_LIMITS, type Outputs } from './outputs.ts'
 export { createPackageStore, type PackageStore } from './packages.ts'
+export { pagesIn } from './pages.ts'
 export type { Plan } from './plan.ts'
 export { checkPlan, checkTools } from './plan-form.ts'
 export type { Source } from './project.ts'

@@ -78,6 +78,10 @@ export async function followBuild(followed: Followed): Promise<number> {
     if (interrupts.signal.aborted) return await leave(followed)
     await tail()
     const ended = await service.call<resources.Build>(api`/v1/${build}`).catch(() => undefined)
+    if (ended?.held && error instanceof CallFailed) {
+      report.held(ended, ended.held, error.message)
+      return EXIT.caller
+    }
     if (ended?.failure) return await tellFailure(service, ended, ended.failure, report)
     if (ended?.state !== 'CANCELLED' || !(error instanceof CallFailed)) throw error
     report.cancelled(ended, error.reason, error.message)

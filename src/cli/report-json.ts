@@ -49,6 +49,7 @@ export function createJsonReport(terminal: Pick<Terminal, 'print'>): Report {
       }),
     failed: ({ build, failure, lines }: Failed) =>
       tell('failed', { build: build.name, state: build.state, ...failure, lines, seconds: totalSeconds(build) }),
+    held: ({ name, state }, held, message) => tell('held', { build: name, state, ...held, message }),
     cancelled: ({ name, state }, reason, message) => tell('cancelled', { build: name, state, reason, message }),
     detached: () => undefined,
     left: ({ name, metadata }) => tell('left', { operation: name, build: metadata.build }),

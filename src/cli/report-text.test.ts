@@ -133,3 +133,24 @@ test('what a build warns of is said at the end, in one line of ours, and by --js
   older.report.succeeded({ ...done, build: BUILD })
   assert.doesNotMatch(older.said.join(), /warning/)
 })
+
+test('a held build is told with what is missing and what to do, in words and as JSON', () => {
+  const build = { name: 'accounts/a/builds/1', state: 'SUCCEEDED' } as resources.Build
+  const held = { reason: 'SUSPICIOUS_OUTPUT', page: 'docs/x.md', message: 'm', todo: 't', unreachable: [] }
+  const { said, printed, report } = recorder()
+  report.held(build, held, 'Missing: /a. Make it live: headland deployments activate 1.')
+  assert.deepEqual(said, [
+    '',
+    'Held: SUSPICIOUS_OUTPUT',
+    'Missing: /a. Make it live: headland deployments activate 1.',
+    'More: docs/x.md',
+  ])
+  assert.deepEqual(printed, [], 'a script gets no address of a site')
+  const lines: string[] = []
+  createJsonReport({ print: (text) => void lines.push(text) }).held(build, held, 'Missing: /a.')
+  assert.deepEqual(JSON.parse(lines[0] ?? ''), {
+    ...{ event: 'held', build: build.name, state: 'SUCCEEDED' },
+    ...held,
+    message: 'Missing: /a.',
+  })
+})

@@ -82,6 +82,13 @@ export function createTextReport(terminal: Terminal): Report {
       say('')
       for (const line of failureInWords(terminal, failed)) say(line)
     },
+    held(_build, { reason, page }, message) {
+      status(undefined)
+      say('')
+      say(paint('yellow', `Held: ${oneLine(reason)}`))
+      say(indented(message))
+      say(`More: ${oneLine(page)}`)
+    },
     cancelled(_build, reason, message) {
       status(undefined)
       say('')

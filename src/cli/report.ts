@@ -29,6 +29,8 @@ export type Report = {
   connection(isThere: boolean): void
   succeeded(success: Success): void
   failed(failed: Failed): void
+  /** It was built and is not live, since its output looks wrong. The message says what to do. */
+  held(build: resources.Build, held: NonNullable<resources.Build['held']>, message: string): void
   /** Somebody wanted it to end, or a newer one took its place. */
   cancelled(build: resources.Build, reason: string, message: string): void
   /** Nobody waits for the build. */

@@ -190,6 +190,14 @@ export const BUILD_PROBLEMS = {
     'The output of the build exceeds a limit of size or number.',
     'Leave out what is not served; the operator can raise `outputFiles`.',
   ),
+  SUSPICIOUS_OUTPUT: row(
+    409,
+    'FAILED_PRECONDITION',
+    'app',
+    'The build ended well, and its output looks wrong: a server that the shell variables name could not be reached, or many pages of the live deployment are missing. It was held, and visitors get what they got.',
+    'If the output is right, activate its deployment. If the CMS was down, nothing is to be done: the service builds again when it answers.',
+    true,
+  ),
   START_CRASHED: row(
     400,
     'FAILED_PRECONDITION',

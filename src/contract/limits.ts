@@ -67,10 +67,11 @@ export const LIMITS = {
   triggersShown: 100,
   /** Characters of a caller's name (User-Agent) that the ledger keeps. */
   userAgentLength: 200,
-  /** Entries of the ledger that are kept for one environment, of each for builds and for purges: of webhooks, the API, the app. */
+  /** Entries of the ledger that are kept for one environment, of each for builds and for purges: of webhooks, the API, the app, the service. */
   triggersKeptOfWebhooks: 10_000,
   triggersKeptOfApi: 1000,
   triggersKeptOfApp: 100,
+  triggersKeptOfService: 100,
   /** How often operations that webhooks of one environment asked for are read with a webhook's token: at once, and per minute. */
   webhookReads: 600,
   /** Bytes of a webhook call's body that are read and thrown away; with more, the connection is closed. */

@@ -1,5 +1,6 @@
 /** What the API hands out and takes in. */
 import { etagOf, expectedEtag } from './etag.ts'
+import { contactOutcome, held, heldDeployment, retry, suspiciousOutput } from './held.ts'
 import { latestBuild, latestOperation } from './latest.ts'
 import { LIMITS } from './limits.ts'
 import * as names from './names.ts'
@@ -26,6 +27,7 @@ import { invitation } from './users.ts'
 import { variableKind } from './variable-kinds.ts'
 
 export * from './events.ts'
+export * from './held.ts'
 export * from './latest.ts'
 export * from './operation.ts'
 export * from './people.ts'
@@ -113,6 +115,7 @@ export const newEnvironment = object(
     wpEnvironment: optional({ ...names.cmsEnvironmentName, description: 'Another name for cmsEnvironment.' }),
     shellVariables: optional(variableList(shellVariable)),
     rootDirectory: optional(names.rootDirectory),
+    suspiciousOutput: optional(suspiciousOutput),
   },
   {
     title: 'NewEnvironment',
@@ -128,6 +131,7 @@ export const changedEnvironment = object(
     cmsEnvironment: optional(names.cmsEnvironmentName),
     shellVariables: optional(variableList(changedVariable)),
     rootDirectory: optional(names.rootDirectory),
+    suspiciousOutput: optional(suspiciousOutput),
     etag: expectedEtag,
   },
   { title: 'ChangedEnvironment' },
@@ -145,6 +149,7 @@ export const environment = object(
     cmsEnvironment: names.cmsEnvironmentName,
     shellVariables: array(shownVariable),
     rootDirectory: string(),
+    suspiciousOutput,
     url: string({ description: 'Where the site answers; empty until the environment is ready.' }),
     domains: array(string(), { description: 'Custom host names.' }),
     build: string({ description: 'The build that is live, or empty.' }),
@@ -154,6 +159,8 @@ export const environment = object(
     reconciling: boolean({ description: 'True while an operation changes it.' }),
     latestOperation: optional(latestOperation),
     latestBuild: optional(latestBuild),
+    held: optional(heldDeployment),
+    retry: optional(retry),
     createTime: time('When it was created.'),
     updateTime: time('When it was last changed.'),
     etag: etagOf('what `PATCH` can set. Builds, deployments and domains leave it as it is'),
@@ -256,6 +263,7 @@ export const build = object(
           port: optional(integer()),
           new: boolean({ description: 'The build before did not call it.' }),
           refused: boolean({ description: 'The network let nothing through.' }),
+          outcome: optional(contactOutcome),
         }),
         {
           description:
@@ -263,6 +271,7 @@ export const build = object(
         },
       ),
     ),
+    held: optional(held),
     createTime: time('When it was asked for.'),
     startTime: optional(time('When work on it began.')),
     finishTime: optional(time('When it was over.')),
@@ -292,7 +301,7 @@ export const validatedPlan = object(
   { title: 'ValidatedPlan', description: 'What would be done; nothing was.' },
 )
 
-export const DEPLOYMENT_STATES = ['STARTING', 'LIVE', 'RETIRED', 'FAILED'] as const
+export const DEPLOYMENT_STATES = ['STARTING', 'LIVE', 'RETIRED', 'FAILED', 'HELD'] as const
 export type DeploymentState = (typeof DEPLOYMENT_STATES)[number]
 
 export const INSTANCE_STATES = ['STARTING', 'RUNNING', 'ASLEEP', 'RESTARTING', 'CRASH_LOOP'] as const
@@ -306,7 +315,9 @@ export const deployment = object(
     requestedBy,
     ...described,
     archive: { ...archive, description: 'The archive that its build was made from.' },
-    state: oneOf(DEPLOYMENT_STATES),
+    state: oneOf(DEPLOYMENT_STATES, {
+      description: 'HELD: its build has a suspicious output, so it was not made live. It can be, by hand.',
+    }),
     activatable: boolean({
       description: 'Whether it can be made live, again or still: its files are kept for a number of newer deployments.',
     }),
@@ -325,7 +336,10 @@ export const deployment = object(
 export type Deployment = Static<typeof deployment>
 
 export const rebuild = object(
-  { clean: optional(boolean({ description: 'Start without anything kept from earlier builds.' })) },
+  {
+    clean: optional(boolean({ description: 'Start without anything kept from earlier builds.' })),
+    force: optional(boolean({ description: 'Make it live also where its output is suspicious.' })),
+  },
   { title: 'Rebuild' },
 )
 

@@ -121,17 +121,19 @@ export const ACTION_OF_WEBHOOK: Record<WebhookAction, TriggerAction> = {
   purgeCache: 'PURGE_CACHE',
 }
 
-export const TRIGGER_SOURCES = ['WEBHOOK', 'API', 'APP'] as const
+export const TRIGGER_SOURCES = ['WEBHOOK', 'API', 'APP', 'SERVICE'] as const
 export type TriggerSource = (typeof TRIGGER_SOURCES)[number]
 
 export const recordedTrigger = object(
   {
     name: string({ description: '`accounts/…/environments/{environment}/triggers/{trigger}`' }),
     action: oneOf(TRIGGER_ACTIONS),
-    source: oneOf(TRIGGER_SOURCES, { description: 'By a webhook, by the API, or by the app itself.' }),
+    source: oneOf(TRIGGER_SOURCES, {
+      description: 'By a webhook, by the API, by the app itself, or by the service, which tries again what was held.',
+    }),
     requestedBy,
     createTime: time('When it came.'),
-    address: string({ description: 'Where it came from; empty for the app itself.' }),
+    address: string({ description: 'Where it came from; empty for the app itself and for the service.' }),
     userAgent: string({ description: 'What the caller called itself.' }),
     answer: integer({ description: 'HTTP status that it was answered with.' }),
     reason: optional(string({ description: 'Why it was refused: one of the reasons of the error reference.' })),

@@ -1,7 +1,7 @@
 /**
  * The story from an archive to live traffic. Upload, Rebuild and Clean Rebuild are parameters of it; activate and a change
  * of variables enter where a deployment is started. A build that left what visitors get already ends there. A failure before
- * the switch leaves the environment as it was. If the process dies, the story begins again, and steps whose result is
+ * the switch leaves the environment as it was. A rebuild whose output looks wrong is held: it is kept, and not switched to. If the process dies, the story begins again, and steps whose result is
  * recorded are not repeated.
  */
 import type { Environment, Environments } from '../apps/index.ts'
@@ -10,6 +10,7 @@ import {
   type Build,
   type Builds,
   diagnosePhase,
+  endpointsAsked,
   type Failure,
   hostsAsked,
   type Outputs,
@@ -18,14 +19,18 @@ import {
   toFailure,
 } from '../builds/index.ts'
 import { Problem } from '../contract/index.ts'
+import type { Endpoint } from '../engines/index.ts'
 import { type Finish, type Handler, isCancelled, type Operation } from '../operations/index.ts'
 import { type LineLog, type LineLogs, type Sql, type Transaction, toStorageProblem } from '../storage/index.ts'
 import type { GetAppVariables } from './app-variables.ts'
 import type { Blame } from './blame.ts'
 import type { Deployments } from './deployments.ts'
 import type { Folders } from './folders.ts'
+import { adviceOn, heldProblem, type Inspect, type Inspected } from './inspect.ts'
 import type { Launcher } from './launch.ts'
+import type { Retries } from './retries.ts'
 import { createStory, type Story } from './story.ts'
+import { endpointsToAsk } from './suspicion.ts'
 import type { Switch } from './switch.ts'
 
 export const buildLogName = (buildId: string): string => `builds/${buildId}`
@@ -46,11 +51,22 @@ type Parts = {
   folders: Folders
   logs: LineLogs
   appVariables: GetAppVariables
+  retries: Retries
+  inspect: Inspect
   /** From the archive to an output that is kept. */
   make(environment: Environment, build: Build, story: Story): Promise<Build>
   blame: Blame
   /** The environment as the operation's response shows it. */
   finishWithEnvironment(operation: Operation): Finish
+}
+
+/** What becomes of a build beside its state. */
+type Found = {
+  failure?: Failure | null
+  isUnchanged?: boolean
+  inspected?: Inspected
+  /** The servers to ask before it is built again. */
+  spoilt?: Endpoint[] | undefined
 }
 
 export function createDeploy(parts: Parts): Handler {
@@ -60,6 +76,7 @@ export function createDeploy(parts: Parts): Handler {
     const environment = await environments.byId(sql, operation.environmentId)
     const build = await builds.ofOperation(sql, operation.id)
     if (!environment || !build) return async () => ({ error: new Problem('ENVIRONMENT_NOT_FOUND') })
+    const path = { accountId: environment.accountId, environmentId: environment.id }
     const log = await logs.create(buildLogName(build.id), {
       secrets: (await parts.appVariables(environment, environment.variables, build.id, 'build')).secrets,
       whenFull: 'stop',
@@ -72,21 +89,31 @@ export function createDeploy(parts: Parts): Handler {
       // What is written down and not there was lost with the process, on its way into place.
       const isMade = build.output !== null && (await parts.outputs.has(build.output))
       const finished = isMade ? build : await parts.make(environment, build, story)
+      const inspected = await parts.inspect(environment, finished)
       if (await switching.stay(environment, finished, operation.id)) {
         story.say('The output is the same as that of the live deployment: nothing to switch, and the cache stays.')
-        return end('SUCCEEDED', parts.finishWithEnvironment(operation), { isUnchanged: true })
+        return end('SUCCEEDED', parts.finishWithEnvironment(operation), { isUnchanged: true, inspected })
       }
-      await story.enter('STARTING')
-      const path = { accountId: environment.accountId, environmentId: environment.id }
+      for (const sentence of inspected.suspected?.sentences ?? []) story.say(`Warning: ${sentence}`)
+      if (!inspected.isToBeHeld) await story.enter('STARTING')
       const deployment = await deployments.makeFor(operation.id, path, {
         buildId: build.id,
         variables: environment.variables,
       })
+      if (inspected.suspected && inspected.isToBeHeld) {
+        story.say(`The build is held: it does not go live, and visitors get what they got. ${adviceOn(deployment.id)}`)
+        story.say(await parts.retries.outlook(environment.id, inspected.endpoints))
+        const problem = heldProblem(inspected.suspected, deployment.id)
+        return end('SUCCEEDED', async () => ({ error: problem }), { inspected })
+      }
+      if (inspected.endpoints.length > 0) {
+        story.say(await parts.retries.outlook(environment.id, inspected.endpoints))
+      }
       await launcher.start(environment, deployment, finished, { signal: work.signal, log })
       await story.enter('SWITCHING')
       await switching.to(environment, deployment, operation.id)
       story.say(`Live after ${story.timesInWords()}.`)
-      return end('SUCCEEDED', parts.finishWithEnvironment(operation))
+      return end('SUCCEEDED', parts.finishWithEnvironment(operation), { inspected })
     } catch (error) {
       // Handed back: the next worker begins again.
       if (work.signal.aborted && !isCancelled(work)) throw error
@@ -97,9 +124,13 @@ export function createDeploy(parts: Parts): Handler {
       const logLine = Number(problem.metadata.logLine ?? story.provingLine())
       story.say(problem.message)
       if (isCancelled(work)) return end('CANCELLED', async () => ({ error: problem }))
+      const spoilt = await spoiltBy(problem, environment, build)
       const changes = await parts.blame(environment, build).catch(unknownChanges)
       for (const change of changes) story.say(change)
-      return end('FAILED', async () => ({ error: problem }), { failure: toFailure(problem, logLine, changes) })
+      return end('FAILED', async () => ({ error: problem }), {
+        failure: toFailure(problem, logLine, changes),
+        spoilt,
+      })
     } finally {
       // How the build ended must be told, whatever comes of this; the next start removes what is left.
       await removeWorkplace(folders.work(environment.id, build.id)).catch((error) =>
@@ -111,12 +142,19 @@ export function createDeploy(parts: Parts): Handler {
     function end(
       state: 'SUCCEEDED' | 'FAILED' | 'CANCELLED',
       finish: Finish,
-      { failure = null, isUnchanged = false }: { failure?: Failure | null; isUnchanged?: boolean } = {},
+      { failure = null, isUnchanged = false, inspected, spoilt }: Found = {},
     ): Finish {
       const durations = story.durations()
+      const buildId = (build as Build).id
+      const { suspected, isToBeHeld: isHeld = false, endpoints = [] } = isUnchanged ? {} : (inspected ?? {})
       return async (tx) => {
-        await builds.end(tx, (build as Build).id, { state, durations, failure, isUnchanged })
-        if (state !== 'SUCCEEDED') await deployments.setFailed(tx, operation.id)
+        await builds.end(tx, buildId, { state, durations, failure, isUnchanged, suspected, isHeld })
+        if (isHeld) await deployments.setHeld(tx, operation.id)
+        else if (state !== 'SUCCEEDED') await deployments.setFailed(tx, operation.id)
+        else await deployments.discardHeld(tx, path.environmentId)
+        const wanted = isHeld || endpoints.length > 0 ? endpoints : spoilt
+        if (wanted) await parts.retries.arrange(tx, path, { buildId, endpoints: wanted })
+        else if (state === 'SUCCEEDED') await parts.retries.endUnless(tx, path.environmentId, inspected?.unreached)
         if (state === 'CANCELLED') await callOff(tx, build as Build)
         return finish(tx)
       }
@@ -126,6 +164,17 @@ export function createDeploy(parts: Parts): Handler {
   /** An upload that was cancelled is not what the next rebuild builds. */
   async function callOff(tx: Transaction, { trigger, environmentId, archive }: Build) {
     if (trigger === 'UPLOAD') await parts.sources.uploadCancelled(tx, environmentId, archive)
+  }
+
+  /**
+   * Nothing unless a rebuild failed since the CMS could not be reached: it is built again when that answers. Who uploads is
+   * told of the failure and tries again when they want to.
+   */
+  async function spoiltBy(problem: Problem, environment: Environment, build: Build): Promise<Endpoint[] | undefined> {
+    if (problem.reason !== 'CMS_UNREACHABLE' || build.trigger === 'UPLOAD') return undefined
+    const { own, metadata } = await parts.appVariables(environment, environment.variables, build.id, 'build')
+    const [, host = '', port] = /^(.*?)(?::(\d{1,5}))?$/.exec(problem.metadata.host ?? '') ?? []
+    return endpointsToAsk([{ host, port: port === undefined ? null : Number(port) }], endpointsAsked(own, metadata))
   }
 
   /** An app that ends before it answers has said why, as a rule. */

@@ -5,6 +5,7 @@
  *   LIVE      visitors get it. An environment has at most one.
  *   RETIRED   another took its place; it can be made live again, until it is discarded
  *   FAILED    it never answered
+ *   HELD      its build's output is suspicious: it was not made live, and can be by hand
  *
  * One that is discarded stays in the list as what it was. Its files are given up, and nothing makes it live any more.
  */
@@ -39,6 +40,11 @@ export type Deployment = {
 
 /** Without its variables, of which there may be half a megabyte. */
 export type DeploymentHead = Omit<Deployment, 'variables'>
+
+/** `message` says why it is held. */
+export type HeldDeployment = Pick<Deployment, 'id' | 'buildId' | 'createTime'> & { message: string }
+
+type HeldRow = Pick<DeploymentRow, 'environment_id' | 'id' | 'build_id' | 'create_time'> & { suspicion: string | null }
 
 type HeadRow = Omit<DeploymentRow, 'shell_variables'>
 
@@ -167,6 +173,36 @@ export function createDeployments({ sql, clock, newId }: { sql: Sql; clock: Cloc
       )
     },
 
+    async setHeld(tx: Transaction, operationId: string) {
+      await changeAndTell(
+        tx,
+        statement`UPDATE deployments SET state = 'HELD' WHERE operation_id = ${operationId} AND state = 'STARTING'`,
+      )
+    },
+
+    /** Something better was built: those that were held give up their files, unless one is just being made live. */
+    async discardHeld(tx: Transaction, environmentId: string) {
+      await changeAndTell(
+        tx,
+        statement`
+        UPDATE deployments SET discard_time = ${clock.now()}, shell_variables = '[]'
+        WHERE environment_id = ${environmentId} AND state = 'HELD' AND discard_time IS NULL AND NOT EXISTS (
+          SELECT 1 FROM operations WHERE operations.environment_id = ${environmentId}
+          AND operations.activates = deployments.id AND operations.done_time IS NULL)`,
+      )
+    },
+
+    /** The newest of each environment that is held and can be made live. */
+    async heldOf(environmentIds: readonly string[]): Promise<Map<string, HeldDeployment>> {
+      if (environmentIds.length === 0) return new Map()
+      const rows = await sql.query<HeldRow>(statement`
+        SELECT d.environment_id, d.id, d.build_id, d.create_time, b.suspicion
+        FROM deployments d JOIN builds b ON b.id = d.build_id
+        WHERE d.environment_id IN (${list(environmentIds)}) AND d.state = 'HELD' AND d.discard_time IS NULL
+        ORDER BY d.id`)
+      return new Map(rows.map((row) => [row.environment_id, toHeld(row)]))
+    },
+
     /** All of an environment that are not discarded. */
     async kept(reader: Reader, environmentId: string): Promise<DeploymentHead[]> {
       const rows = await reader.query<HeadRow>(statement`
@@ -190,9 +226,9 @@ export function createDeployments({ sql, clock, newId }: { sql: Sql; clock: Cloc
   }
 }
 
-/** Whether it can be made live, again or still. */
+/** Whether it can be made live: again, still, or after all. */
 export const isActivatable = ({ state, discardTime }: DeploymentHead): boolean =>
-  (state === 'LIVE' || state === 'RETIRED') && discardTime === null
+  (state === 'LIVE' || state === 'RETIRED' || state === 'HELD') && discardTime === null
 
 export type Deployments = ReturnType<typeof createDeployments>
 
@@ -200,6 +236,11 @@ const toDeployment = (row: DeploymentRow): Deployment => ({
   ...toHead(row),
   variables: JSON.parse(row.shell_variables),
 })
+
+const toHeld = ({ id, build_id, create_time, suspicion }: HeldRow): HeldDeployment => {
+  const { sentences = [] } = JSON.parse(suspicion ?? '{}') as { sentences?: string[] }
+  return { id, buildId: build_id, createTime: create_time, message: sentences.join(' ') }
+}
 
 const toHead = (row: HeadRow): DeploymentHead => ({
   id: row.id,

@@ -4,6 +4,8 @@ import { toRfc3339 } from '../base/index.ts'
 import type { LatestBuild, Pin } from '../builds/index.ts'
 import { names, type resources } from '../contract/index.ts'
 import type { LatestOperation } from '../operations/index.ts'
+import type { HeldDeployment } from './deployments.ts'
+import type { Retry } from './retries.ts'
 
 export type SiteUrl = (hostLabel: string) => string
 
@@ -21,6 +23,8 @@ export type Described = {
   /** Where it is read: what is told at the end of an operation would only tell of that operation. */
   latestOperation?: LatestOperation | undefined
   latestBuild?: LatestBuild | undefined
+  held?: HeldDeployment | undefined
+  retry?: Retry | undefined
 }
 
 export function describeEnvironment(
@@ -34,6 +38,8 @@ export function describeEnvironment(
     shellVariables,
     latestOperation,
     latestBuild,
+    held,
+    retry,
   }: Described,
   siteUrl: SiteUrl,
 ): resources.Environment {
@@ -45,6 +51,7 @@ export function describeEnvironment(
     cmsEnvironment: environment.cmsEnvironment,
     shellVariables: shellVariables ?? environment.variables.map(({ key, kind }) => ({ key, kind })),
     rootDirectory: environment.rootDirectory,
+    suspiciousOutput: environment.suspiciousOutput,
     url: environment.hostLabel ? siteUrl(environment.hostLabel) : '',
     domains,
     build: liveBuild ? names.buildResource(at, liveBuild) : '',
@@ -54,6 +61,8 @@ export function describeEnvironment(
     reconciling: isReconciling,
     ...(latestOperation ? { latestOperation: toLatestOperation(at, latestOperation) } : {}),
     ...(latestBuild ? { latestBuild: toLatestBuild(at, latestBuild) } : {}),
+    ...(held ? { held: toHeld(at, held) } : {}),
+    ...(retry ? { retry: toRetry(at, retry) } : {}),
     createTime: toRfc3339(environment.createTime),
     updateTime: toRfc3339(environment.updateTime),
     etag: environmentEtag(environment),
@@ -66,6 +75,28 @@ const toPin = (at: names.EnvironmentPath, { archive, deployment, operation, time
   deployment: names.deploymentResource(at, deployment),
   ...(operation === null ? {} : { operation: names.operationResource(at, operation) }),
   time: toRfc3339(time),
+})
+
+const toHeld = (
+  at: names.EnvironmentPath,
+  { id, buildId, message, createTime }: HeldDeployment,
+): resources.HeldDeployment => ({
+  deployment: names.deploymentResource(at, id),
+  build: names.buildResource(at, buildId),
+  message,
+  createTime: toRfc3339(createTime),
+})
+
+const toRetry = (
+  at: names.EnvironmentPath,
+  { buildId, endpoints, nextTime, untilTime, rebuilds }: Retry,
+): resources.Retry => ({
+  build: names.buildResource(at, buildId),
+  hosts: endpoints.map(({ host, port }) => `${host}:${port}`),
+  ...(nextTime === null ? {} : { nextTime: toRfc3339(nextTime) }),
+  untilTime: toRfc3339(untilTime),
+  rebuilds,
+  givenUp: nextTime === null,
 })
 
 const toLatestOperation = (

@@ -30,11 +30,12 @@ import {
 } from '../builds/index.ts'
 import { Problem, type Reason } from '../contract/index.ts'
 import { makeManifest } from '../edge/index.ts'
-import { type Contact, newContacts } from '../engines/index.ts'
+import { type Contact, type ContactOutcome, newContacts } from '../engines/index.ts'
 import type { Sql } from '../storage/index.ts'
 import type { GetAppVariables } from './app-variables.ts'
 import type { Folders } from './folders.ts'
 import type { Story } from './story.ts'
+import { outcomeInWords } from './suspicion.ts'
 
 type Parts = {
   sql: Sql
@@ -178,7 +179,9 @@ export function createMake(parts: Parts) {
     await builds.contacted(build.id, contacts)
     const refused = contacts.filter(({ isRefused }) => isRefused)
     const fresh = contacts.filter(({ isNew, isRefused }) => isNew && !isRefused)
+    const failed = contacts.filter(isFailed)
     if (fresh.length > 0) story.say(`It called who was not called before: ${contactsInWords(fresh)}.`)
+    if (failed.length > 0) story.say(`It could not reach ${contactsInWords(failed, outcomeInWords)}.`)
     if (refused.length > 0) {
       const named = contactsInWords(refused)
       story.say(`The network did not let it call ${named}. The operator opens a place by the setting allowedNetworks.`)
@@ -215,8 +218,15 @@ export function createMake(parts: Parts) {
 
 const NAMED_MOST = 10
 
-function contactsInWords(contacts: readonly Contact[]): string {
-  const names = contacts.map(({ host, addresses, port }) => `${host ?? addresses[0]}${port === null ? '' : `:${port}`}`)
+/** What the rules forbid is said apart. A message by UDP may want no answer. */
+const isFailed = ({ outcome, protocol }: Contact): boolean =>
+  outcome === 'CONNECTION_REFUSED' || outcome === 'NAME_NOT_RESOLVED' || (outcome === 'NO_ANSWER' && protocol === 'tcp')
+
+function contactsInWords(contacts: readonly Contact[], why?: (outcome: ContactOutcome) => string): string {
+  const names = contacts.map(({ host, addresses, port, outcome }) => {
+    const name = `${host ?? addresses[0]}${port === null ? '' : `:${port}`}`
+    return why && outcome ? `${name} (it ${why(outcome)})` : name
+  })
   const more = names.length - NAMED_MOST
   return names.slice(0, NAMED_MOST).join(', ') + (more > 0 ? ` and ${more} more` : '')
 }

@@ -14,6 +14,7 @@ import type { Deployments } from './deployments.ts'
 import { describeEnvironment, type SiteUrl } from './describe.ts'
 import type { Folders } from './folders.ts'
 import { runtimeLogName } from './launch.ts'
+import type { Retries } from './retries.ts'
 import type { Routing } from './routing.ts'
 import type { Switch } from './switch.ts'
 
@@ -31,6 +32,7 @@ type Parts = {
   outputs: Outputs
   packages: PackageStore
   deployments: Deployments
+  retries: Pick<Retries, 'end'>
   switching: Switch
   folders: Folders
   logs: LineLogs
@@ -99,6 +101,7 @@ export function createProvision(parts: Parts) {
   async function removeRow(tx: Transaction, { environmentId }: Operation) {
     const environment = await environments.byId(tx, environmentId)
     if (!environment) return
+    await parts.retries.end(tx, environmentId)
     await deployments.removeAll(tx, environmentId)
     await builds.removeAll(tx, environmentId)
     await environments.remove(tx, environmentId)

@@ -6,6 +6,7 @@ import type { Finish, Handler, Operation } from '../operations/index.ts'
 import type { Sql } from '../storage/index.ts'
 import type { Deployments } from './deployments.ts'
 import type { Launcher } from './launch.ts'
+import type { Retries } from './retries.ts'
 import type { Switch } from './switch.ts'
 
 type Parts = {
@@ -15,6 +16,7 @@ type Parts = {
   deployments: Deployments
   launcher: Launcher
   switching: Switch
+  retries: Pick<Retries, 'end'>
   finishWithEnvironment(operation: Operation): Finish
 }
 
@@ -35,7 +37,14 @@ export function createRedeploy(parts: Parts): { activate: Handler; update: Handl
   }
 
   return {
-    activate: async (operation, work) => goLive(operation, operation.activates ?? '', work),
+    /** Somebody has decided what is live, so the service does not build again by itself. */
+    async activate(operation, work) {
+      const finish = await goLive(operation, operation.activates ?? '', work)
+      return async (tx) => {
+        await parts.retries.end(tx, operation.environmentId)
+        return finish(tx)
+      }
+    },
 
     /** A live deployment whose variables are no longer the environment's is replaced by one with the new ones. */
     async update(operation, work) {

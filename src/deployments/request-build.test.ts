@@ -34,9 +34,9 @@ async function open(t: Scope) {
       const by: resources.Requester = { kind: 'USER', name: 'ada@example.com' }
       return sql.transaction((tx) => requests.upload(tx, account, appName, id, archive, by))
     },
-    rebuild: (action: Asked['action'] = 'REBUILD', quiet?: Quiet): Promise<Operation> =>
+    rebuild: (action: Asked['action'] = 'REBUILD', quiet?: Quiet, isForced = false): Promise<Operation> =>
       sql.transaction((tx) =>
-        requests.rebuild(tx, account, appName, id, { asked: [asker(action)], ...(quiet ? { quiet } : {}) }),
+        requests.rebuild(tx, account, appName, id, { asked: [asker(action)], isForced, ...(quiet ? { quiet } : {}) }),
       ),
     read: (operation: Operation) => operations.require(path, operation.id),
     buildOf: async (operation: Operation) => builds.ofOperation(sql, operation.id),
@@ -55,6 +55,17 @@ test('rebuilds that come while one waits join it, and the strongest wins', async
   assert.equal((await read(first)).trigger, 'CLEAN_REBUILD')
   const build = await buildOf(first)
   assert.deepEqual({ isClean: build?.isClean, trigger: build?.trigger }, { isClean: true, trigger: 'CLEAN_REBUILD' })
+})
+
+test('a rebuild that somebody forces is forced, also where it joins one that waits', async (t) => {
+  const { upload, finish, rebuild, buildOf } = await open(t)
+  await finish((await upload()).id)
+  const waiting = await rebuild()
+  assert.equal((await buildOf(waiting))?.isForced, false)
+  assert.equal((await rebuild('REBUILD', undefined, true)).id, waiting.id)
+  assert.equal((await buildOf(waiting))?.isForced, true)
+  await rebuild()
+  assert.equal((await buildOf(waiting))?.isForced, true, 'who joins it afterwards takes nothing back')
 })
 
 test('nothing can be rebuilt where nothing was uploaded', async (t) => {

@@ -17,8 +17,8 @@ import { requireOpen } from './require-open.ts'
 /** A build that is asked for by calls that come in bursts begins when none came for so long, or so long after the first. */
 export type Quiet = { ms: number; mostMs: number }
 
-/** Whoever asked before it began may ask together. */
-export type Rebuild = { asked: readonly Asked[]; quiet?: Quiet }
+/** Whoever asked before it began may ask together. `isForced`: it goes live, whatever its output looks like. */
+export type Rebuild = { asked: readonly Asked[]; quiet?: Quiet; isForced?: boolean }
 
 type Parts = {
   clock: Clock
@@ -32,6 +32,7 @@ type Parts = {
 type Wanted = {
   trigger: 'UPLOAD' | 'REBUILD' | 'CLEAN_REBUILD'
   isClean: boolean
+  isForced?: boolean
   archive: Archive
   notBefore?: number | null
   requestedBy: resources.Requester | null
@@ -40,16 +41,20 @@ type Wanted = {
 /** All of them are part of a transaction. Whoever owns it calls `announce` of operations once it is committed. */
 export function createBuildRequests({ clock, environments, operations, builds, sources, ledger }: Parts) {
   async function request(tx: Transaction, path: OperationPath, wanted: Wanted): Promise<Operation> {
-    const { trigger, isClean, archive, notBefore = null, requestedBy } = wanted
+    const { trigger, isClean, isForced = false, archive, notBefore = null, requestedBy } = wanted
     const id = builds.newId()
     const asked = { lane: 'build', build: id, notBefore, requestedBy } as const
     const operation = await operations.request(tx, path, trigger, asked)
-    await builds.insert(tx, path, { id, operationId: operation.id, trigger, isClean, archive })
+    await builds.insert(tx, path, { id, operationId: operation.id, trigger, isClean, isForced, archive })
     return { ...operation, message: archive.message ?? '', commit: archive.commit ?? null }
   }
 
   /** The build that waits, joined; nothing where none waits. The strongest wins of those who join. */
-  async function join(tx: Transaction, path: OperationPath, { asked, quiet }: Rebuild): Promise<Operation | undefined> {
+  async function join(
+    tx: Transaction,
+    path: OperationPath,
+    { asked, quiet, isForced }: Rebuild,
+  ): Promise<Operation | undefined> {
     const waiting = await operations.waitingBuild(tx, path)
     if (!waiting) return undefined
     const isClean = asked.some(isForClean)
@@ -57,6 +62,7 @@ export function createBuildRequests({ clock, environments, operations, builds, s
       await builds.makeClean(tx, waiting.build)
       await operations.makeClean(tx, waiting.id)
     }
+    if (isForced) await builds.makeForced(tx, waiting.build)
     // One that could begin at once is not put off; and whoever does not ask for quiet wants it now.
     const notBefore = waiting.notBefore === null ? null : settlesUntil(waiting.createTime, quiet)
     if (notBefore !== waiting.notBefore) await operations.setNotBefore(tx, waiting.id, notBefore)
@@ -114,10 +120,11 @@ export function createBuildRequests({ clock, environments, operations, builds, s
       const waiting = await operations.waitingBuild(tx, path)
       const build = waiting && (await builds.ofOperation(tx, waiting.id))
       if (!build || waiting.trigger === 'UPLOAD') return
-      const { trigger, isClean, archive } = build
+      const { trigger, isClean, isForced, archive } = build
       const later = await request(tx, path, {
         trigger: trigger as Wanted['trigger'],
         isClean,
+        isForced,
         archive,
         notBefore: waiting.notBefore,
         requestedBy: waiting.requestedBy,
@@ -140,10 +147,10 @@ export function createBuildRequests({ clock, environments, operations, builds, s
       account: Account,
       appName: string,
       id: string,
-      { asked, quiet }: Rebuild,
+      { asked, quiet, isForced = false }: Rebuild,
     ): Promise<Operation> {
       const { path } = await requireOpen(tx, environments, account, appName, id)
-      const joined = await join(tx, path, { asked, ...(quiet ? { quiet } : {}) })
+      const joined = await join(tx, path, { asked, isForced, ...(quiet ? { quiet } : {}) })
       if (joined) return joined
       const archive = await sources.current(tx, id)
       if (!archive) throw new Problem('NOTHING_UPLOADED')
@@ -151,7 +158,7 @@ export function createBuildRequests({ clock, environments, operations, builds, s
       const trigger = isClean ? 'CLEAN_REBUILD' : 'REBUILD'
       const notBefore = settlesUntil(clock.now(), quiet)
       const requestedBy = asked[0]?.requestedBy ?? null
-      const operation = await request(tx, path, { trigger, isClean, archive, notBefore, requestedBy })
+      const operation = await request(tx, path, { trigger, isClean, isForced, archive, notBefore, requestedBy })
       await ledger.add(tx, id, asked, { answer: 200, operationId: operation.id })
       return operation
     },

@@ -14,7 +14,7 @@ import {
   type Variables,
 } from '../apps/index.ts'
 import type { Archive, Builds, Sources } from '../builds/index.ts'
-import { aboveCeiling, fieldInvalid, isAbove, LIMITS, Problem, type resources } from '../contract/index.ts'
+import { aboveCeiling, fieldInvalid, isAbove, LIMITS, Problem, resources } from '../contract/index.ts'
 import type { Operation, OperationPath, Operations } from '../operations/index.ts'
 import type { Sql, Transaction } from '../storage/index.ts'
 import { type Deployments, isActivatable } from './deployments.ts'
@@ -37,7 +37,13 @@ type Parts = {
   environmentsMost?: number
 }
 
-export const CHANGEABLE = ['displayName', 'cmsEnvironment', 'shellVariables', 'rootDirectory'] as const
+export const CHANGEABLE = [
+  'displayName',
+  'cmsEnvironment',
+  'shellVariables',
+  'rootDirectory',
+  'suspiciousOutput',
+] as const
 export type Changeable = (typeof CHANGEABLE)[number]
 
 /** Who asks; null where that is not known. */
@@ -145,6 +151,7 @@ export function createRequests(parts: Parts) {
         cmsEnvironment: cmsEnvironmentOf(given),
         rootDirectory: given.rootDirectory ?? '',
         variables: variables.seal(id, given.shellVariables ?? []),
+        ...(given.suspiciousOutput ? { suspiciousOutput: given.suspiciousOutput } : {}),
       }
       return inOneTransaction(async (tx) => {
         const app = await apps.require(account.id, appName, tx)
@@ -178,6 +185,9 @@ export function createRequests(parts: Parts) {
         if (mask.includes('displayName')) change.displayName = required('displayName', given.displayName)
         if (mask.includes('cmsEnvironment')) change.cmsEnvironment = required('cmsEnvironment', given.cmsEnvironment)
         if (mask.includes('rootDirectory')) change.rootDirectory = given.rootDirectory ?? ''
+        if (mask.includes('suspiciousOutput')) {
+          change.suspiciousOutput = given.suspiciousOutput ?? resources.DEFAULT_SUSPICIOUS_OUTPUT
+        }
         if (mask.includes('shellVariables')) {
           change.variables = variables.seal(id, given.shellVariables ?? [], before.variables)
         }

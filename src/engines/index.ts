@@ -10,7 +10,14 @@ export {
 } from './engine.ts'
 export { heapWithin } from './heap.ts'
 export { type Excess, type Limiter, type Limits, openLimiter } from './limits.ts'
-export { type Contact, contactKey, newContacts } from './network/contacts.ts'
+export {
+  CONTACT_OUTCOMES,
+  type Contact,
+  type ContactOutcome,
+  contactKey,
+  newContacts,
+} from './network/contacts.ts'
+export type { Answers, Endpoint } from './network/reach.ts'
 export { DEFAULT_NETWORK_SETTINGS, type NetworkSettings } from './network/settings.ts'
 export type { NetworkView } from './network/view.ts'
 export { type Networks, networkProblem, openNetworks } from './network.ts'

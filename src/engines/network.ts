@@ -16,6 +16,7 @@ import { NetworkError, run, TakenError } from './network/commands.ts'
 import { openForwarder } from './network/forwarder.ts'
 import { keepRules } from './network/keeper.ts'
 import { idOf, interfacesOf } from './network/names.ts'
+import { type Answers, createReach } from './network/reach.ts'
 import { resolverFileFor, watchResolvers } from './network/resolvers.ts'
 import { describeSettings, type NetworkSettings, readPolicy } from './network/settings.ts'
 import { sweep } from './network/sweep.ts'
@@ -34,6 +35,8 @@ export interface Networks {
   readonly gateway: string
   /** From now on views that may call the service reach it at this port of the gateway, and nobody else does. */
   openService(port: number): Promise<void>
+  /** Whether a server answers now, asked by the service under the rules that views have. */
+  answers: Answers
   /** What on this machine keeps views from the world, in words; nothing if they reach it. */
   obstacle(): Promise<string | undefined>
   /** Leaves the machine as it was. */
@@ -123,6 +126,7 @@ async function openAsRoot(options: NetworkOptions): Promise<Networks> {
     open: views.open,
     gateway: formatAddress(gateway),
     openService: keeper.openService,
+    answers: createReach({ policy, block, resolvers }),
     async obstacle() {
       const view = await views.open('trial')
       try {

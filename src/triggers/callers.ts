@@ -16,3 +16,4 @@ export function webhookRequester(action: resources.TriggerAction, userAgent: str
 
 /** The app that runs in the environment. */
 export const APP_REQUESTER: resources.Requester = { kind: 'APP', name: 'the app' }
+export const SERVICE_REQUESTER: resources.Requester = { kind: 'SERVICE', name: 'Headland' }

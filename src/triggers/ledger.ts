@@ -23,7 +23,7 @@ export type Asked = {
   action: resources.TriggerAction
   source: resources.TriggerSource
   requestedBy: resources.Requester | null
-  /** Empty for the app itself. */
+  /** Empty for the app itself and for the service. */
   address: string
   userAgent: string
   time: number
@@ -62,6 +62,7 @@ const KEPT: Record<resources.TriggerSource, number> = {
   WEBHOOK: LIMITS.triggersKeptOfWebhooks,
   API: LIMITS.triggersKeptOfApi,
   APP: LIMITS.triggersKeptOfApp,
+  SERVICE: LIMITS.triggersKeptOfService,
 }
 
 /** Many rows go in one statement, and all of them are sent together. A few sizes only: each is prepared and kept. */

@@ -207,3 +207,19 @@ test('however uploads, rebuilds and rollbacks follow each other, the last archiv
     300,
   )
 })
+
+test('the newest held deployment stays with its output, beside those that were live', () => {
+  const held = (number: number) => retired(number, { state: 'HELD', retireTime: null })
+  const decision = decide({
+    liveDeployment: 'd2',
+    deployments: [retired(1), live(2), held(3), held(4)],
+    builds: range(1, 4).map((number) => built(number)),
+    keepDeployments: 1,
+  })
+  assert.deepEqual(discarded(decision), ['d3'])
+  assert.deepEqual(decision.outputs, ['b3'])
+  assert.deepEqual(
+    decision.keep.map(({ deployment, because }) => `${deployment} ${because}`),
+    ['d1 RECENT', 'd2 LIVE', 'd4 HELD'],
+  )
+})

@@ -3,7 +3,7 @@
  *
  * Promised are the live deployment, the one that was live before it, and the newest build of each of the last few archives
  * that were live, by when they last were: a rollback is for code, and rebuilds for new content must not push earlier uploads
- * out. Places that are left go to the other deployments that were live last. Whatever an unfinished operation made or is to
+ * out. Places that are left go to the other deployments that were live last. The newest deployment that is held stays, too. Whatever an unfinished operation made or is to
  * make live stays, too, and what still runs. A build's output stays while one of its deployments does, and while the build is
  * not over.
  */
@@ -21,7 +21,7 @@ export type KnownDeployment = Pick<Deployment, 'id' | 'buildId' | 'state' | 'ret
 /** The oldest first. */
 export type KnownBuild = { id: string; isOver: boolean; hasOutput: boolean; hasPackages: boolean }
 
-type Kept = { deployment: string; because: 'LIVE' | 'WANTED' | 'RUNNING' | 'RECENT' }
+type Kept = { deployment: string; because: 'LIVE' | 'WANTED' | 'RUNNING' | 'RECENT' | 'HELD' }
 type Discarded = { deployment: string; because: 'OLD' | 'NEVER_LIVE' }
 
 export type Decision = {
@@ -42,10 +42,13 @@ type Known = {
 export function decide({ liveDeployment, deployments, builds, keepDeployments }: Known): Decision {
   const recent = recentOf(deployments, liveDeployment, keepDeployments)
 
+  const held = deployments.filter(({ state }) => state === 'HELD').toSorted((a, b) => (a.id < b.id ? 1 : -1))[0]
+
   function reasonToKeep({ id, state, isWanted, isRunning }: KnownDeployment): Kept['because'] | undefined {
     if (id === liveDeployment || state === 'LIVE') return 'LIVE'
     if (isWanted) return 'WANTED'
     if (isRunning) return 'RUNNING'
+    if (id === held?.id) return 'HELD'
     return recent.has(id) ? 'RECENT' : undefined
   }
 

@@ -23,7 +23,7 @@ const KINDS: readonly Kind[] = [
       AND NOT EXISTS (SELECT 1 FROM deployments WHERE deployments.build_id = builds.id)
       AND NOT EXISTS (SELECT 1 FROM operations WHERE operations.id = builds.operation_id AND operations.done_time IS NULL)
       AND id <> (SELECT COALESCE(MAX(id), '') FROM builds AS good
-        WHERE good.environment_id = builds.environment_id AND good.state = 'SUCCEEDED')`,
+        WHERE good.environment_id = builds.environment_id AND good.state = 'SUCCEEDED' AND good.is_held = 0)`,
   },
   {
     // Purges have a bound of their own.

@@ -346,3 +346,59 @@ test('a Node that no longer gets security fixes is warned of on the page of the 
   }
   assertQuiet(page)
 })
+
+test('a held build is a banner that says what is missing, and one click makes it live', async () => {
+  const { name, url } = await createEnvironment(service, as)
+  const pages = (count: number) => [{ key: 'PAGES', value: String(count), kind: 'PLAIN' }]
+  const change = async (count: number) => {
+    const asked = await service.call(`/v1/${name}`, { method: 'PATCH', as, body: { shellVariables: pages(count) } })
+    await untilDone(service, as, asked.json.name)
+  }
+  await change(30)
+  const script = `const fs = require('node:fs')
+    fs.mkdirSync('dist')
+    for (let i = 1; i <= process.env.PAGES; i++) fs.writeFileSync('dist/post-' + i + '.html', 'post ' + i)
+    fs.writeFileSync('dist/index.html', 'all posts')`
+  const site = { 'package.json': JSON.stringify({ scripts: { build: 'node build.js' } }), 'build.js': script }
+  assert.equal((await deploy(service, as, name, site)).error, undefined)
+  await change(0)
+  const asked = await service.call(`/v1/${name}:rebuild`, { method: 'POST', as, body: {} })
+  const held = await untilDone(service, as, asked.json.name)
+  assert.ok(held.error, 'it is held')
+
+  const page = await browser.open({ size: 'phone' })
+  await logIn(page, owner, pathOf(held.metadata.build))
+  const ofBuild = page.getByRole('region', { name: 'Held build' })
+  await ofBuild.getByText('Missing: /post-1, /post-10,').waitFor()
+  await assertFits(page, 'a held build')
+  await page.goto(pathOf(name))
+  const banner = page.getByRole('region', { name: 'Held build' })
+  await banner.getByText('Visitors get what they got before. Headland builds it again by itself').waitFor()
+  await assertAccessible(page, 'a held build')
+  assert.equal((await siteAnswer(service, url, '/post-30')).status, 200)
+  await banner.getByRole('button', { name: 'Make it live' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Make it live' }).click()
+  await banner.waitFor({ state: 'detached' })
+  assert.equal((await siteAnswer(service, url, '/post-30')).status, 404)
+  await assertQuiet(page)
+})
+
+test('when a rebuild looks wrong is set on the page of the environment', async () => {
+  const { name } = await createEnvironment(service, as)
+  const page = await browser.open()
+  await logIn(page, owner, `${pathOf(name)}/settings`)
+  const form = page.getByRole('form', { name: 'Suspicious output' })
+  await form.getByLabel('Pages that may be lost, in percent').fill('150')
+  await form.getByRole('button', { name: 'Save' }).click()
+  await form
+    .getByText(/must be <= 100|100/)
+    .first()
+    .waitFor()
+  await form.getByLabel('Pages that may be lost, in percent').fill('50')
+  await form.getByLabel('A rebuild that looks wrong').selectOption('WARN')
+  await form.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('Saved.').waitFor()
+  const { json } = await service.call(`/v1/${name}`, { as })
+  assert.deepEqual(json.suspiciousOutput, { action: 'WARN', maxLostPagesPercent: 50, minLostPages: 10 })
+  await assertAccessible(page, 'suspicious output')
+})

@@ -203,15 +203,40 @@ test('what a build contacted is recorded with the names it asked for', { skip },
   assert.deepEqual(found, { cms: 'reached', inside: 'ECONNREFUSED', bare: 'ECONNREFUSED', secret: 'ENOTFOUND' })
   const contacts = await view.contacts()
   assert.deepEqual(contacts, [
-    { host: 'cms.test', protocol, port: 1, addresses: [address], isRefused: false },
-    { host: 'cms.test', protocol, port, addresses: [address], isRefused: false },
-    { host: 'inside.test', protocol, port, addresses: [lan], isRefused: true },
-    { host: 'secret.evil.test', protocol: 'dns', port: null, addresses: [], isRefused: false },
+    { host: 'cms.test', protocol, port: 1, addresses: [address], isRefused: false, outcome: 'CONNECTION_REFUSED' },
+    { host: 'cms.test', protocol, port, addresses: [address], isRefused: false, outcome: 'CONNECTED' },
+    { host: 'inside.test', protocol, port, addresses: [lan], isRefused: true, outcome: 'BLOCKED' },
+    {
+      ...{ host: 'secret.evil.test', protocol: 'dns', port: null, addresses: [], isRefused: false },
+      outcome: 'NAME_NOT_RESOLVED',
+    },
   ])
   assert.deepEqual(await other.contacts(), [])
   await callFrom(other, { cms: { host: 'cms.test', port }, big: { host: 'big.test', port: 2 } })
   const marked = newContacts(await other.contacts(), new Set(contacts.map(contactKey))).filter(({ isNew }) => isNew)
   assert.deepEqual(new Set(marked.map(({ host }) => host)), new Set(['big.test', 'cms.test']))
+})
+
+test('a peer that does not answer is told from one that refuses, and one that hangs up later has accepted', {
+  skip,
+}, async (t) => {
+  const { address, port, link } = await startNeighbour(t)
+  const view = await (await open(t)).open('a build', { isRecorded: true })
+  await callFrom(view, { open: { host: address, port }, closed: { host: address, port: 1 } })
+  // From here on the packets go nowhere.
+  await run('ip', ['link', 'set', 'dev', link, 'down'])
+  await run('ip', ['link', 'set', 'dev', link, 'up'])
+  await run('ip', ['neigh', 'replace', address, 'lladdr', '02:00:00:00:00:01', 'dev', link])
+  assert.deepEqual(await callFrom(view, { silent: { host: address, port: 2 } }), { silent: 'late' })
+  const outcomes = (await view.contacts()).map((contact) => [contact.port, contact.outcome])
+  assert.deepEqual(
+    new Map(outcomes as [number, string][]),
+    new Map([
+      [port, 'CONNECTED'],
+      [1, 'CONNECTION_REFUSED'],
+      [2, 'NO_ANSWER'],
+    ]),
+  )
 })
 
 test('an answer that is too long for one packet comes by TCP', { skip }, async (t) => {

@@ -34,6 +34,13 @@ test('a live environment whose last build failed is live, and says so', () => {
   assert.equal(environmentState(environment({}, changed)).word, 'Live, last change failed')
 })
 
+test('a live environment whose last build is held is live, and the build did not fail', () => {
+  const held = { reason: 'SUSPICIOUS_OUTPUT' }
+  assert.equal(environmentState(environment({}, held)).word, 'Live, last build held')
+  assert.deepEqual(operationState(operation(held)), { tone: 'warn', word: 'Held' })
+  assert.equal(outcomeOf(operation(held)), 'held')
+})
+
 test('an environment that has nothing to show for a failed build is not called empty', () => {
   assert.equal(environmentState(environment({ state: 'EMPTY' }, { reason: 'PLAN_FAILED' })).word, 'Build failed')
   assert.equal(environmentState(environment({ state: 'EMPTY' })).word, 'Nothing deployed')

@@ -16,7 +16,9 @@ export type Shown = { tone: Tone; word: string; detail?: string }
 export const tellingOperation = (newest: readonly Operation[] | undefined): Operation | undefined =>
   newest?.find((operation) => {
     const outcome = outcomeOf(operation)
-    return outcome === 'running' || (operation.metadata.trigger !== 'PURGE_CACHE' && /^(well|failed)$/.test(outcome))
+    return (
+      outcome === 'running' || (operation.metadata.trigger !== 'PURGE_CACHE' && /^(well|failed|held)$/.test(outcome))
+    )
   })
 
 /** By the operation that tells most, which the environment names itself. `deployment` is the live one, where it is known. */
@@ -31,6 +33,8 @@ export function environmentState(environment: Environment, deployment?: Deployme
   if (deployment?.instance?.state === 'CRASH_LOOP')
     return { tone: 'bad', word: 'Keeps crashing', detail: 'The app dies again and again; its log says why.' }
   if (deployment?.instance?.state === 'RESTARTING') return { tone: 'warn', word: 'Restarting' }
+  if (latest?.reason === 'SUSPICIOUS_OUTPUT')
+    return { tone: 'warn', word: 'Live, last build held', detail: 'Visitors get the deployment before it.' }
   if (failed) {
     const [word, detail] = !isNoBuild(latest.build)
       ? ['Live, last build failed', 'Visitors get the deployment before it.']
@@ -64,10 +68,14 @@ export const TRIGGER_WORDS: Record<Trigger, string> = {
   PURGE_CACHE: 'Purge cache',
 }
 
-/** The reasons that are nobody's failure: somebody wanted it to end. */
-const ENDED_ON_PURPOSE = { OPERATION_CANCELLED: 'cancelled', SUPERSEDED: 'superseded' } as const
+/** The reasons that are no failure: somebody wanted it to end, or its output waits for somebody to look at it. */
+const ENDED_ON_PURPOSE = {
+  OPERATION_CANCELLED: 'cancelled',
+  SUPERSEDED: 'superseded',
+  SUSPICIOUS_OUTPUT: 'held',
+} as const
 
-export type Outcome = 'running' | 'well' | 'failed' | 'cancelled' | 'superseded'
+export type Outcome = 'running' | 'well' | 'failed' | 'cancelled' | 'superseded' | 'held'
 
 export function outcomeOf(operation: Operation): Outcome {
   if (!operation.done) return 'running'
@@ -94,16 +102,19 @@ export function operationState(operation: Operation): Shown {
       return { tone: 'idle', word: 'Cancelled' }
     case 'superseded':
       return { tone: 'idle', word: 'Superseded' }
+    case 'held':
+      return { tone: 'warn', word: 'Held' }
   }
 }
 
-export function buildState({ state, phase, unchanged }: Build): Shown {
+export function buildState({ state, phase, unchanged, held }: Build): Shown {
   switch (state) {
     case 'QUEUED':
       return { tone: 'busy', word: 'Waiting' }
     case 'RUNNING':
       return { tone: 'busy', word: PHASE_WORDS[phase] }
     case 'SUCCEEDED':
+      if (held) return { tone: 'warn', word: 'Held' }
       return { tone: 'good', word: unchanged ? 'Unchanged' : 'Succeeded' }
     case 'FAILED':
       return { tone: 'bad', word: 'Failed' }

@@ -31,7 +31,12 @@ export function OperationView({ operation, actions }: Props) {
   const outcome = outcomeOf(operation)
   const { data: build } = useResource<Build>(metadata.build, { enabled: isOfBuild(operation) })
   const end = outcome === 'running' || outcome === 'well' ? outcome : 'stopped'
-  const steps = stepsOf(metadata.trigger, metadata.phase, end, build?.durations)
+  const reached = stepsOf(metadata.trigger, metadata.phase, end, build?.durations)
+  // All that was done of a held one went well.
+  const steps =
+    outcome === 'held'
+      ? reached.map((step) => (step.state === 'failed' ? { ...step, state: 'done' as const } : step))
+      : reached
 
   return (
     <section className={css.operation} aria-label={`${TRIGGER_WORDS[metadata.trigger]} operation`}>
@@ -64,7 +69,7 @@ export function OperationView({ operation, actions }: Props) {
       </div>
       <Sent message={metadata.message} commit={metadata.commit} />
       {steps.length > 0 && <Phases steps={steps} label={`Steps of the ${TRIGGER_WORDS[metadata.trigger]}`} />}
-      {outcome === 'failed' && <ProblemNote problem={problemOfOperation(operation)} />}
+      {(outcome === 'failed' || outcome === 'held') && <ProblemNote problem={problemOfOperation(operation)} />}
     </section>
   )
 }

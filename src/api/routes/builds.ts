@@ -62,7 +62,8 @@ export function buildRoutes({
         const { app, environment } = call.params
         await admitBuild(account, environment)
         const asked = [askedBy(call, body.clean ? 'CLEAN_REBUILD' : 'REBUILD', clock)]
-        return renderOperation(account, await requests.rebuild(account, app, environment, { asked }))
+        const wanted = { asked, isForced: body.force === true }
+        return renderOperation(account, await requests.rebuild(account, app, environment, wanted))
       },
     }),
     route({

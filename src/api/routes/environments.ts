@@ -9,6 +9,7 @@ import {
   describeEnvironment,
   type Pins,
   type Requests,
+  type Retries,
   type SiteUrl,
 } from '../../deployments/index.ts'
 import type { Operations } from '../../operations/index.ts'
@@ -32,12 +33,13 @@ type Parts = {
   pins: Pick<Pins, 'unpin'>
   deployments: Deployments
   requests: Requests
+  retries: Retries
   siteUrl: SiteUrl
 }
 
 export function environmentRoutes(parts: Parts): Route[] {
-  const { apps, environments, domains, variables, operations, builds, sources, pins, deployments, requests, siteUrl } =
-    parts
+  const { apps, environments, domains, variables, operations, builds, deployments, requests, siteUrl } = parts
+  const { sources, pins, retries } = parts
 
   async function show(account: Account, found: Environment[], view: 'BASIC' | 'FULL') {
     const ids = found.map(({ id }) => id)
@@ -46,6 +48,8 @@ export function environmentRoutes(parts: Parts): Route[] {
     const latestOperations = await operations.latestOf(ids)
     const latestBuilds = await builds.latestOf(ids)
     const pinned = await sources.pinsOf(ids)
+    const held = await deployments.heldOf(ids)
+    const waiting = await retries.of(ids)
     const liveBuilds = await deployments.buildsOf(found.flatMap(({ liveDeployment }) => liveDeployment ?? []))
     return found.map((environment) =>
       describeEnvironment(
@@ -58,6 +62,8 @@ export function environmentRoutes(parts: Parts): Route[] {
           pin: pinned.get(environment.id),
           latestOperation: latestOperations.get(environment.id),
           latestBuild: latestBuilds.get(environment.id),
+          held: held.get(environment.id),
+          retry: waiting.get(environment.id),
           shellVariables: variables.shown(environment.id, environment.variables, view),
         },
         siteUrl,

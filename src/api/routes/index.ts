@@ -12,6 +12,7 @@ import type {
   Pins,
   ReplaceDomains,
   Requests,
+  Retries,
   SiteUrl,
   Trace,
 } from '../../deployments/index.ts'
@@ -70,6 +71,7 @@ export type RouteParts = {
   sources: Sources
   pins: Pins
   deployments: Deployments
+  retries: Retries
   supervisor: Supervisor
   logs: LineLogs
   ledger: Ledger

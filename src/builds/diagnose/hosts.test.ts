@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { hostsAsked, isAmong, nameBehind } from './hosts.ts'
+import { endpointsAsked, hostsAsked, isAmong, nameBehind } from './hosts.ts'
 
 const HOSTS: [value: string, ...hosts: string[]][] = [
   ['https://cms.example.com/graphql', 'cms.example.com'],
@@ -51,4 +51,20 @@ test('an address is called by the name that led to it', () => {
 test('values of any length name no more than a thousand hosts', () => {
   const value = Array.from({ length: 5000 }, (_, index) => `https://h${index}.example.com`).join(' ')
   assert.equal(hostsAsked({ ANY: value }, {}).length, 1000)
+})
+
+test('an endpoint has the port that is named, or that of its scheme', () => {
+  const own = {
+    A: 'https://cms.example.com/graphql',
+    B: 'http://cms.example.com:8080',
+    C: 'postgres://me:secret@db.example.com/shop',
+    D: 'search.example.com:7700/indexes',
+    E: 'https://cms.example.com/wp-json',
+  }
+  assert.deepEqual(endpointsAsked(own, {}), [
+    { protocol: 'https', host: 'cms.example.com', port: 443 },
+    { protocol: 'http', host: 'cms.example.com', port: 8080 },
+    { protocol: 'tcp', host: 'db.example.com', port: null },
+    { protocol: 'tcp', host: 'search.example.com', port: 7700 },
+  ])
 })

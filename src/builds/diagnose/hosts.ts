@@ -88,21 +88,43 @@ const HOSTS_MOST = 1000
 type Variables = Readonly<Record<string, string>>
 
 /** The hosts that an app was meant to ask. Of what the service tells it, the address of the CMS alone is one of them. */
-export const hostsAsked = (own: Variables, { HEADLESS_CMS_URL = '' }: Variables): string[] =>
-  hostsInVariables({ ...own, HEADLESS_CMS_URL })
+export const hostsAsked = (own: Variables, metadata: Variables): string[] => [
+  ...new Set(endpointsAsked(own, metadata).map(({ host }) => host)),
+]
 
-/** The hosts that variables name, by an address or alone. */
-function hostsInVariables(variables: Variables): string[] {
-  const hosts = new Set<string>()
-  for (const [name, value] of Object.entries(variables)) {
+/** Where an app was meant to ask, with the port where it is named or follows from the scheme. */
+export type AskedEndpoint = { protocol: 'http' | 'https' | 'tcp'; host: string; port: number | null }
+
+/** The endpoints that variables name, by an address or by a host alone. */
+export function endpointsAsked(own: Variables, { HEADLESS_CMS_URL = '' }: Variables): AskedEndpoint[] {
+  const found = new Map<string, AskedEndpoint>()
+  for (const [name, value] of Object.entries({ ...own, HEADLESS_CMS_URL })) {
     if (NOT_ASKED_BY_APPS.test(name)) continue
-    const addresses = [...value.matchAll(ADDRESS_OF_ANY_KIND)].map(([address]) => URL.parse(address)?.hostname ?? '')
-    for (const host of [...addresses, BARE.exec(value.trim())?.[0] ?? '']) {
-      if (hosts.size >= HOSTS_MOST) return [...hosts]
-      if (host !== '') hosts.add(nameOf(host))
+    const urls = [...value.matchAll(ADDRESS_OF_ANY_KIND)].map(([address]) => URL.parse(address))
+    for (const endpoint of [...urls.map(endpointOf), endpointNamed(value.trim())]) {
+      if (found.size >= HOSTS_MOST) return [...found.values()]
+      if (endpoint) found.set(`${endpoint.protocol} ${endpoint.host} ${endpoint.port}`, endpoint)
     }
   }
-  return [...hosts]
+  return [...found.values()]
+}
+
+const USUAL_PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 }
+
+function endpointOf(url: URL | null): AskedEndpoint | undefined {
+  if (!url?.hostname) return undefined
+  const isHttp = Object.hasOwn(USUAL_PORTS, url.protocol)
+  const protocol = isHttp ? (url.protocol.slice(0, -1) as 'http' | 'https') : 'tcp'
+  const port = url.port === '' ? (USUAL_PORTS[url.protocol] ?? null) : Number(url.port)
+  return { protocol, host: nameOf(url.hostname), port }
+}
+
+/** A host without a scheme: what is spoken there is not known. */
+function endpointNamed(value: string): AskedEndpoint | undefined {
+  const host = BARE.exec(value)?.[0]
+  if (!host) return undefined
+  const port = /^:(\d{1,5})(?=$|\/)/.exec(value.slice(host.length))?.[1]
+  return { protocol: 'tcp', host: nameOf(host), port: port === undefined ? null : Number(port) }
 }
 
 /** Whether a host is one of them; all names of this very machine are the same. */

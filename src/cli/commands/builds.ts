@@ -27,7 +27,7 @@ export async function listBuilds(call: ClientCall): Promise<undefined> {
       by: requesterInWords(build.requestedBy),
       asked: when(call.terminal, build.createTime),
       seconds: secondsOf(build, now),
-      reason: build.failure?.reason ?? '',
+      reason: build.failure?.reason ?? build.held?.reason ?? '',
       archive: digestFor(call.terminal, build.archive),
       ...peopleColumns(build),
     }),
@@ -75,7 +75,8 @@ async function newest({ service, path }: AtEnvironment): Promise<resources.Build
 
 const isOver = ({ state }: resources.Build): boolean => state !== 'QUEUED' && state !== 'RUNNING'
 
-const stateOf = ({ state, unchanged }: resources.Build): string => (unchanged ? `${state}, unchanged` : state)
+const stateOf = ({ state, unchanged, held }: resources.Build): string =>
+  unchanged ? `${state}, unchanged` : held ? `${state}, held` : state
 
 function secondsOf({ startTime, finishTime }: resources.Build, now: number): string {
   if (startTime === undefined) return ''
@@ -84,7 +85,7 @@ function secondsOf({ startTime, finishTime }: resources.Build, now: number): str
 }
 
 function inWords({ terminal }: ClientCall, build: resources.Build): string {
-  const { failure, archive, plan, tools, caches, durations } = build
+  const { failure, held, archive, plan, tools, caches, durations } = build
   const facts = factsOf({
     build: lastPart(build),
     state: stateOf(build),
@@ -105,6 +106,10 @@ function inWords({ terminal }: ClientCall, build: resources.Build): string {
   })
   const warnings = warningsIn(build).map((text) => `${terminal.paint('yellow', 'warning')}  ${oneLine(text)}`)
   const head = [facts, ...(warnings.length > 0 ? ['', ...warnings] : [])].join('\n')
+  if (held) {
+    const told = factsOf({ reason: held.reason, do: held.todo, 'see also': held.page })
+    return `${head}\n\n${terminal.paint('yellow', oneLine(held.message))}\n${told}`
+  }
   if (!failure) return head
   const told = factsOf({
     reason: `${failure.reason}, a fault of the ${failure.fault}${failure.retryable ? '; a retry may help' : ''}`,

@@ -72,6 +72,7 @@ export const DAILY_COMMANDS: readonly ClientCommand[] = [
     summary: 'Build the newest upload again, or what a rollback pinned, and follow the build',
     options: {
       clean: { type: 'boolean', describe: 'Without anything kept from earlier builds.' },
+      force: { type: 'boolean', describe: 'Make it live also where its output looks wrong.' },
       ...FOLLOW_OPTIONS,
       ...ENVIRONMENT_OPTIONS,
     },

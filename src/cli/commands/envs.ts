@@ -5,7 +5,7 @@ import { allEnvironments, appOf } from '../all-environments.ts'
 import type { ClientCall } from '../command.ts'
 import { changeOnTop } from '../on-top.ts'
 import { finish, finishInSight } from '../operation.ts'
-import { ifMatch, makeSure } from '../options.ts'
+import { ifMatch, makeSure, numberIn } from '../options.ts'
 import { api } from '../path.ts'
 import { idFor } from '../people.ts'
 import { pinOf } from '../pin.ts'
@@ -86,19 +86,41 @@ export async function changeEnvironment(call: ClientCall): Promise<undefined> {
     // Empty is a folder here: the top one.
     rootDirectory: call.options.root as string | undefined,
   }
-  const body = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
-  if (Object.keys(body).length === 0) throw new UsageError('nothing to change: give --name, --cms or --root')
+  const limits = limitsIn(call)
+  const texts = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
+  if (Object.keys({ ...texts, ...limits }).length === 0)
+    throw new UsageError('nothing to change: give --name, --cms, --root, --suspicious-output or a limit of lost pages')
   const { service, path, environment } = await atNamed(call)
-  const fields = Object.keys(body) as (keyof typeof given)[]
+  const suspiciousOutput = { ...environment.suspiciousOutput, ...limits }
+  const body: Partial<resources.ChangedEnvironment> = {
+    ...texts,
+    ...(Object.keys(limits).length > 0 ? { suspiciousOutput } : {}),
+  }
+  const fields = Object.keys(body) as (keyof typeof given | 'suspiciousOutput')[]
   const asked = await changeOnTop({
     first: environment,
     read: () => service.call<resources.Environment>(path),
     write: ({ etag }) => service.call<resources.Operation>(path, { method: 'PATCH', body: { ...body, etag } }),
-    clash: (first, now) => fields.filter((field) => now[field] !== first[field] && now[field] !== body[field]),
+    clash: (first, now) =>
+      fields.filter((field) => !isSame(now[field], first[field]) && !isSame(now[field], body[field])),
   })
   const changed = await finishInSight({ ...call, service }, asked)
   const later = given.rootDirectory === undefined ? '' : " The next build is of the other folder: 'headland rebuild'."
   tell(call, changed, `Changed ${oneLine(changed.displayName)} (${lastPart(changed)}).${later}`)
+}
+
+const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other)
+
+/** Those of the limits that were given. */
+function limitsIn({ options }: ClientCall): Partial<resources.SuspiciousOutput> {
+  const action = optionText(options, 'suspicious-output')
+  const percent = optionText(options, 'max-lost-pages')
+  const pages = optionText(options, 'min-lost-pages')
+  return {
+    ...(action === undefined ? {} : { action: action.toUpperCase() as resources.SuspiciousOutput['action'] }),
+    ...(percent === undefined ? {} : { maxLostPagesPercent: numberIn(percent, '--max-lost-pages', 0) }),
+    ...(pages === undefined ? {} : { minLostPages: numberIn(pages, '--min-lost-pages', 1) }),
+  }
 }
 
 export async function deleteEnvironment(call: ClientCall): Promise<undefined> {
@@ -133,6 +155,10 @@ const facts = ({ terminal }: ClientCall, one: resources.Environment) => ({
   domains: one.domains.join(', '),
   cms: one.cmsEnvironment,
   root: one.rootDirectory,
+  // A service of an earlier version has none.
+  'suspicious output': (one as Partial<resources.Environment>).suspiciousOutput && limitsInWords(one.suspiciousOutput),
+  held: one.held && `${lastPart({ name: one.held.deployment })}, not live: ${oneLine(one.held.message)}`,
+  retry: one.retry && retryInWords(one.retry),
   variables: one.shellVariables.map(({ key }) => key).join(', '),
   deployment: one.deployment && lastPart({ name: one.deployment }),
   build: one.build && lastPart({ name: one.build }),
@@ -140,3 +166,11 @@ const facts = ({ terminal }: ClientCall, one: resources.Environment) => ({
   created: when(terminal, one.createTime),
   changed: when(terminal, one.updateTime),
 })
+
+const limitsInWords = ({ action, maxLostPagesPercent, minLostPages }: resources.SuspiciousOutput): string =>
+  `${action.toLowerCase()}, above ${maxLostPagesPercent} % and ${minLostPages} lost pages`
+
+const retryInWords = ({ hosts, givenUp, rebuilds }: resources.Retry): string => {
+  if (givenUp) return `given up after ${rebuilds} rebuilds by the service`
+  return hosts.length > 0 ? `built again when ${hosts.map(oneLine).join(' and ')} answers` : 'built again in a while'
+}

@@ -11,7 +11,7 @@ import { atEnvironment } from '../where.ts'
 export async function rebuild(call: ClientCall): Promise<number> {
   const { terminal, options } = call
   const { service, path, environment } = await atEnvironment(call)
-  const body = { clean: options.clean === true }
+  const body = { clean: options.clean === true, ...(options.force === true ? { force: true } : {}) }
   const operation = await service.call<resources.Operation>(api`${path}:rebuild`, { method: 'POST', body })
   const report = reportFor(call)
   const note = noteOnRebuild(environment)

@@ -75,7 +75,7 @@ export const RESOURCE_COMMANDS: readonly ClientCommand[] = [
   {
     name: 'envs change',
     positionals: ['[ENV]'],
-    summary: 'Change what an environment is called, its install, or its folder',
+    summary: 'Change what an environment is called, its install, its folder, or when its rebuilds are held',
     options: {
       name: { type: 'string', describe: 'What it shall be called.' },
       cms: { type: 'string', value: 'INSTALL', describe: 'The content-management install that it connects to.' },
@@ -83,6 +83,22 @@ export const RESOURCE_COMMANDS: readonly ClientCommand[] = [
         type: 'string',
         value: 'FOLDER',
         describe: 'Folder of the archive that holds the app; empty for the top.',
+      },
+      'suspicious-output': {
+        type: 'string',
+        oneOf: ['hold', 'warn'],
+        value: 'ACTION',
+        describe: 'What is done with a rebuild whose output looks wrong.',
+      },
+      'max-lost-pages': {
+        type: 'string',
+        value: 'PERCENT',
+        describe: 'Share of its pages that a rebuild may lose before it looks wrong; 100 for any.',
+      },
+      'min-lost-pages': {
+        type: 'string',
+        value: 'NUMBER',
+        describe: 'A rebuild that lost fewer pages never looks wrong.',
       },
       ...APP_OPTIONS,
     },

@@ -66,7 +66,7 @@ function ofBuild(build: Build, now: number, liveTime = Number.POSITIVE_INFINITY)
   return [asked, { time, what: 'BUILD', detail: endOf(build), about }]
 }
 
-function endOf({ state, phase, failure, isUnchanged, durations }: Build): string {
+function endOf({ state, phase, failure, isUnchanged, isHeld, suspected, durations }: Build): string {
   const took = secondsInWords(Object.values(durations).reduce((sum, ms) => sum + ms, 0))
   switch (state) {
     case 'QUEUED':
@@ -78,6 +78,8 @@ function endOf({ state, phase, failure, isUnchanged, durations }: Build): string
     case 'FAILED':
       return `The build failed (${failure?.reason ?? 'INTERNAL'}): ${failure?.message ?? ''}`
     case 'SUCCEEDED':
+      if (isHeld)
+        return `It was built in ${took} and held, so it did not go live. ${suspected?.sentences.join(' ') ?? ''}`
       return isUnchanged
         ? `It was built in ${took} and left what visitors got already: nothing was switched.`
         : `It was built in ${took}.`
@@ -110,6 +112,7 @@ function ofOperation({ id, trigger, createTime, doneTime, error }: Operation): E
 const ASKED_BY: Record<resources.TriggerSource, string> = {
   API: 'a call of the API',
   APP: 'the app itself',
+  SERVICE: 'the service',
   WEBHOOK: 'a webhook',
 }
 

@@ -11,13 +11,19 @@ import {
 } from './contacts.ts'
 
 const nothingRefused = () => false
-const tcp = (address: string, port = 443): Connection => ({ address, protocol: 'tcp', port })
+const tcp = (address: string, port = 443, answer: Connection['answer'] = 'ACCEPTED'): Connection => ({
+  address,
+  protocol: 'tcp',
+  port,
+  answer,
+})
 const contact = (given: Partial<Contact>): Contact => ({
   host: null,
   protocol: 'tcp',
   port: 443,
   addresses: [],
   isRefused: false,
+  outcome: 'CONNECTED',
   ...given,
 })
 
@@ -39,7 +45,7 @@ test('an address has the first name that led to it, and the other names are cont
     names.answer(name, ['192.0.2.1'])
   }
   assert.deepEqual(toContacts([tcp('192.0.2.1')], names, nothingRefused), [
-    contact({ host: 'a.test', protocol: 'dns', port: null }),
+    contact({ host: 'a.test', protocol: 'dns', port: null, outcome: 'ASKED' }),
     contact({ host: 'b.test', addresses: ['192.0.2.1'] }),
   ])
 })
@@ -62,7 +68,7 @@ test('a record is no longer than its connections and its names together, and eac
 test('a name that was only asked for is a contact, too', () => {
   const names = createNames()
   names.ask('secret.evil.test')
-  const expected = contact({ host: 'secret.evil.test', protocol: 'dns', port: null })
+  const expected = contact({ host: 'secret.evil.test', protocol: 'dns', port: null, outcome: 'ASKED' })
   assert.deepEqual(toContacts([], names, nothingRefused), [expected])
 })
 
@@ -113,4 +119,57 @@ test('what the predecessor did not contact is new, whatever address a host has t
     [false, true, false, true],
   )
   assert.ok(newContacts(now, undefined).every(({ isNew }) => !isNew))
+})
+
+test('a connection that failed is told from one that was accepted and from one that the rules forbid', () => {
+  const names = createNames()
+  names.answer('refused.test', ['192.0.2.1'])
+  names.answer('silent.test', ['192.0.2.2'])
+  names.answer('blocked.test', ['10.0.0.1'])
+  names.answer('closed-later.test', ['192.0.2.3'])
+  const calls = [
+    tcp('192.0.2.1', 443, 'RESET'),
+    tcp('192.0.2.2', 443, 'NONE'),
+    tcp('10.0.0.1', 443, 'RESET'),
+    tcp('192.0.2.3', 443, 'ACCEPTED'),
+  ]
+  const contacts = toContacts(calls, names, ({ address }) => address.startsWith('10.'))
+  assert.deepEqual(
+    contacts.map(({ host, outcome, isRefused }) => [host, outcome, isRefused]),
+    [
+      ['blocked.test', 'BLOCKED', true],
+      ['closed-later.test', 'CONNECTED', false],
+      ['refused.test', 'CONNECTION_REFUSED', false],
+      ['silent.test', 'NO_ANSWER', false],
+    ],
+  )
+})
+
+test('of several addresses of a host, the one that came closest tells how it went', () => {
+  const names = createNames()
+  names.answer('half.test', ['192.0.2.1', '192.0.2.2', '192.0.2.3'])
+  const outcomeOf = (...answers: Connection['answer'][]) =>
+    toContacts(
+      answers.map((answer, at) => tcp(`192.0.2.${at + 1}`, 443, answer)),
+      names,
+      nothingRefused,
+    )[0]?.outcome
+  assert.equal(outcomeOf('NONE', 'ACCEPTED', 'RESET'), 'CONNECTED')
+  assert.equal(outcomeOf('NONE', 'RESET'), 'CONNECTION_REFUSED')
+})
+
+test('a name that has no address is told from one that has', () => {
+  const names = createNames()
+  for (const name of ['gone.test', 'flaky.test', 'text-only.test']) names.ask(name)
+  names.answer('gone.test', [])
+  names.answer('flaky.test', [])
+  names.answer('flaky.test', ['192.0.2.1'])
+  assert.deepEqual(
+    toContacts([], names, nothingRefused).map(({ host, outcome }) => [host, outcome]),
+    [
+      ['flaky.test', 'ASKED'],
+      ['gone.test', 'NAME_NOT_RESOLVED'],
+      ['text-only.test', 'ASKED'],
+    ],
+  )
 })

@@ -9,9 +9,32 @@ export type Contact = {
   addresses: readonly string[]
   /** The rules let nothing through. */
   isRefused: boolean
+  /** How it went. Records of earlier versions do not have it. */
+  outcome?: ContactOutcome
 }
 
-export type Connection = { address: string; protocol: 'tcp' | 'udp'; port: number }
+/**
+ * How the calls of one contact went, the best of them: CONNECTED, the peer accepted one; CONNECTION_REFUSED, it reset all;
+ * NO_ANSWER, nothing came back; BLOCKED, the rules let nothing through; NAME_NOT_RESOLVED, no address was found; ASKED, the
+ * name has addresses, and no connection is known to be its own. What a peer sends once it is connected is not seen.
+ */
+export const CONTACT_OUTCOMES = [
+  'CONNECTED',
+  'CONNECTION_REFUSED',
+  'NO_ANSWER',
+  'BLOCKED',
+  'NAME_NOT_RESOLVED',
+  'ASKED',
+] as const
+export type ContactOutcome = (typeof CONTACT_OUTCOMES)[number]
+
+/** `answer`: what came back from the peer. The rules' own refusals are resets, too. */
+export type Connection = {
+  address: string
+  protocol: 'tcp' | 'udp'
+  port: number
+  answer: 'ACCEPTED' | 'RESET' | 'NONE'
+}
 
 /**
  * What one record holds at most. What does not fit is refused to the job, so the record is whole; and a record is a sum of
@@ -22,6 +45,8 @@ export const RECORD_LIMITS = { connections: 2048, names: 2048, nameCharacters: 1
 /** The names that one job has asked for. */
 export function createNames() {
   const asked = new Set<string>()
+  const resolved = new Set<string>()
+  const unresolved = new Set<string>()
   const nameOf = new Map<string, string>()
   let characters = 0
   return {
@@ -33,8 +58,9 @@ export function createNames() {
       characters += name.length
       return true
     },
-    /** An address keeps the first name that led to it. */
+    /** An address keeps the first name that led to it. Only names that were asked for are known. */
     answer(name: string, addresses: readonly string[]) {
+      if (asked.has(name)) (addresses.length > 0 ? resolved : unresolved).add(name)
       for (const address of addresses) {
         if (nameOf.size >= RECORD_LIMITS.addresses) return
         if (!nameOf.has(address)) nameOf.set(address, name)
@@ -42,6 +68,8 @@ export function createNames() {
     },
     asked: (): readonly string[] => [...asked],
     of: (address: string): string | null => nameOf.get(address) ?? null,
+    /** Whether its addresses were asked for, and it never had one. */
+    isUnresolved: (name: string): boolean => unresolved.has(name) && !resolved.has(name),
   }
 }
 
@@ -53,7 +81,7 @@ export type Names = ReturnType<typeof createNames>
  */
 export function toContacts(
   connections: readonly Connection[],
-  names: Pick<Names, 'asked' | 'of'>,
+  names: Pick<Names, 'asked' | 'of' | 'isUnresolved'>,
   refuses: (connection: Connection) => boolean,
 ): Contact[] {
   const found = new Map<string, Found>()
@@ -63,14 +91,18 @@ export function toContacts(
     const host = names.of(address)
     if (host !== null) called.add(host)
     const key = contactKey({ host, protocol, port, addresses: [address] })
-    const known = found.get(key) ?? { host, protocol, port, addresses: [], isRefused: true }
+    const isRefused = refuses(connection)
+    const outcome = outcomeOf(connection, isRefused)
+    const known = found.get(key) ?? { host, protocol, port, addresses: [], isRefused, outcome }
     known.addresses.push(address)
-    known.isRefused &&= refuses(connection)
+    known.isRefused &&= isRefused
+    known.outcome = better(known.outcome, outcome)
     found.set(key, known)
   }
   for (const host of names.asked()) {
     if (called.has(host)) continue
-    const asked: Found = { host, protocol: 'dns', port: null, addresses: [], isRefused: false }
+    const outcome = names.isUnresolved(host) ? 'NAME_NOT_RESOLVED' : 'ASKED'
+    const asked: Found = { host, protocol: 'dns', port: null, addresses: [], isRefused: false, outcome }
     found.set(contactKey(asked), asked)
   }
   for (const { addresses } of found.values()) addresses.sort()
@@ -79,7 +111,17 @@ export function toContacts(
   return sorted.sort((a, b) => compare(a.key, b.key)).map(({ contact }) => contact)
 }
 
-type Found = Contact & { addresses: string[] }
+type Found = Contact & { addresses: string[]; outcome: ContactOutcome }
+
+function outcomeOf({ answer }: Connection, isRefused: boolean): ContactOutcome {
+  if (answer === 'ACCEPTED') return 'CONNECTED'
+  if (isRefused) return 'BLOCKED'
+  return answer === 'RESET' ? 'CONNECTION_REFUSED' : 'NO_ANSWER'
+}
+
+/** Of several addresses of a host, the one that came closest tells. */
+const better = (one: ContactOutcome, other: ContactOutcome): ContactOutcome =>
+  CONTACT_OUTCOMES.indexOf(one) <= CONTACT_OUTCOMES.indexOf(other) ? one : other
 
 /** Marks those that were not there before, by the keys of those that were. With nothing to compare with, none is new. */
 export const newContacts = (

@@ -37,9 +37,12 @@ export async function openForwarder({ address, resolvers }: Parts) {
       const reply = await ask(resolver, query, question, LIMITS.answerMs).catch(() => undefined)
       if (!reply) continue
       preferred = resolver.address
-      names?.answer(name, addressesIn(reply))
+      const addresses = addressesIn(reply)
+      // A question for something else tells nothing about addresses unless it is answered with some.
+      if (type === TYPE.a || addresses.length > 0) names?.answer(name, addresses)
       return reply
     }
+    if (type === TYPE.a) names?.answer(name, [])
     return emptyReply(query, end, CODE.failure)
   }
 

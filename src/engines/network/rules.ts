@@ -148,9 +148,14 @@ table inet ${table} {
 /**
  * Stands inside of a view, where no job may change or see it, and is gone with it. Each connection is written down first, and
  * what does not fit is refused: a rule that cannot add to a full set is left, and the rules below it must not accept what opens a connection.
+ *
+ * Who accepted a connection, and who reset one, is written down as the packets come in. Only a peer that was called can be
+ * in those sets, so they are never fuller than the first.
  */
 export const recordingRules = (gateway: number): string => `table inet headland {
-  set contacts { type ipv4_addr . inet_proto . inet_service; flags dynamic; size ${RECORD_LIMITS.connections}; }
+  set contacts { ${RECORDED} }
+  set answered { ${RECORDED} }
+  set reset_by { ${RECORDED} }
 
   chain output {
     type filter hook output priority filter; policy accept;
@@ -162,8 +167,19 @@ export const recordingRules = (gateway: number): string => `table inet headland 
     meta l4proto udp add @contacts { ip daddr . meta l4proto . th dport } accept
     reject
   }
+
+  chain input {
+    type filter hook input priority filter; policy accept;
+    iifname "lo" accept
+    tcp flags & (syn | ack) == syn | ack ${PEER} @contacts add @answered { ${PEER} }
+    tcp flags & rst == rst ${PEER} @contacts add @reset_by { ${PEER} }
+    meta l4proto udp ${PEER} @contacts add @answered { ${PEER} }
+  }
 }
 `
+
+const RECORDED = `type ipv4_addr . inet_proto . inet_service; flags dynamic; size ${RECORD_LIMITS.connections};`
+const PEER = 'ip saddr . meta l4proto . th sport'
 
 /** By what was called, and not by where another table of this machine has turned it: a container's port, say. */
 const acceptsPort = ({ range, port }: Exception): string =>

@@ -1,7 +1,6 @@
 /** One view: made before its job starts, removed after it has ended. */
-import { networkInterfaces } from 'node:os'
 import type { Mount } from '../engine.ts'
-import { formatAddress, holds, parseAddress } from './addresses.ts'
+import { formatAddress } from './addresses.ts'
 import type { Anchor } from './anchor.ts'
 import { makeNamespace, type Namespace, run, runIp } from './commands.ts'
 import { type Connection, type Contact, createNames, toContacts } from './contacts.ts'
@@ -9,8 +8,9 @@ import type { Forwarder } from './forwarder.ts'
 import { setForwarding } from './forwarding.ts'
 import { deleteLink, insideLines, type Link, outsideLines } from './links.ts'
 import { loopbackCommand, loopbackRules } from './loopback.ts'
+import { refusalsNow } from './refusals.ts'
 import { recordingRules } from './rules.ts'
-import { isRefused, type Policy } from './settings.ts'
+import type { Policy } from './settings.ts'
 
 export type NetworkView = {
   /** The command that enters the view and becomes the given one. */
@@ -56,22 +56,13 @@ export async function openView(
   }
   forwarder.admit(address, names)
 
-  /** By the addresses that the machine has now, which are asked for once. */
-  function refusals(): (connection: Connection) => boolean {
-    const machine = addressesOfMachine()
-    return ({ address: called, port }) => {
-      const number = parseAddress(called) ?? 0
-      return isRefused(policy, machine.has(called) || holds(block, number), number, port)
-    }
-  }
-
   return {
     around: namespace.enter,
     mounts,
     address,
     listen: '0.0.0.0',
     async contacts() {
-      return names ? toContacts(await connectionsIn(namespace), names, refusals()) : []
+      return names ? toContacts(await connectionsIn(namespace), names, refusalsNow(policy, block)) : []
     },
     async close() {
       forwarder.dismiss(address)
@@ -96,12 +87,17 @@ function runIn(namespace: Namespace, command: readonly string[], input = ''): Pr
 
 type Element = { concat: [address: string, protocol: 'tcp' | 'udp', port: number] }
 
+/** All sets are read at once, so that they are of one moment. */
 async function connectionsIn(namespace: Namespace): Promise<Connection[]> {
-  const text = await runIn(namespace, ['nft', '-j', 'list', 'set', 'inet', 'headland', 'contacts'])
-  const { nftables } = JSON.parse(text) as { nftables: { set?: { elem?: Element[] } }[] }
-  const elements = nftables.flatMap(({ set }) => set?.elem ?? [])
-  return elements.map(({ concat: [address, protocol, port] }) => ({ address, protocol, port }))
+  const text = await runIn(namespace, ['nft', '-j', 'list', 'table', 'inet', 'headland'])
+  const { nftables } = JSON.parse(text) as { nftables: { set?: { name: string; elem?: Element[] } }[] }
+  const elementsOf = (name: string) => nftables.flatMap(({ set }) => (set?.name === name ? (set.elem ?? []) : []))
+  const keysOf = (name: string) => new Set(elementsOf(name).map(({ concat }) => concat.join(' ')))
+  const [answered, reset] = [keysOf('answered'), keysOf('reset_by')]
+  return elementsOf('contacts').map(({ concat }) => {
+    const [address, protocol, port] = concat
+    const key = concat.join(' ')
+    const answer = answered.has(key) ? 'ACCEPTED' : reset.has(key) ? 'RESET' : 'NONE'
+    return { address, protocol, port, answer }
+  })
 }
-
-const addressesOfMachine = (): ReadonlySet<string> =>
-  new Set(Object.values(networkInterfaces()).flatMap((all) => (all ?? []).map(({ address }) => address)))

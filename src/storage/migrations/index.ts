@@ -18,6 +18,7 @@ import { variableKinds } from './0015-variable-kinds.ts'
 import { latest } from './0016-latest.ts'
 import { people } from './0017-people.ts'
 import { sources } from './0018-sources.ts'
+import { heldBuilds } from './0019-held-builds.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
   groundFloor,
@@ -38,4 +39,5 @@ export const MIGRATIONS: readonly Migration[] = [
   latest,
   people,
   sources,
+  heldBuilds,
 ]

@@ -96,10 +96,20 @@ const newInWords = (contacts: readonly Contact[]): string => {
   return count > 0 ? `, ${count} new` : ''
 }
 
+/** Where all went well, nothing is said. */
+const OUTCOMES: Record<NonNullable<Contact['outcome']>, string> = {
+  CONNECTED: '',
+  CONNECTION_REFUSED: ', refused the connection',
+  NO_ANSWER: ', did not answer',
+  BLOCKED: ', not allowed by the rules of this machine',
+  NAME_NOT_RESOLVED: ', its name has no address',
+  ASKED: '',
+}
+
 function contactInWords({ host, addresses, protocol, port, ...marks }: Contact): string {
   const where = host ?? addresses.join(', ')
   const how = `${protocol}${port === undefined ? '' : ` ${port}`}`
-  return `${where} (${how})${marks.new ? ', new' : ''}${marks.refused ? ', refused' : ''}`
+  return `${where} (${how})${marks.new ? ', new' : ''}${OUTCOMES[marks.outcome ?? (marks.refused ? 'BLOCKED' : 'CONNECTED')]}`
 }
 
 function List({ items }: { items: readonly string[] }) {

@@ -1,12 +1,13 @@
 /** One build: how far it is or how it ended, why, where the time went, and its log as it is written. */
 import { useMemo, useState } from 'react'
 import { useResource } from '../../api/data.ts'
-import { shortId } from '../../api/names.ts'
+import { type Place, shortId } from '../../api/names.ts'
 import { buildState, PHASE_WORDS, stepsOf, TRIGGER_WORDS } from '../../api/state.ts'
-import type { Build, Phase } from '../../api/types.ts'
+import type { Build, Environment, Phase } from '../../api/types.ts'
 import { type Target, useLineInAddress } from '../../log/address.ts'
 import { type Grouping, LogView } from '../../log/log-view.tsx'
 import type { EnvironmentPageProps } from '../../pages.tsx'
+import { HeldNote } from '../../parts/held-note.tsx'
 import { Page } from '../../parts/page.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { By, Sent } from '../../parts/people.tsx'
@@ -58,6 +59,7 @@ function OneBuild({ place, id }: EnvironmentPageProps) {
         <>
           <Sent message={build.message} commit={build.commit} />
           <Warnings build={build} />
+          {build.held && <Held place={place} build={build} held={build.held} />}
           {build.failure && <FailureNote failure={build.failure} onJump={(number) => setAsked({ number })} />}
           <Panel title="Time" actions={<Summary build={build} />}>
             <div className={css.times}>
@@ -79,6 +81,14 @@ function OneBuild({ place, id }: EnvironmentPageProps) {
       </p>
     </Page>
   )
+}
+
+/** What can be done about it is shown while nothing better was built. */
+function Held({ place, build, held }: { place: Place; build: Build; held: NonNullable<Build['held']> }) {
+  const { data: environment } = useResource<Environment>(place.name)
+  if (environment?.held?.build === build.name)
+    return <HeldNote place={place} held={environment.held} retry={environment.retry} />
+  return <Warnings build={{ warnings: [`It was held and did not go live. ${held.message}`] }} />
 }
 
 function Summary({ build: { trigger, requestedBy, createTime, startTime, finishTime } }: { build: Build }) {

@@ -32,7 +32,7 @@ export function BuildTable({ place, builds, live }: Props) {
             <StatePill shown={buildState(build)} />
             {build.name === live && <Pill tone="good">Live</Pill>}
           </span>
-          {build.failure && <code className={css.reason}>{build.failure.reason}</code>}
+          <ReasonOf build={build} />
         </span>
       ),
     },
@@ -65,4 +65,9 @@ function TriggerOf({ build: { trigger, clean } }: { build: Build }) {
       {clean && trigger !== 'CLEAN_REBUILD' && <span className={css.quiet}>, clean</span>}
     </span>
   )
+}
+
+function ReasonOf({ build: { failure, held } }: { build: Build }) {
+  const reason = failure?.reason ?? held?.reason
+  return reason && <code className={css.reason}>{reason}</code>
 }

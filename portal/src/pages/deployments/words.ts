@@ -10,6 +10,8 @@ export function deploymentState({ state, instance }: Deployment): Shown {
       return { tone: 'idle', word: 'Retired' }
     case 'FAILED':
       return { tone: 'bad', word: 'Failed' }
+    case 'HELD':
+      return { tone: 'warn', word: 'Held', detail: 'Its output looks wrong, so it was not made live.' }
     case 'LIVE':
       return liveState(instance?.state)
   }
@@ -37,5 +39,6 @@ export function whyNot({ state, activatable }: Deployment): string {
   if (activatable) return ''
   if (state === 'STARTING') return 'Not live yet'
   if (state === 'FAILED') return 'It never answered'
+  if (state === 'HELD') return 'A later build took its place'
   return 'Its files made room for newer ones'
 }

@@ -5,6 +5,7 @@ import type { Place } from '../../api/names.ts'
 import { environmentState, isOfBuild, outcomeOf, tellingOperation } from '../../api/state.ts'
 import type { Build, Environment, Operation } from '../../api/types.ts'
 import type { EnvironmentPageProps } from '../../pages.tsx'
+import { HeldNote, RetryNote } from '../../parts/held-note.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { OperationProgress, OperationView } from '../../parts/operation.tsx'
 import { Page } from '../../parts/page.tsx'
@@ -75,6 +76,8 @@ function Content({ place, environment, operations }: Loaded & { place: Place }) 
           ))}
         </Panel>
       )}
+      {environment.held && <HeldNote place={place} held={environment.held} retry={environment.retry} linksToBuild />}
+      {environment.retry && !environment.held && <RetryNote retry={environment.retry} />}
       {telling && outcomeOf(telling) === 'failed' && (
         <Panel title="The last operation failed">
           <OperationView operation={telling} />

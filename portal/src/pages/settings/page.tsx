@@ -20,6 +20,7 @@ import { SkeletonRows } from '../../parts/skeleton.tsx'
 import { useToast } from '../../parts/toasts.tsx'
 import { appPath } from '../../paths.ts'
 import { useSession } from '../../session/session.tsx'
+import { SuspiciousOutput } from './suspicious-output.tsx'
 
 const LABELS = { displayName: 'Name', cmsEnvironment: 'CMS install', rootDirectory: 'Folder of the app' } as const
 type Field = keyof typeof LABELS
@@ -35,6 +36,7 @@ export default function SettingsPage({ place }: EnvironmentPageProps) {
         {!environment && <SkeletonRows count={4} height={64} />}
         {environment && (canWrite ? <Change environment={environment} /> : <Read environment={environment} />)}
       </Panel>
+      {environment && <SuspiciousOutput environment={environment} canWrite={canWrite} />}
       {canWrite && environment && environment.state !== 'DELETING' && (
         <Delete place={place} environment={environment} />
       )}

@@ -7,7 +7,12 @@ export const ACTIONS: Record<TriggerAction, string> = {
   PURGE_CACHE: 'Purge cache',
 }
 
-export const SOURCES: Record<TriggerSource, string> = { WEBHOOK: 'Webhook', API: 'API', APP: 'App' }
+export const SOURCES: Record<TriggerSource, string> = {
+  WEBHOOK: 'Webhook',
+  API: 'API',
+  APP: 'App',
+  SERVICE: 'Headland',
+}
 
 /** Reasons that the ledger may have. One that is not here is shown by its name, which the error reference explains. */
 export const REASONS: Readonly<Record<string, string>> = {

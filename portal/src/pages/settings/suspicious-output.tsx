@@ -1,0 +1,119 @@
+/** When a rebuild is held: for a server that could not be reached, and for pages that are missing. */
+import { useState } from 'react'
+import { useAction } from '../../api/data.ts'
+import { saveEnvironment } from '../../api/save.ts'
+import type { Environment } from '../../api/types.ts'
+import { Button } from '../../parts/button.tsx'
+import { Form, FormActions, isAllInFields, SelectField, TextField } from '../../parts/field.tsx'
+import { Fact, Facts, Panel } from '../../parts/panel.tsx'
+import { ProblemNote } from '../../parts/problem-note.tsx'
+import { useToast } from '../../parts/toasts.tsx'
+
+type Limits = Environment['suspiciousOutput']
+
+const ACTIONS = [
+  { value: 'HOLD', text: 'Hold it: it goes live by hand only' },
+  { value: 'WARN', text: 'Make it live with a warning' },
+] as const
+
+const FIELDS = ['suspiciousOutput.maxLostPagesPercent', 'suspiciousOutput.minLostPages'] as const
+
+export function SuspiciousOutput({ environment, canWrite }: { environment: Environment; canWrite: boolean }) {
+  const { suspiciousOutput } = environment
+  return (
+    <Panel title="Suspicious output">
+      <p>
+        A rebuild looks wrong where it could not reach a server that the variables name, such as the CMS, or where many
+        pages of the live deployment are missing in it. An upload goes live in any case, with a warning.
+      </p>
+      {canWrite ? (
+        <Change key={JSON.stringify(suspiciousOutput)} environment={environment} />
+      ) : (
+        <Facts>
+          <Fact name="A rebuild that looks wrong">
+            {ACTIONS.find(({ value }) => value === suspiciousOutput.action)?.text}
+          </Fact>
+          <Fact name="Lost pages">
+            more than {suspiciousOutput.maxLostPagesPercent} %, and at least {suspiciousOutput.minLostPages}
+          </Fact>
+        </Facts>
+      )}
+    </Panel>
+  )
+}
+
+const wholeNumber = (text: string): number | undefined => (/^\d{1,7}$/.test(text.trim()) ? Number(text) : undefined)
+
+function Change({ environment }: { environment: Environment }) {
+  const { name, suspiciousOutput: before } = environment
+  const say = useToast()
+  const [action, setAction] = useState(before.action)
+  const [percent, setPercent] = useState(String(before.maxLostPagesPercent))
+  const [pages, setPages] = useState(String(before.minLostPages))
+  const next = { action, maxLostPagesPercent: wholeNumber(percent), minLostPages: wholeNumber(pages) }
+  const isReadable = next.maxLostPagesPercent !== undefined && next.minLostPages !== undefined
+  const isSame = JSON.stringify(next) === JSON.stringify(limitsOf(before))
+
+  const save = useAction(
+    async () => {
+      const isUntouched = (now: Environment) =>
+        JSON.stringify(limitsOf(now.suspiciousOutput)) === JSON.stringify(limitsOf(before))
+      return saveEnvironment(name, environment.etag, { suspiciousOutput: next }, isUntouched)
+    },
+    { refreshes: [name, `${name}/operations`] },
+  )
+
+  async function submit() {
+    if (!isReadable || isSame) return
+    const saved = await save.run()
+    if (saved) say('operation' in saved ? 'Saved.' : 'Somebody else has changed this meanwhile: look at it again.')
+  }
+
+  return (
+    <Form label="Suspicious output" onSubmit={submit}>
+      <SelectField
+        label="A rebuild that looks wrong"
+        name="suspiciousOutput.action"
+        options={ACTIONS}
+        value={action}
+        problem={save.problem}
+        onChange={({ target }) => setAction(target.value as Limits['action'])}
+      />
+      <TextField
+        label="Pages that may be lost, in percent"
+        name={FIELDS[0]}
+        inputMode="numeric"
+        autoComplete="off"
+        value={percent}
+        problem={save.problem}
+        fault={next.maxLostPagesPercent === undefined ? 'must be a whole number' : undefined}
+        hint="0 to 100 of the pages of the live deployment. 100: lost pages are never looked at."
+        onChange={({ target }) => setPercent(target.value)}
+      />
+      <TextField
+        label="Lost pages, at least"
+        name={FIELDS[1]}
+        inputMode="numeric"
+        autoComplete="off"
+        value={pages}
+        problem={save.problem}
+        fault={next.minLostPages === undefined ? 'must be a whole number' : undefined}
+        hint="With fewer lost pages, a rebuild never looks wrong."
+        onChange={({ target }) => setPages(target.value)}
+      />
+      {!isAllInFields(save.problem, FIELDS) && <ProblemNote problem={save.problem} />}
+      <FormActions>
+        <Button type="submit" busy={save.isBusy} disabled={!isReadable || isSame}>
+          Save
+        </Button>
+      </FormActions>
+    </Form>
+  )
+}
+
+/** In one order, so that two of them can be compared. */
+const limitsOf = ({ action, maxLostPagesPercent, minLostPages }: Limits): Limits => ({
+  action,
+  maxLostPagesPercent,
+  minLostPages,
+})

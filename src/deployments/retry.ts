@@ -1,0 +1,121 @@
+/**
+ * Builds again by itself what an outage spoilt: asks the servers that could not be reached whether they answer, and asks for
+ * a rebuild when they do. What is waited for stands in the database, so that a restart of the service loses nothing.
+ */
+import type { Account, Accounts } from '../accounts/index.ts'
+import type { Environments } from '../apps/index.ts'
+import type { Clock, Log } from '../base/index.ts'
+import { Problem } from '../contract/index.ts'
+import type { Answers } from '../engines/index.ts'
+import type { Operations } from '../operations/index.ts'
+import type { Sql } from '../storage/index.ts'
+import { SERVICE_REQUESTER } from '../triggers/index.ts'
+import type { BuildRequests } from './request-build.ts'
+import { MAX_REBUILDS, type Retries, type Retry } from './retries.ts'
+
+type Parts = {
+  sql: Sql
+  clock: Clock
+  log: Log
+  accounts: Pick<Accounts, 'requireById'>
+  environments: Pick<Environments, 'byId'>
+  operations: Pick<Operations, 'announce' | 'unfinishedOf'>
+  buildRequests: Pick<BuildRequests, 'rebuild'>
+  retries: Retries
+  /** Nothing where the machine has no networks for builds: then no record tells which servers were not reached, either. */
+  answers: Answers | undefined
+  /** Throws where a build could not be begun anyway. */
+  admitBuild(account: Account, environmentId: string): Promise<void>
+  /** How often to look for what is due; 0 where nothing is tried again. */
+  lookMs: number
+}
+
+/** Questions that are under way at a time. */
+const AT_ONCE = 8
+
+export function createRetry(parts: Parts) {
+  const { sql, clock, log, accounts, environments, operations, buildRequests, retries } = parts
+
+  /** One round: everything that is due. */
+  async function round(): Promise<void> {
+    const due = await retries.due()
+    const take = async () => {
+      for (let next = due.shift(); next; next = due.shift()) await tryAgain(next)
+    }
+    await Promise.all(Array.from({ length: AT_ONCE }, take))
+  }
+
+  /** One that fails is due again later, and keeps nobody else from being tried. */
+  async function tryAgain(retry: Retry) {
+    try {
+      if (await retries.claim(retry)) await decide(retry)
+    } catch (error) {
+      log.error({ err: error, environment: retry.environmentId }, 'a rebuild could not be tried again')
+    }
+  }
+
+  async function decide(retry: Retry) {
+    const { environmentId } = retry
+    const environment = await environments.byId(sql, environmentId)
+    if (!environment || environment.state === 'DELETING') return sql.transaction((tx) => retries.end(tx, environmentId))
+    if (retry.rebuilds >= MAX_REBUILDS || clock.now() >= retry.untilTime) return giveUp(retry)
+    // What is under way may be the very build that is wanted.
+    if ((await operations.unfinishedOf(sql, environmentId)).length > 0) return retries.putOff(retry)
+    if (!(await areThere(retry))) return retries.putOff(retry)
+    await rebuild(retry, environment.accountId, environment.appName)
+  }
+
+  async function areThere({ endpoints }: Retry): Promise<boolean> {
+    const { answers } = parts
+    if (!answers) return true
+    for (const endpoint of endpoints) if (!(await answers(endpoint))) return false
+    return true
+  }
+
+  async function rebuild(retry: Retry, accountId: string, appName: string) {
+    const { environmentId } = retry
+    const account = await accounts.requireById(sql, accountId)
+    try {
+      await parts.admitBuild(account, environmentId)
+      await sql.transaction(async (tx) => {
+        await retries.rebuilt(tx, retry)
+        const caller = { source: 'SERVICE', requestedBy: SERVICE_REQUESTER, address: '', userAgent: '' } as const
+        const asked = [{ action: 'REBUILD', ...caller, time: clock.now() } as const]
+        await buildRequests.rebuild(tx, account, appName, environmentId, { asked })
+      })
+      operations.announce()
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error
+      // The account is full, say: that may be another one in a while.
+      log.warn({ environment: environmentId, reason: error.reason }, 'a held rebuild could not be asked for')
+      await retries.putOff(retry)
+    }
+  }
+
+  async function giveUp(retry: Retry) {
+    log.info({ environment: retry.environmentId, rebuilds: retry.rebuilds }, 'a held rebuild is not tried again')
+    await retries.giveUp(retry)
+  }
+
+  return {
+    round,
+
+    /** Looks for as long as the service runs. */
+    start() {
+      const stopping = new AbortController()
+      async function look() {
+        while (!stopping.signal.aborted && parts.lookMs > 0) {
+          await round().catch((error) => log.error({ err: error }, 'cannot look for held rebuilds'))
+          await clock.sleep(parts.lookMs, stopping.signal)
+        }
+      }
+      const looking = look()
+      return {
+        async stop() {
+          stopping.abort()
+          await looking
+        },
+      }
+    },
+  }
+}
