@@ -75,6 +75,8 @@ export function createDeployments({ sql, clock, newId }: { sql: Sql; clock: Cloc
 
   return {
     find,
+    /** With its variables. */
+    whole: (id: string): Promise<Deployment | undefined> => find(sql, id),
 
     async require(
       { accountId, environmentId }: DeploymentPath,
