@@ -32,7 +32,18 @@ async function open(t: Scope) {
     purges,
     finishWithEnvironment: (operation) => async () => ({ response: { name: operation.environmentId } }),
   })
-  return { ...rooms, edge, asked, order, revalidations, supervisor, purges, environment, another: rooms.environment, clearCache }
+  return {
+    ...rooms,
+    edge,
+    asked,
+    order,
+    revalidations,
+    supervisor,
+    purges,
+    environment,
+    another: rooms.environment,
+    clearCache,
+  }
 }
 
 const asker = (source: Asked['source']): Asked => ({
@@ -168,7 +179,9 @@ test("what a caller purges expires in the app's own cache before the edge asks t
   const { clearCache, revalidations, environment, account, clock, order } = await open(t)
   const { id, appName } = environment
   const time = clock.now()
-  await clearCache(account, appName, id, { paths: ['/', '/caf%C3%A9/?page=2'], tags: ['posts', 'Bücher'] }, [asker('API')])
+  await clearCache(account, appName, id, { paths: ['/', '/caf%C3%A9/?page=2'], tags: ['posts', 'Bücher'] }, [
+    asker('API'),
+  ])
   assert.deepEqual(order, ['app', 'edge'])
   const tags = ['/', '_N_T_/', '_N_T_/index', '/caf%c3%a9', '_N_T_/caf%c3%a9', 'posts', 'B%c3%bccher']
   assert.deepEqual(await revalidations.read(id), {

@@ -60,7 +60,16 @@ test('names that mean something to JavaScript or to the record are tags like oth
   const time = clock.now() - 1
   await note(JSON.parse(`{ "__proto__": ${time}, "constructor": ${time}, "": ${time} }`))
   const { everything, tags } = await read()
-  assert.deepEqual([everything, Object.entries(tags).toSorted()], [0, [['__proto__', time], ['constructor', time]]])
+  assert.deepEqual(
+    [everything, Object.entries(tags).toSorted()],
+    [
+      0,
+      [
+        ['__proto__', time],
+        ['constructor', time],
+      ],
+    ],
+  )
 })
 
 test('a path stands for its page and for whatever is asked for by it', () => {

@@ -125,7 +125,10 @@ describe('a Next.js app whose content changes', { skip }, () => {
     const first = cms.write()
     await site.post('/api/revalidate?tag=posts')
     assert.equal(await service.stop(), 0)
-    service = await startService(file, { dataDir: service.dataDir, settings: { ...settings, HEADLAND_IDLE_TIMEOUT: '5' } })
+    service = await startService(file, {
+      dataDir: service.dataDir,
+      settings: { ...settings, HEADLAND_IDLE_TIMEOUT: '5' },
+    })
     site.movedTo(service)
     await site.allShow(POSTS, first)
     const second = cms.write()

@@ -1,6 +1,18 @@
 /** What an app has written goes on with a deployment of the same build: by a real sandbox, as the app's own user. */
 import assert from 'node:assert/strict'
-import { chmod, chown, lstat, mkdir, mkdtemp, readdir, readFile, readlink, symlink, utimes, writeFile } from 'node:fs/promises'
+import {
+  chmod,
+  chown,
+  lstat,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  readlink,
+  symlink,
+  utimes,
+  writeFile,
+} from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -72,7 +84,9 @@ test('a file that the user of the app may not read is not carried on, and that i
   assert.deepEqual(await readdir(own('.next')), [], 'half of it is as good as nothing')
 })
 
-test('what changes while it is copied is copied again, and an app that never rests is given up', { skip }, async (t) => {
+test('what changes while it is copied is copied again, and an app that never rests is given up', {
+  skip,
+}, async (t) => {
   const { from, write, carry, own } = await open(t)
   await write('.next/cache/page', 'first')
   let passes = 0

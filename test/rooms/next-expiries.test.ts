@@ -7,7 +7,13 @@ import { type TestContext, test } from 'node:test'
 import { openHooks, writeExpiries } from '../../src/runtime/hooks.ts'
 import { startApi, startApp } from '../support/next-app.ts'
 
-type Record = { began?: number; ended?: number; everything?: number; isReplaced?: boolean; tags?: { [tag: string]: number } }
+type Record = {
+  began?: number
+  ended?: number
+  everything?: number
+  isReplaced?: boolean
+  tags?: { [tag: string]: number }
+}
 
 async function start(t: TestContext, record: Record) {
   const runFolder = await mkdtemp(join(tmpdir(), 'headland-expiries-'))

@@ -71,7 +71,11 @@ export function ActionButtons({ actions, canRebuild }: { actions: EnvironmentAct
           </Button>
         </>
       )}
-      <Button busy={busy === 'purge'} title="Throws away what the edge has stored, and what Next.js has" onClick={purge}>
+      <Button
+        busy={busy === 'purge'}
+        title="Throws away what the edge has stored, and what Next.js has"
+        onClick={purge}
+      >
         Purge cache
       </Button>
     </>

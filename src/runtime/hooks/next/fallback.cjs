@@ -28,7 +28,8 @@ function expiredModeOf(req) {
   const given = req.headers[HEADER]
   if (typeof given !== 'string') return undefined
   const [secret = '', mode] = given.split(' ')
-  if (secret.length !== SECRET.length || !timingSafeEqual(Buffer.from(secret, 'latin1'), Buffer.from(SECRET))) return undefined
+  if (secret.length !== SECRET.length || !timingSafeEqual(Buffer.from(secret, 'latin1'), Buffer.from(SECRET)))
+    return undefined
   delete req.headers[HEADER]
   return mode
 }
