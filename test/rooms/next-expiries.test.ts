@@ -68,6 +68,13 @@ test('what the build has made counts as made when the build began, and is served
   assert.equal((await app.get('/page?key=/old')).text, 'made anew')
 })
 
+test('data that Next.js writes again while it reads is not newer for that', async (t) => {
+  const { app, write } = await start(t, {})
+  assert.equal((await app.get('/fetched?tag=another')).text, 'old')
+  await write({ tags: { posts: ago(60) } })
+  assert.equal((await app.get('/fetched')).text, 'new')
+})
+
 test('where making it anew fails the old page is served, and nothing keeps that', async (t) => {
   const { app, write } = await start(t, { everything: Date.now() })
   const { status, text, headers } = await app.get('/page?key=/old&fails')

@@ -14,6 +14,7 @@
 // It holds on to what the versions 14 to 16 have in common, whatever bundler made the app: the cache that Next.js gives
 // to each request, which it puts into globalThis.__incrementalCache, and whose handler (its own or the app's) gets, sets
 // and revalidates everything. What is not as expected is left alone: without us the app works as anywhere else.
+const { AsyncLocalStorage } = require('node:async_hooks')
 const { carefully, isUnderstood, say } = require('./carefully.cjs')
 const { describe, entriesOf, mend, PATH_TAG, pathOf, tagsOf } = require('./descriptions.cjs')
 const { createExpiries } = require('./expiries.cjs')
@@ -28,6 +29,9 @@ const USE_CACHE_HANDLERS = Symbol.for('@next/cache-handlers-set')
 const LONG_AGO_MS = 300 * 24 * 3_600_000
 /** The times of files are a little behind the clock. */
 const FILE_TIME_MS = 50
+
+/** The key of fetched data that is being read: Next.js's own handler may write what it reads again, as if it were new. */
+const reads = new AsyncLocalStorage()
 
 const {
   HEADLAND_NEXT_COHERENCE: wanted,
@@ -97,51 +101,46 @@ function start(purges, expiries) {
     if (typeof revalidateTag === 'function') handler.revalidateTag = wrapRevalidateTag(revalidateTag)
   }
 
-  /** Keys of fetched data that are being read: Next.js's own handler may write what it reads again, as if it were new. */
-  const reading = new Map()
-
   function wrapGet(get) {
     return async function getJudged(key, context, ...rest) {
-      reading.set(key, (reading.get(key) ?? 0) + 1)
-      let entry
-      try {
-        entry = await get.call(this, key, context, ...rest)
-      } finally {
-        if (reading.get(key) > 1) reading.set(key, reading.get(key) - 1)
-        else reading.delete(key)
-      }
-      return carefully(() => judged(visits.getStore(), key, context ?? {}, entry), entry)
+      const read = () => get.call(this, key, context, ...rest)
+      const kind = String(context?.kind ?? context?.kindHint).toUpperCase()
+      if (kind === 'IMAGE') return read()
+      const isFetch = kind === 'FETCH'
+      const entry = await (isFetch ? reads.run(key, read) : read())
+      return carefully(() => judged(visits.getStore(), key, { ...context, isFetch }, entry), entry)
     }
   }
 
   /** The entry as Next.js is to see it. */
   function judged(visit, key, context, entry) {
-    const isFetch = String(context.kind ?? context.kindHint).toUpperCase() === 'FETCH'
-    if (!entry) return note1(entry)
-    const verdict = expiries.judge(entry.lastModified, () => tagsFor(visit, key, context, entry.value, isFetch))
-    if (verdict === 'fresh') return note1(entry)
+    const { isFetch } = context
+    const seen = (shown, isExpired = false) => {
+      if (visit) noteFound(visit, key, context, shown, isExpired)
+      return shown
+    }
+    if (!entry) return seen(entry)
+    const verdict = expiries.judge(entry.lastModified, () => tagsFor(visit, key, context, entry.value))
+    if (verdict === 'fresh') return seen(entry)
     // Data is fetched anew at once: a page that is made for each visitor may have shown newer data already.
-    if (verdict === 'built' && !isFetch) return { ...note1(entry), lastModified: longAgo(entry) }
+    if (verdict === 'built' && !isFetch) return { ...seen(entry), lastModified: longAgo(entry) }
     if (mayHaveExpired(visit, key)) {
-      if (visit) {
-        visit.expired ??= new Set()
-        visit.expired.add(key)
-        markOutdated(visit)
-      }
-      return visit?.expiredMode === 'refreshed' ? { ...note1(entry, true), lastModified: -1 } : note1(entry, true)
+      if (visit) noteExpired(visit, key)
+      return visit?.expiredMode === 'refreshed' ? { ...seen(entry, true), lastModified: -1 } : seen(entry, true)
     }
     // Without an entry Next.js would take the page for one that the build found missing.
     if (entry.value === null) return { ...entry, lastModified: -1 }
     withhold(visit, key, isFetch ? undefined : pathOf(key))
-    return isFetch ? note1(null) : null
-
-    function note1(noted, isExpired = false) {
-      if (visit) noteFound(visit, key, context, noted, { isFetch, isExpired })
-      return noted
-    }
+    return isFetch ? seen(null) : null
   }
 
-  function noteFound(visit, key, { tags, softTags }, entry, { isFetch, isExpired }) {
+  function noteExpired(visit, key) {
+    visit.expired ??= new Set()
+    visit.expired.add(key)
+    markOutdated(visit)
+  }
+
+  function noteFound(visit, key, { tags, softTags, isFetch }, entry, isExpired) {
     // Data that was fetched with tags counts for answers that the app lets the edge keep on its own account.
     if (isFetch) {
       if (tags || softTags) note(visit, labelOf([...(tags ?? []), ...(softTags ?? [])]))
@@ -155,7 +154,7 @@ function start(purges, expiries) {
 
   function wrapSet(set) {
     return async function setAndTold(key, value, ...rest) {
-      if (value?.kind === 'FETCH' && reading.has(key)) return
+      if (reads.getStore() === key) return
       const visit = visits.getStore()
       if (value?.kind === 'FETCH' || value?.kind === 'IMAGE') {
         if (value.kind === 'FETCH') carefully(() => madeAnew(visit, key))
@@ -233,7 +232,7 @@ function start(purges, expiries) {
 }
 
 /** As the record has them; and the path that was asked for, which may lead to a page of another path. */
-function tagsFor(visit, key, { tags, softTags }, value, isFetch) {
+function tagsFor(visit, key, { tags, softTags, isFetch }, value) {
   const own = isFetch ? [...(tags ?? []), ...(softTags ?? []), ...(value?.tags ?? [])] : tagsOf(key, value)
   return visit ? [...own.map(encodeTag), encodeTag(pathnameOf(visit.url))] : own.map(encodeTag)
 }
