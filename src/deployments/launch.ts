@@ -163,6 +163,10 @@ export function createLauncher(parts: Parts) {
         const environment = deployment && (await environments.byId(sql, id))
         if (!deployment || !environment) continue
         const build = await builds.require({ accountId: environment.accountId, environmentId: id }, deployment.buildId)
+        // Where it was lost, as on a machine that a backup was restored on, the app begins as the build left it.
+        if (!(await folders.hasRun(id, liveDeployment))) {
+          await sql.transaction((tx) => revalidations.noteEverything(tx, id))
+        }
         const spec = await specOf(environment, deployment, build)
         if (spec) supervisor.adopt(spec)
       }
