@@ -122,10 +122,23 @@ function start(purges, expiries) {
     if (!entry) return seen(entry)
     const verdict = expiries.judge(entry.lastModified, () => tagsFor(visit, key, context, entry.value))
     if (verdict === 'fresh') return seen(entry)
+    // It is made anew whatever is found. Without an entry, Next.js would take some pages for unknown.
+    if (visit?.isOnDemand && !isFetch) {
+      noteExpired(visit, key)
+      return seen(entry)
+    }
     // Data is fetched anew at once: a page that is made for each visitor may have shown newer data already.
-    if (verdict === 'built' && !isFetch) return { ...seen(entry), lastModified: longAgo(entry) }
+    if (verdict === 'built' && !isFetch) {
+      if (visit?.expiredMode) return seen(entry)
+      // Some versions wait for the new one.
+      withhold(visit, key, pathOf(key))
+      return { ...seen(entry), lastModified: longAgo(entry) }
+    }
     if (mayHaveExpired(visit, key)) {
-      if (visit) noteExpired(visit, key)
+      if (visit) {
+        noteExpired(visit, key)
+        markOutdated(visit)
+      }
       return visit?.expiredMode === 'refreshed' ? { ...seen(entry, true), lastModified: -1 } : seen(entry, true)
     }
     // Without an entry Next.js would take the page for one that the build found missing.
@@ -137,7 +150,6 @@ function start(purges, expiries) {
   function noteExpired(visit, key) {
     visit.expired ??= new Set()
     visit.expired.add(key)
-    markOutdated(visit)
   }
 
   function noteFound(visit, key, { tags, softTags, isFetch }, entry, isExpired) {
