@@ -54,7 +54,9 @@ import {
   createRequests,
   createRetries,
   createRetry,
+  createRevalidations,
   createRouting,
+  createSuccession,
   createSwitch,
   createTrace,
   watchIdle,
@@ -133,7 +135,11 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
     const folders = createFolders(config.dataDir, machine)
     const tokens = createTokens({ vault })
     const ledger = createLedger({ sql, newId })
-    const purges = createPurges({ sql, clock, ledger, edge })
+    const startDeadlineMs = config.startTimeout * 1000
+    const awakeLimits = { apps: ceilings.AWAKE_APPS, memoryBytes: ceilings.APP_MEMORY }
+    const supervisor = createSupervisor({ engine, networks, clock, log, startDeadlineMs, awakeLimits })
+    const revalidations = createRevalidations({ sql, clock })
+    const purges = createPurges({ sql, clock, ledger, edge, revalidations, supervisor })
     // No app runs before everything below is made, so none asks for room before there is upkeep.
     const values = createValues({
       clock,
@@ -144,9 +150,6 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
     parts.defer(() => inApp.close())
     const listening = await inApp.listen(networks?.gateway ?? '127.0.0.1')
     await networks?.openService(listening.port)
-    const startDeadlineMs = config.startTimeout * 1000
-    const awakeLimits = { apps: ceilings.AWAKE_APPS, memoryBytes: ceilings.APP_MEMORY }
-    const supervisor = createSupervisor({ engine, networks, clock, log, startDeadlineMs, awakeLimits })
     parts.defer(() => supervisor.stop(GRACE_MS.apps))
 
     const variables = createVariables({ vault })
@@ -175,6 +178,7 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
       folders,
       ledger,
       purges,
+      revalidations,
       appLimits: machine.limits.app,
       appVariables: createAppVariables({ ...ground, variables, tokens, inApp: listening.urls }),
       siteUrl: siteUrls(config, edge.address.port),
@@ -197,18 +201,21 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
     const live = { ...rooms, launcher, switching, finishWithEnvironment: provision.finishWithEnvironment }
     const deadlines = { installMs: config.installTimeout * 1000, buildMs: config.buildTimeout * 1000 }
     const make = createMake({ ...rooms, room, run: { ...rooms, networks, deadlines, limits: machine.limits.build } })
-    const deploy = createDeploy({ ...live, make, inspect: createInspect(rooms), blame: createBlame(rooms) })
+    const succession = createSuccession(rooms)
+    const deploy = succession(
+      createDeploy({ ...live, make, inspect: createInspect(rooms), blame: createBlame(rooms) }),
+    )
     const redeploy = createRedeploy(live)
     const worker = startWorker({
       ...rooms,
       handlers: {
         CREATE: provision.create,
-        UPDATE: redeploy.update,
+        UPDATE: succession(redeploy.update),
         DELETE: provision.remove,
         UPLOAD: deploy,
         REBUILD: deploy,
         CLEAN_REBUILD: deploy,
-        ACTIVATE: redeploy.activate,
+        ACTIVATE: succession(redeploy.activate),
       },
       concurrency: { quick: QUICK_CONCURRENCY, build: config.concurrency },
       ...(ceilings.RUNNING_BUILDS > 0 ? { perAccount: { build: ceilings.RUNNING_BUILDS } } : {}),

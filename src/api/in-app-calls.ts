@@ -64,9 +64,9 @@ export function createInAppCalls({ purges, values, rates }: Parts) {
     async purge(call: Call): Promise<Answer> {
       const found = checkTags(parseJson(await bodyOf(call, 'apps-api', LIMITS.bodyBytes)))
       if ('error' in found) throw found.error
-      const { tags } = found.value as resources.PurgedTags
+      const { tags, ...times } = found.value as resources.PurgedTags
       const paths = tags.filter((tag) => tag.startsWith('/'))
-      await purges.byApp({ id: call.caller.environmentId }, paths.length > 0 ? { paths, tags } : { tags })
+      await purges.byApp({ id: call.caller.environmentId }, paths.length > 0 ? { paths, tags } : { tags }, times)
       return { status: 200, body: '{}' }
     },
 

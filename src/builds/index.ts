@@ -12,6 +12,7 @@ export {
 export { type CacheUse, createBuildCaches } from './caches.ts'
 export { type BuildFacts, changesSince, describeChanges } from './changes.ts'
 export { type AskedEndpoint, endpointsAsked, hostsAsked, isLocal, kindOf } from './diagnose/hosts.ts'
+export { freshnessOf } from './freshness.ts'
 export { createHoldings, type Held, type Holder, type Holdings } from './holdings.ts'
 export { type Size, sizeOf } from './inside.ts'
 export { diagnosePhase, planSource } from './on-demand.ts'

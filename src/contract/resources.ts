@@ -141,6 +141,19 @@ export type ChangedEnvironment = Static<typeof changedEnvironment>
 export const ENVIRONMENT_STATES = ['EMPTY', 'LIVE', 'DELETING'] as const
 export type EnvironmentState = (typeof ENVIRONMENT_STATES)[number]
 
+export const PURGE_REACHES = ['NOTHING', 'EDGE', 'PAGES'] as const
+export const freshness = object(
+  {
+    purge: oneOf(PURGE_REACHES, {
+      description:
+        "What Purge Cache brings. PAGES: the next visitor of a page gets a new one; EDGE: the app is asked, and answers what it has; NOTHING: the site's files stay as the build made them.",
+    }),
+    advice: string({ description: 'Which of Purge Cache, Rebuild and Clean Rebuild publishes new content, in words.' }),
+  },
+  { title: 'Freshness', description: 'How new content reaches visitors, by what is live.' },
+)
+export type Freshness = Static<typeof freshness>
+
 export const environment = object(
   {
     name: string({ description: '`accounts/{account}/apps/{app}/environments/{environment}`' }),
@@ -161,6 +174,8 @@ export const environment = object(
     latestBuild: optional(latestBuild),
     held: optional(heldDeployment),
     retry: optional(retry),
+    /** Where one environment is read that is live. */
+    freshness: optional(freshness),
     createTime: time('When it was created.'),
     updateTime: time('When it was last changed.'),
     etag: etagOf('what `PATCH` can set. Builds, deployments and domains leave it as it is'),
@@ -367,7 +382,14 @@ export const clearCache = object(
 export type ClearCache = Static<typeof clearCache>
 
 /** Taken from apps themselves, by a route that is not part of the public API. */
-export const purgedTags = object({ tags: array(purgedTag, { maxItems: LIMITS.purgeEntries }) })
+const tagTimes = mapOf(integer({ minimum: 0 }), { maxProperties: LIMITS.purgeEntries, propertyNames: purgedTag })
+export const purgedTags = object({
+  tags: array(purgedTag, { maxItems: LIMITS.purgeEntries }),
+  /** Since when what has a tag and is older does not hold any more, in milliseconds of Unix time. */
+  revalidated: optional(tagTimes),
+  /** When pages were made. */
+  made: optional(tagTimes),
+})
 export type PurgedTags = Static<typeof purgedTags>
 
 export const newCredential = object(

@@ -1,5 +1,5 @@
 /**
- * Clearing the cache as an operation with one step. The edge has done it before anything is written down, and the operation
+ * Clearing the cache as an operation with one step. The app's own cache and the edge have done it before anything is written down, and the operation
  * is written down as done: so it waits for no build of the environment, and needs no worker.
  */
 import type { Account } from '../accounts/index.ts'
@@ -15,7 +15,7 @@ type Parts = {
   sql: Sql
   environments: Environments
   operations: Operations
-  purges: Pick<Purges, 'atEdge'>
+  purges: Pick<Purges, 'everywhere'>
   ledger: Ledger
   finishWithEnvironment(operation: Operation): Finish
 }
@@ -45,7 +45,7 @@ export function createClearCache(parts: Parts): ClearCache {
       throw fieldInvalid('paths', `must not have more than ${LIMITS.purgeEntries} entries together with tags`)
     }
     const { environment, path } = await requireOpen(sql, environments, account, appName, id)
-    await purges.atEdge(environment, what)
+    await purges.everywhere(environment, what)
     return sql.transaction(async (tx) => {
       const finish = (operation: Operation) => finishWithEnvironment(operation)(tx)
       const requestedBy = asked[0]?.requestedBy ?? null

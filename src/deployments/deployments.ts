@@ -82,6 +82,8 @@ export function createDeployments({ sql, clock, newId }: { sql: Sql; clock: Cloc
 
   return {
     find,
+    /** With its variables. */
+    whole: (id: string): Promise<Deployment | undefined> => find(sql, id),
 
     async require(
       { accountId, environmentId }: DeploymentPath,

@@ -57,6 +57,9 @@ export function createFolders(dataDir: string, { canChooseUsers }: { canChooseUs
       await mkdir(join(ofEnvironment(environmentId), 'work'), { recursive: true, mode: PASSABLE })
       await mkdir(join(ofEnvironment(environmentId), 'run'), { recursive: true, mode: PASSABLE })
     },
+    /** Whether there is what an app has written while it ran, or the place for it. */
+    hasRun: async (environmentId: string, deploymentId: string): Promise<boolean> =>
+      (await ownerOf(join(ofEnvironment(environmentId), 'run', checkId(deploymentId)))) !== undefined,
     async removeRun(environmentId: string, deploymentId: string) {
       await removeTree(this.run(environmentId, deploymentId))
     },

@@ -1,7 +1,7 @@
 /** Bringing a deployment up, so that it could take visitors. Files need nothing; a server is started and must answer. */
 import { join } from 'node:path'
 import type { Environment, Environments } from '../apps/index.ts'
-import type { Changes } from '../base/index.ts'
+import type { Changes, Clock, Log } from '../base/index.ts'
 import {
   type Build,
   type Builds,
@@ -18,6 +18,7 @@ import type { GetAppVariables } from './app-variables.ts'
 import type { Deployment, Deployments } from './deployments.ts'
 import type { Folders } from './folders.ts'
 import { readMadeOf } from './made-of.ts'
+import type { Revalidations } from './revalidations.ts'
 
 const RUNTIME_LOG_BYTES = 8 * 1024 * 1024
 
@@ -25,6 +26,9 @@ export const runtimeLogName = (environmentId: string): string => `runtime/${envi
 
 type Parts = {
   sql: Sql
+  clock: Clock
+  log: Log
+  revalidations: Revalidations
   builds: Builds
   environments: Environments
   deployments: Deployments
@@ -42,6 +46,7 @@ type Parts = {
 
 export function createLauncher(parts: Parts) {
   const { sql, builds, environments, deployments, outputs, packages, supervisor, toolchains, folders, logs } = parts
+  const { revalidations } = parts
 
   async function specOf(
     environment: Environment,
@@ -54,6 +59,8 @@ export function createLauncher(parts: Parts) {
     const { own, metadata, secrets } = await parts.appVariables(environment, deployment.variables, build.id, 'run')
     const { folder, start, writable } = plan.output
     const isWhole = folder === '.'
+    // What is older was made by the build. It counts as made when the build began, and read the content.
+    const built = { began: build.startTime ?? build.createTime, ended: build.finishTime ?? parts.clock.now() }
     const name = `apps/${environment.appName}/environments/${environment.id}/deployments/${deployment.id}`
     const packagesFolder = isWhole && build.packagesId ? packages.folderOf(build.packagesId) : undefined
     return {
@@ -71,6 +78,11 @@ export function createLauncher(parts: Parts) {
       openToolchain: () => toolchains.open(build.tools ?? toolchains.own(), { mayStandIn: true }),
       limits: parts.appLimits,
       onState: () => parts.changes.tell(environment.accountId, name),
+      expiries: async () => {
+        const isReplaced = revalidations.isReplaced(environment.id)
+        return JSON.stringify({ ...built, isReplaced, ...(await revalidations.read(environment.id)) })
+      },
+      onReset: () => sql.transaction((tx) => revalidations.noteEverything(tx, environment.id)),
       log: await logs.create(runtimeLogName(environment.id), {
         secrets,
         whenFull: 'rotate',
@@ -79,19 +91,40 @@ export function createLauncher(parts: Parts) {
     }
   }
 
+  /**
+   * A deployment of the same build goes on with the pages and data that the other one has made. One of another build has pages
+   * from before, so everything is made anew before it is served.
+   */
+  async function beginWhere(
+    { id, environmentId }: Deployment,
+    spec: InstanceSpec,
+    { isSameBuild, signal }: { isSameBuild: boolean; signal: AbortSignal },
+  ) {
+    const from = { runFolder: folders.run(environmentId, id) }
+    const isCarried =
+      isSameBuild &&
+      (await supervisor.carry(from, spec, signal).catch((error) => {
+        signal.throwIfAborted()
+        parts.log.error({ err: error, deployment: spec.deployment }, "an app's own cache could not be carried on")
+        return false
+      }))
+    if (!isCarried) await sql.transaction((tx) => revalidations.noteEverything(tx, environmentId))
+  }
+
   return {
     /**
      * Resolves when it answers; rejects with why it does not. What it says until then is in the build's log too, where
-     * whoever deploys is looking.
+     * whoever deploys is looking. Without a build of its own it begins where the deployment that it replaces has come to.
      */
     async start(
       environment: Environment,
       deployment: Deployment,
       build: Build,
-      { signal, log }: { signal: AbortSignal; log?: LineLog },
+      { signal, log, replaced }: { signal: AbortSignal; log?: LineLog; replaced?: Deployment },
     ) {
       const spec = await specOf(environment, deployment, build)
       if (!spec) return
+      if (replaced) await beginWhere(replaced, spec, { isSameBuild: replaced.buildId === build.id, signal })
       let isStarting = true
       const both: LineLog = {
         ...spec.log,
@@ -130,6 +163,10 @@ export function createLauncher(parts: Parts) {
         const environment = deployment && (await environments.byId(sql, id))
         if (!deployment || !environment) continue
         const build = await builds.require({ accountId: environment.accountId, environmentId: id }, deployment.buildId)
+        // Where it was lost, as on a machine that a backup was restored on, the app begins as the build left it.
+        if (!(await folders.hasRun(id, liveDeployment))) {
+          await sql.transaction((tx) => revalidations.noteEverything(tx, id))
+        }
         const spec = await specOf(environment, deployment, build)
         if (spec) supervisor.adopt(spec)
       }

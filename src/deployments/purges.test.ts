@@ -7,6 +7,7 @@ import { toPage } from '../storage/index.ts'
 import type { Asked } from '../triggers/index.ts'
 import { createClearCache } from './clear-cache.ts'
 import { createPurges } from './purges.ts'
+import { createRevalidations } from './revalidations.ts'
 
 /** The edge says that it is done at once, or, while it is away, never. */
 async function open(t: Scope) {
@@ -16,18 +17,33 @@ async function open(t: Scope) {
     isAway: false,
     purge(purge: Purge, signal?: AbortSignal): Promise<void> {
       asked.push(purge)
+      order.push('edge')
       if (!edge.isAway) return Promise.resolve()
       return new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
     },
   }
-  const purges = createPurges({ ...rooms, edge })
+  const revalidations = createRevalidations(rooms)
+  const order: string[] = []
+  const supervisor = { refreshExpiries: async () => void order.push('app') }
+  const purges = createPurges({ ...rooms, edge, revalidations, supervisor })
   const environment = await rooms.environment()
   const clearCache = createClearCache({
     ...rooms,
     purges,
     finishWithEnvironment: (operation) => async () => ({ response: { name: operation.environmentId } }),
   })
-  return { ...rooms, edge, asked, purges, environment, another: rooms.environment, clearCache }
+  return {
+    ...rooms,
+    edge,
+    asked,
+    order,
+    revalidations,
+    supervisor,
+    purges,
+    environment,
+    another: rooms.environment,
+    clearCache,
+  }
 }
 
 const asker = (source: Asked['source']): Asked => ({
@@ -85,10 +101,9 @@ test('an edge that does not answer in time is told to the caller, and nothing is
 })
 
 test('a fault of another kind is not taken for an edge that is late', async (t) => {
-  const rooms = await house(t)
-  const environment = await rooms.environment()
-  const edge = { purge: () => Promise.reject(new Error('broken')) }
-  await assert.rejects(createPurges({ ...rooms, edge }).byApp(environment, {}), /broken/)
+  const { purges, edge, environment } = await open(t)
+  edge.purge = () => Promise.reject(new Error('broken'))
+  await assert.rejects(purges.byApp(environment, {}), /broken/)
 })
 
 test('the newest of each environment are kept, and what they tell of is short', async (t) => {
@@ -159,4 +174,38 @@ test('only the newest purges keep the environment in their answer, which may be 
     items.map(({ response }) => Object.keys(response as object).length),
     items.map((_, index) => (index < 20 ? 1 : 0)),
   )
+})
+
+test("what a caller purges expires in the app's own cache before the edge asks the app again", async (t) => {
+  const { clearCache, revalidations, environment, account, clock, order } = await open(t)
+  const { id, appName } = environment
+  const time = clock.now()
+  await clearCache(account, appName, id, { paths: ['/', '/caf%C3%A9/?page=2'], tags: ['posts', 'Bücher'] }, [
+    asker('API'),
+  ])
+  assert.deepEqual(order, ['app', 'edge'])
+  const tags = ['/', '_N_T_/', '_N_T_/index', '/caf%c3%a9', '_N_T_/caf%c3%a9', 'posts', 'B%c3%bccher']
+  assert.deepEqual(await revalidations.read(id), {
+    everything: 0,
+    tags: Object.fromEntries(tags.map((tag) => [tag, time])),
+  })
+  await clock.advance(1)
+  await clearCache(account, appName, id, {}, [asker('API')])
+  assert.deepEqual(await revalidations.read(id), { everything: time + 1, tags: {} })
+})
+
+test('what an app revalidates is recorded as of when it did, and pages that it made only for a successor', async (t) => {
+  const { purges, revalidations, environment, clock, order, asked } = await open(t)
+  const time = clock.now() - 500
+  const times = { revalidated: { posts: time, later: clock.now() + 60_000 }, made: { '_N_T_/a': time } }
+  await purges.byApp(environment, { tags: ['posts'] }, times)
+  const known = { posts: time, later: clock.now() }
+  assert.deepEqual(await revalidations.read(environment.id), { everything: 0, tags: known })
+  assert.deepEqual(order, ['edge'], 'the process that revalidates knows')
+  const end = revalidations.expectSuccessor(environment.id)
+  await purges.byApp(environment, { tags: [] }, { made: { '_N_T_/a': time } })
+  assert.deepEqual(await revalidations.read(environment.id), { everything: 0, tags: { ...known, '_N_T_/a': time } })
+  assert.deepEqual([order, asked.length], [['edge', 'app'], 1])
+  end()
+  assert.equal(revalidations.isReplaced(environment.id), false)
 })

@@ -1,16 +1,24 @@
 /**
  * Purges that come from outside of the edge: asked for by a caller, an app or a webhook. Each is done when the edge says so,
  * and only then written down in the ledger, for whoever wants to know why a page is new.
+ *
+ * What a caller or a webhook purges expires in the app's own cache first, where we have a hook in it. An app that revalidates
+ * has done that by itself; what it revalidated is recorded for the processes that come after it.
  */
 import type { Environment } from '../apps/index.ts'
 import type { Clock } from '../base/index.ts'
 import { Problem, type resources } from '../contract/index.ts'
 import type { Edge } from '../edge/index.ts'
+import type { Supervisor } from '../runtime/index.ts'
 import type { Sql } from '../storage/index.ts'
 import { APP_REQUESTER, type Asked, type Ledger, type Shown } from '../triggers/index.ts'
+import { type Revalidations, tagsOfPurge } from './revalidations.ts'
 
 /** Everything of the environment where neither is given; where one is, what has one of its entries. */
 export type Purged = { paths?: readonly string[]; tags?: readonly string[] }
+
+/** What an app has to add, by tag: since when older entries do not hold any more, and when it made pages. */
+export type AppTimes = { revalidated?: Readonly<Record<string, number>>; made?: Readonly<Record<string, number>> }
 
 export type PurgeRecord = {
   id: string
@@ -29,9 +37,16 @@ const ENTRY_LENGTH_KEPT = 200
 const PATIENCE_MS = 5000
 const RETRY_AFTER_SECONDS = 5
 
-type Parts = { sql: Sql; clock: Clock; ledger: Ledger; edge: Pick<Edge, 'purge'> }
+type Parts = {
+  sql: Sql
+  clock: Clock
+  ledger: Ledger
+  edge: Pick<Edge, 'purge'>
+  revalidations: Revalidations
+  supervisor: Pick<Supervisor, 'refreshExpiries'>
+}
 
-export function createPurges({ sql, clock, ledger, edge }: Parts) {
+export function createPurges({ sql, clock, ledger, edge, revalidations, supervisor }: Parts) {
   /** Resolves when no request that comes from now on is answered with what is to go. */
   async function atEdge({ id }: Pick<Environment, 'id'>, { paths, tags }: Purged) {
     const done = new AbortController()
@@ -48,11 +63,33 @@ export function createPurges({ sql, clock, ledger, edge }: Parts) {
     }
   }
 
+  /** Pages that were made count only where a deployment is on its way that does not have them. */
+  async function noteOfApp({ id }: Pick<Environment, 'id'>, { revalidated = {}, made = {} }: AppTimes) {
+    const isReplaced = revalidations.isReplaced(id)
+    const tags = isReplaced ? { ...made, ...revalidated } : revalidated
+    if (Object.keys(tags).length === 0) return
+    await sql.transaction((tx) => revalidations.note(tx, id, tags))
+    // The process that revalidates knows; one beside it does not.
+    if (isReplaced) await supervisor.refreshExpiries(id)
+  }
+
   return {
-    atEdge,
+    /** From the app's own cache and from the edge's. Done when it resolves. */
+    async everywhere({ id }: Pick<Environment, 'id'>, what: Purged): Promise<void> {
+      const time = clock.now()
+      const tags = tagsOfPurge(what)
+      await sql.transaction((tx) =>
+        tags.length === 0
+          ? revalidations.noteEverything(tx, id, time)
+          : revalidations.note(tx, id, Object.fromEntries(tags.map((tag) => [tag, time]))),
+      )
+      await supervisor.refreshExpiries(id)
+      await atEdge({ id }, what)
+    },
 
     /** By the app itself. Done and written down when it resolves. Lists that are given and empty purge nothing. */
-    async byApp(environment: Pick<Environment, 'id'>, what: Purged): Promise<void> {
+    async byApp(environment: Pick<Environment, 'id'>, what: Purged, times?: AppTimes): Promise<void> {
+      if (times) await noteOfApp(environment, times)
       if (isOfNothing(what)) return
       await atEdge(environment, what)
       const who = { source: 'APP', requestedBy: APP_REQUESTER, address: '', userAgent: '' } as const

@@ -29,8 +29,10 @@ export function createRedeploy(parts: Parts): { activate: Handler; update: Handl
     if (!environment || !deployment) throw new Problem('DEPLOYMENT_NOT_FOUND')
     const path = { accountId: environment.accountId, environmentId: environment.id }
     const build = await builds.require(path, deployment.buildId)
+    const live = environment.liveDeployment ? await deployments.find(sql, environment.liveDeployment) : undefined
+    const replaced = live && live.id !== deployment.id ? { replaced: live } : {}
     await work.enter('STARTING')
-    await launcher.start(environment, deployment, build, { signal: work.signal })
+    await launcher.start(environment, deployment, build, { signal: work.signal, ...replaced })
     await work.enter('SWITCHING')
     await switching.to(environment, deployment, operation.id)
     return finishWithEnvironment(operation)

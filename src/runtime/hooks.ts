@@ -5,9 +5,10 @@
  * They are copied for each start, since the app's user must be able to read them, whatever rights the service's own files
  * have: Node refuses to start without a file that it is told to load.
  */
-import { chmod, copyFile, mkdir, readdir } from 'node:fs/promises'
+import { chmod, copyFile, mkdir, readdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { createTurns } from '../base/index.ts'
 import type { Mount } from '../engines/index.ts'
 
 /** `oldestNode` is what the oldest framework needs that the file knows: below it there is nothing to hold on to. */
@@ -31,9 +32,11 @@ type Where = {
   runFolder: string
   /** Whether the app sees mounts; else it sees the machine's own paths. */
   isIsolating: boolean
+  /** What was revalidated in the environment: the text of the file that lies beside ours. */
+  expiries?(): Promise<string>
 }
 
-export async function openHooks({ node, variables, runFolder, isIsolating }: Where): Promise<Hooks> {
+export async function openHooks({ node, variables, runFolder, isIsolating, expiries }: Where): Promise<Hooks> {
   const mounts: Mount[] = []
   const options: string[] = []
   for (const { variable, folder, file, oldestNode } of HOOKS) {
@@ -41,11 +44,33 @@ export async function openHooks({ node, variables, runFolder, isIsolating }: Whe
     if (wanted === undefined || wanted === 'off' || Number.parseInt(node, 10) < oldestNode) continue
     const from = join(runFolder, 'hooks', folder)
     await copyReadable(join(SOURCE, folder), from)
+    if (expiries) await writeExpiries(runFolder, expiries)
     if (isIsolating) mounts.push({ from, to: join(INSIDE, folder), isWritable: false })
     // Quoted as Node reads it: the data folder may have a space in its path.
     options.push(`--require=${JSON.stringify(join(isIsolating ? join(INSIDE, folder) : from, file))}`)
   }
   return { mounts, options }
+}
+
+const inTurn = createTurns()
+
+/**
+ * Replaces the file as a whole, for a process that runs or is about to. What it is to hold is asked for in turn, so that the
+ * newest is always the last one written. Without our files there is nothing to write it for.
+ */
+export async function writeExpiries(runFolder: string, expiries: () => Promise<string>) {
+  await inTurn(runFolder, async () => {
+    for (const { folder } of HOOKS) {
+      const file = join(runFolder, 'hooks', folder, 'expiries.json')
+      try {
+        await writeFile(`${file}.new`, await expiries(), { mode: 0o644 })
+        await chmod(`${file}.new`, 0o644)
+        await rename(`${file}.new`, file)
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+      }
+    }
+  })
 }
 
 async function copyReadable(from: string, to: string) {

@@ -42,6 +42,10 @@ export type InstanceSpec = {
   limits: Limits
   /** Its process is in another state now. */
   onState?(): void
+  /** What was revalidated in its environment, as the files that are loaded ahead of it read it. Asked at each start. */
+  expiries?(): Promise<string>
+  /** What it had written was removed, so that it begins as the build left it. */
+  onReset?(): Promise<void>
 }
 
 type Tools = {
@@ -125,7 +129,10 @@ async function startAt(
     const exited = process.exited
       .then(async (exit) => {
         // What it wrote would end its successor, too: that one begins as the build left it.
-        if (exit.excess?.includes('disk')) await removeTree(join(spec.runFolder, 'own'))
+        if (exit.excess?.includes('disk')) {
+          await removeTree(join(spec.runFolder, 'own'))
+          await spec.onReset?.()
+        }
         return exit
       })
       .finally(() => {
@@ -144,12 +151,12 @@ async function startAt(
 
 /** They are for the better: an app runs without them too. */
 async function hooksOf(
-  { variables, runFolder, log }: InstanceSpec,
+  { variables, runFolder, log, expiries }: InstanceSpec,
   { node }: Tools,
   { isIsolating }: Engine,
 ): Promise<Hooks> {
   try {
-    return await openHooks({ node, variables, runFolder, isIsolating })
+    return await openHooks({ node, variables, runFolder, isIsolating, ...(expiries ? { expiries } : {}) })
   } catch (error) {
     log.write('stderr', '', Buffer.from(`headland: started without what it loads for the edge's cache: ${error}\n`))
     return NO_HOOKS
@@ -196,14 +203,14 @@ async function seenBy(
 }
 
 /** Of two that lie in one another, the outer: what is in it is written by the app, and nothing of ours is looked for there. */
-function outermost(writable: readonly string[]): string[] {
+export function outermost(writable: readonly string[]): string[] {
   const paths = [...new Set(writable.map((path) => checkInner(normalize(path), 'a writable folder')))]
   if (paths.includes('.')) throw new Error('an app may not write to all of its own output')
   return paths.filter((path) => !paths.some((other) => other !== path && path.startsWith(`${other}/`)))
 }
 
 /** The service's own folders down to one that the app writes to, so that none of them is ever a link. */
-async function makeParents(own: string, path: string) {
+export async function makeParents(own: string, path: string) {
   const steps = [own, ...dirname(path).split('/')]
   for (let count = 1; count <= steps.length; count++) {
     const folder = join(...steps.slice(0, count))

@@ -15,6 +15,8 @@
 import { type Clock, createTurns, type Log } from '../base/index.ts'
 import { aboveCeiling, Problem, type resources } from '../contract/index.ts'
 import type { Engine, Networks } from '../engines/index.ts'
+import { carryOn } from './carry.ts'
+import { writeExpiries } from './hooks.ts'
 import { type Instance, type InstanceSpec, startInstance } from './instance.ts'
 import { type Awake, type AwakeLimits, countOf, NO_AWAKE_LIMITS, placeFor, sumOf, tooMany } from './places.ts'
 
@@ -238,6 +240,22 @@ export function createSupervisor(parts: Parts) {
         if (entries.get(deployment) === entry) await this.retire(deployment)
         throw error
       }
+    },
+
+    /**
+     * Gives a deployment what another one of the same build has written while it ran, before it is started. False where that
+     * was not possible.
+     */
+    carry: (from: { runFolder: string }, spec: InstanceSpec, signal: AbortSignal): Promise<boolean> =>
+      engine.isIsolating ? carryOn(engine, from.runFolder, spec, signal) : Promise.resolve(true),
+
+    /** Every process of an environment knows, when this resolves, what was revalidated there. */
+    async refreshExpiries(environment: string) {
+      const specs = [...entries.values(), ...leaving.keys()].map(({ spec }) => spec)
+      const ours = specs.filter(({ owner }) => owner.environment === environment)
+      await Promise.all(
+        ours.map(({ runFolder, expiries }) => (expiries ? writeExpiries(runFolder, expiries) : undefined)),
+      )
     },
 
     /** Takes a deployment over that was live before a restart: it is started in the background, whatever it takes. */

@@ -1,6 +1,6 @@
 import type { Account } from '../../accounts/index.ts'
 import type { Apps, Domains, Environment, Environments, Variables } from '../../apps/index.ts'
-import type { Builds, Sources } from '../../builds/index.ts'
+import { type Builds, freshnessOf, type Sources } from '../../builds/index.ts'
 import { fieldInvalid, resources, schema } from '../../contract/index.ts'
 import {
   CHANGEABLE,
@@ -71,6 +71,14 @@ export function environmentRoutes(parts: Parts): Route[] {
     )
   }
 
+  async function freshnessOfLive({ id, accountId, liveDeployment }: Environment) {
+    const live = liveDeployment ? await deployments.whole(liveDeployment) : undefined
+    if (!live) return undefined
+    const { plan } = await builds.require({ accountId, environmentId: id }, live.buildId)
+    const own = variables.open(id, live.variables).map(({ key, value }) => [key, value])
+    return plan ? freshnessOf(plan, Object.fromEntries(own)) : undefined
+  }
+
   return [
     route({
       method: 'POST',
@@ -130,7 +138,9 @@ export function environmentRoutes(parts: Parts): Route[] {
         const { view = 'BASIC' } = query
         if (view === 'FULL') checkRole(role, 'developer')
         const found = await environments.requireWhole(account.id, params.app, params.environment)
-        return (await show(account, [found], view))[0]
+        const [shown] = await show(account, [found], view)
+        const freshness = await freshnessOfLive(found)
+        return shown && { ...shown, ...(freshness ? { freshness } : {}) }
       },
     }),
     route({

@@ -1,4 +1,4 @@
-/** What is stored at the edge is not served any more: all of it, or what has one of the paths or tags. */
+/** What is stored at the edge, and by Next.js, is not served any more: all of it, or what has one of the paths or tags. */
 import { type resources, UsageError } from '../../contract/index.ts'
 
 import type { ClientCall } from '../command.ts'
@@ -16,6 +16,9 @@ export async function purge(call: ClientCall): Promise<undefined> {
   const { service, path, environment } = await atEnvironment(call)
   const body = { ...(paths.length > 0 ? { paths } : {}), ...(tags.length > 0 ? { tags } : {}) }
   const done = await service.call<resources.Operation>(api`${path}:clearCache`, { method: 'POST', body })
+  // What keeps pages beside the edge is not the same for every app.
+  const { freshness } = await service.call<resources.Environment>(path)
+  const more = freshness && freshness.purge !== 'PAGES' ? ` ${freshness.advice}` : ''
   const what = [...paths, ...tags.map((tag) => `the tag ${oneLine(tag)}`)].join(', ')
-  tell(call, done, `Purged ${what || 'everything that was stored'} of ${oneLine(environment.displayName)}.`)
+  tell(call, done, `Purged ${what || 'everything that was stored'} of ${oneLine(environment.displayName)}.${more}`)
 }

@@ -170,7 +170,7 @@ export const RESOURCE_COMMANDS: readonly ClientCommand[] = [
   {
     name: 'purge',
     positionals: ['[PATH…]'],
-    summary: 'Purge what the edge has stored: of these paths and tags, or everything',
+    summary: 'Purge what the edge and Next.js have stored: of these paths and tags, or everything',
     options: {
       tag: {
         type: 'string',

@@ -19,6 +19,7 @@ import { latest } from './0016-latest.ts'
 import { people } from './0017-people.ts'
 import { sources } from './0018-sources.ts'
 import { heldBuilds } from './0019-held-builds.ts'
+import { revalidations } from './0020-revalidations.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
   groundFloor,
@@ -40,4 +41,5 @@ export const MIGRATIONS: readonly Migration[] = [
   people,
   sources,
   heldBuilds,
+  revalidations,
 ]

@@ -3,7 +3,7 @@ import { call } from '../../api/client.ts'
 import { useAction } from '../../api/data.ts'
 import type { Place } from '../../api/names.ts'
 import type { Problem } from '../../api/problem.ts'
-import type { Operation } from '../../api/types.ts'
+import type { Environment, Operation } from '../../api/types.ts'
 import { Button } from '../../parts/button.tsx'
 import { useToast } from '../../parts/toasts.tsx'
 
@@ -14,7 +14,7 @@ export type EnvironmentActions = {
   problem: Problem | undefined
 }
 
-export function useEnvironmentActions({ name }: Place): EnvironmentActions {
+export function useEnvironmentActions({ name }: Place, freshness: Environment['freshness']): EnvironmentActions {
   const say = useToast()
   const refreshes = [name, `${name}/operations`, `${name}/builds`]
   const rebuild = useAction(
@@ -36,12 +36,17 @@ export function useEnvironmentActions({ name }: Place): EnvironmentActions {
     },
     async purge() {
       for (const action of all) action.reset()
-      if (await purge.run()) say('The cache is purged: the next visitor gets what the app answers now.')
+      if (await purge.run()) say(purgedWords(freshness))
     },
     busy: rebuild.isBusy ? 'rebuild' : clean.isBusy ? 'cleanRebuild' : purge.isBusy ? 'purge' : undefined,
     problem: rebuild.problem ?? clean.problem ?? purge.problem,
   }
 }
+
+const purgedWords = (freshness: Environment['freshness']): string =>
+  freshness === undefined || freshness.purge === 'PAGES'
+    ? 'The cache is purged: the next visitor of each page gets a new one.'
+    : `The cache is purged. ${freshness.advice}`
 
 /** `canRebuild` where an archive was uploaded before. */
 export function ActionButtons({ actions, canRebuild }: { actions: EnvironmentActions; canRebuild: boolean }) {
@@ -66,7 +71,11 @@ export function ActionButtons({ actions, canRebuild }: { actions: EnvironmentAct
           </Button>
         </>
       )}
-      <Button busy={busy === 'purge'} title="Throws away what the edge has stored" onClick={purge}>
+      <Button
+        busy={busy === 'purge'}
+        title="Throws away what the edge has stored, and what Next.js has"
+        onClick={purge}
+      >
         Purge cache
       </Button>
     </>

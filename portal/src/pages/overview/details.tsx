@@ -77,6 +77,7 @@ export function Details({ place, environment }: Props) {
             <span className={css.quiet}>none yet</span>
           )}
         </Fact>
+        {environment.freshness && <Fact name="New content">{environment.freshness.advice}</Fact>}
         <Fact name="CMS install">{cmsEnvironment}</Fact>
         <Fact name="Region">{app && regions ? regionName(regions, app.region) : <Skeleton width={14} />}</Fact>
         <Fact name="Environment id">

@@ -28,7 +28,7 @@ export default function OverviewPage({ place }: EnvironmentPageProps) {
   const { canWrite } = useSession()
   const { data: environment, problem, refresh } = useResource<Environment>(place.name)
   const operations = useList<Operation>(`${place.name}/operations`, 'operations', { pageSize: RECENT })
-  const actions = useEnvironmentActions(place)
+  const actions = useEnvironmentActions(place, environment?.freshness)
   // Shown together, once both are here: what comes later would move what is there.
   const loaded = environment && operations.items ? { environment, operations: operations.items } : undefined
 

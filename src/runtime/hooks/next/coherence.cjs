@@ -1,25 +1,37 @@
 'use strict'
 // Loaded into apps made with Next.js, ahead of anything of theirs (NODE_OPTIONS=--require), so that what Next.js makes
-// anew leaves the edge's cache at once. The app's files stay as they are, and so does what Next.js itself does:
+// anew leaves the edge's cache at once, and so that what was revalidated stays so whatever becomes of the process. The app's
+// files stay as they are, and so does what Next.js itself does:
 //
 //  - answers carry their tags, so that the edge knows which of them a revalidation means;
 //  - a revalidation by tag or path is passed on to the edge, after Next.js did its part, so that the edge cannot fetch the
 //    old page again; and the request that asked for it is answered when both are done;
 //  - a page that was made anew because its time had come is passed on too;
-//  - answers carry their age, so that a page lives as long as the app says, and not as long again in the edge.
+//  - answers carry their age, so that a page lives as long as the app says, and not as long again in the edge;
+//  - an entry that was revalidated by another process, or purged, is made anew before it is served (expiries.cjs). Where that
+//    fails, the old one is served (fallback.cjs).
 //
 // It holds on to what the versions 14 to 16 have in common, whatever bundler made the app: the cache that Next.js gives
 // to each request, which it puts into globalThis.__incrementalCache, and whose handler (its own or the app's) gets, sets
 // and revalidates everything. What is not as expected is left alone: without us the app works as anywhere else.
+const { AsyncLocalStorage } = require('node:async_hooks')
+const { carefully, isUnderstood, say } = require('./carefully.cjs')
+const { describe, entriesOf, mend, PATH_TAG, pathOf, tagsOf } = require('./descriptions.cjs')
+const { createExpiries } = require('./expiries.cjs')
+const { guard, madeAnew, mayHaveExpired, pathnameOf, withhold } = require('./fallback.cjs')
 const { createPurges } = require('./purges.cjs')
-const { encodeTag, hold, labelOf, note, TOO_MANY, visits, watchServers } = require('./visits.cjs')
+const { encodeTag, hold, labelOf, markOutdated, note, visits, watchServers } = require('./visits.cjs')
 
 /** Where Next.js keeps what its bundles share. */
 const CACHE_HANDLERS = Symbol.for('@next/cache-handlers')
 const USE_CACHE_HANDLERS = Symbol.for('@next/cache-handlers-set')
-const TAGS_HEADER = 'x-next-cache-tags'
-/** What it puts before a path to make it a tag. */
-const PATH_TAG = '_N_T_'
+/** Old enough for every page that has a time to be made anew, and not for one that is never served without that. */
+const LONG_AGO_MS = 300 * 24 * 3_600_000
+/** The times of files are a little behind the clock. */
+const FILE_TIME_MS = 50
+
+/** The key of fetched data that is being read: Next.js's own handler may write what it reads again, as if it were new. */
+const reads = new AsyncLocalStorage()
 
 const {
   HEADLAND_NEXT_COHERENCE: wanted,
@@ -30,29 +42,13 @@ const {
 
 if (wanted !== 'off' && url && token && environment) {
   try {
-    start(createPurges({ url, token, environment, say }))
+    start(createPurges({ url, token, environment, say }), createExpiries())
   } catch (error) {
     say(`revalidations do not reach the edge: ${error}`)
   }
 }
 
-function say(line) {
-  process.stderr.write(`headland: ${line}\n`)
-}
-
-let isUnderstood = true
-
-/** Whatever goes wrong in here is ours, and nothing that a page should fail for. It is said once. */
-function carefully(act) {
-  try {
-    return act()
-  } catch (error) {
-    if (isUnderstood) say(`revalidations may not reach the edge: ${error}`)
-    isUnderstood = false
-  }
-}
-
-function start(purges) {
+function start(purges, expiries) {
   watchServers()
   let current
   Object.defineProperty(globalThis, '__incrementalCache', {
@@ -61,7 +57,7 @@ function start(purges) {
     get: () => current,
     set(cache) {
       current = cache
-      if (!isUnderstood) return
+      if (!isUnderstood()) return
       carefully(() => {
         meetCache(cache)
         meetUseCacheHandlers()
@@ -75,9 +71,11 @@ function start(purges) {
   function meetCache(cache) {
     const handler = cache?.cacheHandler
     if (!handler) return
-    // res.revalidate() of the Pages Router asks for the page inside of the process, and waits until it is stored.
     const visit = visits.getStore()
+    // res.revalidate() of the Pages Router asks for the page inside of the process, and waits until it is stored.
     if (visit && cache.isOnDemandRevalidate) visit.isOnDemand = true
+    if (visit) guard(visit)
+    forgetMissing(cache)
     const made = handler.constructor
     // Every request has a handler of its own. One whose functions are not its class's is met through what calls it.
     const common = Object.hasOwn(handler, 'revalidateTag') ? cache.constructor : made
@@ -88,6 +86,14 @@ function start(purges) {
     globalThis[CACHE_HANDLERS].FetchCache ??= made
   }
 
+  /** Pages that the build found missing would stay so for good. */
+  function forgetMissing(cache) {
+    const { prerenderManifest: manifest } = cache
+    if (!manifest?.notFoundRoutes?.length) return
+    const isMissing = (route) => !expiries.isExpiredSinceBuild(() => [encodeTag(PATH_TAG + route), encodeTag(route)])
+    cache.prerenderManifest = { ...manifest, notFoundRoutes: manifest.notFoundRoutes.filter(isMissing) }
+  }
+
   function wrapHandler(handler) {
     const { get, set, revalidateTag } = handler
     if (typeof get === 'function') handler.get = wrapGet(get)
@@ -96,48 +102,103 @@ function start(purges) {
   }
 
   function wrapGet(get) {
-    return async function getDescribed(key, context, ...rest) {
-      const entry = await get.call(this, key, context, ...rest)
-      const visit = visits.getStore()
-      if (visit) carefully(() => noteFound(visit, key, context, entry))
-      return entry
+    return async function getJudged(key, context, ...rest) {
+      const read = () => get.call(this, key, context, ...rest)
+      const kind = String(context?.kind ?? context?.kindHint).toUpperCase()
+      if (kind === 'IMAGE') return read()
+      const isFetch = kind === 'FETCH'
+      const entry = await (isFetch ? reads.run(key, read) : read())
+      return carefully(() => judged(visits.getStore(), key, { ...context, isFetch }, entry), entry)
     }
   }
 
-  function noteFound(visit, key, { kind, kindHint, tags, softTags } = {}, entry) {
+  /** The entry as Next.js is to see it. */
+  function judged(visit, key, context, entry) {
+    const { isFetch } = context
+    const seen = (shown, isExpired = false) => {
+      if (visit) noteFound(visit, key, context, shown, isExpired)
+      return shown
+    }
+    if (!entry) return seen(entry)
+    const verdict = expiries.judge(entry.lastModified, () => tagsFor(visit, key, context, entry.value))
+    if (verdict === 'fresh') return seen(entry)
+    // It is made anew whatever is found. Without an entry, Next.js would take some pages for unknown.
+    if (visit?.isOnDemand && !isFetch) {
+      noteExpired(visit, key)
+      return seen(entry)
+    }
+    // Data is fetched anew at once: a page that is made for each visitor may have shown newer data already.
+    if (verdict === 'built' && !isFetch) {
+      if (visit?.expiredMode) return seen(entry)
+      // Some versions wait for the new one.
+      withhold(visit, key, pathOf(key))
+      return { ...seen(entry), lastModified: longAgo(entry) }
+    }
+    if (mayHaveExpired(visit, key)) {
+      if (visit) {
+        noteExpired(visit, key)
+        markOutdated(visit)
+      }
+      return visit?.expiredMode === 'refreshed' ? { ...seen(entry, true), lastModified: -1 } : seen(entry, true)
+    }
+    // Without an entry Next.js would take the page for one that the build found missing.
+    if (entry.value === null) return { ...entry, lastModified: -1 }
+    withhold(visit, key, isFetch ? undefined : pathOf(key))
+    return isFetch ? seen(null) : null
+  }
+
+  function noteExpired(visit, key) {
+    visit.expired ??= new Set()
+    visit.expired.add(key)
+  }
+
+  function noteFound(visit, key, { tags, softTags, isFetch }, entry, isExpired) {
     // Data that was fetched with tags counts for answers that the app lets the edge keep on its own account.
-    if (String(kind ?? kindHint).toUpperCase() === 'FETCH') {
+    if (isFetch) {
       if (tags || softTags) note(visit, labelOf([...(tags ?? []), ...(softTags ?? [])]))
     } else if (entry) {
       mend(entry.value)
       visit.found ??= new Map()
       visit.found.set(key, entry.value)
-      describe(key, entry.value, entry.lastModified)
+      describe(key, entry.value, entry.lastModified, { isExpired })
     }
   }
 
   function wrapSet(set) {
     return async function setAndTold(key, value, ...rest) {
-      if (value?.kind === 'FETCH' || value?.kind === 'IMAGE') return set.call(this, key, value, ...rest)
+      if (reads.getStore() === key) return
       const visit = visits.getStore()
-      carefully(() => describe(key, value, Date.now()))
-      const result = await set.call(this, key, value, ...rest)
+      if (value?.kind === 'FETCH' || value?.kind === 'IMAGE') {
+        if (value.kind === 'FETCH') carefully(() => madeAnew(visit, key))
+        return set.call(this, key, value, ...rest)
+      }
       const before = visit?.found?.get(key)
-      if (visit?.isOnDemand) await purges.now(entriesOf([PATH_TAG + pathOf(key)]))
+      // Next.js keeps the old one as if it were new where making it anew has failed. One that has expired stays so.
+      if (before === value && visit?.expired?.has(key)) return
+      const time = Date.now() - FILE_TIME_MS
+      carefully(() => {
+        madeAnew(visit, key, pathOf(key))
+        describe(key, value, Date.now())
+      })
+      const result = await set.call(this, key, value, ...rest)
+      const tag = encodeTag(PATH_TAG + pathOf(key))
+      if (visit?.isOnDemand) await purges.now(entriesOf([PATH_TAG + pathOf(key)]), { revalidated: [tag], time })
       // Somebody got the old one meanwhile. It is the same one still where making it anew has failed.
-      else if (before !== undefined && before !== value) purges.soon([encodeTag(PATH_TAG + pathOf(key))])
+      else if (before !== undefined && before !== value) purges.soon([tag], { made: [tag], time })
+      else if (before === undefined && carefully(() => expiries.isReplaced())) purges.soon([], { made: [tag], time })
       return result
     }
   }
 
   function wrapRevalidateTag(revalidateTag) {
     return function revalidateTagAndTell(tags, ...rest) {
+      const time = Date.now()
       const revalidated = (async () => {
         try {
           return await revalidateTag.call(this, tags, ...rest)
         } finally {
           await Promise.allSettled(updates)
-          await purges.now(entriesOf([tags].flat()))
+          await purges.now(entriesOf([tags].flat()), { revalidated: [tags].flat().map(encodeTag), time })
         }
       })()
       const visit = visits.getStore()
@@ -153,6 +214,7 @@ function start(purges) {
   function meetUseCacheHandlers() {
     for (const handler of globalThis[USE_CACHE_HANDLERS] ?? []) {
       if (!isNew(handler)) continue
+      judgeUsed(handler)
       for (const name of ['updateTags', 'expireTags']) {
         const original = handler[name]
         if (typeof original !== 'function') continue
@@ -168,98 +230,26 @@ function start(purges) {
       }
     }
   }
-}
 
-/**
- * A handler that keeps values as JSON, as that of @wpengine/atlas-next 3.0 does, gives bytes back as lists of numbers and
- * maps as nothing. Next.js answers 500 with those, or `[object Object]`.
- */
-function mend(value) {
-  if (value === null || typeof value !== 'object') return
-  for (const name of ['rscData', 'body'])
-    if (value[name]?.type === 'Buffer' && Array.isArray(value[name].data)) value[name] = Buffer.from(value[name].data)
-  if (value.segmentData && typeof value.segmentData.get !== 'function') value.segmentData = undefined
-}
-
-/** Tags and age of what is stored, by what is stored. */
-const descriptions = new WeakMap()
-
-/**
- * The answer to the current visit is made of this, and so are those of others who asked for it at the same time: Next.js
- * looks only once for all of them. Each of them asks the value for its kind, and is noticed by that.
- */
-function describe(key, value, lastModified) {
-  const isThere = value !== null && typeof value === 'object'
-  const known = isThere ? descriptions.get(value) : undefined
-  const description =
-    known?.lastModified === lastModified
-      ? known
-      : {
-          key,
-          label: labelOf(tagsOf(key, value)),
-          lastModified,
-          hasOwnLifetime: value?.headers?.['cache-control'] !== undefined,
-        }
-  if (isThere) descriptions.set(value, description)
-  if (isThere && !known && Object.isExtensible(value)) watchKind(value)
-  const visit = visits.getStore()
-  // One that asks for a page to be made anew is not answered with it.
-  if (visit && !visit.isOnDemand) noteDescribed(visit, description)
-}
-
-function watchKind(value) {
-  let { kind } = value
-  Object.defineProperty(value, 'kind', {
-    configurable: true,
-    enumerable: true,
-    get() {
-      const visit = visits.getStore()
-      const description = descriptions.get(value)
-      if (visit && !visit.isOnDemand && visit.description !== description)
-        carefully(() => noteDescribed(visit, description))
-      return kind
-    },
-    set(other) {
-      kind = other
-    },
-  })
-}
-
-function noteDescribed(visit, description) {
-  visit.description = description
-  const { key, label, lastModified, hasOwnLifetime } = description
-  note(visit, label)
-  // What was looked for first decides on the lifetime, be it found or made now; a page for errors may come after it.
-  visit.mainKey ??= key
-  if (visit.mainKey !== key) return
-  // A lifetime that the app has set by itself begins with the answer, and not when the page was made.
-  const isByNext = !hasOwnLifetime && !visit.res.hasHeader('cache-control')
-  visit.ageSeconds = isByNext && lastModified > 0 ? Math.floor((Date.now() - lastModified) / 1000) : 0
-}
-
-function tagsOf(key, value) {
-  const written = value?.headers?.[TAGS_HEADER]
-  const path = pathOf(key)
-  return [
-    ...(typeof written === 'string' && written !== '' ? written.split(',') : []),
-    PATH_TAG + path,
-    ...(path === '/index' ? [`${PATH_TAG}/`] : []),
-  ]
-}
-
-/** Since 16.4 the route is part of the key: `/route-cache/APP_PAGE/<digest>/$/blog/hello`. */
-function pathOf(key) {
-  const text = String(key)
-  const end = text.startsWith('/route-cache/') ? text.indexOf('/$/') : -1
-  return end === -1 ? text : text.slice(end + 2)
-}
-
-/** As the edge is told: tags, and beside those that stand for one path the path, for answers without tags. */
-function entriesOf(tags) {
-  const entries = new Set(tags.length > 0 ? [TOO_MANY] : [])
-  for (const tag of tags.map(encodeTag)) {
-    entries.add(tag)
-    if (tag.startsWith(`${PATH_TAG}/`) && !tag.includes('[')) entries.add(tag.slice(PATH_TAG.length))
+  function judgeUsed(handler) {
+    const { get } = handler
+    if (typeof get !== 'function') return
+    handler.get = async function getJudged(key, softTags, ...rest) {
+      const entry = await get.call(this, key, softTags, ...rest)
+      const tags = () => [...(entry.tags ?? []), ...(softTags ?? [])].map(encodeTag)
+      const verdict = entry && carefully(() => expiries.judge(entry.timestamp, tags), 'fresh')
+      return verdict === 'expired' && !visits.getStore()?.expiredMode ? undefined : entry
+    }
   }
-  return entries
+}
+
+/** As the record has them; and the path that was asked for, which may lead to a page of another path. */
+function tagsFor(visit, key, { tags, softTags, isFetch }, value) {
+  const own = isFetch ? [...(tags ?? []), ...(softTags ?? []), ...(value?.tags ?? [])] : tagsOf(key, value)
+  return visit ? [...own.map(encodeTag), encodeTag(pathnameOf(visit.url))] : own.map(encodeTag)
+}
+
+function longAgo({ cacheControl }) {
+  const seconds = cacheControl?.revalidate
+  return Date.now() - (typeof seconds === 'number' ? seconds * 1000 + 1 : LONG_AGO_MS)
 }

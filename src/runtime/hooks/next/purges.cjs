@@ -18,14 +18,23 @@ const SOON_MS = 100
 /** An answer is not held back for longer, whatever the API does. */
 const PATIENCE_MS = 5000
 
+/**
+ * What is to be told of an entry: that it is to go from the edge; since when older ones do not hold any more; and when a page
+ * was made, which counts where another deployment is about to take over.
+ * @typedef {{isPurged: boolean, revalidated?: number, made?: number}} Waiting
+ *
+ * Tags, beside the entries, as they are kept in the record, and their time.
+ * @typedef {{revalidated?: readonly string[], made?: readonly string[], time?: number}} Noted
+ */
+
 /** @param {{url: string, token: string, environment: string, say: (line: string) => void}} parts */
 function createPurges({ url, token, environment, say }) {
   const address = new URL(`${url.replace(/\/+$/, '')}/envs/${environment}/edge/cache/tags:purge`)
   const { request, Agent } = address.protocol === 'https:' ? require('node:https') : http
   // Of our own, so that no proxy comes between that the app has for its calls.
   const agent = new Agent({ keepAlive: false })
-  /** @type {Set<string>} */
-  const waiting = new Set()
+  /** @type {Map<string, Waiting>} */
+  const waiting = new Map()
   /** @type {(() => void)[]} */
   let waiters = []
   let isSending = false
@@ -33,10 +42,24 @@ function createPurges({ url, token, environment, say }) {
   /** @type {NodeJS.Timeout | undefined} */
   let timer
 
-  /** @param {Iterable<string>} entries */
-  function add(entries) {
-    for (const entry of entries)
-      if (entry.length > 0 && entry.length <= ENTRY_LENGTH_MOST && waiting.size < WAITING_MOST) waiting.add(entry)
+  /**
+   * @param {Iterable<string>} entries
+   * @param {Noted} [noted]
+   */
+  function add(entries, { revalidated = [], made = [], time = 0 } = {}) {
+    for (const entry of entries) merge(entry, { isPurged: true })
+    for (const entry of revalidated) merge(entry, { isPurged: false, revalidated: time })
+    for (const entry of made) merge(entry, { isPurged: false, made: time })
+  }
+
+  /**
+   * @param {string} entry
+   * @param {Waiting} more
+   */
+  function merge(entry, more) {
+    if (entry.length === 0 || entry.length > ENTRY_LENGTH_MOST || waiting.size >= WAITING_MOST) return
+    const known = waiting.get(entry)
+    waiting.set(entry, { ...known, ...more, isPurged: more.isPurged || known?.isPurged === true })
   }
 
   /** @param {number} ms */
@@ -54,10 +77,10 @@ function createPurges({ url, token, environment, say }) {
     if (isSending || waiting.size === 0) return
     isSending = true
     const [sent, told] = [[...waiting].slice(0, ENTRIES_MOST), waiters]
-    for (const entry of sent) waiting.delete(entry)
+    for (const [entry] of sent) waiting.delete(entry)
     const isAll = waiting.size === 0
     if (isAll) waiters = []
-    const outcome = await post({ tags: sent })
+    const outcome = await post(bodyOf(sent))
     isSending = false
     if (outcome.isDone) {
       if (failures > 0) say('the edge was told what to forget, after all')
@@ -75,13 +98,14 @@ function createPurges({ url, token, environment, say }) {
       return
     }
     if (failures === 1) say(`the edge could not be told what to forget, which is tried again: ${outcome.why}`)
-    add(sent)
+    // What came meanwhile is newer.
+    for (const [entry, what] of sent) merge(entry, { ...what, ...waiting.get(entry), isPurged: what.isPurged })
     if (isAll) waiters = [...told, ...waiters]
     later(outcome.waitMs ?? Math.min(RETRY_FIRST_MS * 2 ** (failures - 1), RETRY_LAST_MS))
   }
 
   /**
-   * @param {{tags: string[]}} body
+   * @param {object} body
    * @returns {Promise<{isDone: boolean, isRetryable: boolean, why: string, waitMs?: number}>}
    */
   function post(body) {
@@ -117,10 +141,11 @@ function createPurges({ url, token, environment, say }) {
     /**
      * Resolves when the edge has forgotten them, or when that takes too long; never rejects.
      * @param {Iterable<string>} entries
+     * @param {Noted} [noted]
      * @returns {Promise<void>}
      */
-    now(entries) {
-      add(entries)
+    now(entries, noted) {
+      add(entries, noted)
       if (waiting.size === 0) return Promise.resolve()
       return new Promise((resolve) => {
         const impatience = setTimeout(resolve, PATIENCE_MS)
@@ -133,12 +158,26 @@ function createPurges({ url, token, environment, say }) {
       })
     },
 
-    /** @param {Iterable<string>} entries */
-    soon(entries) {
-      add(entries)
+    /**
+     * @param {Iterable<string>} entries
+     * @param {Noted} [noted]
+     */
+    soon(entries, noted) {
+      add(entries, noted)
       if (waiting.size > 0) later(SOON_MS)
     },
   }
+}
+
+/**
+ * As the API takes it.
+ * @param {[string, Waiting][]} sent
+ */
+function bodyOf(sent) {
+  const timesOf = (/** @type {'revalidated' | 'made'} */ name) =>
+    Object.fromEntries(sent.flatMap(([entry, what]) => (what[name] === undefined ? [] : [[entry, what[name]]])))
+  const tags = sent.flatMap(([entry, { isPurged }]) => (isPurged ? [entry] : []))
+  return { tags, revalidated: timesOf('revalidated'), made: timesOf('made') }
 }
 
 module.exports = { createPurges }

@@ -3,6 +3,7 @@
 // Everything happens on the response itself, and only once there is something to say, so that other answers cost nothing.
 const { AsyncLocalStorage } = require('node:async_hooks')
 const http = require('node:http')
+const { expiredModeOf } = require('./fallback.cjs')
 
 /** What Next.js tells the cache that it expects in front. The edge reads it and takes it away. */
 const TAGS_HEADER = 'x-next-cache-tags'
@@ -10,6 +11,7 @@ const TAGS_HEADER = 'x-next-cache-tags'
 const TOO_MANY = 'headland-too-many-tags'
 const TAGS_LENGTH_MOST = 8192
 const HOLD_MS_MOST = 5000
+const NOT_KEPT = 'private, no-cache, no-store, max-age=0, must-revalidate'
 
 const visits = new AsyncLocalStorage()
 
@@ -25,6 +27,13 @@ function watchServers() {
     const visit = {
       req,
       res,
+      // As it came: Next.js changes it on its way.
+      url: req.url,
+      expiredMode: expiredModeOf(req),
+      isOutdated: false,
+      isGuarded: false,
+      withheld: undefined,
+      expired: undefined,
       labels: undefined,
       ageSeconds: 0,
       mainKey: undefined,
@@ -53,9 +62,16 @@ function note(visit, label) {
   }
 }
 
+/** The answer to this visit is made of what has expired, so it is for this visitor alone. */
+function markOutdated(visit) {
+  visit.isOutdated = true
+  if (!visit.res.headersSent) labelled.set(visit.res, visit)
+}
+
 const labelOf = (tags) => ({ tags, header: undefined })
 
-function setHeaders({ res, labels, ageSeconds }) {
+function setHeaders({ res, labels, ageSeconds, isOutdated }) {
+  if (isOutdated) res.setHeader('cache-control', NOT_KEPT)
   if (/\b(?:private|no-store)\b/.test(String(res.getHeader('cache-control') ?? ''))) return
   if (!res.hasHeader(TAGS_HEADER)) res.setHeader(TAGS_HEADER, headerOf(labels))
   if (ageSeconds > 0 && !res.hasHeader('age')) res.setHeader('age', String(ageSeconds))
@@ -130,4 +146,4 @@ function keepBack(res) {
   }
 }
 
-module.exports = { visits, watchServers, note, labelOf, hold, encodeTag, TOO_MANY }
+module.exports = { visits, watchServers, note, labelOf, markOutdated, hold, encodeTag, TOO_MANY }

@@ -1,0 +1,99 @@
+/**
+ * What an app has written while it ran, for a deployment of the same build that takes its place: pages and data that it made
+ * anew go on. The app that is replaced still runs and writes, so the copy is repeated until nothing has changed since.
+ *
+ * The copy is made in a sandbox, as the app's own user: whatever links the app puts where it writes, they lead to nothing but
+ * its own files. A folder takes its place by being renamed once it is whole.
+ */
+import { randomUUID } from 'node:crypto'
+import { chown, lstat, mkdir, rename } from 'node:fs/promises'
+import { join } from 'node:path'
+import { removeTree } from '../base/index.ts'
+import { type Engine, type Mount, runToEnd } from '../engines/index.ts'
+import { type InstanceSpec, makeParents, outermost } from './instance.ts'
+
+const DEADLINE_MS = 60_000
+/** An app that has changed something each time is one that always does. */
+const PASSES_MAX = 5
+
+/** False where it could not be carried on: then the deployment begins as the build left it. */
+export async function carryOn(engine: Engine, from: string, spec: InstanceSpec, signal: AbortSignal): Promise<boolean> {
+  const folders = await foldersIn(from, spec)
+  if (folders.length === 0) return true
+  const drafts = await makeDrafts(spec, folders)
+  try {
+    const over = AbortSignal.any([signal, AbortSignal.timeout(DEADLINE_MS)])
+    if (!(await copyUntilStill(engine, spec, drafts, over))) return false
+    for (const { draft, to } of drafts) {
+      const old = `${to}.${randomUUID()}.old`
+      if (await isFolder(to)) await rename(to, old)
+      await rename(draft, to)
+      await removeTree(old)
+    }
+    return true
+  } finally {
+    for (const { draft } of drafts) await removeTree(draft)
+    signal.throwIfAborted()
+  }
+}
+
+type Draft = { from: string; draft: string; to: string }
+
+async function foldersIn(runFolder: string, { writable }: InstanceSpec): Promise<{ path: string; from: string }[]> {
+  const all = outermost(writable).map((path) => ({ path, from: join(runFolder, 'own', path) }))
+  const found = await Promise.all(all.map(({ from }) => isFolder(from)))
+  return all.filter((_, index) => found[index])
+}
+
+async function makeDrafts(
+  { runFolder, user }: InstanceSpec,
+  folders: readonly { path: string; from: string }[],
+): Promise<Draft[]> {
+  const drafts: Draft[] = []
+  const own = join(runFolder, 'own')
+  for (const { path, from } of folders) {
+    const to = join(own, path)
+    const draft = `${to}.carried`
+    await makeParents(own, path)
+    await removeTree(draft)
+    await mkdir(draft, { mode: 0o755 })
+    if (user) await chown(draft, user.uid, user.gid)
+    drafts.push({ from, draft, to })
+  }
+  return drafts
+}
+
+/** Times are kept: they say when a page was made. */
+async function copyUntilStill(
+  engine: Engine,
+  { user, limits }: InstanceSpec,
+  drafts: readonly Draft[],
+  signal: AbortSignal,
+): Promise<boolean> {
+  const mounts = drafts.flatMap(({ from, draft }, index): Mount[] => [
+    { from, to: `/from/${index}`, isWritable: false },
+    { from: draft, to: `/to/${index}`, isWritable: true },
+  ])
+  const sources = drafts.map((_, index) => `/from/${index}`)
+  const argv = ['cp', '--archive', '--update', '--verbose', '--reflink=auto', '--target-directory=/to', ...sources]
+  const job = { name: 'carry', argv, cwd: '/', environment: { PATH: '/usr/bin:/bin' }, mounts, user, limits }
+  for (let pass = 0; pass < PASSES_MAX; pass++) {
+    let isChanged = false
+    const note = (stream: 'stdout' | 'stderr') => {
+      if (stream === 'stdout') isChanged = true
+    }
+    const { code } = await runToEnd(engine, job, note, signal)
+    if (code !== 0) return false
+    if (!isChanged) return true
+  }
+  return false
+}
+
+const isFolder = async (path: string): Promise<boolean> =>
+  lstat(path).then(
+    (found) => found.isDirectory(),
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return false
+      throw error
+    },
+  )

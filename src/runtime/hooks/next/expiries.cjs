@@ -1,0 +1,65 @@
+'use strict'
+// What was revalidated in this environment before this process was there, or past it: by an earlier process, by the
+// deployment beside it, or by a purge. Next.js keeps that in the memory of one process. The service keeps it for good, in a
+// file beside this one that it replaces as a whole. A look at the file's times for each look into the cache is all it costs,
+// so whatever is in the file counts from the very next request on.
+const fs = require('node:fs')
+const path = require('node:path')
+
+const FILE = path.join(__dirname, 'expiries.json')
+const NOTHING = { began: 0, ended: 0, everything: 0, newest: 0, isReplaced: false, tags: new Map() }
+
+/** @param {string} [file] */
+function createExpiries(file = FILE) {
+  let [ino, mtimeMs, size] = [0, 0, 0]
+  let current = NOTHING
+
+  function look() {
+    const found = fs.statSync(file, { throwIfNoEntry: false })
+    if (found === undefined) return NOTHING
+    if (found.ino === ino && found.mtimeMs === mtimeMs && found.size === size) return current
+    current = read(fs.readFileSync(file, 'utf8'))
+    ;({ ino, mtimeMs, size } = found)
+    return current
+  }
+
+  return {
+    /** Whether another deployment is about to take this one's place, and has to know which pages were made meanwhile. */
+    isReplaced: () => look().isReplaced,
+
+    /**
+     * - `expired`: it was revalidated after it was made, so it must not be served any more;
+     * - `built`: the build made it. It may be served while it is made anew;
+     * - `fresh`: nothing is known against it.
+     *
+     * What a build has made counts as made when the build began: what it is made of was read some time after that.
+     *
+     * @param {number | undefined} lastModified
+     * @param {() => readonly string[]} tagsOf as they are written in the record
+     */
+    judge(lastModified, tagsOf) {
+      if (!(lastModified > 0)) return 'fresh'
+      const { began, ended, everything, newest, tags } = look()
+      const isBuilt = lastModified <= ended
+      const made = isBuilt ? Math.min(began, lastModified) : lastModified
+      if (everything >= made) return 'expired'
+      if (newest >= made && tagsOf().some((tag) => (tags.get(tag) ?? 0) >= made)) return 'expired'
+      return isBuilt ? 'built' : 'fresh'
+    },
+
+    /** Whether what the build knows of a path does not hold any more. */
+    isExpiredSinceBuild(tagsOf) {
+      const { began } = look()
+      return began > 0 && this.judge(began, tagsOf) === 'expired'
+    },
+  }
+}
+
+function read(text) {
+  const { began = 0, ended = 0, everything = 0, isReplaced = false, tags = {} } = JSON.parse(text)
+  const times = new Map(Object.entries(tags))
+  const newest = [...times.values()].reduce((one, other) => Math.max(one, other), everything)
+  return { began, ended, everything, newest, isReplaced, tags: times }
+}
+
+module.exports = { createExpiries }

@@ -1,0 +1,142 @@
+/**
+ * No operation makes a page older. A Next.js app reads a CMS whose text is numbered; every answer of the site is held against
+ * the newest number that its page has shown before, through changes of variables, activations, builds, purges, sleep and
+ * restarts. Takes minutes: `npm run test:frameworks`. `NEXT_VERSION=15.5.9` in front of it tries another version.
+ */
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { type Cms, startCms } from '../support/cms.ts'
+import { type Files, filesIn } from '../support/deploy.ts'
+import { EXAMPLES } from '../support/examples.ts'
+import { temporaryFolder } from '../support/folder.ts'
+import { deployNumberedSite, type NumberedSite } from '../support/numbered-site.ts'
+import { type Login, startService, type TestService } from '../support/service.ts'
+import { until } from '../support/until.ts'
+
+const APP = fileURLToPath(new URL('../fixtures/next-cms', import.meta.url))
+const ends: (() => unknown)[] = []
+const file = { after: (end: () => unknown) => void ends.unshift(end) }
+after(async () => {
+  for (const end of ends) await end()
+})
+const skip = process.getuid?.() === 0 ? false : 'only root can give this machine an address that builds reach'
+
+const POSTS = ['/posts/one', '/posts/two']
+const STORED = [...POSTS, '/forever', '/legacy', '/feed']
+const ALL = [...STORED, '/live', '/timed']
+
+describe('a Next.js app whose content changes', { skip }, () => {
+  let cms: Cms
+  let settings: Record<string, string>
+  let service: TestService
+  let as: Login
+  let site: NumberedSite
+
+  before(async () => {
+    cms = await startCms(file)
+    settings = { HEADLAND_ALLOWED_NETWORKS: cms.network }
+    service = await startService(file, { dataDir: await temporaryFolder(file), settings })
+    as = await service.login()
+    const files = { ...(await filesIn(APP)), ...(await packageFiles()) }
+    site = await deployNumberedSite({ service, as, cms, name: 'Next.js', files })
+  })
+
+  async function packageFiles(): Promise<Files> {
+    const read = (name: string) => readFile(join(EXAMPLES, 'next-isr', name))
+    const version = process.env.NEXT_VERSION
+    if (version === undefined) {
+      return { 'package.json': await read('package.json'), 'package-lock.json': await read('package-lock.json') }
+    }
+    const react = version.startsWith('14.') ? '18' : '19'
+    const dependencies = { next: version, react, 'react-dom': react }
+    return { 'package.json': JSON.stringify({ ...JSON.parse(String(await read('package.json'))), dependencies }) }
+  }
+
+  test('a change of variables keeps what was revalidated, whether or not it was read since', async () => {
+    await site.allShow(STORED, cms.number())
+    const number = cms.write()
+    await site.post('/api/revalidate?tag=posts&tag=live&path=/forever')
+    await site.post('/api/revalidate-page?path=/legacy')
+    assert.equal(await site.shown('/posts/one'), number)
+    await site.setVariable('one')
+    await site.allShow([...POSTS, '/legacy', '/forever', '/live'], number)
+  })
+
+  test('a deployment of the same build goes on with pages that the CMS could not give it again', async () => {
+    for (const path of ALL) await site.shown(path)
+    cms.isDown = true
+    await site.setVariable('two')
+    for (const path of ALL) await site.shown(path)
+    cms.isDown = false
+  })
+
+  test('a purge of everything means fresh pages, of every kind', async () => {
+    const before = await Promise.all(STORED.map(site.shown))
+    const number = cms.write()
+    assert.deepEqual(await Promise.all(STORED.map(site.shown)), before, 'without a purge they stay')
+    await site.purge()
+    await site.allShow(ALL, number)
+  })
+
+  test('a purge of one path or tag leaves the others', async () => {
+    const old = cms.number()
+    const number = cms.write()
+    await site.purge({ paths: ['/posts/one', '/feed'] })
+    await site.allShow(['/posts/one', '/feed'], number)
+    await site.allShow(['/posts/two', '/forever', '/legacy'], old)
+    await site.purge({ tags: ['forever'] })
+    await site.allShow(['/forever'], number)
+    await site.allShow(['/posts/two', '/legacy'], old)
+  })
+
+  test('with the CMS down, a purge leaves the old pages instead of errors, and the edge does not keep them', async () => {
+    await Promise.all(ALL.map(site.shown))
+    cms.isDown = true
+    await site.purge()
+    for (const path of STORED) await site.shown(path)
+    cms.isDown = false
+    const number = cms.write()
+    for (const path of STORED) await until(async () => (await site.shown(path)) === number)
+  })
+
+  test('what is revalidated while a build runs is not older when the build is live', async () => {
+    await Promise.all(ALL.map(site.shown))
+    const read = cms.readByBuild()
+    const rebuilt = site.rebuild()
+    await Promise.race([read, rebuilt])
+    const number = cms.write()
+    await site.post('/api/revalidate?tag=posts&tag=feed&path=/forever')
+    await site.post('/api/revalidate-page?path=/legacy')
+    await until(async () => (await site.shown('/timed')) === number)
+    await rebuilt
+    await site.allShow([...POSTS, '/legacy', '/forever', '/timed'], number)
+  })
+
+  test('an older deployment that is made live again shows what there is now', async () => {
+    const number = cms.write()
+    await site.activate(site.firstDeployment)
+    await site.allShow(ALL, number)
+  })
+
+  test('what was revalidated and not read stays so through a restart of the service and a sleep of the app', async () => {
+    const first = cms.write()
+    await site.post('/api/revalidate?tag=posts')
+    assert.equal(await service.stop(), 0)
+    service = await startService(file, {
+      dataDir: service.dataDir,
+      settings: { ...settings, HEADLAND_IDLE_TIMEOUT: '5' },
+    })
+    site.movedTo(service)
+    await site.allShow(POSTS, first)
+    const second = cms.write()
+    await site.post('/api/revalidate?tag=posts')
+    await until(async () => {
+      const { json } = await service.call(`/v1/${site.firstDeployment}`, { as })
+      return json.instance?.state === 'ASLEEP'
+    }, 'the app sleeps')
+    await site.allShow(POSTS, second)
+  })
+})

@@ -1,0 +1,114 @@
+/**
+ * No operation makes a page of Nuxt or Astro older. Both keep what they cache in the memory of the process, so a new process
+ * asks the CMS. Every answer is held against the newest text that its page has shown before. Takes a minute or two:
+ * `npm run test:frameworks`.
+ */
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { type Cms, startCms } from '../support/cms.ts'
+import type { Files } from '../support/deploy.ts'
+import { EXAMPLES } from '../support/examples.ts'
+import { temporaryFolder } from '../support/folder.ts'
+import { deployNumberedSite, type NumberedSite } from '../support/numbered-site.ts'
+import { type Login, startService, type TestService } from '../support/service.ts'
+
+const ends: (() => unknown)[] = []
+const file = { after: (end: () => unknown) => void ends.unshift(end) }
+after(async () => {
+  for (const end of ends) await end()
+})
+const skip = process.getuid?.() === 0 ? false : 'only root can give this machine an address that builds reach'
+
+const readText = '(await (await fetch(process.env.CMS_URL + "/text")).text())'
+
+/** Rules for routes, a handler that is cached, and one that is rendered for each request. */
+const NUXT: Files = {
+  'nuxt.config.ts': `export default defineNuxtConfig({
+    compatibilityDate: '2026-09-01',
+    telemetry: false,
+    routeRules: { '/swr': { swr: 3600 } },
+  })`,
+  'server/routes/swr.js': `export default defineEventHandler(async () => ${readText})`,
+  'server/routes/handler.js': `export default defineCachedEventHandler(async () => ${readText}, { maxAge: 3600, swr: true })`,
+  'server/routes/live.js': `export default defineEventHandler(async () => ${readText})`,
+  'app/pages/index.vue': '<template><p>Nuxt</p></template>',
+}
+
+const ASTRO: Files = {
+  'astro.config.mjs': `import node from '@astrojs/node'
+    import { defineConfig, memoryCache } from 'astro/config'
+    export default defineConfig({
+      output: 'server',
+      adapter: node({ mode: 'standalone' }),
+      cache: { provider: memoryCache() },
+      routeRules: { '/swr': { maxAge: 3600, swr: 3600 } },
+    })`,
+  'src/pages/swr.astro': `---\nconst text = ${readText}\n---\n<p>{text}</p>`,
+  'src/pages/live.astro': `---\nconst text = ${readText}\n---\n<p>{text}</p>`,
+}
+
+describe('an app that keeps pages in memory', { skip }, () => {
+  let cms: Cms
+  let service: TestService
+  let settings: Record<string, string>
+  let as: Login
+  const sites: Record<string, NumberedSite> = {}
+  const APPS = [
+    { name: 'nuxt', files: NUXT, cached: ['/swr', '/handler'] },
+    { name: 'astro-node', files: ASTRO, cached: ['/swr'] },
+  ]
+
+  before(async () => {
+    cms = await startCms(file)
+    settings = { HEADLAND_ALLOWED_NETWORKS: cms.network }
+    service = await startService(file, { dataDir: await temporaryFolder(file), settings })
+    as = await service.login()
+  })
+
+  for (const { name, files, cached } of APPS) {
+    const all = [...cached, '/live']
+
+    test(`${name}: builds, activations, variables and purges`, async () => {
+      const read = (path: string) => readFile(join(EXAMPLES, name, path))
+      const packages = {
+        'package.json': await read('package.json'),
+        'package-lock.json': await read('package-lock.json'),
+      }
+      const site = await deployNumberedSite({ service, as, cms, name, files: { ...files, ...packages } })
+      sites[name] = site
+      await site.allShow(all, cms.number())
+      const change = async (operate: () => Promise<unknown>) => {
+        const number = cms.write()
+        await operate()
+        await site.allShow(all, number)
+      }
+      await change(() => site.setVariable('one'))
+      await change(() => site.rebuild())
+      await change(() => site.activate(site.firstDeployment))
+      const kept = cms.number()
+      const number = cms.write()
+      await site.purge()
+      assert.equal(await site.shown('/live'), number)
+      for (const path of cached) assert.equal(await site.shown(path), kept, `${path} is not reached by a purge`)
+      const { json } = await service.call(`/v1/${site.environment}`, { as })
+      assert.equal(json.freshness.purge, 'EDGE')
+      assert.match(json.freshness.advice, /Rebuild if .* the app keeps content itself/)
+    })
+  }
+
+  test('a restart of the service', async () => {
+    cms.write()
+    assert.equal(await service.stop(), 0)
+    service = await startService(file, { dataDir: service.dataDir, settings })
+    for (const { name, cached } of APPS) {
+      const site = sites[name]
+      assert.ok(site)
+      site.movedTo(service)
+      // The edge goes on with what it has on the disk.
+      for (const path of cached) await site.shown(path)
+      assert.equal(await site.shown('/live'), cms.number())
+    }
+  })
+})
