@@ -96,6 +96,7 @@ export function renderBuild(at: names.EnvironmentPath, build: Build): resources.
     ...(build.finishTime === null ? {} : { finishTime: toRfc3339(build.finishTime) }),
     durations: Object.fromEntries(Object.entries(build.durations).map(([phase, ms]) => [phase, ms / 1000])),
     ...(build.failure ? { failure: build.failure } : {}),
+    ...(build.firstFailure ? { firstFailure: build.firstFailure } : {}),
   }
 }
 

@@ -7,7 +7,7 @@
  */
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Clock, NewId } from '../base/index.ts'
-import { type Fault, helpPage, PROBLEMS, Problem, type Reason, type resources } from '../contract/index.ts'
+import { causeOf, type Fault, helpPage, PROBLEMS, Problem, type Reason, type resources } from '../contract/index.ts'
 import { type Contact, contactKey } from '../engines/index.ts'
 import {
   type Digest,
@@ -37,10 +37,15 @@ export type Failure = {
   retryable: boolean
   message: string
   logLine: number
+  /** Where the cause is, in a sentence. */
+  cause: string
   todo: string
   page: string
   changes: string[]
 }
+
+/** Why the first attempt failed, where a second one was made, and why it was made. */
+export type FirstFailure = Pick<Failure, 'reason' | 'message' | 'logLine'> & { retriedBecause: string }
 
 export type Build = {
   id: string
@@ -59,7 +64,7 @@ export type Build = {
   output: Digest | null
   /** Visitors got the same output already, so nothing was switched. */
   isUnchanged: boolean
-  /** Installed packages that the output needs to run. */
+  /** Installed packages that the output needs to run, or that the next build may use. */
   packagesId: string | null
   /**
    * Whom it called, where that can be known; those that the build before did not call are marked. Only for who asks for this
@@ -71,6 +76,7 @@ export type Build = {
   /** Milliseconds of each phase that was left. */
   durations: Partial<Record<resources.Phase, number>>
   failure: Failure | null
+  firstFailure: FirstFailure | null
   createTime: number
   startTime: number | null
   finishTime: number | null
@@ -96,6 +102,7 @@ type BuildRow = {
   contacts?: string | null
   durations: string
   failure: string | null
+  first_failure: string | null
   create_time: number
   start_time: number | null
   finish_time: number | null
@@ -112,8 +119,8 @@ type LatestRow = Pick<
 >
 
 const columns = statement`id, environment_id, operation_id, trigger_name, is_clean, archive_digest, archive_bytes,
-  archive_files, state, phase, plan, tools, output_digest, is_unchanged, packages_id, caches, durations, failure, create_time,
-  start_time, finish_time`
+  archive_files, state, phase, plan, tools, output_digest, is_unchanged, packages_id, caches, durations, failure, first_failure,
+  create_time, start_time, finish_time`
 
 const PREDECESSORS = 10
 
@@ -223,7 +230,7 @@ export function createBuilds({ sql, clock, newId }: { sql: Sql; clock: Clock; ne
     },
 
     async begin(id: string) {
-      await change(id, statement`state = 'RUNNING', start_time = COALESCE(start_time, ${clock.now()})`)
+      await change(id, statement`state = 'RUNNING', first_failure = NULL, start_time = COALESCE(start_time, ${clock.now()})`)
     },
     async enter(id: string, phase: resources.Phase, durations: Build['durations']) {
       await change(id, statement`phase = ${phase}, durations = ${JSON.stringify(durations)}`)
@@ -252,6 +259,10 @@ export function createBuilds({ sql, clock, newId }: { sql: Sql; clock: Clock; ne
       }
       return before.length === 0 ? undefined : keys
     },
+    /** Told as soon as it is known, while the second attempt goes on. */
+    async retried(id: string, first: FirstFailure) {
+      await change(id, statement`first_failure = ${JSON.stringify(first)}`)
+    },
     async used(id: string, caches: readonly CacheUse[]) {
       await change(id, statement`caches = ${JSON.stringify(caches)}`)
     },
@@ -264,6 +275,16 @@ export function createBuilds({ sql, clock, newId }: { sql: Sql; clock: Clock; ne
         UPDATE builds SET packages_id = ${packagesId}
         WHERE id = ${id} AND EXISTS (SELECT 1 FROM packages WHERE packages.id = ${packagesId}) RETURNING id`)
       return claimed.length > 0
+    },
+
+    /** Of earlier builds that failed, at most one keeps packages: each may have had a lockfile of its own. */
+    async letGoOfFailed(environmentId: string, exceptId: string) {
+      await sql.transaction((tx) =>
+        tx.query(statement`
+          UPDATE builds SET packages_id = NULL
+          WHERE environment_id = ${environmentId} AND id <> ${exceptId} AND packages_id IS NOT NULL
+          AND output_digest IS NULL AND finish_time IS NOT NULL`),
+      )
     },
 
     /** What the environment's last build was made with. */
@@ -289,7 +310,10 @@ export function createBuilds({ sql, clock, newId }: { sql: Sql; clock: Clock; ne
       return row && asBuild(row)
     },
 
-    /** Only one end: a build that is over stays as it is. */
+    /**
+     * Only one end: a build that is over stays as it is. Without an output it keeps the packages that it installed for the
+     * next build, unless no lockfile pins them: those are not found again.
+     */
     async end(
       tx: Transaction,
       id: string,
@@ -303,7 +327,8 @@ export function createBuilds({ sql, clock, newId }: { sql: Sql; clock: Clock; ne
       const set = statement`state = ${ended.state}, phase = 'DONE', durations = ${JSON.stringify(ended.durations)},
         failure = ${ended.failure ? JSON.stringify(ended.failure) : null}, finish_time = ${clock.now()},
         is_unchanged = ${ended.isUnchanged ? 1 : 0},
-        packages_id = CASE WHEN output_digest IS NULL THEN NULL ELSE packages_id END`
+        packages_id = CASE WHEN output_digest IS NULL AND packages_id IN (SELECT id FROM packages WHERE wanted = id)
+          THEN NULL ELSE packages_id END`
       await changeAndTell(tx, statement`UPDATE builds SET ${set} WHERE id = ${id} AND finish_time IS NULL`)
     },
 
@@ -332,8 +357,15 @@ export type Builds = ReturnType<typeof createBuilds>
 export function toFailure(problem: Problem, logLine: number, changes: string[]): Failure {
   const { reason, message } = problem
   const { fault, retryable, todo } = PROBLEMS[reason]
-  return { reason, fault, retryable, message, logLine, todo, page: helpPage(reason), changes }
+  return { reason, fault, retryable, message, logLine, cause: causeOf(reason), todo, page: helpPage(reason), changes }
 }
+
+export const toFirstFailure = ({ reason, message }: Problem, logLine: number, retriedBecause: string): FirstFailure => ({
+  reason,
+  message,
+  logLine,
+  retriedBecause,
+})
 
 const toBuild = (row: BuildRow, now: number): Build => {
   const plan: Plan | null = row.plan === null ? null : JSON.parse(row.plan)
@@ -356,12 +388,18 @@ const toBuild = (row: BuildRow, now: number): Build => {
     caches: row.caches === null ? [] : JSON.parse(row.caches),
     contacts: row.contacts ? JSON.parse(row.contacts) : null,
     durations: JSON.parse(row.durations),
-    // Failures of earlier versions say less.
-    failure: row.failure === null ? null : { todo: '', page: '', changes: [], ...JSON.parse(row.failure) },
+    failure: row.failure === null ? null : readFailure(row.failure),
+    firstFailure: row.first_failure === null ? null : JSON.parse(row.first_failure),
     createTime: row.create_time,
     startTime: row.start_time,
     finishTime: row.finish_time,
   }
+}
+
+/** Failures of earlier versions say less. */
+function readFailure(text: string): Failure {
+  const failure = JSON.parse(text)
+  return { todo: '', page: '', changes: [], cause: causeOf(failure.reason), ...failure }
 }
 
 const toLatest = (row: LatestRow): LatestBuild => ({

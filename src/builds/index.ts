@@ -5,8 +5,10 @@ export {
   type Contacts,
   createBuilds,
   type Failure,
+  type FirstFailure,
   type LatestBuild,
   toFailure,
+  toFirstFailure,
 } from './builds.ts'
 export { type CacheUse, createBuildCaches } from './caches.ts'
 export { type BuildFacts, changesSince, describeChanges } from './changes.ts'
@@ -15,10 +17,11 @@ export { createHoldings, type Held, type Holder, type Holdings } from './holding
 export { type Size, sizeOf } from './inside.ts'
 export { diagnosePhase, planSource } from './on-demand.ts'
 export { createOutputs, DEFAULT_OUTPUT_LIMITS, type Outputs } from './outputs.ts'
-export { createPackageStore, type PackageStore } from './packages.ts'
+export { createPackageStore, type Packages, type PackageStore } from './packages.ts'
 export type { Plan } from './plan.ts'
 export { checkPlan, checkTools } from './plan-form.ts'
 export type { Source } from './project.ts'
+export { mayBeCausedByCaches, reasonToRetry } from './retry.ts'
 export { binariesOf, DEFAULT_DEADLINES, type Made, type RunParts, runPlan } from './run.ts'
 export { sourceInFolder } from './source.ts'
 export { isUsableBy, openToolchains, type Toolchain, type Toolchains } from './toolchain.ts'

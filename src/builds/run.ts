@@ -16,7 +16,7 @@ import { hostsAsked } from './diagnose/hosts.ts'
 import { isAnythingIn } from './inside.ts'
 import { type Installed, install } from './install.ts'
 import { findOutput, type OutputFolders } from './output-folder.ts'
-import type { PackageStore } from './packages.ts'
+import type { Packages, PackageStore } from './packages.ts'
 import type { Plan } from './plan.ts'
 import { type Runner, runStep } from './step.ts'
 import { SWITCHES } from './switches.ts'
@@ -53,6 +53,7 @@ export type Run = {
   signal: AbortSignal
   enter(phase: 'INSTALLING' | 'BUILDING'): Promise<void>
   claim(packagesId: string): Promise<boolean>
+  admit(packages: Packages): Promise<void>
   /** Told at the end, good or bad, where that can be known. */
   contacted(contacts: readonly Contact[]): Promise<void>
 }

@@ -13,6 +13,8 @@ import type { Terminal } from './terminal.ts'
 
 /** How often the bar of an upload is drawn. */
 const DRAWN_MS = 100
+/** A failure ends with its message and what changed. */
+const SHOWN_MAX_COUNT = 50
 
 export function createTextReport(terminal: Terminal): Report {
   const { say, paint, status } = terminal
@@ -22,6 +24,8 @@ export function createTextReport(terminal: Terminal): Report {
   let lastBytes = 0
   let stood = 0
   let phaseSinceMs = performance.now()
+  /** The last lines of the service that were shown: they end with why it failed. */
+  const shown: string[] = []
 
   return {
     note: (text) => say(`${paint('yellow', 'note')}  ${indented(text)}`),
@@ -55,6 +59,7 @@ export function createTextReport(terminal: Terminal): Report {
         status(`${phaseInWords(line.phase)} …`)
       }
       say(`  ${lineInWords(terminal, line)}`)
+      if (line.stream === 'service' && shown.push(line.text) > SHOWN_MAX_COUNT) shown.shift()
     },
     connection: (isThere) => {
       status(undefined)
@@ -74,7 +79,7 @@ export function createTextReport(terminal: Terminal): Report {
     failed(failed) {
       status(undefined)
       say('')
-      for (const line of failureInWords(terminal, failed)) say(line)
+      for (const line of failureInWords(terminal, failed, shown)) say(line)
     },
     cancelled(_build, reason, message) {
       status(undefined)
@@ -125,16 +130,19 @@ function standingOf({ metadata }: resources.Operation, seconds: number): string 
   return before > 0 ? `Waiting: ${countInWords(before, 'build')} before this one` : 'Waiting: it is the next'
 }
 
-function failureInWords({ paint }: Terminal, { failure, lines, isLive }: Failed): string[] {
+/** What the log has said already is not said again. */
+function failureInWords({ paint }: Terminal, { failure, lines, isLive }: Failed, shown: readonly string[]): string[] {
+  const isNew = (text: string) => !shown.includes(text)
   const number = (line: LogLine) =>
     line.number === failure.logLine ? paint('red', `> ${line.number}`) : paint('dim', `  ${line.number}`)
   const section = (title: string, texts: readonly string[]) =>
     texts.length > 0 ? ['', title, ...texts.map((text) => `  ${oneLine(text)}`)] : []
   return [
     paint('red', `Failed: ${oneLine(failure.reason)}`),
-    indented(failure.message),
+    ...(isNew(failure.message) ? [indented(failure.message)] : []),
+    ...(failure.cause ? [oneLine(failure.cause)] : []),
     ...(lines.length > 0 ? ['', ...lines.map((line) => `${number(line)}  ${printableLine(line.text)}`)] : []),
-    ...section('Since the last build that went well:', failure.changes),
+    ...section('Since the last build that went well:', failure.changes.filter(isNew)),
     ...section('What to do:', [failure.todo, `More: ${failure.page}`]),
     '',
     isLive ? 'Visitors get what they got before.' : 'Nothing is live yet.',

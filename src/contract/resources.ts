@@ -265,11 +265,23 @@ export const build = object(
           retryable: boolean(),
           message: string(),
           logLine: integer({ description: 'The line of the log that shows it; 0 where none does.' }),
+          cause: string({ description: 'Where the cause is: in the app, the network, the request or the service.' }),
           todo: string({ description: 'What to do about it.' }),
           page: string({ description: 'Where the documentation tells more.' }),
           changes: array(string(), { description: 'What is not as it was for the last build that went well.' }),
         },
         { title: 'BuildFailure' },
+      ),
+    ),
+    firstFailure: optional(
+      object(
+        {
+          reason: string({ description: 'One of the reasons of the error reference.' }),
+          message: string(),
+          logLine: integer({ description: 'The line of the log that shows it; 0 where none does.' }),
+          retriedBecause: string({ description: 'Why it is tried once more without caches.' }),
+        },
+        { title: 'FirstFailure', description: 'Why the first of two attempts failed, as soon as that is known.' },
       ),
     ),
   },

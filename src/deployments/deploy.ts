@@ -93,7 +93,7 @@ export function createDeploy(parts: Parts): Handler {
         : await explained(toProblem(error), environment, build, log)
       await launcher.giveUp(environment.id, operation.id)
       const logLine = Number(problem.metadata.logLine ?? story.provingLine())
-      story.say(problem.message)
+      story.fail(problem.message)
       if (isCancelled(work)) return end('CANCELLED', async () => ({ error: problem }))
       const changes = await parts.blame(environment, build).catch(unknownChanges)
       for (const change of changes) story.say(change)

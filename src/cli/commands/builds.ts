@@ -79,7 +79,7 @@ function secondsOf({ startTime, finishTime }: resources.Build, now: number): str
 }
 
 function inWords({ terminal }: ClientCall, build: resources.Build): string {
-  const { failure, archive, plan, tools, caches, durations } = build
+  const { failure, firstFailure, archive, plan, tools, caches, durations } = build
   const facts = factsOf({
     build: lastPart(build),
     state: stateOf(build),
@@ -91,6 +91,7 @@ function inWords({ terminal }: ClientCall, build: resources.Build): string {
     framework: typeof plan?.framework === 'string' ? plan.framework : undefined,
     tools: tools && [`Node ${tools.node}`, ...(tools.packageManager ? [tools.packageManager] : [])].join(', '),
     caches: caches.map(({ cache, state }) => `${cache} ${state.toLowerCase()}`).join(', '),
+    'first attempt': firstFailure && `${firstFailure.message} ${firstFailure.retriedBecause}`,
     seconds: Object.entries(durations)
       .map(([phase, seconds]) => `${phase.toLowerCase()} ${(seconds as number).toFixed(1)}`)
       .join(', '),
@@ -99,7 +100,8 @@ function inWords({ terminal }: ClientCall, build: resources.Build): string {
   const head = [facts, ...(warnings.length > 0 ? ['', ...warnings] : [])].join('\n')
   if (!failure) return head
   const told = factsOf({
-    reason: `${failure.reason}, a fault of the ${failure.fault}${failure.retryable ? '; a retry may help' : ''}`,
+    reason: failure.reason,
+    cause: [failure.cause, failure.retryable && 'A retry may help.'].filter(Boolean).join(' '),
     do: failure.todo,
     'see also': failure.page,
     log: `headland logs --build ${lastPart(build)}${failure.logLine > 0 ? `, line ${failure.logLine}` : ''}`,

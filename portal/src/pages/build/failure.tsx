@@ -6,14 +6,8 @@ import css from './failure.module.css'
 
 type Failure = NonNullable<Build['failure']>
 
-const FAULTS: Record<Failure['fault'], string> = {
-  app: 'The cause is in the app.',
-  caller: 'The cause is in what was asked for.',
-  service: 'The cause is in the service, not in the app.',
-}
-
 export function FailureNote({ failure, onJump }: { failure: Failure; onJump(line: number): void }) {
-  const { reason, fault, retryable, message, logLine, todo, page, changes } = failure
+  const { reason, cause, retryable, message, logLine, todo, page, changes } = failure
   return (
     <section className={css.failure} aria-label="Why it failed">
       <div className={css.head}>
@@ -23,7 +17,7 @@ export function FailureNote({ failure, onJump }: { failure: Failure; onJump(line
       <div className={css.body}>
         {todo && <p>{todo}</p>}
         <p className={css.quiet}>
-          <code>{reason}</code> {FAULTS[fault]} {retryable && 'Trying again may help.'}
+          <code>{reason}</code> {cause} {retryable && 'Trying again may help.'}
         </p>
         {changes.length > 0 && (
           <div>
@@ -49,6 +43,19 @@ export function FailureNote({ failure, onJump }: { failure: Failure; onJump(line
           )}
         </div>
       </div>
+    </section>
+  )
+}
+
+/** Why the first of two attempts failed: shown while the second goes on, and beside a success. */
+export function FirstFailureNote({ build: { firstFailure } }: { build: Build }) {
+  if (!firstFailure) return null
+  return (
+    <section className={css.first} aria-label="Why it is tried once more">
+      <Icon name="warning" />
+      <p>
+        <code>{firstFailure.reason}</code> {firstFailure.message} {firstFailure.retriedBecause}
+      </p>
     </section>
   )
 }

@@ -19,7 +19,7 @@ import { useSession } from '../../session/session.tsx'
 import { NotFound } from '../not-found.tsx'
 import { BuildButtons, useBuildActions } from './actions.tsx'
 import { Details } from './details.tsx'
-import { FailureNote } from './failure.tsx'
+import { FailureNote, FirstFailureNote } from './failure.tsx'
 import css from './page.module.css'
 import { TimeBar } from './time-bar.tsx'
 import { timesOf } from './times.ts'
@@ -56,6 +56,7 @@ function OneBuild({ place, id }: EnvironmentPageProps) {
       {build ? (
         <>
           <Warnings build={build} />
+          {!build.failure && <FirstFailureNote build={build} />}
           {build.failure && <FailureNote failure={build.failure} onJump={(number) => setAsked({ number })} />}
           <Panel title="Time" actions={<Summary build={build} />}>
             <div className={css.times}>
