@@ -43,6 +43,7 @@ import {
   createDeployments,
   createFolders,
   createLauncher,
+  createLookAhead,
   createMake,
   createProvision,
   createPurges,
@@ -87,6 +88,8 @@ import { welcome } from './welcome.ts'
 const GRACE_MS = { api: 5_000, worker: 10_000, apps: 5_000, edge: 5_000, upkeep: 2_000 }
 
 const QUICK_CONCURRENCY = 8
+/** Builds that run no program of an app, beside those that do. */
+const LIGHT_CONCURRENCY = 2
 
 export type Service = { api: string; edge: string; stop(): Promise<void> }
 
@@ -186,7 +189,13 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
     const live = { ...rooms, launcher, switching, finishWithEnvironment: provision.finishWithEnvironment }
     const deadlines = { installMs: config.installTimeout * 1000, buildMs: config.buildTimeout * 1000 }
     const make = createMake({ ...rooms, room, run: { ...rooms, networks, deadlines, limits: machine.limits.build } })
-    const deploy = createDeploy({ ...live, make, blame: createBlame(rooms) })
+    const deploy = createDeploy({
+      ...live,
+      make,
+      buildRequests,
+      needsPrograms: createLookAhead(rooms),
+      blame: createBlame(rooms),
+    })
     const redeploy = createRedeploy(live)
     const worker = startWorker({
       ...rooms,
@@ -199,7 +208,7 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
         CLEAN_REBUILD: deploy,
         ACTIVATE: redeploy.activate,
       },
-      concurrency: { quick: QUICK_CONCURRENCY, build: config.concurrency },
+      concurrency: { quick: QUICK_CONCURRENCY, light: LIGHT_CONCURRENCY, build: config.concurrency },
       ...(ceilings.RUNNING_BUILDS > 0 ? { perAccount: { build: ceilings.RUNNING_BUILDS } } : {}),
     })
     parts.defer(() => worker.stop(GRACE_MS.worker))

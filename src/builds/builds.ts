@@ -23,7 +23,7 @@ import {
 } from '../storage/index.ts'
 import type { CacheUse } from './caches.ts'
 import type { Size } from './inside.ts'
-import type { Plan } from './plan.ts'
+import { needsPrograms, type Plan } from './plan.ts'
 import type { Exact } from './tools/exact.ts'
 import { warningsOf } from './warnings.ts'
 
@@ -188,6 +188,13 @@ export function createBuilds({ sql, clock, newId }: { sql: Sql; clock: Clock; ne
       const [row] = await reader.query<BuildRow>(statement`
         SELECT ${columns} FROM builds WHERE environment_id = ${environmentId} ORDER BY id DESC LIMIT 1`)
       return row && asBuild(row).archive
+    },
+
+    /** Whether its last build that was planned ran a program of the app; false where none was planned. */
+    async lastNeededPrograms(reader: Reader, environmentId: string): Promise<boolean> {
+      const [row] = await reader.query<{ plan: string }>(statement`
+        SELECT plan FROM builds WHERE environment_id = ${environmentId} AND plan IS NOT NULL ORDER BY id DESC LIMIT 1`)
+      return row !== undefined && needsPrograms(JSON.parse(row.plan))
     },
 
     async list({ accountId, environmentId }: BuildPath, page: Page): Promise<PageOf<Build>> {

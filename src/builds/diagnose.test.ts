@@ -280,6 +280,12 @@ const CODE: Expected[] = [
     says: /^`npm run build` ended with exit code 1: Missing script: "build"\. Add the script build to package\.json\.$/,
     proof: /Missing script/,
   },
+  ...['syntax-next14', 'syntax-next15'].map((log) => ({
+    log,
+    reason: 'SYNTAX_ERROR' as const,
+    says: /^A file of the app cannot be parsed: \/app\/app\/page\.jsx:1 (?:x )?Unexpected eof\. Correct it/,
+    proof: /x.{0,5} Unexpected eof/,
+  })),
   {
     log: 'syntax-vite5',
     reason: 'SYNTAX_ERROR',

@@ -3,7 +3,7 @@ import { etagOf, expectedEtag } from './etag.ts'
 import { latestBuild, latestOperation } from './latest.ts'
 import { LIMITS } from './limits.ts'
 import * as names from './names.ts'
-import { BUILD_STATES, PHASES, TRIGGERS } from './operation.ts'
+import { BUILD_STATES, PHASES, TRIGGERS, waiting } from './operation.ts'
 import { role } from './roles.ts'
 import {
   anyObject,
@@ -253,6 +253,7 @@ export const build = object(
         },
       ),
     ),
+    waiting: optional(waiting),
     createTime: time('When it was asked for.'),
     startTime: optional(time('When work on it began.')),
     finishTime: optional(time('When it was over.')),

@@ -4,6 +4,7 @@
  * the switch leaves the environment as it was. If the process dies, the story begins again, and steps whose result is
  * recorded are not repeated.
  */
+import type { Accounts } from '../accounts/index.ts'
 import type { Environment, Environments } from '../apps/index.ts'
 import type { Clock, Log } from '../base/index.ts'
 import {
@@ -24,6 +25,7 @@ import type { Blame } from './blame.ts'
 import type { Deployments } from './deployments.ts'
 import type { Folders } from './folders.ts'
 import type { Launcher } from './launch.ts'
+import type { BuildRequests } from './request-build.ts'
 import { createStory, type Story } from './story.ts'
 import type { Switch } from './switch.ts'
 
@@ -44,6 +46,10 @@ type Parts = {
   folders: Folders
   logs: LineLogs
   appVariables: GetAppVariables
+  accounts: Pick<Accounts, 'requireById'>
+  buildRequests: Pick<BuildRequests, 'handOn'>
+  /** Whether the build will run a program of the app, going by the files of its archive. */
+  needsPrograms(environment: Environment, build: Build): Promise<boolean>
   /** From the archive to an output that is kept. */
   make(environment: Environment, build: Build, story: Story): Promise<Build>
   blame: Blame
@@ -58,6 +64,10 @@ export function createDeploy(parts: Parts): Handler {
     const environment = await environments.byId(sql, operation.environmentId)
     const build = await builds.ofOperation(sql, operation.id)
     if (!environment || !build) return async () => ({ error: new Problem('ENVIRONMENT_NOT_FOUND') })
+    if (work.lane === 'light' && !isCancelled(work) && (await parts.needsPrograms(environment, build))) {
+      const account = await parts.accounts.requireById(sql, environment.accountId)
+      return (tx) => parts.buildRequests.handOn(tx, account, operation)
+    }
     const log = await logs.create(buildLogName(build.id), {
       secrets: (await parts.appVariables(environment, environment.variables, build.id, 'build')).secrets,
       whenFull: 'stop',

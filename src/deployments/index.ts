@@ -13,6 +13,7 @@ export { type Described, describeEnvironment, type SiteUrl } from './describe.ts
 export { createFolders, type Folders } from './folders.ts'
 export { watchIdle } from './idle.ts'
 export { createLauncher, runtimeLogName } from './launch.ts'
+export { createLookAhead } from './look-ahead.ts'
 export { createMake, type Room } from './make.ts'
 export { createProvision } from './provision.ts'
 export { createPurges, type Purged, type PurgeRecord, type Purges } from './purges.ts'

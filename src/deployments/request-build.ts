@@ -9,7 +9,7 @@ import type { Environments } from '../apps/index.ts'
 import type { Clock } from '../base/index.ts'
 import type { Archive, Builds } from '../builds/index.ts'
 import { names, Problem } from '../contract/index.ts'
-import type { Operation, OperationPath, Operations } from '../operations/index.ts'
+import type { Ending, HandedOn, Operation, OperationPath, Operations } from '../operations/index.ts'
 import type { Transaction } from '../storage/index.ts'
 import type { Asked, Ledger } from '../triggers/index.ts'
 import { requireOpen } from './require-open.ts'
@@ -40,7 +40,9 @@ export function createBuildRequests({ clock, environments, operations, builds, l
   async function request(tx: Transaction, path: OperationPath, wanted: Wanted): Promise<Operation> {
     const { trigger, isClean, archive, notBefore = null } = wanted
     const id = builds.newId()
-    const operation = await operations.request(tx, path, trigger, { lane: 'build', build: id, notBefore })
+    // A guess by what its last build was; the worker looks before it begins.
+    const lane = (await builds.lastNeededPrograms(tx, path.environmentId)) ? 'build' : 'light'
+    const operation = await operations.request(tx, path, trigger, { lane, build: id, notBefore })
     await builds.insert(tx, path, { id, operationId: operation.id, trigger, isClean, archive })
     return operation
   }
@@ -67,6 +69,9 @@ export function createBuildRequests({ clock, environments, operations, builds, l
     return Math.min(clock.now() + quiet.ms, firstTime + quiet.mostMs)
   }
 
+  const cancelBuild = (tx: Transaction, { build }: Operation) =>
+    builds.end(tx, build, { state: 'CANCELLED', durations: {}, failure: null })
+
   return {
     /**
      * A newer upload takes the place of one that waits. A rebuild that waits is satisfied by it. What was to be clean stays so,
@@ -80,24 +85,38 @@ export function createBuildRequests({ clock, environments, operations, builds, l
       const operation = await request(tx, path, { trigger: 'UPLOAD', isClean, archive })
       if (!waiting) return operation
       await operations.satisfyBy(tx, waiting.id, operation.id)
-      if (waiting.trigger === 'UPLOAD') {
-        const newer = names.operationResource(
-          { account: account.name, app: path.appName, environment: id },
-          operation.id,
-        )
-        const metadata = { operation: newer }
-        const problem = new Problem('SUPERSEDED', `A newer upload took its place: ${newer}.`, { metadata })
-        await operations.abort(tx, waiting.id, problem)
-      }
-      await builds.end(tx, waiting.build, { state: 'CANCELLED', durations: {}, failure: null })
+      if (waiting.trigger === 'UPLOAD') await operations.abort(tx, waiting.id, superseded(account, operation))
+      await cancelBuild(tx, waiting)
       return operation
+    },
+
+    /**
+     * A build that turned out to need a program, before it began, waits for its turn among those that do. What was asked for
+     * while it was looked at is as it would be had it waited: a cancel ends it, and a newer build takes its place.
+     */
+    async handOn(tx: Transaction, account: Account, operation: Operation): Promise<Ending | HandedOn> {
+      if (await operations.isToBeCancelled(tx, operation.id)) {
+        await cancelBuild(tx, operation)
+        return { error: new Problem('OPERATION_CANCELLED') }
+      }
+      const newer = await operations.waitingBuild(tx, operation)
+      if (!newer) return { lane: 'build' }
+      if ((await builds.ofOperation(tx, operation.id))?.isClean) {
+        await builds.makeClean(tx, newer.build)
+        await operations.makeClean(tx, newer.id)
+      }
+      await operations.passOn(tx, operation.id, newer.id)
+      await cancelBuild(tx, operation)
+      return operation.trigger === 'UPLOAD' && newer.trigger === 'UPLOAD'
+        ? { error: superseded(account, newer) }
+        : { satisfiedBy: newer.id }
     },
 
     join,
 
     /** Ends a build that nobody has begun, and tells the ids of the operations that ended with it. */
     async withdraw(tx: Transaction, waiting: Operation): Promise<string[]> {
-      await builds.end(tx, waiting.build, { state: 'CANCELLED', durations: {}, failure: null })
+      await cancelBuild(tx, waiting)
       return operations.abort(tx, waiting.id, new Problem('OPERATION_CANCELLED'))
     },
 
@@ -122,6 +141,11 @@ export function createBuildRequests({ clock, environments, operations, builds, l
       return operation
     },
   }
+}
+
+function superseded(account: Account, { id, appName, environmentId }: Operation): Problem {
+  const newer = names.operationResource({ account: account.name, app: appName, environment: environmentId }, id)
+  return new Problem('SUPERSEDED', `A newer upload took its place: ${newer}.`, { metadata: { operation: newer } })
 }
 
 const isForClean = ({ action }: Asked): boolean => action === 'CLEAN_REBUILD'
