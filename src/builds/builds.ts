@@ -237,7 +237,10 @@ export function createBuilds({ sql, clock, newId }: { sql: Sql; clock: Clock; ne
     },
 
     async begin(id: string) {
-      await change(id, statement`state = 'RUNNING', first_failure = NULL, start_time = COALESCE(start_time, ${clock.now()})`)
+      await change(
+        id,
+        statement`state = 'RUNNING', first_failure = NULL, start_time = COALESCE(start_time, ${clock.now()})`,
+      )
     },
     async enter(id: string, phase: resources.Phase, durations: Build['durations']) {
       await change(id, statement`phase = ${phase}, durations = ${JSON.stringify(durations)}`)
@@ -367,7 +370,11 @@ export function toFailure(problem: Problem, logLine: number, changes: string[]):
   return { reason, fault, retryable, message, logLine, cause: causeOf(reason), todo, page: helpPage(reason), changes }
 }
 
-export const toFirstFailure = ({ reason, message }: Problem, logLine: number, retriedBecause: string): FirstFailure => ({
+export const toFirstFailure = (
+  { reason, message }: Problem,
+  logLine: number,
+  retriedBecause: string,
+): FirstFailure => ({
   reason,
   message,
   logLine,

@@ -280,10 +280,16 @@ const CODE: Expected[] = [
     says: /^`npm run build` ended with exit code 1: Missing script: "build"\. Add the script build to package\.json\.$/,
     proof: /Missing script/,
   },
+  {
+    log: 'syntax-next',
+    reason: 'SYNTAX_ERROR',
+    says: /^A file of the app cannot be parsed: \.\/app\/page\.jsx:2 Expected '>', got '<eof>'\. Correct it/,
+    proof: /^Error: Expected '>'/,
+  },
   ...['syntax-next14', 'syntax-next15'].map((log) => ({
     log,
     reason: 'SYNTAX_ERROR' as const,
-    says: /^A file of the app cannot be parsed: \/app\/app\/page\.jsx:1 (?:x )?Unexpected eof\. Correct it/,
+    says: /^A file of the app cannot be parsed: \/app\/app\/page\.jsx:1 Unexpected eof\. Correct it/,
     proof: /x.{0,5} Unexpected eof/,
   })),
   {
@@ -547,7 +553,7 @@ const WORDS: Line[] = [
     says: /^A font could not be fetched from fonts\.gstatic\.com /,
   },
   {
-    text: 'Received response with status 404 when requesting https://fonts.gstatic.com/s/a.woff2\nError: Module not found: Can\'t resolve \'@vercel/turbopack-next/internal/font/google/font\'',
+    text: "Received response with status 404 when requesting https://fonts.gstatic.com/s/a.woff2\nError: Module not found: Can't resolve '@vercel/turbopack-next/internal/font/google/font'",
     reason: 'DOWNLOAD_FAILED',
     says: /fonts\.gstatic\.com \(Google Fonts\): it answered with an error\./,
   },

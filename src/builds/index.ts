@@ -17,7 +17,7 @@ export { createHoldings, type Held, type Holder, type Holdings } from './holding
 export { type Size, sizeOf } from './inside.ts'
 export { diagnosePhase, planSource } from './on-demand.ts'
 export { createOutputs, DEFAULT_OUTPUT_LIMITS, type Outputs } from './outputs.ts'
-export { createPackageStore, type Packages, type PackageStore } from './packages.ts'
+export { createPackageStore, type PackageStore, type Packages } from './packages.ts'
 export { needsPrograms, type Plan } from './plan.ts'
 export { checkPlan, checkTools } from './plan-form.ts'
 export type { Source } from './project.ts'

@@ -9,7 +9,14 @@ import { mayBeCausedByCaches, reasonToRetry } from './retry.ts'
 const ROOT = { rootDirectory: 'apps/web', install: null }
 const about = (reason: Reason, metadata: Record<string, string> = {}) => new Problem(reason, 'no', { metadata })
 
-for (const reason of ['TYPE_ERROR', 'LINT_ERROR', 'SYNTAX_ERROR', 'COMMAND_NOT_FOUND', 'CMS_UNREACHABLE', 'DOWNLOAD_FAILED'] as const)
+for (const reason of [
+  'TYPE_ERROR',
+  'LINT_ERROR',
+  'SYNTAX_ERROR',
+  'COMMAND_NOT_FOUND',
+  'CMS_UNREACHABLE',
+  'DOWNLOAD_FAILED',
+] as const)
   test(`${reason} is not tried again without caches`, async () => {
     assert.equal(await mayBeCausedByCaches(about(reason), { source: '/nowhere' }, ROOT), false)
   })
@@ -32,7 +39,18 @@ test('a module that was not found is tried again only where package.json asks fo
   const asked = (module: string, plan = ROOT) =>
     mayBeCausedByCaches(about('MODULE_NOT_FOUND', { module }), { source }, plan)
   for (const module of ['next/font', '@acme/ui/button', 'sass']) assert.equal(await asked(module), true, module)
-  for (const module of ['./Header', '../x', '@/lib/a', '@components/Header', '~/a', '#lib', '/app/a.js', 'left-pad', 'toString', ''])
+  for (const module of [
+    './Header',
+    '../x',
+    '@/lib/a',
+    '@components/Header',
+    '~/a',
+    '#lib',
+    '/app/a.js',
+    'left-pad',
+    'toString',
+    '',
+  ])
     assert.equal(await asked(module), false, module)
   const install = { argv: ['npm', 'ci'], folder: '', inputs: null }
   assert.equal(await asked('turbo/x'), false)

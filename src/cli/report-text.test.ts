@@ -54,6 +54,24 @@ test('a place in the queue is told when it is another one', () => {
   ])
 })
 
+test('what a build waits for is told when it is something else', () => {
+  const { said, report } = recorder()
+  const at = (waiting?: resources.Waiting) =>
+    report.state({ metadata: { phase: 'QUEUED', waiting } } as unknown as resources.Operation)
+  const machine = (ahead: number): resources.Waiting => ({
+    reason: 'MACHINE',
+    ahead,
+    message: `Waiting for ${ahead} builds ahead of it on this machine.`,
+  })
+  for (const waiting of [undefined, machine(3), machine(3), machine(2)]) at(waiting)
+  at({ reason: 'ENVIRONMENT', ahead: 1, message: 'Waiting for another build of this environment.\x1b[2J' })
+  assert.deepEqual(said, [
+    'Waiting for 3 builds ahead of it on this machine',
+    'Waiting for 2 builds ahead of it on this machine',
+    'Waiting for another build of this environment',
+  ])
+})
+
 const BUILD = {
   createTime: '2026-01-01T00:00:00Z',
   finishTime: '2026-01-01T00:01:05Z',

@@ -22,7 +22,7 @@ export function createTextReport(terminal: Terminal): Report {
   let drawnMs = 0
   let startedMs: number | undefined
   let lastBytes = 0
-  let stood = 0
+  let stood = ''
   let phaseSinceMs = performance.now()
   /** The last lines of the service that were shown: they end with why it failed. */
   const shown: string[] = []
@@ -42,15 +42,16 @@ export function createTextReport(terminal: Terminal): Report {
     },
     accepted({ metadata }) {
       status(undefined)
+      phaseSinceMs = performance.now()
       say(`Build ${oneLine(idOf(metadata.build))}`)
     },
     state(operation) {
-      const standing = standingOf(operation, (performance.now() - phaseSinceMs) / 1000)
-      status(standing)
-      // Where no line can be written over, a place in the queue is told when it is another one.
-      const { phase, queuePosition } = operation.metadata
-      if (terminal.isInteractive || phase !== 'QUEUED' || !queuePosition || queuePosition === stood) return
-      stood = queuePosition
+      const seconds = (performance.now() - phaseSinceMs) / 1000
+      const standing = standingOf(operation)
+      status(`${standing} … ${seconds < 2 ? '' : secondsInWords(seconds)}`.trim())
+      // Where no line can be written over, what it waits for is told when it is something else.
+      if (terminal.isInteractive || !isTold(operation) || standing === stood) return
+      stood = standing
       say(standing)
     },
     line(line) {
@@ -122,13 +123,18 @@ const phaseInWords = (phase: string): string => oneLine(phase.charAt(0) + phase.
 /** The first line stands at the margin, as ours do, and no other one: none of them looks like one of ours. */
 const indented = (text: string): string => printable(text).replaceAll('\n', '\n  ')
 
-function standingOf({ metadata }: resources.Operation, seconds: number): string {
-  const { phase, queuePosition, settlesUntil } = metadata
-  if (phase !== 'QUEUED') return `${phaseInWords(phase)} … ${seconds < 2 ? '' : secondsInWords(seconds)}`.trim()
+function standingOf({ metadata }: resources.Operation): string {
+  const { phase, queuePosition, settlesUntil, waiting } = metadata
+  if (phase !== 'QUEUED') return phaseInWords(phase)
   if (settlesUntil !== undefined) return `Waiting until ${oneLine(settlesUntil)}, should further webhooks be called`
+  if (waiting !== undefined) return oneLine(waiting.message).replace(/\.$/, '')
   const before = (queuePosition ?? 1) - 1
   return before > 0 ? `Waiting: ${countInWords(before, 'build')} before this one` : 'Waiting: it is the next'
 }
+
+/** Whether it is known what it waits for: one that was just accepted does not say. */
+const isTold = ({ metadata: { phase, queuePosition, waiting } }: resources.Operation): boolean =>
+  phase === 'QUEUED' && (waiting !== undefined || Boolean(queuePosition))
 
 /** What the log has said already is not said again. */
 function failureInWords({ paint }: Terminal, { failure, lines, isLive }: Failed, shown: readonly string[]): string[] {

@@ -297,10 +297,10 @@ export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock
       return rows.length > 0
     },
 
-    /** Those whose work one operation was to do end as another one will. */
+    /** Another operation does the work of this one, and of those whose work it was to do. */
     async passOn(tx: Transaction, id: string, toId: string) {
       await tx.query(statement`
-        UPDATE operations SET satisfied_by = ${toId} WHERE satisfied_by = ${id} AND done_time IS NULL`)
+        UPDATE operations SET satisfied_by = ${toId} WHERE (id = ${id} OR satisfied_by = ${id}) AND done_time IS NULL`)
     },
 
     async isToBeCancelled(tx: Transaction, id: string): Promise<boolean> {

@@ -107,11 +107,13 @@ const PROVIDED: readonly { pattern: RegExp; advice: string }[] = [
   },
   {
     pattern: /^[a-z][a-z0-9+.-]{1,30}:|^\0/,
-    advice: 'It is no package: a plugin or the framework provides it. Check that the plugin is in the configuration and that its version fits the framework.',
+    advice:
+      'It is no package: a plugin or the framework provides it. Check that the plugin is in the configuration and that its version fits the framework.',
   },
   {
     pattern: /^(?:@vercel\/turbopack-|private-next-|private-dot-next|next\/dist\/)/,
-    advice: 'It is a part of Next.js itself: look at what stands above it in the log, and check that only one version of next is installed.',
+    advice:
+      'It is a part of Next.js itself: look at what stands above it in the log, and check that only one version of next is installed.',
   },
 ]
 

@@ -5,7 +5,6 @@ import { type Hit, type Line, RUNNING_CODE, type Rule, search } from './rule.ts'
 const SYNTAX = [
   /: ERROR: (?:Expected|Unexpected|Unterminated|Syntax error|The character)\b/,
   /^\s{0,4}✘ \[ERROR\] (?:Expected|Unexpected|Unterminated|Syntax error|The character)\b/,
-  /^(?:Error: )?Parsing [a-zA-Z]{2,20} (?:source code|file) failed/,
   /^\s{0,8}(?:Error:\s{1,8})?[x×] (?:Expected|Unexpected|Unterminated|Expression expected)\b/,
   /^\s{0,8}Syntax Error$/,
   /\[PARSE_ERROR\]/,
@@ -13,6 +12,10 @@ const SYNTAX = [
   /\bCssSyntaxError: /,
   /SyntaxError: (?:\[vue\/compiler-sfc\] |\/[^ ]{1,300}: )/,
 ]
+/** Turbopack says what is wrong first, and that it is one of parsing below the code that it shows. */
+const PARSING = /^(?:Error: )?Parsing [a-zA-Z]{2,20} (?:source code|file) failed/
+const WRONG = /^(?:Error: )?(?:Expected|Unexpected|Unterminated|Expression expected)\b/
+const CODE_LINES = 12
 /** Node says the same of texts that a program parses: only its loader is about source. */
 const THROWN = /^(?:\[.{1,40}\] )?SyntaxError: /
 const LOADER = /\bat (?:wrapSafe|compileSourceTextModule|internalCompileFunction|compileFunctionForCJSLoader)\b/
@@ -26,16 +29,23 @@ const PLACE = /^\s{0,8}(?:file: |╭─\[|,-\[|> )?(\.{0,2}\/?[\w@[\]().-][^ :]{
 export const syntaxError: Rule = {
   phases: RUNNING_CODE,
   find({ lines }) {
-    const hits = [...search(lines, ...SYNTAX), ...loadedIn(lines)]
+    const hits = [...search(lines, ...SYNTAX), ...parsedIn(lines), ...loadedIn(lines)]
       .filter(({ index }) => !isOfPackage(lines, index))
       .toSorted((a, b) => a.index - b.index)
     const [first] = hits
     if (!first) return undefined
     const place = placeOf(lines, first)
-    const said = quote(first.match.input.replace(/^\s{0,8}Error:\s{1,8}[x×] /, ''))
+    const said = quote(first.match.input.replace(/^\s{0,8}(?:Error:\s{1,8})?(?:[x×] )?/, ''))
     const message = `${sentence('A file of the app cannot be parsed', `${place && !said.includes(place) ? `${place} ` : ''}${said}`)} Correct it, and build the app on your machine before you upload it.`
     return { reason: 'SYNTAX_ERROR', message, at: first.index, lastAt: hits.at(-1)?.index ?? first.index }
   },
+}
+
+const parsedIn = (lines: readonly Line[]): Hit[] => {
+  const wrong = search(lines, WRONG)
+  return search(lines, PARSING).map(
+    (hit) => wrong.findLast(({ index }) => index < hit.index && index > hit.index - CODE_LINES) ?? hit,
+  )
 }
 
 const loadedIn = (lines: readonly Line[]): Hit[] =>

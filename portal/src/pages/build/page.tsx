@@ -2,7 +2,7 @@
 import { useMemo, useState } from 'react'
 import { useResource } from '../../api/data.ts'
 import { shortId } from '../../api/names.ts'
-import { buildState, PHASE_WORDS, stepsOf, TRIGGER_WORDS } from '../../api/state.ts'
+import { buildState, PHASE_WORDS, stepsOf, TRIGGER_WORDS, waitingRefreshMs } from '../../api/state.ts'
 import type { Build, Phase } from '../../api/types.ts'
 import { type Target, useLineInAddress } from '../../log/address.ts'
 import { type Grouping, LogView } from '../../log/log-view.tsx'
@@ -37,7 +37,13 @@ export default function BuildPage(props: EnvironmentPageProps) {
 function OneBuild({ place, id }: EnvironmentPageProps) {
   const name = `${place.name}/builds/${id}`
   const { canWrite } = useSession()
-  const { data: build, problem, refresh } = useResource<Build>(name)
+  const {
+    data: build,
+    problem,
+    refresh,
+  } = useResource<Build>(name, {
+    refreshMs: (now) => waitingRefreshMs(now?.waiting),
+  })
   const actions = useBuildActions(place, name)
   const inAddress = useLineInAddress()
   const [asked, setAsked] = useState<Target>()
@@ -80,7 +86,8 @@ function OneBuild({ place, id }: EnvironmentPageProps) {
   )
 }
 
-function Summary({ build: { trigger, createTime, startTime, finishTime } }: { build: Build }) {
+function Summary({ build }: { build: Build }) {
+  const { trigger, createTime, startTime, finishTime } = build
   return (
     <span className={css.summary}>
       <span>{TRIGGER_WORDS[trigger]}</span>
@@ -89,7 +96,7 @@ function Summary({ build: { trigger, createTime, startTime, finishTime } }: { bu
           {finishTime ? 'took' : 'for'} <Took from={startTime} to={finishTime} />
         </span>
       ) : (
-        <span>{finishTime ? 'never begun' : 'waits for its turn'}</span>
+        <Unbegun build={build} />
       )}
       {startTime && Date.parse(startTime) - Date.parse(createTime) >= 1000 && (
         <span>
@@ -97,6 +104,18 @@ function Summary({ build: { trigger, createTime, startTime, finishTime } }: { bu
         </span>
       )}
     </span>
+  )
+}
+
+function Unbegun({ build: { createTime, finishTime, waiting } }: { build: Build }) {
+  if (finishTime) return <span>never begun</span>
+  return (
+    <>
+      <span>{waiting?.message ?? 'It begins at once.'}</span>
+      <span>
+        for <Took from={createTime} />
+      </span>
+    </>
   )
 }
 
