@@ -91,6 +91,7 @@ export async function install(runner: Runner, given: Installation, step: Install
   // Kept before the build begins: whatever becomes of it, the next one with the same lockfile has them at once.
   await given.admit(fresh)
   await packages.keep(changes, id)
+  given.caches.saved('packages', size.bytes)
   return { packages: fresh, layer: packages.folderOf(id), missing }
 }
 

@@ -229,8 +229,11 @@ export const build = object(
     caches: array(
       object({
         cache: oneOf(['packages', 'store', 'compile']),
-        state: oneOf(['HIT', 'MISS', 'DROPPED']),
-        bytes: integer(),
+        state: oneOf(['HIT', 'MISS', 'DROPPED'], {
+          description: '`HIT`: something of an earlier build went into this one.',
+        }),
+        bytes: integer({ description: 'How much that was.' }),
+        savedBytes: optional(integer({ description: 'How much is kept for the next build.' })),
       }),
       {
         description:
