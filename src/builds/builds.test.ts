@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { house } from '../../test/support/upkeep.ts'
+import { Problem } from '../contract/index.ts'
 import { statement, toPage } from '../storage/index.ts'
+import { toFailure } from './builds.ts'
 
 test('whom a build called is told with the build alone, and not in lists of builds', async (t) => {
   const { builds, deploy, environment } = await house(t)
@@ -61,4 +63,13 @@ test('packages that no lockfile pins go with the build that failed: they are not
   await packages.collect()
   assert.equal(await packages.find(kept), undefined)
   assert.deepEqual(await sql.query(statement`SELECT id FROM packages`), [])
+})
+
+test('a failure says what to do once: in its message, or beside it', () => {
+  const advised = new Problem('MODULE_NOT_FOUND', '`./a` was not found. Check that the file is in the archive.')
+  assert.equal(toFailure(advised, 3, []).todo, '')
+  const bare = toFailure(new Problem('BUILD_SCRIPT_FAILED', '`npm run build` ended with exit code 1.'), 3, [])
+  assert.match(bare.todo, /log line/)
+  assert.match(toFailure(new Problem('TYPE_ERROR'), 0, []).todo, /Mend/)
+  assert.match(toFailure(new Problem('DOWNLOAD_FAILED', 'x'), 0, []).cause, /in the network/)
 })

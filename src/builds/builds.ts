@@ -39,6 +39,7 @@ export type Failure = {
   logLine: number
   /** Where the cause is, in a sentence. */
   cause: string
+  /** What to do, where the message does not say it. */
   todo: string
   page: string
   changes: string[]
@@ -363,10 +364,24 @@ export function createBuilds({ sql, clock, newId }: { sql: Sql; clock: Clock; ne
 
 export type Builds = ReturnType<typeof createBuilds>
 
-/** `changes` says what is not as it was for the last build that went well. */
+/** Their messages are no more than what happened: what to do is not in them. */
+const WITHOUT_ADVICE: ReadonlySet<Reason> = new Set<Reason>([
+  'BUILD_SCRIPT_FAILED',
+  'DISK_LIMIT',
+  'INSTALL_FAILED',
+  'NO_OUTPUT',
+  'OUTPUT_TOO_LARGE',
+  'PORT_NOT_BOUND',
+  'START_CRASHED',
+  'START_TIMEOUT',
+  'TOO_MANY_PROCESSES',
+])
+
+/** `changes` says what is not as it was for the last build that went well. What to do is not said twice. */
 export function toFailure(problem: Problem, logLine: number, changes: string[]): Failure {
   const { reason, message } = problem
-  const { fault, retryable, todo } = PROBLEMS[reason]
+  const { fault, retryable, meaning } = PROBLEMS[reason]
+  const todo = WITHOUT_ADVICE.has(reason) || message === meaning ? PROBLEMS[reason].todo : ''
   return { reason, fault, retryable, message, logLine, cause: causeOf(reason), todo, page: helpPage(reason), changes }
 }
 

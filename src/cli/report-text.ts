@@ -149,7 +149,7 @@ function failureInWords({ paint }: Terminal, { failure, lines, isLive }: Failed,
     ...(failure.cause ? [oneLine(failure.cause)] : []),
     ...(lines.length > 0 ? ['', ...lines.map((line) => `${number(line)}  ${printableLine(line.text)}`)] : []),
     ...section('Since the last build that went well:', failure.changes.filter(isNew)),
-    ...section('What to do:', [failure.todo, `More: ${failure.page}`]),
+    ...section('What to do:', [...(failure.todo ? [failure.todo] : []), `More: ${failure.page}`]),
     '',
     isLive ? 'Visitors get what they got before.' : 'Nothing is live yet.',
   ]

@@ -270,7 +270,7 @@ export const build = object(
           message: string(),
           logLine: integer({ description: 'The line of the log that shows it; 0 where none does.' }),
           cause: string({ description: 'Where the cause is: in the app, the network, the request or the service.' }),
-          todo: string({ description: 'What to do about it.' }),
+          todo: string({ description: 'What to do about it; empty where the message says it.' }),
           page: string({ description: 'Where the documentation tells more.' }),
           changes: array(string(), { description: 'What is not as it was for the last build that went well.' }),
         },

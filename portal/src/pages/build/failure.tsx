@@ -2,6 +2,7 @@
 import type { Build } from '../../api/types.ts'
 import { Button, ExternalLink } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
+import { WithCode } from '../../parts/with-code.tsx'
 import css from './failure.module.css'
 
 type Failure = NonNullable<Build['failure']>
@@ -12,10 +13,16 @@ export function FailureNote({ failure, onJump }: { failure: Failure; onJump(line
     <section className={css.failure} aria-label="Why it failed">
       <div className={css.head}>
         <Icon name="warning" />
-        <h2 className={css.message}>{message}</h2>
+        <h2 className={css.message}>
+          <WithCode text={message} />
+        </h2>
       </div>
       <div className={css.body}>
-        {todo && <p>{todo}</p>}
+        {todo && (
+          <p>
+            <WithCode text={todo} />
+          </p>
+        )}
         <p className={css.quiet}>
           <code>{reason}</code> {cause} {retryable && 'Trying again may help.'}
         </p>
@@ -54,7 +61,7 @@ export function FirstFailureNote({ build: { firstFailure } }: { build: Build }) 
     <section className={css.first} aria-label="Why it is tried once more">
       <Icon name="warning" />
       <p>
-        <code>{firstFailure.reason}</code> {firstFailure.message} {firstFailure.retriedBecause}
+        <code>{firstFailure.reason}</code> <WithCode text={firstFailure.message} /> {firstFailure.retriedBecause}
       </p>
     </section>
   )
