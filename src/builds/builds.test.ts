@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { house } from '../../test/support/upkeep.ts'
 import { Problem } from '../contract/index.ts'
 import { statement, toPage } from '../storage/index.ts'
-import { toFailure } from './builds.ts'
+import { toFailure } from './failure.ts'
 
 test('whom a build called is told with the build alone, and not in lists of builds', async (t) => {
   const { builds, deploy, environment } = await house(t)

@@ -7,7 +7,7 @@
  */
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Clock, NewId } from '../base/index.ts'
-import { causeOf, type Fault, helpPage, PROBLEMS, Problem, type Reason, type resources } from '../contract/index.ts'
+import { Problem, type Reason, type resources } from '../contract/index.ts'
 import { type Contact, contactKey } from '../engines/index.ts'
 import {
   type Digest,
@@ -22,6 +22,7 @@ import {
   tellBelow,
 } from '../storage/index.ts'
 import type { CacheUse } from './caches.ts'
+import { type Failure, type FirstFailure, readFailure } from './failure.ts'
 import type { Size } from './inside.ts'
 import { needsPrograms, type Plan } from './plan.ts'
 import type { Exact } from './tools/exact.ts'
@@ -30,23 +31,6 @@ import { warningsOf } from './warnings.ts'
 export type Contacts = (Contact & { isNew: boolean })[]
 
 export type Archive = { digest: Digest; bytes: number; files: number }
-
-export type Failure = {
-  reason: Reason
-  fault: Fault
-  retryable: boolean
-  message: string
-  logLine: number
-  /** Where the cause is, in a sentence. */
-  cause: string
-  /** What to do, where the message does not say it. */
-  todo: string
-  page: string
-  changes: string[]
-}
-
-/** Why the first attempt failed, where a second one was made, and why it was made. */
-export type FirstFailure = Pick<Failure, 'reason' | 'message' | 'logLine'> & { retriedBecause: string }
 
 export type Build = {
   id: string
@@ -364,38 +348,6 @@ export function createBuilds({ sql, clock, newId }: { sql: Sql; clock: Clock; ne
 
 export type Builds = ReturnType<typeof createBuilds>
 
-/** Their messages are no more than what happened: what to do is not in them. */
-const WITHOUT_ADVICE: ReadonlySet<Reason> = new Set<Reason>([
-  'BUILD_SCRIPT_FAILED',
-  'DISK_LIMIT',
-  'INSTALL_FAILED',
-  'NO_OUTPUT',
-  'OUTPUT_TOO_LARGE',
-  'PORT_NOT_BOUND',
-  'START_CRASHED',
-  'START_TIMEOUT',
-  'TOO_MANY_PROCESSES',
-])
-
-/** `changes` says what is not as it was for the last build that went well. What to do is not said twice. */
-export function toFailure(problem: Problem, logLine: number, changes: string[]): Failure {
-  const { reason, message } = problem
-  const { fault, retryable, meaning } = PROBLEMS[reason]
-  const todo = WITHOUT_ADVICE.has(reason) || message === meaning ? PROBLEMS[reason].todo : ''
-  return { reason, fault, retryable, message, logLine, cause: causeOf(reason), todo, page: helpPage(reason), changes }
-}
-
-export const toFirstFailure = (
-  { reason, message }: Problem,
-  logLine: number,
-  retriedBecause: string,
-): FirstFailure => ({
-  reason,
-  message,
-  logLine,
-  retriedBecause,
-})
-
 const toBuild = (row: BuildRow, now: number): Build => {
   const plan: Plan | null = row.plan === null ? null : JSON.parse(row.plan)
   const tools: Exact | null = row.tools === null ? null : JSON.parse(row.tools)
@@ -423,12 +375,6 @@ const toBuild = (row: BuildRow, now: number): Build => {
     startTime: row.start_time,
     finishTime: row.finish_time,
   }
-}
-
-/** Failures of earlier versions say less. */
-function readFailure(text: string): Failure {
-  const failure = JSON.parse(text)
-  return { todo: '', page: '', changes: [], cause: causeOf(failure.reason), ...failure }
 }
 
 const toLatest = (row: LatestRow): LatestBuild => ({

@@ -842,6 +842,11 @@ const HOSTILE = [
   'error  ',
   '1:1 Error: ',
   'A_A',
+  'SyntaxError: /',
+  'Error: Expected ',
+  'Parsing css file failed',
+  'There was an issue requesting http://',
+  "Module not found: Can't resolve '@vercel/turbopack-next/internal/font/google/",
   '\x1b[',
 ]
 

@@ -4,15 +4,12 @@ export {
   type Builds,
   type Contacts,
   createBuilds,
-  type Failure,
-  type FirstFailure,
   type LatestBuild,
-  toFailure,
-  toFirstFailure,
 } from './builds.ts'
 export { type CacheUse, createBuildCaches } from './caches.ts'
 export { type BuildFacts, changesSince, describeChanges } from './changes.ts'
 export { hostsAsked } from './diagnose/hosts.ts'
+export { type Failure, type FirstFailure, toFailure, toFirstFailure } from './failure.ts'
 export { createHoldings, type Held, type Holder, type Holdings } from './holdings.ts'
 export { type Size, sizeOf } from './inside.ts'
 export { diagnosePhase, planSource } from './on-demand.ts'

@@ -15,8 +15,8 @@ export const createLookAhead =
         if (!inside.files.some((path) => MANIFEST.test(path))) return false
         return needsPrograms(await planSource(inside, rootDirectory, accountId))
       })
-      .catch((error) => {
-        // An app that cannot be planned fails at once, and is told why where builds are told it.
-        if (error instanceof Problem) return false
-        throw error
-      })
+      .catch((error) => !isUnplannable(error))
+
+/** Its build will fail of the same, and may do so at once. Any other fault may pass, and what it needs is not known. */
+const isUnplannable = (error: unknown): boolean =>
+  error instanceof Problem && error.reason === 'PLAN_FAILED' && error.metadata.what === undefined
