@@ -55,7 +55,7 @@ async function queueOf(dataDir: string, { accounts: count, waiting }: typeof MAN
       }),
     )
   })
-  const places = { quick: 8, build: 8 }
+  const places = { quick: 8, light: 2, build: 8 }
   return { sql, claims: createClaims({ sql, clock, owner: 'bench', concurrency: places }) }
 }
 

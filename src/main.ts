@@ -45,6 +45,7 @@ import {
   createFolders,
   createInspect,
   createLauncher,
+  createLookAhead,
   createMake,
   createPins,
   createProvision,
@@ -94,6 +95,8 @@ import { welcome } from './welcome.ts'
 const GRACE_MS = { api: 5_000, worker: 10_000, apps: 5_000, edge: 5_000, upkeep: 2_000 }
 
 const QUICK_CONCURRENCY = 8
+/** Builds that run no program of an app, beside those that do. */
+const LIGHT_CONCURRENCY = 2
 
 /** How often to look for rebuilds that are to be tried again. */
 const RETRY_LOOK_MS = 5000
@@ -203,7 +206,14 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
     const make = createMake({ ...rooms, room, run: { ...rooms, networks, deadlines, limits: machine.limits.build } })
     const succession = createSuccession(rooms)
     const deploy = succession(
-      createDeploy({ ...live, make, inspect: createInspect(rooms), blame: createBlame(rooms) }),
+      createDeploy({
+        ...live,
+        make,
+        buildRequests,
+        needsPrograms: createLookAhead(rooms),
+        inspect: createInspect(rooms),
+        blame: createBlame(rooms),
+      }),
     )
     const redeploy = createRedeploy(live)
     const worker = startWorker({
@@ -217,7 +227,7 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
         CLEAN_REBUILD: deploy,
         ACTIVATE: succession(redeploy.activate),
       },
-      concurrency: { quick: QUICK_CONCURRENCY, build: config.concurrency },
+      concurrency: { quick: QUICK_CONCURRENCY, light: LIGHT_CONCURRENCY, build: config.concurrency },
       ...(ceilings.RUNNING_BUILDS > 0 ? { perAccount: { build: ceilings.RUNNING_BUILDS } } : {}),
     })
     parts.defer(() => worker.stop(GRACE_MS.worker))

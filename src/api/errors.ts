@@ -26,7 +26,10 @@ export function toProblem(error: unknown): Problem {
   const { code = '', message = '' } = error as { code?: string; message?: string }
   const reason = FRAMEWORK_PROBLEMS[code]
   if (reason === 'BODY_TOO_LARGE') {
-    return new Problem(reason, undefined, { metadata: { limit: String(LIMITS.bodyBytes) } })
+    const limit = LIMITS.bodyBytes
+    return new Problem(reason, `The body is larger than ${limit.toLocaleString('en')} bytes.`, {
+      metadata: { limit: String(limit) },
+    })
   }
   // Fastify's own words repeat the whole address, and that may hold a token.
   if (code === 'FST_ERR_BAD_URL') return new Problem('REQUEST_MALFORMED', 'The path has an escape that is not valid.')

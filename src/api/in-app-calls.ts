@@ -92,7 +92,9 @@ export function createInAppCalls({ purges, values, rates }: Parts) {
 }
 
 const tooLarge = (limit: number): Problem =>
-  new Problem('BODY_TOO_LARGE', undefined, { metadata: { limit: String(limit) } })
+  new Problem('BODY_TOO_LARGE', `The body is larger than ${limit.toLocaleString('en')} bytes.`, {
+    metadata: { limit: String(limit) },
+  })
 
 function parseJson(body: Buffer): unknown {
   try {

@@ -5,7 +5,7 @@ import { toRfc3339 } from '../base/index.ts'
 import type { Build, Contacts, Suspected } from '../builds/index.ts'
 import { helpPage, names, PROBLEMS, resources } from '../contract/index.ts'
 import { type DeploymentHead, detailsOf, isActivatable, type Origin } from '../deployments/index.ts'
-import type { Operation } from '../operations/index.ts'
+import type { Operation, Waiting } from '../operations/index.ts'
 import type { Running } from '../runtime/index.ts'
 
 export const renderApp = (account: Account, app: App): resources.App => ({
@@ -19,6 +19,8 @@ export const renderApp = (account: Account, app: App): resources.App => ({
 type Told = {
   /** Where it waits in a queue. */
   queuePosition?: number
+  /** Why it has not begun. */
+  waiting?: Waiting | undefined
   /** Whom it satisfies. */
   triggers?: { ids: string[]; count: number }
 }
@@ -26,7 +28,7 @@ type Told = {
 export function renderOperation(
   account: Account,
   operation: Operation,
-  { queuePosition = 0, triggers }: Told = {},
+  { queuePosition = 0, waiting, triggers }: Told = {},
 ): resources.Operation {
   const at = { account: account.name, app: operation.appName, environment: operation.environmentId }
   return {
@@ -42,6 +44,7 @@ export function renderOperation(
       requestedBy: operation.requestedBy,
       ...renderDescribed(operation),
       ...(queuePosition > 0 ? { queuePosition } : {}),
+      ...(waiting ? { waiting: renderWaiting(waiting) } : {}),
       ...(operation.notBefore !== null && operation.phase === 'QUEUED'
         ? { settlesUntil: toRfc3339(operation.notBefore) }
         : {}),
@@ -60,6 +63,19 @@ export function renderForToken(account: Account, operation: Operation) {
   const { response: _, metadata, ...shown } = renderOperation(account, operation)
   const { requestedBy: _who, message: _message, commit: _commit, ...facts } = metadata
   return { ...shown, metadata: facts }
+}
+
+const BUILDING: readonly resources.Trigger[] = ['UPLOAD', 'REBUILD', 'CLEAN_REBUILD']
+
+function renderWaiting({ reason, ahead, of }: Waiting): resources.Waiting {
+  const builds = `${ahead.toLocaleString('en')} ${ahead === 1 ? 'build' : 'builds'}`
+  const messages: Record<resources.WaitingReason, string> = {
+    QUIET_PERIOD: 'Waiting for further calls: it begins when none comes for a while.',
+    ENVIRONMENT: `Waiting for another ${of && BUILDING.includes(of) ? 'build' : 'change'} of this environment.`,
+    MACHINE: `Waiting for ${builds} ahead of it on this machine.`,
+    NEXT: 'It is the next to begin.',
+  }
+  return { reason, ahead, message: messages[reason] }
 }
 
 export const renderCredential = (account: Account, credential: Credential): resources.Credential => ({
@@ -86,7 +102,7 @@ export const renderInvitation = (invitation: Invitation): resources.Invitation =
   createTime: toRfc3339(invitation.createTime),
 })
 
-export function renderBuild(at: names.EnvironmentPath, build: Build): resources.Build {
+export function renderBuild(at: names.EnvironmentPath, build: Build, waiting?: Waiting): resources.Build {
   return {
     name: names.buildResource(at, build.id),
     state: build.state,
@@ -103,11 +119,13 @@ export function renderBuild(at: names.EnvironmentPath, build: Build): resources.
     caches: build.caches,
     ...(build.contacts ? { contacts: build.contacts.map(renderContact) } : {}),
     ...(build.isHeld && build.suspected ? { held: renderHeld(build.suspected) } : {}),
+    ...(waiting ? { waiting: renderWaiting(waiting) } : {}),
     createTime: toRfc3339(build.createTime),
     ...(build.startTime === null ? {} : { startTime: toRfc3339(build.startTime) }),
     ...(build.finishTime === null ? {} : { finishTime: toRfc3339(build.finishTime) }),
     durations: Object.fromEntries(Object.entries(build.durations).map(([phase, ms]) => [phase, ms / 1000])),
     ...(build.failure ? { failure: build.failure } : {}),
+    ...(build.firstFailure ? { firstFailure: build.firstFailure } : {}),
   }
 }
 

@@ -8,7 +8,7 @@
  */
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Clock, NewId } from '../base/index.ts'
-import { type Fault, helpPage, PROBLEMS, Problem, type Reason, type resources } from '../contract/index.ts'
+import { Problem, type Reason, type resources } from '../contract/index.ts'
 import { type Contact, contactKey } from '../engines/index.ts'
 import {
   type Digest,
@@ -23,8 +23,9 @@ import {
   tellBelow,
 } from '../storage/index.ts'
 import type { CacheUse } from './caches.ts'
+import { type Failure, type FirstFailure, readFailure } from './failure.ts'
 import type { Size } from './inside.ts'
-import type { Plan } from './plan.ts'
+import { needsPrograms, type Plan } from './plan.ts'
 import type { Exact } from './tools/exact.ts'
 import { warningsOf } from './warnings.ts'
 
@@ -35,17 +36,6 @@ export type Suspected = { sentences: string[]; details: unknown }
 
 /** As it was uploaded, with what its sender wrote about it. */
 export type Archive = { digest: Digest; bytes: number; files: number } & Partial<resources.Described>
-
-export type Failure = {
-  reason: Reason
-  fault: Fault
-  retryable: boolean
-  message: string
-  logLine: number
-  todo: string
-  page: string
-  changes: string[]
-}
 
 export type Build = {
   id: string
@@ -71,7 +61,7 @@ export type Build = {
   suspected: Suspected | null
   /** Its output is suspicious, and it was not made live for that. */
   isHeld: boolean
-  /** Installed packages that the output needs to run. */
+  /** Installed packages that the output needs to run, or that the next build may use. */
   packagesId: string | null
   /**
    * Whom it called, where that can be known; those that the build before did not call are marked. Only for who asks for this
@@ -83,6 +73,7 @@ export type Build = {
   /** Milliseconds of each phase that was left. */
   durations: Partial<Record<resources.Phase, number>>
   failure: Failure | null
+  firstFailure: FirstFailure | null
   createTime: number
   startTime: number | null
   finishTime: number | null
@@ -114,6 +105,7 @@ type BuildRow = {
   contacts?: string | null
   durations: string
   failure: string | null
+  first_failure: string | null
   create_time: number
   start_time: number | null
   finish_time: number | null
@@ -133,7 +125,7 @@ const columns = statement`id, environment_id, operation_id, trigger_name, is_cle
   archive_files, (SELECT o.requested_by FROM operations o WHERE o.id = builds.operation_id) AS requested_by, message,
   git_commit, state, phase, plan, tools, output_digest, is_unchanged, suspicion, is_held, is_forced, packages_id, caches,
   durations, failure, create_time,
-  start_time, finish_time`
+  durations, failure, first_failure, create_time, start_time, finish_time`
 
 const PREDECESSORS = 10
 
@@ -204,6 +196,13 @@ export function createBuilds({ sql, clock, newId }: { sql: Sql; clock: Clock; ne
       return row && asBuild(row)
     },
 
+    /** Whether its last build that was planned ran a program of the app; false where none was planned. */
+    async lastNeededPrograms(reader: Reader, environmentId: string): Promise<boolean> {
+      const [row] = await reader.query<{ plan: string }>(statement`
+        SELECT plan FROM builds WHERE environment_id = ${environmentId} AND plan IS NOT NULL ORDER BY id DESC LIMIT 1`)
+      return row !== undefined && needsPrograms(JSON.parse(row.plan))
+    },
+
     async list({ accountId, environmentId }: BuildPath, page: Page): Promise<PageOf<Build>> {
       const rows = await sql.query<BuildRow>(statement`
         SELECT ${columns} FROM builds
@@ -244,7 +243,10 @@ export function createBuilds({ sql, clock, newId }: { sql: Sql; clock: Clock; ne
     },
 
     async begin(id: string) {
-      await change(id, statement`state = 'RUNNING', start_time = COALESCE(start_time, ${clock.now()})`)
+      await change(
+        id,
+        statement`state = 'RUNNING', first_failure = NULL, start_time = COALESCE(start_time, ${clock.now()})`,
+      )
     },
     async enter(id: string, phase: resources.Phase, durations: Build['durations']) {
       await change(id, statement`phase = ${phase}, durations = ${JSON.stringify(durations)}`)
@@ -273,6 +275,10 @@ export function createBuilds({ sql, clock, newId }: { sql: Sql; clock: Clock; ne
       }
       return before.length === 0 ? undefined : keys
     },
+    /** Told as soon as it is known, while the second attempt goes on. */
+    async retried(id: string, first: FirstFailure) {
+      await change(id, statement`first_failure = ${JSON.stringify(first)}`)
+    },
     async used(id: string, caches: readonly CacheUse[]) {
       await change(id, statement`caches = ${JSON.stringify(caches)}`)
     },
@@ -285,6 +291,16 @@ export function createBuilds({ sql, clock, newId }: { sql: Sql; clock: Clock; ne
         UPDATE builds SET packages_id = ${packagesId}
         WHERE id = ${id} AND EXISTS (SELECT 1 FROM packages WHERE packages.id = ${packagesId}) RETURNING id`)
       return claimed.length > 0
+    },
+
+    /** Of earlier builds that failed, at most one keeps packages: each may have had a lockfile of its own. */
+    async letGoOfFailed(environmentId: string, exceptId: string) {
+      await sql.transaction((tx) =>
+        tx.query(statement`
+          UPDATE builds SET packages_id = NULL
+          WHERE environment_id = ${environmentId} AND id <> ${exceptId} AND packages_id IS NOT NULL
+          AND output_digest IS NULL AND finish_time IS NOT NULL`),
+      )
     },
 
     /** What the environment's last build was made with. */
@@ -311,7 +327,10 @@ export function createBuilds({ sql, clock, newId }: { sql: Sql; clock: Clock; ne
       return row && asBuild(row)
     },
 
-    /** Only one end: a build that is over stays as it is. */
+    /**
+     * Only one end: a build that is over stays as it is. Without an output it keeps the packages that it installed for the
+     * next build, unless no lockfile pins them: those are not found again.
+     */
     async end(
       tx: Transaction,
       id: string,
@@ -328,7 +347,8 @@ export function createBuilds({ sql, clock, newId }: { sql: Sql; clock: Clock; ne
         failure = ${ended.failure ? JSON.stringify(ended.failure) : null}, finish_time = ${clock.now()},
         is_unchanged = ${ended.isUnchanged ? 1 : 0}, is_held = ${ended.isHeld ? 1 : 0},
         suspicion = ${ended.suspected ? JSON.stringify(ended.suspected) : null},
-        packages_id = CASE WHEN output_digest IS NULL THEN NULL ELSE packages_id END`
+        packages_id = CASE WHEN output_digest IS NULL AND packages_id IN (SELECT id FROM packages WHERE wanted = id)
+          THEN NULL ELSE packages_id END`
       await changeAndTell(tx, statement`UPDATE builds SET ${set} WHERE id = ${id} AND finish_time IS NULL`)
     },
 
@@ -358,13 +378,6 @@ export function createBuilds({ sql, clock, newId }: { sql: Sql; clock: Clock; ne
 
 export type Builds = ReturnType<typeof createBuilds>
 
-/** `changes` says what is not as it was for the last build that went well. */
-export function toFailure(problem: Problem, logLine: number, changes: string[]): Failure {
-  const { reason, message } = problem
-  const { fault, retryable, todo } = PROBLEMS[reason]
-  return { reason, fault, retryable, message, logLine, todo, page: helpPage(reason), changes }
-}
-
 const toBuild = (row: BuildRow, now: number): Build => {
   const plan: Plan | null = row.plan === null ? null : JSON.parse(row.plan)
   const tools: Exact | null = row.tools === null ? null : JSON.parse(row.tools)
@@ -391,8 +404,8 @@ const toBuild = (row: BuildRow, now: number): Build => {
     caches: row.caches === null ? [] : JSON.parse(row.caches),
     contacts: row.contacts ? JSON.parse(row.contacts) : null,
     durations: JSON.parse(row.durations),
-    // Failures of earlier versions say less.
-    failure: row.failure === null ? null : { todo: '', page: '', changes: [], ...JSON.parse(row.failure) },
+    failure: row.failure === null ? null : readFailure(row.failure),
+    firstFailure: row.first_failure === null ? null : JSON.parse(row.first_failure),
     createTime: row.create_time,
     startTime: row.start_time,
     finishTime: row.finish_time,

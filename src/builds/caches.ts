@@ -23,7 +23,14 @@ export const CACHE = '/cache'
 /** What Node has compiled of the tools themselves, which are large programs: it saves one in fifteen seconds of a build. */
 const NODE_CACHE = { to: '/node-cache', name: '.node' } as const
 
-export type CacheUse = { cache: 'packages' | 'store' | 'compile'; state: 'HIT' | 'MISS' | 'DROPPED'; bytes: number }
+/** `HIT`: something of an earlier build went into this one, of so many bytes. */
+export type CacheUse = {
+  cache: 'packages' | 'store' | 'compile'
+  state: 'HIT' | 'MISS' | 'DROPPED'
+  bytes: number
+  /** What was kept for the next build; absent where that is not known yet. */
+  savedBytes?: number
+}
 
 /** Beyond this a cache is dropped instead of kept: it grows without end, or it was never one. */
 export const CACHE_LIMITS = {
@@ -54,8 +61,14 @@ export function createBuildCaches({ folder, place, plan, node, isClean, log }: P
     uses.set(cache, { cache, state, bytes })
   }
 
+  function saved(cache: CacheUse['cache'], savedBytes: number) {
+    const use = uses.get(cache)
+    if (use) use.savedBytes = savedBytes
+  }
+
   return {
     note,
+    saved,
     uses: (): CacheUse[] => [...uses.values()],
     /** Whether anything of earlier builds went into this one. */
     isWarm: (): boolean => [...uses.values()].some(({ state }) => state === 'HIT'),
@@ -95,13 +108,13 @@ export function createBuildCaches({ folder, place, plan, node, isClean, log }: P
       }
       for (const path of within(plan)) {
         if (!(await isFolderIn(kept, path)) || (await isThere(join(into, path)))) continue
-        if (!(await makeParents(into, path, place.user))) continue
-        await copyFolder(join(kept, path), join(into, path))
         const size = await sizeOf(join(kept, path))
+        if (size.bytes === 0 || !(await makeParents(into, path, place.user))) continue
+        await copyFolder(join(kept, path), join(into, path))
         bytes += size.bytes
         restored.push(`${path} (${inWords(size)})`)
       }
-      note('compile', 'HIT', bytes)
+      note('compile', restored.length > 0 ? 'HIT' : 'MISS', bytes)
       if (restored.length > 0) log.say('BUILDING', `Kept from the last build: ${restored.join(', ')}.`)
     },
 
@@ -127,7 +140,9 @@ export function createBuildCaches({ folder, place, plan, node, isClean, log }: P
       if (!use) return
       const size = await sizeOf(store, CACHE_LIMITS.store)
       use.bytes = size.bytes
+      use.savedBytes = size.bytes
       if (size.bytes <= CACHE_LIMITS.store.bytes && size.files <= CACHE_LIMITS.store.files) return
+      use.savedBytes = 0
       log.say('BUILDING', `The store of packages is over ${bytesInWords(CACHE_LIMITS.store.bytes)} and is not kept.`)
       await removeTree(store)
     },
@@ -139,6 +154,7 @@ export function createBuildCaches({ folder, place, plan, node, isClean, log }: P
     // A cache is named valid last, and invalid first.
     await rm(keptAbout, { force: true })
     await removeTree(kept)
+    saved('compile', 0)
     if (isTooLarge) {
       log.say(
         'BUILDING',
@@ -146,10 +162,19 @@ export function createBuildCaches({ folder, place, plan, node, isClean, log }: P
       )
       return
     }
-    if (size.files === 0) return
-    await rename(fresh, kept)
-    await writeFile(keptAbout, about, { mode: 0o600 })
-    log.say('BUILDING', `Kept for the next build: ${inWords(size)} of what the compilers left.`)
+    const ofNode = await sizeOf(join(fresh, NODE_CACHE.name))
+    const bytes = size.bytes - ofNode.bytes
+    if (size.files > 0) {
+      await rename(fresh, kept)
+      await writeFile(keptAbout, about, { mode: 0o600 })
+    }
+    saved('compile', bytes)
+    log.say(
+      'BUILDING',
+      bytes > 0
+        ? `Kept for the next build: ${bytesInWords(bytes)} of what the compilers left.`
+        : 'The compilers left nothing for the next build.',
+    )
   }
 }
 

@@ -281,9 +281,21 @@ const CODE: Expected[] = [
     proof: /Missing script/,
   },
   {
+    log: 'syntax-next',
+    reason: 'SYNTAX_ERROR',
+    says: /^A file of the app cannot be parsed: \.\/app\/page\.jsx:2 Expected '>', got '<eof>'\. Correct it/,
+    proof: /^Error: Expected '>'/,
+  },
+  ...['syntax-next14', 'syntax-next15'].map((log) => ({
+    log,
+    reason: 'SYNTAX_ERROR' as const,
+    says: /^A file of the app cannot be parsed: \/app\/app\/page\.jsx:1 Unexpected eof\. Correct it/,
+    proof: /x.{0,5} Unexpected eof/,
+  })),
+  {
     log: 'syntax-vite5',
-    reason: 'BUILD_SCRIPT_FAILED',
-    says: /: \/app\/src\/main\.ts:2:0: ERROR: Expected "\)" but found end of file\.$/,
+    reason: 'SYNTAX_ERROR',
+    says: /^A file of the app cannot be parsed: \/app\/src\/main\.ts:2:0: ERROR: Expected "\)" but found end of file\. Correct it/,
     proof: /ERROR: Expected/,
   },
 ]
@@ -341,9 +353,23 @@ const SERVICES: Expected[] = [
   ...['font-next', 'font-next-webpack'].map((log) => ({
     log,
     reason: 'DOWNLOAD_FAILED' as const,
-    says: /^The font Inter could not be fetched from Google Fonts\./,
+    says: /^The font Inter could not be fetched from fonts\.googleapis\.com .* next\/font\/local .* allowedNetworks\.$/,
     proof: /^Failed to fetch `?Inter`? from Google Fonts/,
     metadata: { host: 'fonts.googleapis.com' },
+  })),
+  {
+    log: 'font-next15',
+    reason: 'DOWNLOAD_FAILED',
+    says: /^The font Geist could not be fetched from fonts\.googleapis\.com \(Google Fonts\): the connection failed\./,
+    proof: /^Failed to fetch `Geist` from Google Fonts/,
+    metadata: { host: 'fonts.googleapis.com' },
+  },
+  ...['font-next-file', 'font-next15-file'].map((log) => ({
+    log,
+    reason: 'DOWNLOAD_FAILED' as const,
+    says: /^The font geist could not be fetched from fonts\.gstatic\.com \(Google Fonts\): the connection failed\. .* next\/font\/local/,
+    proof: /^There was an issue establishing a connection while requesting https:\/\/fonts\.gstatic\.com\//,
+    metadata: { host: 'fonts.gstatic.com' },
   })),
 ]
 
@@ -520,6 +546,58 @@ const WORDS: Line[] = [
     given: install('npm'),
     reason: 'INSTALL_SCRIPT_FAILED',
     says: /^The app's own install script failed/,
+  },
+  {
+    text: "Error: Module not found: Can't resolve '@vercel/turbopack-next/internal/font/google/font'",
+    reason: 'DOWNLOAD_FAILED',
+    says: /^A font could not be fetched from fonts\.gstatic\.com /,
+  },
+  {
+    text: "Received response with status 404 when requesting https://fonts.gstatic.com/s/a.woff2\nError: Module not found: Can't resolve '@vercel/turbopack-next/internal/font/google/font'",
+    reason: 'DOWNLOAD_FAILED',
+    says: /fonts\.gstatic\.com \(Google Fonts\): it answered with an error\./,
+  },
+  {
+    text: "⨯ Module not found: Can't resolve '@vercel/turbopack-next/internal/font/local/public/fonts/Amiri-Bold.woff2%22,%22preload%22:true}'",
+    reason: 'MODULE_NOT_FOUND',
+    says: /^\.\/public\/fonts\/Amiri-Bold\.woff2 was not found\. Check that the file is in the archive/,
+  },
+  {
+    text: "Module not found: Can't resolve 'private-next-instrumentation-client'",
+    reason: 'MODULE_NOT_FOUND',
+    says: /It is a part of Next\.js itself/,
+  },
+  {
+    text: "Error: Cannot find module 'node:sqlite'",
+    reason: 'MODULE_NOT_FOUND',
+    says: /This Node\.js does not have it/,
+  },
+  {
+    text: 'Rollup failed to resolve import "virtual:pwa-register" from "src/main.ts".',
+    reason: 'MODULE_NOT_FOUND',
+    says: /It is no package: a plugin or the framework provides it/,
+  },
+  {
+    text: 'Rollup failed to resolve import "cloudflare:workers" from "src/main.ts".',
+    reason: 'MODULE_NOT_FOUND',
+    says: /Only another runtime has it/,
+  },
+  {
+    text: '/app/build.js:3\nconst a = (\n\nSyntaxError: Unexpected end of input\n    at wrapSafe (node:internal/modules/cjs/loader:1637:18)',
+    reason: 'SYNTAX_ERROR',
+    says: /: \/app\/build\.js:3 SyntaxError: Unexpected end of input\./,
+  },
+  {
+    text: 'SyntaxError: /app/src/a.jsx: Unexpected token (3:4)',
+    reason: 'SYNTAX_ERROR',
+  },
+  {
+    text: 'SyntaxError: Unexpected token \'<\', "<!DOCTYPE "... is not valid JSON\n    at JSON.parse (<anonymous>)',
+    reason: 'BUILD_SCRIPT_FAILED',
+  },
+  {
+    text: '/app/node_modules/a/index.js:3\nconst a = (\n\nSyntaxError: Unexpected end of input\n    at wrapSafe (node:internal/modules/cjs/loader:1637:18)',
+    reason: 'BUILD_SCRIPT_FAILED',
   },
   { text: 'sh: 1: hugo: not found', reason: 'COMMAND_NOT_FOUND', says: /No package brings it/ },
   { text: 'sh: 1: ng: not found', reason: 'COMMAND_NOT_FOUND', says: /`npm install --save-dev @angular\/cli`/ },
@@ -764,6 +842,11 @@ const HOSTILE = [
   'error  ',
   '1:1 Error: ',
   'A_A',
+  'SyntaxError: /',
+  'Error: Expected ',
+  'Parsing css file failed',
+  'There was an issue requesting http://',
+  "Module not found: Can't resolve '@vercel/turbopack-next/internal/font/google/",
   '\x1b[',
 ]
 

@@ -4,6 +4,7 @@
  */
 import type { Reason } from '../contract/index.ts'
 import { commandNotFound, lintError, moduleNotFound, typeError } from './diagnose/code.ts'
+import { fontUnreachable } from './diagnose/fonts.ts'
 import {
   checksumMismatch,
   dependencyConflict,
@@ -15,9 +16,10 @@ import {
 import { clean, tellsAnError, withoutWarnings } from './diagnose/lines.ts'
 import { diskFull, outOfMemory } from './diagnose/machine.ts'
 import { nativePackageMissing } from './diagnose/native.ts'
-import { fontUnreachable, registryUnreachable, serviceUnreachable } from './diagnose/network.ts'
+import { registryUnreachable, serviceUnreachable } from './diagnose/network.ts'
 import { nodeVersionWrong } from './diagnose/node-version.ts'
 import type { Evidence, Finding, PhaseFailure, Rule } from './diagnose/rule.ts'
+import { syntaxError } from './diagnose/syntax.ts'
 import { timedOut } from './diagnose/timeout.ts'
 import { unknown } from './diagnose/unknown.ts'
 
@@ -54,10 +56,11 @@ const SURE: readonly Rule[] = [
  */
 const LIKELY: readonly Rule[] = [
   commandNotFound,
+  fontUnreachable,
   moduleNotFound,
+  syntaxError,
   typeError,
   lintError,
-  fontUnreachable,
   serviceUnreachable,
 ]
 

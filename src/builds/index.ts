@@ -4,24 +4,24 @@ export {
   type Builds,
   type Contacts,
   createBuilds,
-  type Failure,
   type LatestBuild,
   type Suspected,
-  toFailure,
 } from './builds.ts'
 export { type CacheUse, createBuildCaches } from './caches.ts'
 export { type BuildFacts, changesSince, describeChanges } from './changes.ts'
 export { type AskedEndpoint, endpointsAsked, hostsAsked, isLocal, kindOf } from './diagnose/hosts.ts'
+export { type Failure, type FirstFailure, toFailure, toFirstFailure } from './failure.ts'
 export { freshnessOf } from './freshness.ts'
 export { createHoldings, type Held, type Holder, type Holdings } from './holdings.ts'
 export { type Size, sizeOf } from './inside.ts'
 export { diagnosePhase, planSource } from './on-demand.ts'
 export { createOutputs, DEFAULT_OUTPUT_LIMITS, type Outputs } from './outputs.ts'
-export { createPackageStore, type PackageStore } from './packages.ts'
+export { createPackageStore, type PackageStore, type Packages } from './packages.ts'
 export { pagesIn } from './pages.ts'
-export type { Plan } from './plan.ts'
+export { needsPrograms, type Plan } from './plan.ts'
 export { checkPlan, checkTools } from './plan-form.ts'
 export type { Source } from './project.ts'
+export { mayBeCausedByCaches, reasonToRetry } from './retry.ts'
 export { binariesOf, DEFAULT_DEADLINES, type Made, type RunParts, runPlan } from './run.ts'
 export { sourceInFolder } from './source.ts'
 export { createSources, type Pin, type Sources } from './sources.ts'

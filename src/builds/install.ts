@@ -40,13 +40,14 @@ export type Installation = {
   deadlineMs: number
   /** From here on nobody takes these packages away from the build. False if somebody already did. */
   claim(packagesId: string): Promise<boolean>
+  /** Records new packages and claims them for the build. Rejects where the account may not hold so much. */
+  admit(packages: Packages): Promise<void>
 }
 
-/** What lies under a build: kept packages, or new ones that `changes` holds until the build has succeeded. */
+/** Kept packages that lie under a build: what the build changes in them goes to a layer of its own. */
 export type Installed = {
   packages: Packages
   layer: string
-  changes: string | null
   /** Native packages that should be there, as far as that is known. */
   missing: readonly Missing[]
 } | null
@@ -70,7 +71,8 @@ export async function install(runner: Runner, given: Installation, step: Install
       `Nothing to install: ${basisOf(plan, step)} as before, ${inWords(found)} of packages are there.`,
     )
     given.caches.note('packages', 'HIT', found.bytes)
-    return { packages: found, layer: packages.folderOf(found.id), changes: null, missing: [] }
+    const layer = packages.folderOf(found.id)
+    return { packages: found, layer, missing: await whatIsMissing(given, lockfile, join(layer, step.folder)) }
   }
   given.caches.note('packages', given.isClean ? 'DROPPED' : 'MISS', 0)
   if (wanted === null) log.say('INSTALLING', 'There is no lockfile: versions are chosen now, and may differ next time.')
@@ -85,7 +87,12 @@ export async function install(runner: Runner, given: Installation, step: Install
   const missing = await whatIsMissing(given, lockfile, join(changes, step.folder))
   for (const native of missing.slice(0, NAMED_MOST)) log.say('INSTALLING', inSentence(native))
   const id = packages.newId()
-  return { packages: { id, wanted: wanted ?? id, ...size }, layer: changes, changes, missing }
+  const fresh: Packages = { id, wanted: wanted ?? id, ...size }
+  // Kept before the build begins: whatever becomes of it, the next one with the same lockfile has them at once.
+  await given.admit(fresh)
+  await packages.keep(changes, id)
+  given.caches.saved('packages', size.bytes)
+  return { packages: fresh, layer: packages.folderOf(id), missing }
 }
 
 /** Nothing where another manager installs, or nothing is locked. */

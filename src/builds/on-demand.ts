@@ -25,6 +25,7 @@ export function planSource(source: Source, rootDirectory: string, accountId: str
       throw new Problem(
         'PLAN_FAILED',
         `To read the app's configuration takes too much ${error.what}. Look for a package.json or a configuration file that was generated, and make it smaller.`,
+        { metadata: { what: error.what } },
       )
     }),
   )

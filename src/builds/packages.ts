@@ -11,7 +11,7 @@ import type { Size } from './inside.ts'
 
 export type Packages = Size & {
   id: string
-  /** What they were installed from, as a digest. */
+  /** What they were installed from, as a digest; their own id where no lockfile pins them. */
   wanted: string
 }
 

@@ -106,3 +106,23 @@ test('a site of pages alone has no folder of an app router, which would keep an 
   for (const paths of [['app/page.js'], ['pages/index.js', 'src/app/page.js'], []])
     assert.ok((await writableWith(...paths)).includes('.next/server/app'))
 })
+
+const CACHES: [range: string, build: string | undefined, kept: string[]][] = [
+  ['16.0.0', 'next build', ['turbopack']],
+  ['^16.1.0', undefined, ['turbopack']],
+  ['16.0.0', 'next build --webpack', ['webpack', 'swc']],
+  ['^15.4.0', 'next build', ['webpack', 'swc']],
+  ['~14.2.0', 'prisma generate && next build --turbopack', ['turbopack']],
+  ['>=15', 'next build', ['turbopack', 'webpack', 'swc']],
+  ['latest', 'next build', ['turbopack', 'webpack', 'swc']],
+]
+
+for (const [range, build, kept] of CACHES) {
+  test(`Next ${range} built by ${build} keeps what ${kept.join(' and ')} left`, async () => {
+    const { caches } = await planOf(appWith({ next: range }, build === undefined ? {} : { build }, {}))
+    assert.deepEqual(
+      caches.compile,
+      kept.map((name) => `.next/cache/${name}`),
+    )
+  })
+}

@@ -110,6 +110,10 @@ export type Plan = {
   environment: Record<string, string>
 }
 
+/** Whether a build by this plan runs a program of the app. Without one it takes no longer than its files take to copy. */
+export const needsPrograms = ({ install, build }: Pick<Plan, 'install' | 'build'>): boolean =>
+  install !== null || build !== null
+
 export function planBuild(project: Project): Plan {
   for (const framework of FRAMEWORKS) {
     const choice = framework.choose(project)

@@ -16,8 +16,8 @@ import { hostsAsked } from './diagnose/hosts.ts'
 import { isAnythingIn } from './inside.ts'
 import { type Installed, install } from './install.ts'
 import { findOutput, type OutputFolders } from './output-folder.ts'
-import type { PackageStore } from './packages.ts'
-import type { Plan } from './plan.ts'
+import type { PackageStore, Packages } from './packages.ts'
+import { needsPrograms, type Plan } from './plan.ts'
 import { type Runner, runStep } from './step.ts'
 import { SWITCHES } from './switches.ts'
 import type { Toolchain, Toolchains } from './toolchain.ts'
@@ -53,6 +53,7 @@ export type Run = {
   signal: AbortSignal
   enter(phase: 'INSTALLING' | 'BUILDING'): Promise<void>
   claim(packagesId: string): Promise<boolean>
+  admit(packages: Packages): Promise<void>
   /** Told at the end, good or bad, where that can be known. */
   contacted(contacts: readonly Contact[]): Promise<void>
 }
@@ -61,8 +62,7 @@ export type Run = {
 export type Made = { plan: Plan; output: OutputFolders; installed: Installed }
 
 export async function runPlan(parts: RunParts, run: Run): Promise<Made> {
-  const isRun = run.plan.install !== null || run.plan.build !== null
-  const view = isRun ? await parts.networks?.open('build', { isRecorded: true }) : undefined
+  const view = needsPrograms(run.plan) ? await parts.networks?.open('build', { isRecorded: true }) : undefined
   try {
     return await runIn(view, parts, run)
   } finally {

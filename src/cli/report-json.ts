@@ -24,11 +24,11 @@ export function createJsonReport(terminal: Pick<Terminal, 'print'>): Report {
     },
     accepted: ({ name, metadata: { build, trigger } }) =>
       tell(trigger === 'UPLOAD' ? 'uploaded' : 'accepted', { operation: name, build, trigger }),
-    state({ metadata: { phase: now, queuePosition, settlesUntil } }) {
-      const standing = JSON.stringify({ queuePosition, settlesUntil })
+    state({ metadata: { phase: now, queuePosition, settlesUntil, waiting } }) {
+      const standing = JSON.stringify({ queuePosition, settlesUntil, waiting })
       if (now !== 'QUEUED' || standing === stood) return
       stood = standing
-      tell('waiting', { queuePosition, settlesUntil })
+      tell('waiting', { queuePosition, settlesUntil, ...waiting })
     },
     line({ number, time, phase: of, stream, text }) {
       const at = new Date(time).toISOString()

@@ -54,6 +54,24 @@ test('a place in the queue is told when it is another one', () => {
   ])
 })
 
+test('what a build waits for is told when it is something else', () => {
+  const { said, report } = recorder()
+  const at = (waiting?: resources.Waiting) =>
+    report.state({ metadata: { phase: 'QUEUED', waiting } } as unknown as resources.Operation)
+  const machine = (ahead: number): resources.Waiting => ({
+    reason: 'MACHINE',
+    ahead,
+    message: `Waiting for ${ahead} builds ahead of it on this machine.`,
+  })
+  for (const waiting of [undefined, machine(3), machine(3), machine(2)]) at(waiting)
+  at({ reason: 'ENVIRONMENT', ahead: 1, message: 'Waiting for another build of this environment.\x1b[2J' })
+  assert.deepEqual(said, [
+    'Waiting for 3 builds ahead of it on this machine',
+    'Waiting for 2 builds ahead of it on this machine',
+    'Waiting for another build of this environment',
+  ])
+})
+
 const BUILD = {
   createTime: '2026-01-01T00:00:00Z',
   finishTime: '2026-01-01T00:01:05Z',
@@ -75,6 +93,7 @@ test('a failure tells the reason, the line with its neighbours, what changed, an
     retryable: false,
     message: 'The TypeScript compiler found an error.',
     logLine: 2,
+    cause: 'The cause is in the app.',
     todo: 'Mend it.',
     page: 'docs/troubleshooting/type-error.md',
     changes: ['package.json: changed'],
@@ -84,6 +103,7 @@ test('a failure tells the reason, the line with its neighbours, what changed, an
   assert.deepEqual(said.slice(1), [
     'Failed: TYPE_ERROR',
     'The TypeScript compiler found an error.',
+    'The cause is in the app.',
     '',
     '  1  before',
     '> 2  error TS1',
@@ -98,6 +118,28 @@ test('a failure tells the reason, the line with its neighbours, what changed, an
     '',
     'Visitors get what they got before.',
   ])
+})
+
+test('a failure that the log has told already is not told again', () => {
+  const { said, report } = recorder()
+  const failure = {
+    reason: 'TYPE_ERROR',
+    fault: 'app' as const,
+    retryable: false,
+    message: 'The TypeScript compiler found an error.',
+    logLine: 0,
+    cause: 'The cause is in the app.',
+    todo: 'Mend it.',
+    page: 'docs/troubleshooting/type-error.md',
+    changes: ['package.json: changed', 'a.ts: changed'],
+  }
+  report.line({ ...line(1, 'BUILDING', 0, failure.message), stream: 'service' })
+  report.line({ ...line(2, 'BUILDING', 0, 'package.json: changed'), stream: 'service' })
+  report.failed({ build: BUILD, failure, lines: [], isLive: true })
+  const text = said.join('\n')
+  assert.equal(text.split(failure.message).length - 1, 1)
+  assert.equal(text.split('package.json: changed').length - 1, 1)
+  assert.match(text, /Failed: TYPE_ERROR[\s\S]*a\.ts: changed/)
 })
 
 test('the line of an upload fits the terminal, and says how long it will take', () => {

@@ -14,6 +14,8 @@ import type { Terminal } from './terminal.ts'
 
 /** How often the bar of an upload is drawn. */
 const DRAWN_MS = 100
+/** A failure ends with its message and what changed. */
+const SHOWN_MAX_COUNT = 50
 
 export function createTextReport(terminal: Terminal): Report {
   const { say, paint, status } = terminal
@@ -21,8 +23,10 @@ export function createTextReport(terminal: Terminal): Report {
   let drawnMs = 0
   let startedMs: number | undefined
   let lastBytes = 0
-  let stood = 0
+  let stood = ''
   let phaseSinceMs = performance.now()
+  /** The last lines of the service that were shown: they end with why it failed. */
+  const shown: string[] = []
 
   return {
     note: (text) => say(`${paint('yellow', 'note')}  ${indented(text)}`),
@@ -44,15 +48,16 @@ export function createTextReport(terminal: Terminal): Report {
     },
     accepted({ metadata }) {
       status(undefined)
+      phaseSinceMs = performance.now()
       say(`Build ${oneLine(idOf(metadata.build))}`)
     },
     state(operation) {
-      const standing = standingOf(operation, (performance.now() - phaseSinceMs) / 1000)
-      status(standing)
-      // Where no line can be written over, a place in the queue is told when it is another one.
-      const { phase, queuePosition } = operation.metadata
-      if (terminal.isInteractive || phase !== 'QUEUED' || !queuePosition || queuePosition === stood) return
-      stood = queuePosition
+      const seconds = (performance.now() - phaseSinceMs) / 1000
+      const standing = standingOf(operation)
+      status(`${standing} … ${seconds < 2 ? '' : secondsInWords(seconds)}`.trim())
+      // Where no line can be written over, what it waits for is told when it is something else.
+      if (terminal.isInteractive || !isTold(operation) || standing === stood) return
+      stood = standing
       say(standing)
     },
     line(line) {
@@ -61,6 +66,7 @@ export function createTextReport(terminal: Terminal): Report {
         status(`${phaseInWords(line.phase)} …`)
       }
       say(`  ${lineInWords(terminal, line)}`)
+      if (line.stream === 'service' && shown.push(line.text) > SHOWN_MAX_COUNT) shown.shift()
     },
     connection: (isThere) => {
       status(undefined)
@@ -80,7 +86,7 @@ export function createTextReport(terminal: Terminal): Report {
     failed(failed) {
       status(undefined)
       say('')
-      for (const line of failureInWords(terminal, failed)) say(line)
+      for (const line of failureInWords(terminal, failed, shown)) say(line)
     },
     held(_build, { reason, page }, message) {
       status(undefined)
@@ -130,25 +136,33 @@ const phaseInWords = (phase: string): string => oneLine(phase.charAt(0) + phase.
 /** The first line stands at the margin, as ours do, and no other one: none of them looks like one of ours. */
 const indented = (text: string): string => printable(text).replaceAll('\n', '\n  ')
 
-function standingOf({ metadata }: resources.Operation, seconds: number): string {
-  const { phase, queuePosition, settlesUntil } = metadata
-  if (phase !== 'QUEUED') return `${phaseInWords(phase)} … ${seconds < 2 ? '' : secondsInWords(seconds)}`.trim()
+function standingOf({ metadata }: resources.Operation): string {
+  const { phase, queuePosition, settlesUntil, waiting } = metadata
+  if (phase !== 'QUEUED') return phaseInWords(phase)
   if (settlesUntil !== undefined) return `Waiting until ${oneLine(settlesUntil)}, should further webhooks be called`
+  if (waiting !== undefined) return oneLine(waiting.message).replace(/\.$/, '')
   const before = (queuePosition ?? 1) - 1
   return before > 0 ? `Waiting: ${countInWords(before, 'build')} before this one` : 'Waiting: it is the next'
 }
 
-function failureInWords({ paint }: Terminal, { failure, lines, isLive }: Failed): string[] {
+/** Whether it is known what it waits for: one that was just accepted does not say. */
+const isTold = ({ metadata: { phase, queuePosition, waiting } }: resources.Operation): boolean =>
+  phase === 'QUEUED' && (waiting !== undefined || Boolean(queuePosition))
+
+/** What the log has said already is not said again. */
+function failureInWords({ paint }: Terminal, { failure, lines, isLive }: Failed, shown: readonly string[]): string[] {
+  const isNew = (text: string) => !shown.includes(text)
   const number = (line: LogLine) =>
     line.number === failure.logLine ? paint('red', `> ${line.number}`) : paint('dim', `  ${line.number}`)
   const section = (title: string, texts: readonly string[]) =>
     texts.length > 0 ? ['', title, ...texts.map((text) => `  ${oneLine(text)}`)] : []
   return [
     paint('red', `Failed: ${oneLine(failure.reason)}`),
-    indented(failure.message),
+    ...(isNew(failure.message) ? [indented(failure.message)] : []),
+    ...(failure.cause ? [oneLine(failure.cause)] : []),
     ...(lines.length > 0 ? ['', ...lines.map((line) => `${number(line)}  ${printableLine(line.text)}`)] : []),
-    ...section('Since the last build that went well:', failure.changes),
-    ...section('What to do:', [failure.todo, `More: ${failure.page}`]),
+    ...section('Since the last build that went well:', failure.changes.filter(isNew)),
+    ...section('What to do:', [...(failure.todo ? [failure.todo] : []), `More: ${failure.page}`]),
     '',
     isLive ? 'Visitors get what they got before.' : 'Nothing is live yet.',
   ]

@@ -21,7 +21,7 @@ export const ENVIRONMENT_PROBLEMS = {
     'RESOURCE_EXHAUSTED',
     'caller',
     'The account would hold more on the disk than it may.',
-    'Delete environments that nobody needs: `metadata.largest` names the one that holds the most. The operator can raise `accountBytes` and `accountFiles`.',
+    'Delete environments that nobody needs; the message names the one that holds the most. The operator can raise `accountBytes` and `accountFiles`.',
   ),
   TOO_MANY_CHANGES: row(
     429,
@@ -36,14 +36,14 @@ export const ENVIRONMENT_PROBLEMS = {
     'RESOURCE_EXHAUSTED',
     'caller',
     'The account has as many of something as it may.',
-    '`metadata.kind` says of what, `metadata.limit` how many. Delete what nobody needs, or ask the operator to raise the setting that `metadata.setting` names.',
+    'Delete what nobody needs, or ask the operator to raise the limit that the message names.',
   ),
   SUPERSEDED: row(
     409,
     'ABORTED',
     'caller',
     'A newer upload took the place of this one before it was built.',
-    'Nothing to mend: `metadata.operation` names the newer one.',
+    'Nothing to mend: follow the newer upload that the message names.',
   ),
   PURGE_NOT_CONFIRMED: row(
     503,

@@ -32,6 +32,22 @@ export type Trigger = (typeof TRIGGERS)[number]
 export const BUILD_STATES = ['QUEUED', 'RUNNING', 'SUCCEEDED', 'FAILED', 'CANCELLED'] as const
 export type BuildState = (typeof BUILD_STATES)[number]
 
+export const WAITING_REASONS = ['QUIET_PERIOD', 'ENVIRONMENT', 'MACHINE', 'NEXT'] as const
+export type WaitingReason = (typeof WAITING_REASONS)[number]
+
+export const waiting = object(
+  {
+    reason: oneOf(WAITING_REASONS, {
+      description:
+        '`QUIET_PERIOD`: for further calls. `ENVIRONMENT`: for another operation of its environment. `MACHINE`: for others on this machine. `NEXT`: it begins at once.',
+    }),
+    ahead: integer({ description: 'How many end or begin before it.' }),
+    message: string({ description: 'The same for people.' }),
+  },
+  { title: 'Waiting', description: 'Why it has not begun.' },
+)
+export type Waiting = Static<typeof waiting>
+
 export const operationFields = {
   name: string({ description: '`accounts/…/environments/{environment}/operations/{operation}`' }),
   metadata: object({
@@ -47,6 +63,7 @@ export const operationFields = {
     requestedBy,
     ...described,
     queuePosition: optional(integer({ description: 'While it waits: how many builds are before it, and itself.' })),
+    waiting: optional(waiting),
     settlesUntil: optional(time('While it lets a burst of calls settle: when it begins if no further one comes.')),
     triggers: optional(
       array(string(), {

@@ -4,7 +4,7 @@
  */
 import { BUILD_PROBLEMS } from './build-problems.ts'
 import { ENVIRONMENT_PROBLEMS } from './environment-problems.ts'
-import { type Row, row } from './problem-row.ts'
+import { type Fault, type Row, row } from './problem-row.ts'
 import { REQUEST_PROBLEMS } from './request-problems.ts'
 import { UPLOAD_PROBLEMS } from './upload-problems.ts'
 
@@ -57,7 +57,7 @@ export const PROBLEMS = {
     'UNAVAILABLE',
     'service',
     'A part of the service is not working yet, or any more.',
-    '`metadata` names the part and its fault.',
+    'The message names the part; `metadata` has its fault.',
     true,
   ),
   STOPPING: row(
@@ -89,6 +89,7 @@ export const BUILD_FAILURES = [
   'BUILD_SCRIPT_FAILED',
   'COMMAND_NOT_FOUND',
   'MODULE_NOT_FOUND',
+  'SYNTAX_ERROR',
   'TYPE_ERROR',
   'LINT_ERROR',
   'CMS_UNREACHABLE',
@@ -106,6 +107,25 @@ export const BUILD_FAILURES = [
   'START_TIMEOUT',
   'PORT_NOT_BOUND',
 ] as const satisfies readonly Reason[]
+
+const NETWORK_FAILURES: ReadonlySet<Reason> = new Set<Reason>([
+  'CMS_UNREACHABLE',
+  'DOWNLOAD_FAILED',
+  'REGISTRY_UNREACHABLE',
+  'TOOL_NOT_AVAILABLE',
+])
+
+const CAUSES: Record<Fault, string> = {
+  app: 'The cause is in the app.',
+  caller: 'The cause is in what was asked for.',
+  service: 'The cause is in the service, not in the app.',
+}
+
+/** Where the cause of a failed build is, for people. */
+export const causeOf = (reason: Reason): string =>
+  NETWORK_FAILURES.has(reason)
+    ? 'The cause is in the network or at the other end, not in the code of the app.'
+    : CAUSES[PROBLEMS[reason].fault]
 
 /** The page of the documentation that tells more, relative to the top of the repository. */
 export const helpPage = (reason: Reason): string =>

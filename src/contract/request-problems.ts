@@ -35,7 +35,7 @@ export const REQUEST_PROBLEMS = {
     'PERMISSION_DENIED',
     'caller',
     "The caller belongs to the account, but the caller's role does not allow this call.",
-    'Use credentials with the role named in `metadata.needed`.',
+    'Use credentials with a stronger role: the message names the one that is needed.',
   ),
   ORIGIN_REFUSED: row(
     403,
@@ -208,7 +208,7 @@ export const REQUEST_PROBLEMS = {
     'ALREADY_EXISTS',
     'caller',
     'Another environment of the instance has that host name.',
-    '`metadata.domains` names it. Take it out of the other list first if that is yours; ask the operator if it is not.',
+    'Take it out of the other list first if that is yours; ask the operator if it is not.',
   ),
   WEBHOOKS_EXIST: row(
     409,
@@ -222,7 +222,7 @@ export const REQUEST_PROBLEMS = {
     'RESOURCE_EXHAUSTED',
     'caller',
     'The body, or a part of it, is larger than allowed.',
-    'The limit stands in `metadata.limit`.',
+    'Send less: the message names the limit.',
   ),
   CONTENT_TYPE_UNSUPPORTED: row(
     415,
@@ -275,7 +275,7 @@ export const REQUEST_PROBLEMS = {
     'RESOURCE_EXHAUSTED',
     'caller',
     'As many streams of events and logs are open as may be: of the user or the credential, of the account, or of the service.',
-    'Close some, share one between the pages of a browser, or read now and then instead. `metadata.of` says whose limit it is.',
+    'Close some, share one between the pages of a browser, or read now and then instead.',
     true,
   ),
 } as const satisfies Record<string, Row>

@@ -4,7 +4,7 @@ import { contactOutcome, held, heldDeployment, retry, suspiciousOutput } from '.
 import { latestBuild, latestOperation } from './latest.ts'
 import { LIMITS } from './limits.ts'
 import * as names from './names.ts'
-import { BUILD_STATES, PHASES, TRIGGERS } from './operation.ts'
+import { BUILD_STATES, PHASES, TRIGGERS, waiting } from './operation.ts'
 import { described, requestedBy } from './people.ts'
 import { pin } from './pin.ts'
 import { role } from './roles.ts'
@@ -261,8 +261,11 @@ export const build = object(
     caches: array(
       object({
         cache: oneOf(['packages', 'store', 'compile']),
-        state: oneOf(['HIT', 'MISS', 'DROPPED']),
-        bytes: integer(),
+        state: oneOf(['HIT', 'MISS', 'DROPPED'], {
+          description: '`HIT`: something of an earlier build went into this one.',
+        }),
+        bytes: integer({ description: 'How much that was.' }),
+        savedBytes: optional(integer({ description: 'How much is kept for the next build.' })),
       }),
       {
         description:
@@ -287,6 +290,7 @@ export const build = object(
       ),
     ),
     held: optional(held),
+    waiting: optional(waiting),
     createTime: time('When it was asked for.'),
     startTime: optional(time('When work on it began.')),
     finishTime: optional(time('When it was over.')),
@@ -299,11 +303,23 @@ export const build = object(
           retryable: boolean(),
           message: string(),
           logLine: integer({ description: 'The line of the log that shows it; 0 where none does.' }),
-          todo: string({ description: 'What to do about it.' }),
+          cause: string({ description: 'Where the cause is: in the app, the network, the request or the service.' }),
+          todo: string({ description: 'What to do about it; empty where the message says it.' }),
           page: string({ description: 'Where the documentation tells more.' }),
           changes: array(string(), { description: 'What is not as it was for the last build that went well.' }),
         },
         { title: 'BuildFailure' },
+      ),
+    ),
+    firstFailure: optional(
+      object(
+        {
+          reason: string({ description: 'One of the reasons of the error reference.' }),
+          message: string(),
+          logLine: integer({ description: 'The line of the log that shows it; 0 where none does.' }),
+          retriedBecause: string({ description: 'Why it is tried once more without caches.' }),
+        },
+        { title: 'FirstFailure', description: 'Why the first of two attempts failed, as soon as that is known.' },
       ),
     ),
   },

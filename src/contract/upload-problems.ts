@@ -52,14 +52,14 @@ export const UPLOAD_PROBLEMS = {
     'INVALID_ARGUMENT',
     'caller',
     'An entry has a name or a kind that could leave its folder.',
-    '`metadata.entry` names it and `metadata.why` says what is wrong; leave it out or rename it.',
+    'Leave out or rename the entry that the message names.',
   ),
   ARCHIVE_ENTRY_DUPLICATE: row(
     400,
     'INVALID_ARGUMENT',
     'caller',
     'Two entries have the same name, or names that differ in case only.',
-    '`metadata.entry` names one of them; remove or rename it.',
+    'Remove or rename one of the entries that the message names.',
   ),
   ARCHIVE_ENCRYPTED: row(
     400,
@@ -80,6 +80,6 @@ export const UPLOAD_PROBLEMS = {
     'RESOURCE_EXHAUSTED',
     'caller',
     'The archive exceeds a limit of size or number.',
-    '`metadata.what` names the limit and `metadata.limit` its value; leave out `node_modules` and build output.',
+    'Leave out `node_modules` and build output. The message names the limit.',
   ),
 } as const satisfies Record<string, Row>

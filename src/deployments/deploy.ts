@@ -4,6 +4,7 @@
  * the switch leaves the environment as it was. A rebuild whose output looks wrong is held: it is kept, and not switched to. If the process dies, the story begins again, and steps whose result is
  * recorded are not repeated.
  */
+import type { Accounts } from '../accounts/index.ts'
 import type { Environment, Environments } from '../apps/index.ts'
 import type { Clock, Log } from '../base/index.ts'
 import {
@@ -28,6 +29,7 @@ import type { Deployments } from './deployments.ts'
 import type { Folders } from './folders.ts'
 import { adviceOn, heldProblem, type Inspect, type Inspected } from './inspect.ts'
 import type { Launcher } from './launch.ts'
+import type { BuildRequests } from './request-build.ts'
 import type { Retries } from './retries.ts'
 import { createStory, type Story } from './story.ts'
 import { endpointsToAsk } from './suspicion.ts'
@@ -53,6 +55,10 @@ type Parts = {
   appVariables: GetAppVariables
   retries: Retries
   inspect: Inspect
+  accounts: Pick<Accounts, 'requireById'>
+  buildRequests: Pick<BuildRequests, 'handOn'>
+  /** Whether the build will run a program of the app, going by the files of its archive. */
+  needsPrograms(environment: Environment, build: Build): Promise<boolean>
   /** From the archive to an output that is kept. */
   make(environment: Environment, build: Build, story: Story): Promise<Build>
   blame: Blame
@@ -77,6 +83,10 @@ export function createDeploy(parts: Parts): Handler {
     const build = await builds.ofOperation(sql, operation.id)
     if (!environment || !build) return async () => ({ error: new Problem('ENVIRONMENT_NOT_FOUND') })
     const path = { accountId: environment.accountId, environmentId: environment.id }
+    if (work.lane === 'light' && !isCancelled(work) && (await parts.needsPrograms(environment, build))) {
+      const account = await parts.accounts.requireById(sql, environment.accountId)
+      return (tx) => parts.buildRequests.handOn(tx, account, operation)
+    }
     const log = await logs.create(buildLogName(build.id), {
       secrets: (await parts.appVariables(environment, environment.variables, build.id, 'build')).secrets,
       whenFull: 'stop',
@@ -122,7 +132,7 @@ export function createDeploy(parts: Parts): Handler {
         : await explained(toProblem(error), environment, build, log)
       await launcher.giveUp(environment.id, operation.id)
       const logLine = Number(problem.metadata.logLine ?? story.provingLine())
-      story.say(problem.message)
+      story.fail(problem.message)
       if (isCancelled(work)) return end('CANCELLED', async () => ({ error: problem }))
       const spoilt = await spoiltBy(problem, environment, build)
       const changes = await parts.blame(environment, build).catch(unknownChanges)

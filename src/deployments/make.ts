@@ -1,6 +1,7 @@
 /**
- * From an archive to an output that is kept: unpack, plan, install, build. Caches and packages are written once all of it
- * went well. An attempt that failed with something of earlier builds in it is made once more without.
+ * From an archive to an output that is kept: unpack, plan, install, build. Packages are kept once they are installed, caches
+ * are written once all of it went well. An attempt that failed with something of earlier builds in it is made once more
+ * without, where that could have been the cause.
  */
 import type { Environment } from '../apps/index.ts'
 import type { Archives } from '../archives/index.ts'
@@ -14,21 +15,25 @@ import {
   createWorkplace,
   inWords,
   type Made,
+  mayBeCausedByCaches,
   type Outputs,
   type PackageStore,
+  type Packages,
   type Plan,
   planSource,
   type RunParts,
+  reasonToRetry,
   runPlan,
   type Size,
   sourceInFolder,
   type Toolchain,
   type Toolchains,
+  toFirstFailure,
   usesNode,
   type Workplace,
   warningsOf,
 } from '../builds/index.ts'
-import { Problem, type Reason } from '../contract/index.ts'
+import { Problem } from '../contract/index.ts'
 import { makeManifest } from '../edge/index.ts'
 import { type Contact, type ContactOutcome, newContacts } from '../engines/index.ts'
 import type { Sql } from '../storage/index.ts'
@@ -124,11 +129,12 @@ export function createMake(parts: Parts) {
     try {
       return await attempt(ready, build.isClean, uses)
     } catch (error) {
-      if (story.signal.aborted) throw error
-      const isWarm = uses.some(({ state }) => state === 'HIT')
-      if (!isWarm || !(error instanceof Problem) || CACHES_ARE_BLAMELESS.has(error.reason)) throw error
-      story.say(error.message)
-      story.say('Something of earlier builds was in it, so it is tried once more with nothing of them.')
+      if (story.signal.aborted || !(error instanceof Problem)) throw error
+      const because = reasonToRetry(uses)
+      if (because === undefined || !(await mayBeCausedByCaches(error, place, ready.plan))) throw error
+      story.fail(error.message)
+      story.say(because)
+      await builds.retried(build.id, toFirstFailure(error, Number(error.metadata.logLine ?? 0), because))
       if (place.isLayered) await place.keepOnlySource()
       else await unpack(build, story, place)
       return await attempt(ready, true, [])
@@ -161,6 +167,7 @@ export function createMake(parts: Parts) {
         enter: story.enter,
         contacted: (contacts) => noteContacts(ready, contacts),
         claim: (packagesId) => sql.transaction((tx) => builds.claimPackages(tx, build.id, packagesId)),
+        admit: (fresh) => admitPackages(ready, fresh),
       })
     } finally {
       uses.push(...caches.uses())
@@ -188,20 +195,19 @@ export function createMake(parts: Parts) {
     }
   }
 
+  async function admitPackages({ environment, build }: Ready, fresh: Packages) {
+    await builds.letGoOfFailed(environment.id, build.id)
+    await parts.room.toKeep(environment, fresh)
+    await sql.transaction(async (tx) => {
+      await packages.record(tx, environment.accountId, fresh)
+      await builds.claimPackages(tx, build.id, fresh.id)
+    })
+  }
+
   async function keep(
     { environment, build, story, toolchain }: Ready,
     { plan, output, installed }: Made,
   ): Promise<Build> {
-    // Packages that only the build needed are kept all the same: the next build has them at once.
-    if (installed?.changes) {
-      const fresh = installed.packages
-      await parts.room.toKeep(environment, fresh)
-      await sql.transaction(async (tx) => {
-        await packages.record(tx, environment.accountId, fresh)
-        await builds.claimPackages(tx, build.id, fresh.id)
-      })
-      await packages.keep(installed.changes, fresh.id)
-    }
     const needsPackages = output.source !== undefined && installed !== null
     const owner = ownerOf(environment, plan, needsPackages ? installed.packages.wanted : '')
     const { digest, ...size } = await outputs.keep(output, owner, {
@@ -230,19 +236,6 @@ function contactsInWords(contacts: readonly Contact[], why?: (outcome: ContactOu
   const more = names.length - NAMED_MOST
   return names.slice(0, NAMED_MOST).join(', ') + (more > 0 ? ` and ${more} more` : '')
 }
-
-/** What an empty cache would not have changed. */
-const CACHES_ARE_BLAMELESS: ReadonlySet<Reason> = new Set<Reason>([
-  'BUILD_TIMEOUT',
-  'CMS_UNREACHABLE',
-  'DISK_FULL',
-  'DOWNLOAD_FAILED',
-  'LOCKFILE_MISMATCH',
-  'OUT_OF_MEMORY',
-  'QUOTA_EXCEEDED',
-  'REGISTRY_REFUSED',
-  'REGISTRY_UNREACHABLE',
-])
 
 /** Outputs are never shared between environments, nor between ways to serve the same files. */
 const ownerOf = ({ id }: Environment, { output }: Plan, packages: string): string =>

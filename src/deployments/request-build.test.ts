@@ -2,9 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Scope } from '../../test/support/folder.ts'
 import { house } from '../../test/support/upkeep.ts'
+import type { Plan } from '../builds/index.ts'
 import type { resources } from '../contract/index.ts'
+import { createClaims } from '../operations/claim.ts'
 import type { Operation } from '../operations/index.ts'
-import { toPage } from '../storage/index.ts'
+import { statement, toPage } from '../storage/index.ts'
 import type { Asked } from '../triggers/index.ts'
 import { createBuildRequests, type Quiet } from './request-build.ts'
 
@@ -38,6 +40,20 @@ async function open(t: Scope) {
       sql.transaction((tx) =>
         requests.rebuild(tx, account, appName, id, { asked: [asker(action)], isForced, ...(quiet ? { quiet } : {}) }),
       ),
+    /** As a worker does it that looked at the build and did not begin. */
+    async handOn(operation: Operation, meanwhile: () => Promise<unknown> = async () => undefined) {
+      const claims = createClaims({ sql, clock, owner: 'me', concurrency: { quick: 1, light: 2, build: 1 } })
+      assert.equal((await claims.next(['light']))?.operation.id, operation.id)
+      await meanwhile()
+      return sql.transaction(async (tx) => {
+        const ending = await requests.handOn(tx, account, operation)
+        if ('response' in ending || 'error' in ending) await operations.end(tx, operation.id, 'me', ending)
+        else await operations.handOn(tx, operation.id, 'me', ending)
+        return ending
+      })
+    },
+    cancel: (operation: Operation) => sql.transaction((tx) => operations.cancel(tx, path, operation.id)),
+    waiting: () => sql.transaction((tx) => operations.waitingBuild(tx, path)),
     read: (operation: Operation) => operations.require(path, operation.id),
     buildOf: async (operation: Operation) => builds.ofOperation(sql, operation.id),
     satisfied: async () => (await ledger.list(id, toPage({}))).items.map(({ operationId }) => operationId),
@@ -158,4 +174,74 @@ test('an upload without words has none, whatever was said about the one before',
   await finish((await upload({ message: 'Fix the header' })).id)
   const { message, commit } = await read(await upload())
   assert.deepEqual({ message, commit }, { message: '', commit: null })
+})
+
+test('a build that needs a program waits among those that do, and can still be joined and replaced', async (t) => {
+  const { upload, handOn, waiting, rebuild, read } = await open(t)
+  const first = await upload()
+  assert.deepEqual(await handOn(first), { lane: 'build' })
+  assert.equal((await waiting())?.id, first.id)
+  assert.equal((await rebuild()).id, first.id)
+  const second = await upload()
+  assert.equal((await read(first)).error?.details[0]?.reason, 'SUPERSEDED')
+  assert.equal((await waiting())?.id, second.id)
+})
+
+test('an upload that came while the one before was looked at takes its place', async (t) => {
+  const { upload, handOn, waiting, rebuild, read, satisfied, buildOf } = await open(t)
+  const first = await upload()
+  assert.equal((await rebuild('CLEAN_REBUILD')).id, first.id)
+  let newer: Operation | undefined
+  await handOn(first, async () => {
+    newer = await upload()
+  })
+  assert.equal((await read(first)).error?.details[0]?.reason, 'SUPERSEDED')
+  assert.equal((await buildOf(first))?.state, 'CANCELLED')
+  assert.equal((await waiting())?.id, newer?.id)
+  assert.deepEqual(await satisfied(), [newer?.id])
+  assert.equal((await buildOf(newer as Operation))?.isClean, true)
+})
+
+test('a rebuild that was looked at while an upload came ends as the upload does', async (t) => {
+  const { upload, finish, handOn, rebuild, read, satisfied } = await open(t)
+  await finish((await upload()).id)
+  const rebuilt = await rebuild()
+  let newer: Operation | undefined
+  await handOn(rebuilt, async () => {
+    newer = await upload()
+  })
+  assert.deepEqual(await satisfied(), [newer?.id])
+  assert.equal((await read(rebuilt)).doneTime, null)
+})
+
+test('a rebuild that came while an upload was looked at ends as the upload does, which is clean then', async (t) => {
+  const { upload, handOn, rebuild, waiting, buildOf } = await open(t)
+  const uploaded = await upload()
+  let later: Operation | undefined
+  await handOn(uploaded, async () => {
+    later = await rebuild('CLEAN_REBUILD')
+  })
+  assert.equal((await waiting())?.id, uploaded.id)
+  assert.equal((await buildOf(uploaded))?.isClean, true)
+  assert.equal((await buildOf(later as Operation))?.state, 'CANCELLED')
+})
+
+test('a build that is cancelled while it is looked at does not wait for its turn to end', async (t) => {
+  const { upload, handOn, cancel, read, buildOf, waiting } = await open(t)
+  const first = await upload()
+  await handOn(first, () => cancel(first))
+  assert.equal((await read(first)).error?.details[0]?.reason, 'OPERATION_CANCELLED')
+  assert.equal((await buildOf(first))?.state, 'CANCELLED')
+  assert.equal(await waiting(), undefined)
+})
+
+test('a build begins among those that need a program where the last one did', async (t) => {
+  const { upload, finish, rebuild, builds, buildOf, sql } = await open(t)
+  const laneOf = async ({ id }: Operation) =>
+    (await sql.query<{ lane: string }>(statement`SELECT lane FROM operations WHERE id = ${id}`))[0]?.lane
+  const first = await upload()
+  assert.equal(await laneOf(first), 'light')
+  await builds.planned((await buildOf(first))?.id ?? '', { install: null, build: { argv: ['x'] } } as unknown as Plan)
+  await finish(first.id)
+  assert.equal(await laneOf(await rebuild()), 'build')
 })

@@ -9,7 +9,7 @@ import type { Environments } from '../apps/index.ts'
 import type { Clock } from '../base/index.ts'
 import type { Archive, Builds, Sources } from '../builds/index.ts'
 import { names, Problem, type resources } from '../contract/index.ts'
-import type { Operation, OperationPath, Operations } from '../operations/index.ts'
+import type { Ending, HandedOn, Operation, OperationPath, Operations } from '../operations/index.ts'
 import type { Transaction } from '../storage/index.ts'
 import type { Asked, Ledger } from '../triggers/index.ts'
 import { requireOpen } from './require-open.ts'
@@ -43,7 +43,9 @@ export function createBuildRequests({ clock, environments, operations, builds, s
   async function request(tx: Transaction, path: OperationPath, wanted: Wanted): Promise<Operation> {
     const { trigger, isClean, isForced = false, archive, notBefore = null, requestedBy } = wanted
     const id = builds.newId()
-    const asked = { lane: 'build', build: id, notBefore, requestedBy } as const
+    // A guess by what its last build was; the worker looks before it begins.
+    const lane = (await builds.lastNeededPrograms(tx, path.environmentId)) ? 'build' : 'light'
+    const asked = { lane, build: id, notBefore, requestedBy } as const
     const operation = await operations.request(tx, path, trigger, asked)
     await builds.insert(tx, path, { id, operationId: operation.id, trigger, isClean, isForced, archive })
     return { ...operation, message: archive.message ?? '', commit: archive.commit ?? null }
@@ -58,10 +60,7 @@ export function createBuildRequests({ clock, environments, operations, builds, s
     const waiting = await operations.waitingBuild(tx, path)
     if (!waiting) return undefined
     const isClean = asked.some(isForClean)
-    if (isClean) {
-      await builds.makeClean(tx, waiting.build)
-      await operations.makeClean(tx, waiting.id)
-    }
+    if (isClean) await makeClean(tx, waiting)
     if (isForced) await builds.makeForced(tx, waiting.build)
     // One that could begin at once is not put off; and whoever does not ask for quiet wants it now.
     const notBefore = waiting.notBefore === null ? null : settlesUntil(waiting.createTime, quiet)
@@ -74,6 +73,21 @@ export function createBuildRequests({ clock, environments, operations, builds, s
   function settlesUntil(firstTime: number, quiet: Quiet | undefined): number | null {
     if (!quiet || quiet.ms === 0) return null
     return Math.min(clock.now() + quiet.ms, firstTime + quiet.mostMs)
+  }
+
+  async function makeClean(tx: Transaction, { id, build }: Operation) {
+    await builds.makeClean(tx, build)
+    await operations.makeClean(tx, id)
+  }
+
+  const cancelBuild = (tx: Transaction, { build }: Operation) =>
+    builds.end(tx, build, { state: 'CANCELLED', durations: {}, failure: null })
+
+  /** An upload that was called off is not what the next rebuild builds. */
+  async function callOff(tx: Transaction, operation: Operation) {
+    const build = await builds.ofOperation(tx, operation.id)
+    if (build?.trigger === 'UPLOAD') await sources.uploadCancelled(tx, build.environmentId, build.archive)
+    await cancelBuild(tx, operation)
   }
 
   return {
@@ -97,17 +111,37 @@ export function createBuildRequests({ clock, environments, operations, builds, s
       await sources.uploaded(tx, id, archive)
       if (!waiting) return operation
       await operations.satisfyBy(tx, waiting.id, operation.id)
-      if (waiting.trigger === 'UPLOAD') {
-        const newer = names.operationResource(
-          { account: account.name, app: path.appName, environment: id },
-          operation.id,
-        )
-        const metadata = { operation: newer }
-        const problem = new Problem('SUPERSEDED', `A newer upload took its place: ${newer}.`, { metadata })
-        await operations.abort(tx, waiting.id, problem)
-      }
-      await builds.end(tx, waiting.build, { state: 'CANCELLED', durations: {}, failure: null })
+      if (waiting.trigger === 'UPLOAD') await operations.abort(tx, waiting.id, superseded(account, operation))
+      await cancelBuild(tx, waiting)
       return operation
+    },
+
+    /**
+     * A build that turned out to need a program, before it began, waits for its turn among those that do. What was asked for
+     * while it was looked at is as it would be had it waited: a cancel ends it, a newer upload takes its place, and a newer
+     * rebuild is satisfied by an upload.
+     */
+    async handOn(tx: Transaction, account: Account, operation: Operation): Promise<Ending | HandedOn> {
+      if (await operations.isToBeCancelled(tx, operation.id)) {
+        await callOff(tx, operation)
+        return { error: new Problem('OPERATION_CANCELLED') }
+      }
+      const newer = await operations.waitingBuild(tx, operation)
+      if (!newer) return { lane: 'build' }
+      const [later, isUpload] = [await builds.ofOperation(tx, newer.id), operation.trigger === 'UPLOAD']
+      // A rebuild may be of the archive that a rollback pinned: the upload would be lost in it.
+      if (isUpload && newer.trigger !== 'UPLOAD') {
+        if (later?.isClean) await makeClean(tx, operation)
+        await operations.satisfyBy(tx, newer.id, operation.id)
+        await cancelBuild(tx, newer)
+        return { lane: 'build' }
+      }
+      const looked = await builds.ofOperation(tx, operation.id)
+      if (looked?.isClean) await makeClean(tx, newer)
+      if (looked?.isForced) await builds.makeForced(tx, newer.build)
+      await operations.passOn(tx, operation.id, newer.id)
+      await cancelBuild(tx, operation)
+      return isUpload ? { error: superseded(account, newer) } : { satisfiedBy: newer.id }
     },
 
     join,
@@ -135,9 +169,7 @@ export function createBuildRequests({ clock, environments, operations, builds, s
 
     /** Ends a build that nobody has begun, and tells the ids of the operations that ended with it. */
     async withdraw(tx: Transaction, waiting: Operation): Promise<string[]> {
-      const build = await builds.ofOperation(tx, waiting.id)
-      if (build?.trigger === 'UPLOAD') await sources.uploadCancelled(tx, build.environmentId, build.archive)
-      await builds.end(tx, waiting.build, { state: 'CANCELLED', durations: {}, failure: null })
+      await callOff(tx, waiting)
       return operations.abort(tx, waiting.id, new Problem('OPERATION_CANCELLED'))
     },
 
@@ -163,6 +195,11 @@ export function createBuildRequests({ clock, environments, operations, builds, s
       return operation
     },
   }
+}
+
+function superseded(account: Account, { id, appName, environmentId }: Operation): Problem {
+  const newer = names.operationResource({ account: account.name, app: appName, environment: environmentId }, id)
+  return new Problem('SUPERSEDED', `A newer upload took its place: ${newer}.`, { metadata: { operation: newer } })
 }
 
 const isForClean = ({ action }: Asked): boolean => action === 'CLEAN_REBUILD'

@@ -12,6 +12,7 @@ export function createStory(build: Build, { clock, builds, log, work }: Parts) {
   let phase: resources.Phase = 'QUEUED'
   let since = clock.now()
   let firstLine = 0
+  let failed = ''
 
   const leave = () => {
     if (phase !== 'QUEUED') spent[phase] = (spent[phase] ?? 0) + clock.now() - since
@@ -21,6 +22,11 @@ export function createStory(build: Build, { clock, builds, log, work }: Parts) {
     log,
     signal: work.signal,
     say: (text: string) => log.say(phase, text),
+    /** Why an attempt failed. A second one that failed of the same does not repeat it. */
+    fail(message: string) {
+      log.say(phase, message === failed ? 'Without caches it failed in the same way.' : message)
+      failed = message
+    },
     async enter(next: resources.Phase) {
       leave()
       phase = next

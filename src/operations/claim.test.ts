@@ -7,7 +7,7 @@ import { rows, type Sql, type Statement, statement } from '../storage/index.ts'
 import { createClaims, LEASE_MS } from './claim.ts'
 import type { Lane } from './operations.ts'
 
-const MANY = { quick: 1000, build: 1000 }
+const MANY = { quick: 1000, light: 1000, build: 1000 }
 
 type Given = {
   account: number
@@ -100,7 +100,7 @@ test('a claim takes the oldest of the account with the fewest at work, in the or
       fc.integer({ min: 1, max: 3 }),
       async (given, lanes, most) => {
         const ids = await fill(given)
-        const claimed = await claims({ quick: most, build: most }).next(lanes)
+        const claimed = await claims({ quick: most, light: most, build: most }).next(lanes)
         const expected = nextOf(given, lanes, most)
         assert.equal(claimed?.operation.id, expected === undefined ? undefined : ids[expected])
       },
@@ -177,7 +177,7 @@ test('one account never has every place while there are others, and a single one
   ] as const) {
     const { fill, claims } = await setUp(t, accountCount)
     await fill(many)
-    const { next } = claims(MANY, { quick: 1, build: 3 })
+    const { next } = claims(MANY, { quick: 1, light: 1, build: 3 })
     let taken = 0
     while (await next(['build'])) taken++
     assert.equal(taken, most)

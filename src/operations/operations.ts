@@ -9,7 +9,7 @@
  * running → done by the one worker that still holds the lease. A cancelled operation is asked to end; its handler says how.
  */
 import type { Clock, NewId } from '../base/index.ts'
-import { LIMITS, names, operationError, Problem, type resources } from '../contract/index.ts'
+import { names, operationError, Problem, type resources } from '../contract/index.ts'
 import {
   list,
   type Page,
@@ -21,6 +21,7 @@ import {
   type Transaction,
 } from '../storage/index.ts'
 import { createLatest } from './latest.ts'
+import { createWaiting } from './waiting.ts'
 import { createWaits } from './waits.ts'
 
 export type Operation = {
@@ -79,11 +80,13 @@ export const columns = statement`id, account_id, app_name, environment_id, trigg
 export type OperationPath = { accountId: string; appName: string; environmentId: string }
 
 /**
- * Builds take minutes and everything else milliseconds: they wait in lanes of their own. One whose work another operation
- * does waits in none.
+ * Builds take minutes and everything else milliseconds: they wait in lanes of their own. A build that may need no program of
+ * the app waits in `light`, and is handed on to `build` when it turns out to need one. One whose work another operation does
+ * waits in none.
  */
-export const LANES = ['quick', 'build'] as const
+export const LANES = ['quick', 'light', 'build'] as const
 export type Lane = (typeof LANES)[number]
+export const BUILD_LANES: readonly Lane[] = ['light', 'build']
 
 export type Ending = { response: unknown } | { error: Problem }
 
@@ -94,6 +97,8 @@ export type Wanted = {
   notBefore?: number | null
   requestedBy?: resources.Requester | null
 }
+/** It has not begun and waits again: in another lane, or for the end of the operation that does its work. */
+export type HandedOn = { lane: Lane } | { satisfiedBy: string }
 
 /** Of responses on one page: each may show the names of all variables of its environment. */
 const PAGE_BYTES = 1024 * 1024
@@ -132,6 +137,7 @@ export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock
     requireDoing,
     ...createWaits({ clock, require }),
     ...createLatest(sql),
+    ...createWaiting({ sql, clock }),
 
     /** Records that the work is wanted. Call `announce` once the transaction is committed. */
     async request(
@@ -261,7 +267,8 @@ export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock
       const [row] = await tx.query<OperationRow>(statement`
         SELECT ${columns} FROM operations
         WHERE environment_id = ${environmentId} AND account_id = ${accountId} AND done_time IS NULL
-        AND lane = 'build' AND attempts = 0 AND lease_owner IS NULL AND phase = 'QUEUED' AND cancel_time IS NULL
+        AND lane IN (${list(BUILD_LANES)}) AND attempts = 0 AND lease_owner IS NULL AND phase = 'QUEUED'
+        AND cancel_time IS NULL
         ORDER BY id DESC LIMIT 1`)
       return row && toOperation(row)
     },
@@ -279,25 +286,6 @@ export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock
         UPDATE operations SET trigger_name = 'CLEAN_REBUILD' WHERE id = ${id} AND trigger_name = 'REBUILD'
         RETURNING ${columns}`)
       for (const row of rows) tell(tx, toOperation(row))
-    },
-
-    /**
-     * How many builds are before this one in the queue, itself included; 0 when it does not wait. In a long queue counting
-     * ends early. Those that still let calls settle stand before nobody.
-     */
-    async queuePosition({ id, doneTime, phase }: Operation): Promise<number> {
-      if (doneTime !== null || phase !== 'QUEUED') return 0
-      const waiting = statement`done_time IS NULL AND lane = 'build' AND lease_owner IS NULL`
-      const [row] = await sql.query<{ position: number }>(statement`
-        SELECT COUNT(*) AS position FROM (
-          SELECT id FROM operations WHERE ${waiting} AND id = ${id}
-          UNION ALL
-          SELECT id FROM (
-            SELECT id FROM operations
-            WHERE ${waiting} AND id < ${id} AND (not_before IS NULL OR not_before <= ${clock.now()})
-            LIMIT ${LIMITS.queueCounted - 1}) AS before
-          WHERE EXISTS (SELECT 1 FROM operations WHERE ${waiting} AND id = ${id})) AS found`)
-      return row?.position ?? 0
     },
 
     /** Builds of an account that are at work. */
@@ -324,6 +312,28 @@ export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock
         WHERE (id = ${id} OR satisfied_by = ${id}) AND done_time IS NULL AND lease_owner IS NULL RETURNING ${columns}`)
       for (const row of rows) tell(tx, toOperation(row), true)
       return rows.map((row) => row.id)
+    },
+
+    /** Ends the hold of the lease, as if it had never begun: nothing of it is done. Only by the holder of the lease. */
+    async handOn(tx: Transaction, id: string, leaseOwner: string, to: HandedOn): Promise<boolean> {
+      const [lane, satisfiedBy] = 'lane' in to ? [to.lane, null] : ['none', to.satisfiedBy]
+      const rows = await tx.query<OperationRow>(statement`
+        UPDATE operations SET lane = ${lane}, satisfied_by = ${satisfiedBy}, lease_owner = NULL, lease_until = NULL,
+          attempts = 0, phase = 'QUEUED'
+        WHERE id = ${id} AND lease_owner = ${leaseOwner} AND done_time IS NULL RETURNING ${columns}`)
+      for (const row of rows) tell(tx, toOperation(row))
+      return rows.length > 0
+    },
+
+    /** Another operation does the work of this one, and of those whose work it was to do. */
+    async passOn(tx: Transaction, id: string, toId: string) {
+      await tx.query(statement`
+        UPDATE operations SET satisfied_by = ${toId} WHERE (id = ${id} OR satisfied_by = ${id}) AND done_time IS NULL`)
+    },
+
+    async isToBeCancelled(tx: Transaction, id: string): Promise<boolean> {
+      const [row] = await tx.query(statement`SELECT id FROM operations WHERE id = ${id} AND cancel_time IS NOT NULL`)
+      return row !== undefined
     },
 
     /**

@@ -7,7 +7,7 @@ import { createLog } from '../base/index.ts'
 import { LIMITS, Problem, resources } from '../contract/index.ts'
 import { statement, type Transaction, toPage } from '../storage/index.ts'
 import { LEASE_MS } from './claim.ts'
-import type { Operation } from './operations.ts'
+import type { Lane, Operation } from './operations.ts'
 import { ATTEMPTS_MOST, type Handler, type Handlers, startWorker } from './worker.ts'
 
 const log = createLog('silent')
@@ -18,7 +18,7 @@ async function setUp(t: TestContext) {
   const account = await rooms.accounts.create('agency')
   const path = (environmentId: string) => ({ accountId: account.id, appName: 'App', environmentId })
 
-  async function ask(environmentId = rooms.newId(), lane: 'quick' | 'build' = 'quick'): Promise<Operation> {
+  async function ask(environmentId = rooms.newId(), lane: Lane = 'quick'): Promise<Operation> {
     const operation = await rooms.sql.transaction((tx) =>
       rooms.operations.request(tx, path(environmentId), 'CREATE', { lane }),
     )
@@ -26,7 +26,7 @@ async function setUp(t: TestContext) {
     return operation
   }
 
-  function work(handler: Handler, { clock = rooms.clock, concurrency = { quick: 4, build: 1 } } = {}) {
+  function work(handler: Handler, { clock = rooms.clock, concurrency = { quick: 4, light: 1, build: 1 } } = {}) {
     const handlers = Object.fromEntries(resources.TRIGGERS.map((trigger) => [trigger, handler])) as Handlers
     const worker = startWorker({ ...rooms, clock, log, handlers, concurrency })
     t.after(() => worker.stop(0))
@@ -109,7 +109,7 @@ test('no more operations run at a time than allowed', async (t) => {
       running--
       return async () => ({ response: {} })
     },
-    { concurrency: { quick: 3, build: 1 } },
+    { concurrency: { quick: 3, light: 1, build: 1 } },
   )
   await Promise.all(asked.map(untilDone))
   assert.ok(most <= 3, `${most} ran at a time`)
@@ -341,7 +341,7 @@ test('an account with many builds waiting does not keep another one from its tur
       await opened.promise
       return async () => ({ response: {} })
     },
-    { concurrency: { quick: 1, build: 2 } },
+    { concurrency: { quick: 1, light: 1, build: 2 } },
   )
   await Promise.all(many.map(untilDone))
   assert.deepEqual(order.slice(0, 2), [many[0]?.id, late.id])
@@ -360,7 +360,7 @@ test('somebody who asks gets a place, although another account has work for all 
       else await endless.promise
       return async () => ({ response: {} })
     },
-    { concurrency: { quick: 1, build: 3 } },
+    { concurrency: { quick: 1, light: 1, build: 3 } },
   )
   const many = await Promise.all(Array.from({ length: 5 }, () => ask(newId(), 'build')))
   await busy.promise
@@ -389,7 +389,7 @@ test('an operation that lets calls settle is not begun before its time, and hold
       if (id === later.id) await opened.promise
       return async () => ({ response: {} })
     },
-    { clock, concurrency: { quick: 4, build: 4 } },
+    { clock, concurrency: { quick: 4, light: 1, build: 4 } },
   )
   while (ran.length === 0) await new Promise((resolve) => setImmediate(resolve))
   assert.deepEqual(ran, [later.id])
@@ -489,4 +489,29 @@ test('a page of operations ends where their responses are long, and the pages to
     pageToken = page.nextPageToken
   }
   assert.deepEqual(found, asked)
+})
+
+test('an operation that is handed on waits in the other lane as if it had never begun', async (t) => {
+  const { ask, work, until, untilDone, operations, path, sql } = await setUp(t)
+  const seen: string[] = []
+  const free = gate()
+  work(
+    async (operation, { lane }) => {
+      seen.push(`${operation.id} ${lane}`)
+      if (lane === 'light') return async () => ({ lane: 'build' })
+      await free.promise
+      return async () => ({ response: {} })
+    },
+    { concurrency: { quick: 1, light: 1, build: 1 } },
+  )
+  const first = await ask(undefined, 'build')
+  await until(first, () => seen.length === 1)
+  const second = await ask(undefined, 'light')
+  await until(second, () => seen.length === 2)
+  const at = path(second.environmentId)
+  const waiting = await untilSeen(() => sql.transaction((tx) => operations.waitingBuild(tx, at)))
+  assert.deepEqual([waiting.id, waiting.phase, waiting.doneTime], [second.id, 'QUEUED', null])
+  free.resolve()
+  await untilDone(second)
+  assert.deepEqual(seen, [`${first.id} build`, `${second.id} light`, `${second.id} build`])
 })

@@ -8,20 +8,24 @@ import { Problem, type resources } from '../contract/index.ts'
 import { type Sql, type Transaction, toStorageProblem } from '../storage/index.ts'
 import { doing } from '../watchdog/index.ts'
 import { type Claim, createClaims, LEASE_MS } from './claim.ts'
-import { type Ending, LANES, type Lane, type Operation, type Operations } from './operations.ts'
+import { type Ending, type HandedOn, LANES, type Lane, type Operation, type Operations } from './operations.ts'
 import { ownerOfThisProcess } from './owner.ts'
 
 /** What a handler leaves to be done in the transaction that records the end. */
 export type Finish = (tx: Transaction) => Promise<Ending>
+/** As well, or how it is handed on where it did not begin. */
+type FinishOrHandOn = (tx: Transaction) => Promise<Ending | HandedOn>
 
 /**
  * Does the work and returns how to finish. When the signal is aborted with a Problem as its reason, the work was
  * cancelled: the handler undoes what should not stay, and finishes with that Problem or with success if it was too late.
  */
-export type Handler = (operation: Operation, work: Work) => Promise<Finish>
+export type Handler = (operation: Operation, work: Work) => Promise<FinishOrHandOn>
 
 export type Work = {
   signal: AbortSignal
+  /** Where it waited. */
+  lane: Lane
   /** Tells whoever watches how far it is. */
   enter(phase: resources.Phase): Promise<void>
 }
@@ -96,22 +100,28 @@ export function startWorker({ sql, clock, log, operations, handlers, concurrency
     }
   }
 
-  async function run({ operation, attempt, isCancelled }: Claim) {
+  async function run({ operation, attempt, isCancelled, lane }: Claim) {
     const { id } = operation
     const work = new AbortController()
     if (isCancelled) work.abort(new Problem('OPERATION_CANCELLED'))
     const finished = new AbortController()
     const lease = keepLease(id, work, finished.signal)
     try {
-      const finish = await decide(operation, attempt, AbortSignal.any([work.signal, stopping.signal]))
+      const signal = AbortSignal.any([work.signal, stopping.signal])
+      const finish = await decide(operation, attempt, { signal, lane })
       finished.abort()
       await lease
-      await sql.transaction(async (tx) => {
-        const isRecorded = await operations.end(tx, id, owner, await finish(tx))
+      const isOver = await sql.transaction(async (tx) => {
+        const ending = await finish(tx)
+        const isEnd = 'response' in ending || 'error' in ending
+        const isRecorded = isEnd
+          ? await operations.end(tx, id, owner, ending)
+          : await operations.handOn(tx, id, owner, ending)
         // Takes back what `finish` wrote, too.
         if (!isRecorded) throw new LeaseLost()
+        return isEnd
       })
-      operations.ended(id)
+      if (isOver) operations.ended(id)
     } catch (error) {
       if (error instanceof LeaseLost) log.warn({ operation: id }, 'another worker took this operation over')
       else if (stopping.signal.aborted) await claims.handBack(id)
@@ -122,7 +132,7 @@ export function startWorker({ sql, clock, log, operations, handlers, concurrency
     }
   }
 
-  async function decide(operation: Operation, attempt: number, signal: AbortSignal): Promise<Finish> {
+  async function decide(operation: Operation, attempt: number, work: Omit<Work, 'enter'>): Promise<FinishOrHandOn> {
     if (attempt > ATTEMPTS_MOST) return async () => ({ error: new Problem('OPERATION_ABANDONED') })
     try {
       const { id, trigger } = operation
@@ -131,7 +141,7 @@ export function startWorker({ sql, clock, log, operations, handlers, concurrency
         return operations.setPhase(id, owner, phase)
       }
       doing(`operation ${id}, ${trigger}`)
-      return await handlers[trigger as keyof Handlers](operation, { signal, enter })
+      return await handlers[trigger as keyof Handlers](operation, { ...work, enter })
     } catch (error) {
       if (stopping.signal.aborted) throw error
       if (!(error instanceof Problem)) log.error({ err: error, operation: operation.id, attempt }, 'a handler failed')

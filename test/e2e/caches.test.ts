@@ -135,6 +135,8 @@ test('a build that fails leaves every cache as it was', async () => {
   await deploy(service, as, name, app(''))
   const failed = await look(await deploy(service, as, name, app('process.exit(1)')))
   assert.equal(failed.build.state, 'FAILED')
+  assert.equal(failed.log.split(failed.build.failure?.message ?? '').length - 1, 1, failed.log)
+  assert.match(failed.log, /Without caches it failed in the same way\./)
   await deploy(service, as, name, app(''))
   const { json } = await service.call(`/v1/${name}`, { as })
   assert.match((await siteAnswer(service, json.url)).text, /^built 2 times/)
@@ -148,8 +150,36 @@ test('a build that fails with warm caches is tried once more without, and says s
   assert.equal(healed.error, undefined, healed.log)
   assert.match(
     healed.log,
-    /the cache is broken[\s\S]*tried once more with nothing of them[\s\S]*\$ npm ci[\s\S]*The output is the same/,
+    /the cache is broken[\s\S]*tried once more without caches, because it used installed packages[\s\S]*\$ npm ci[\s\S]*The output is the same/,
   )
+  const { reason, message, retriedBecause } = healed.build.firstFailure ?? {}
+  assert.equal(reason, 'BUILD_SCRIPT_FAILED')
+  assert.match(message ?? '', /the cache is broken/)
+  assert.match(retriedBecause ?? '', /what compilers left of earlier builds/)
+})
+
+test('a failure of the source is told after one attempt, also with warm caches', async () => {
+  const { name } = await createEnvironment(service, as)
+  await deploy(service, as, name, app(''))
+  const says = `console.log("src/main.ts(1,7): error TS2322: Type 'string' is not assignable to type 'number'."); process.exit(2)`
+  const failed = await look(await deploy(service, as, name, app(says)))
+  assert.equal(failed.build.failure?.reason, 'TYPE_ERROR', failed.log)
+  assert.equal(failed.log.match(/\$ npm run build/g)?.length, 1, failed.log)
+  assert.equal(failed.build.firstFailure, undefined)
+})
+
+test('packages that were installed for a build that failed are there for the next, as they were installed', async () => {
+  const { name, url } = await createEnvironment(service, as)
+  const spoil = `fs.writeFileSync('node_modules/is-number/index.js', 'module.exports = () => "spoilt"'); process.exit(1)`
+  const failed = await look(await deploy(service, as, name, app(spoil, { version: '3.1.4' })))
+  assert.equal(failed.build.state, 'FAILED')
+  assert.match(failed.log, INSTALLS)
+  const next = await look(await deploy(service, as, name, app('', { version: '3.1.4' })))
+  assert.equal(next.error, undefined, next.log)
+  assert.doesNotMatch(next.log, INSTALLS)
+  assert.match(next.log, /Nothing to install: package-lock\.json is as before/)
+  assert.equal(stateOf(next, 'packages'), 'HIT')
+  assert.match((await siteAnswer(service, url)).text, /true$/)
 })
 
 test('a build with warm caches that is cancelled is not tried again', async () => {

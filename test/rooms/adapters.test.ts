@@ -148,6 +148,7 @@ async function built(t: TestContext, { files, adapter, build, variables = {}, ro
       signal: new AbortController().signal,
       enter: async () => undefined,
       claim: async () => true,
+      admit: async () => undefined,
       contacted: async () => undefined,
     },
   )

@@ -102,6 +102,7 @@ async function workOf(
     signal: new AbortController().signal,
     enter: async (phase) => void phases.push(phase),
     claim: async () => true,
+    admit: async () => undefined,
     contacted: async () => undefined,
     ...more,
   }

@@ -40,7 +40,7 @@ export async function openPinning(t: Scope, rooms?: House) {
     edge: {} as never,
     folders: { removeRun: nothing } as never,
   })
-  const claims = createClaims({ sql, clock, owner: OWNER, concurrency: { quick: 1, build: 1 } })
+  const claims = createClaims({ sql, clock, owner: OWNER, concurrency: { quick: 1, light: 1, build: 1 } })
   let running: Operation | undefined
 
   const archiveOf = async (deploymentId: string) => {
@@ -81,7 +81,7 @@ export async function openPinning(t: Scope, rooms?: House) {
     /** Takes what is next, unless something is at work: one of an environment is. */
     async claim(): Promise<Operation | undefined> {
       if (running) return undefined
-      running = (await claims.next(['quick', 'build']))?.operation
+      running = (await claims.next(['quick', 'light', 'build']))?.operation
       const build = running && running.activates === null ? await builds.ofOperation(sql, running.id) : undefined
       if (build) await builds.begin(build.id)
       return running

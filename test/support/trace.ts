@@ -30,6 +30,7 @@ export const build = (id: string, more: Partial<Build> = {}): Build => ({
   caches: [],
   durations: { BUILDING: 12_000 },
   failure: null,
+  firstFailure: null,
   createTime: at(0),
   startTime: at(1),
   finishTime: at(21),

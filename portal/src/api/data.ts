@@ -58,17 +58,21 @@ export type Loaded<T> = {
 }
 
 type ResourceOptions = { query?: Query; enabled?: boolean; refreshMs?: number | false }
+/** How often to ask again may depend on what was answered. */
+type OneOptions<T> = Omit<ResourceOptions, 'refreshMs'> & {
+  refreshMs?: number | false | ((data: T | undefined) => number | false)
+}
 
 /** One resource: `name` as the API has it, without `/v1/`. */
 export function useResource<T>(
   name: string,
-  { query, enabled = true, refreshMs = false }: ResourceOptions = {},
+  { query, enabled = true, refreshMs = false }: OneOptions<T> = {},
 ): Loaded<T> {
   const found = useQuery({
     queryKey: query ? [name, query] : [name],
     queryFn: ({ signal }) => call<T>(`/v1/${name}`, { query, signal }),
     enabled,
-    refetchInterval: refreshMs,
+    refetchInterval: typeof refreshMs === 'function' ? ({ state }) => refreshMs(state.data) : refreshMs,
   })
   return {
     data: found.data,

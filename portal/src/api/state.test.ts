@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { environmentState, operationState, outcomeOf, stepsOf, tellingOperation } from './state.ts'
 import type { Deployment, Environment, Operation } from './types.ts'
 
-type Latest = { done?: boolean; reason?: string; build?: string; trigger?: string }
+type Latest = { done?: boolean; reason?: string; build?: string; trigger?: string; phase?: string }
 
 function environment(given: Partial<Environment> = {}, latest?: Latest): Environment {
   const { done = true, build = 'accounts/a/builds/1', trigger = 'UPLOAD', ...reason } = latest ?? {}
@@ -59,6 +59,18 @@ test('work under way comes before what was', () => {
   assert.equal(environmentState(environment({}, { done: false })).word, 'Building')
   assert.equal(environmentState(environment({ reconciling: true }, { reason: 'TYPE_ERROR' })).word, 'Working')
   assert.equal(environmentState(environment({ state: 'DELETING' })).word, 'Deleting')
+})
+
+test('what waits for its turn is not called building', () => {
+  assert.equal(environmentState(environment({}, { done: false, phase: 'QUEUED' })).word, 'Waiting')
+  assert.equal(environmentState(environment({}, { done: false, phase: 'QUEUED', trigger: 'ACTIVATE' })).word, 'Waiting')
+  assert.equal(
+    environmentState(environment({}, { done: false, phase: 'QUEUED', trigger: 'CREATE' })).word,
+    'Being created',
+  )
+  const waiting = operation({ done: false })
+  waiting.metadata.phase = 'QUEUED'
+  assert.equal(operationState(waiting).word, 'Waiting')
 })
 
 test('a build that was cancelled or superseded is no failure', () => {

@@ -25,7 +25,7 @@ export const tellingOperation = (newest: readonly Operation[] | undefined): Oper
 export function environmentState(environment: Environment, deployment?: Deployment): Shown {
   const { latestOperation: latest } = environment
   if (environment.state === 'DELETING') return { tone: 'busy', word: 'Deleting' }
-  if (latest && !latest.done) return { tone: 'busy', word: WORKING[latest.trigger] }
+  if (latest && !latest.done) return { tone: 'busy', word: workingWord(latest) }
   if (environment.reconciling) return { tone: 'busy', word: 'Working' }
   const failed = latest?.reason !== undefined
   if (environment.state === 'EMPTY')
@@ -45,6 +45,13 @@ export function environmentState(environment: Environment, deployment?: Deployme
     return { tone: 'good', word: 'Live, asleep', detail: 'The next visitor wakes it up.' }
   return { tone: 'good', word: 'Live' }
 }
+
+/** What waits for its turn is not called by its work. */
+const workingWord = ({ trigger, phase }: { trigger: Trigger; phase: Phase }): string =>
+  phase === 'QUEUED' && phasesOf(trigger).length > 0 ? PHASE_WORDS.QUEUED : WORKING[trigger]
+
+/** What a waiting operation or build waits for changes without an event: it is asked again so often. */
+export const waitingRefreshMs = (waiting: Operation['metadata']['waiting']): number | false => (waiting ? 2000 : false)
 
 const WORKING: Record<Trigger, string> = {
   CREATE: 'Being created',
@@ -90,10 +97,10 @@ export const problemOfOperation = ({ error }: Operation): Problem | undefined =>
 export const isOfBuild = ({ metadata }: Operation): boolean => !isNoBuild(metadata.build)
 
 export function operationState(operation: Operation): Shown {
-  const { trigger, unchanged } = operation.metadata
+  const { unchanged } = operation.metadata
   switch (outcomeOf(operation)) {
     case 'running':
-      return { tone: 'busy', word: WORKING[trigger] }
+      return { tone: 'busy', word: workingWord(operation.metadata) }
     case 'well':
       return unchanged ? { tone: 'good', word: 'Done, nothing changed' } : { tone: 'good', word: 'Done' }
     case 'failed':

@@ -4,7 +4,15 @@ import { Link } from 'wouter'
 import { call } from '../api/client.ts'
 import { useAction, useResource } from '../api/data.ts'
 import { idOf, partsOf, placeOf } from '../api/names.ts'
-import { isOfBuild, operationState, outcomeOf, problemOfOperation, stepsOf, TRIGGER_WORDS } from '../api/state.ts'
+import {
+  isOfBuild,
+  operationState,
+  outcomeOf,
+  problemOfOperation,
+  stepsOf,
+  TRIGGER_WORDS,
+  waitingRefreshMs,
+} from '../api/state.ts'
 import type { Build, Operation } from '../api/types.ts'
 import { environmentPath } from '../paths.ts'
 import { useSession } from '../session/session.tsx'
@@ -20,7 +28,9 @@ type Props = { operation: Operation /** Beside the state. */; actions?: ReactNod
 
 /** `known` is what a list told of it already: shown until the operation itself, which tells more, is here. */
 export function OperationProgress({ name, known }: { name: string; known?: Operation }) {
-  const { data = known } = useResource<Operation>(name)
+  const { data = known } = useResource<Operation>(name, {
+    refreshMs: (now) => waitingRefreshMs(now?.metadata.waiting),
+  })
   return data ? <OperationView operation={data} /> : null
 }
 
@@ -52,10 +62,9 @@ export function OperationView({ operation, actions }: Props) {
                 , for <Took from={metadata.createTime} />
               </>
             )}
-            {metadata.queuePosition !== undefined && `, number ${metadata.queuePosition} in the queue`}
             {(metadata.triggerCount ?? 0) > 1 && `, satisfies ${metadata.triggerCount} calls`}
-            {metadata.settlesUntil && !done && ', waits for a burst of calls to settle'}
           </span>
+          {metadata.waiting && !done && <span className={css.waiting}>{metadata.waiting.message}</span>}
         </div>
         <div className={css.actions}>
           {isOfBuild(operation) && (

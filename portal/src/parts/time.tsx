@@ -3,27 +3,37 @@ import { useSyncExternalStore } from 'react'
 import { ago, duration, exact } from './format.ts'
 
 const TICK_MS = 10_000
+/** What is under way is seen to go on. */
+const SECOND_MS = 1000
 
-const listeners = new Set<() => void>()
-let [now, timer]: [number, ReturnType<typeof setInterval> | undefined] = [Date.now(), undefined]
-
-function follow(listener: () => void): () => void {
-  listeners.add(listener)
-  now = Date.now()
-  timer ??= setInterval(() => {
-    now = Date.now()
-    for (const each of listeners) each()
-  }, TICK_MS)
-  return () => {
-    listeners.delete(listener)
-    if (listeners.size > 0) return
-    clearInterval(timer)
-    timer = undefined
+function createTicks(ms: number) {
+  const listeners = new Set<() => void>()
+  let [now, timer]: [number, ReturnType<typeof setInterval> | undefined] = [Date.now(), undefined]
+  return {
+    now: () => now,
+    follow(listener: () => void): () => void {
+      listeners.add(listener)
+      now = Date.now()
+      timer ??= setInterval(() => {
+        now = Date.now()
+        for (const each of listeners) each()
+      }, ms)
+      return () => {
+        listeners.delete(listener)
+        if (listeners.size > 0) return
+        clearInterval(timer)
+        timer = undefined
+      }
+    },
   }
 }
 
+const ticks = createTicks(TICK_MS)
+const seconds = createTicks(SECOND_MS)
+const never = { now: () => 0, follow: () => () => undefined }
+
 export function Time({ at }: { at: string | Date }) {
-  const current = useSyncExternalStore(follow, () => now)
+  const current = useSyncExternalStore(ticks.follow, ticks.now)
   const time = new Date(at)
   return (
     <time dateTime={time.toISOString()} title={exact(time.getTime())}>
@@ -34,7 +44,8 @@ export function Time({ at }: { at: string | Date }) {
 
 /** How long something takes or took; without an end, up to now. */
 export function Took({ from, to }: { from: string; to?: string | undefined }) {
-  const current = useSyncExternalStore(follow, () => now)
+  const { follow, now } = to ? never : seconds
+  const current = useSyncExternalStore(follow, now)
   const end = to ? Date.parse(to) : Math.max(current, Date.now())
   return <span>{duration(Math.max(0, (end - Date.parse(from)) / 1000))}</span>
 }

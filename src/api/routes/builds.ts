@@ -4,6 +4,7 @@ import type { Clock } from '../../base/index.ts'
 import type { Builds } from '../../builds/index.ts'
 import { resources } from '../../contract/index.ts'
 import { buildLogName, type Requests } from '../../deployments/index.ts'
+import type { Operations } from '../../operations/index.ts'
 import { type LineLogs, toPage } from '../../storage/index.ts'
 import { askedBy } from '../asked.ts'
 import type { Auth } from '../auth.ts'
@@ -20,6 +21,7 @@ const tag = 'Builds'
 type Parts = {
   environments: Environments
   builds: Builds
+  operations: Pick<Operations, 'require' | 'waitingOf'>
   requests: Requests
   logs: LineLogs
   auth: Auth
@@ -32,6 +34,7 @@ type Parts = {
 export function buildRoutes({
   environments,
   builds,
+  operations,
   requests,
   logs,
   auth,
@@ -91,7 +94,10 @@ export function buildRoutes({
       problems: ['ENVIRONMENT_NOT_FOUND', 'BUILD_NOT_FOUND'],
       async handle(call) {
         const { path, at } = await environmentOf(environments, call)
-        return renderBuild(at, await builds.require(path, call.params.build))
+        const build = await builds.require(path, call.params.build)
+        if (build.state !== 'QUEUED') return renderBuild(at, build)
+        const operation = await operations.require(path, build.operationId)
+        return renderBuild(at, build, await operations.waitingOf(operation))
       },
     }),
     route({

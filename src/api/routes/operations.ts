@@ -44,6 +44,7 @@ export const operationRoutes = ({ operations, requests, ledger, stopping }: Part
       const operation = await operations.require(pathOf(call), call.params.operation)
       return renderOperation(call.account, operation, {
         queuePosition: await operations.queuePosition(operation),
+        waiting: await operations.waitingOf(operation),
         triggers: await ledger.satisfiedBy(operation.id),
       })
     },
@@ -73,7 +74,10 @@ export const operationRoutes = ({ operations, requests, ledger, stopping }: Part
       call.reply.raw.once('close', () => gone.abort())
       const signal = AbortSignal.any([gone.signal, stopping])
       const operation = await operations.wait(pathOf(call), call.params.operation, seconds * 1000, signal)
-      return renderOperation(call.account, operation, { queuePosition: await operations.queuePosition(operation) })
+      return renderOperation(call.account, operation, {
+        queuePosition: await operations.queuePosition(operation),
+        waiting: await operations.waitingOf(operation),
+      })
     },
   }),
   route({

@@ -75,22 +75,54 @@ const MODULE = [
 ]
 const IS_OWN_FILE = /^(?:\.{0,2}\/|@\/|~\/|#|\$lib\/|src\/)/
 
+/** Fonts that were not fetched: see fonts.ts. */
+const FONT_OF_GOOGLE = /^@vercel\/turbopack-next\/internal\/font\/google\//
+/** Turbopack names a local font with its options behind it. */
+const LOCAL_FONT = /^@vercel\/turbopack-next\/internal\/font\/local\/([^%"?]{1,300}).{0,300}/
+
+const nameIn = ({ match }: Hit): string => (match[1] ?? '').replace(LOCAL_FONT, './$1')
+
 export const moduleNotFound: Rule = {
   phases: RUNNING_CODE,
   find(evidence) {
-    const hits = search(evidence.lines, ...MODULE)
+    const hits = search(evidence.lines, ...MODULE).filter(({ match }) => !FONT_OF_GOOGLE.test(match[1] ?? ''))
     const [first] = hits
     if (!first) return undefined
-    const [, name = '', from] = first.match
+    const name = nameIn(first)
+    const [, , from] = first.match
     const message = `${quote(name)} was not found${from ? `, which ${quote(from)} imports` : ''}. ${adviceOn(name, evidence)}`
     return { reason: 'MODULE_NOT_FOUND', message, ...span(hits), metadata: { module: quote(name) } }
   },
 }
 
+/** Names that no package has: a tool, a runtime or a framework answers them itself. */
+const PROVIDED: readonly { pattern: RegExp; advice: string }[] = [
+  {
+    pattern: /^node:/,
+    advice: 'This Node.js does not have it: name a newer one in `engines.node` of package.json.',
+  },
+  {
+    pattern: /^(?:bun|cloudflare|deno):/,
+    advice: 'Only another runtime has it, and apps run on Node.js here: use a package that works on Node.js.',
+  },
+  {
+    pattern: /^[a-z][a-z0-9+.-]{1,30}:|^\0/,
+    advice:
+      'It is no package: a plugin or the framework provides it. Check that the plugin is in the configuration and that its version fits the framework.',
+  },
+  {
+    pattern: /^(?:@vercel\/turbopack-|private-next-|private-dot-next|next\/dist\/)/,
+    advice:
+      'It is a part of Next.js itself: look at what stands above it in the log, and check that only one version of next is installed.',
+  },
+]
+
 function adviceOn(name: string, evidence: Evidence): string {
   if (IS_OWN_FILE.test(name)) {
     return 'Check that the file is in the archive and is spelt exactly so: here Header and header are two names, unlike on macOS and Windows.'
   }
+  const provided = PROVIDED.find(({ pattern }) => pattern.test(name))
+  if (provided) return provided.advice
   const bare = name
     .split('/')
     .slice(0, name.startsWith('@') ? 2 : 1)

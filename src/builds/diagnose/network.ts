@@ -1,6 +1,6 @@
 /** What could not be reached: the registry, a place that files are fetched from, or the CMS, which the variables name. */
 import { type HostKind, hostOf, hostsIn, isAddress, isAmong, isLocal, kindOf, nameBehind } from './hosts.ts'
-import { type Evidence, type Finding, type Line, RUNNING_CODE, type Rule, search } from './rule.ts'
+import { type Evidence, type Finding, type Line, RUNNING_CODE, type Rule } from './rule.ts'
 
 /** One thing that could not be reached. The host is empty where the log does not name it. */
 export type Unreached = { index: number; host: string; kind: HostKind; why: string }
@@ -116,24 +116,6 @@ export const registryUnreachable: Rule = {
     const unreached = unreachableIn(evidence).filter(({ kind }) => kind !== 'telemetry')
     const named = unreached.find(({ host }) => host) ?? unreached[0]
     return named && toFinding(named, unreached)
-  },
-}
-
-const FONT = /Failed to fetch `?([\w +-]{1,60})`? from Google Fonts/
-
-export const fontUnreachable: Rule = {
-  phases: RUNNING_CODE,
-  find({ lines }) {
-    const hits = search(lines, FONT)
-    const [first] = hits
-    if (!first) return undefined
-    return {
-      reason: 'DOWNLOAD_FAILED',
-      message: `The font ${first.match[1]} could not be fetched from Google Fonts. Try again later; with next/font/local the font comes with the app, and the build needs no network for it.`,
-      at: first.index,
-      lastAt: hits.at(-1)?.index ?? first.index,
-      metadata: { host: 'fonts.googleapis.com' },
-    }
   },
 }
 

@@ -1,4 +1,6 @@
 /** Next.js: a server of its own, the same as a `standalone` folder, or an `export` of plain files. */
+import semver from 'semver'
+import { wordsAfter } from '../build-words.ts'
 import type { Command, ServerOutput, StaticOutput } from '../plan.ts'
 import type { Project } from '../project.ts'
 import {
@@ -37,7 +39,7 @@ export const next: Framework = {
       build: buildCommand(project) ?? installedCommand(project, 'next', 'build'),
       output: outputOf(project, config, dist),
       caches: {
-        compile: [`${dist}/cache/turbopack`, `${dist}/cache/webpack`, `${dist}/cache/swc`],
+        compile: compilersOf(project, version).map((name) => `${dist}/cache/${name}`),
         // What the build fetched from the CMS. Kept, it would publish the old content again.
         data: [`${dist}/cache/fetch-cache`, `${dist}/cache/images`],
       },
@@ -45,6 +47,20 @@ export const next: Framework = {
     }
   },
 }
+
+/** The folders of the bundler that builds the app: those of the other would be carried from build to build for nothing. */
+function compilersOf(project: Project, range: string): string[] {
+  const words = wordsAfter(project, 'next build') ?? []
+  const has = (...flags: string[]): boolean => flags.some((flag) => words.includes(flag))
+  if (has('--turbopack', '--turbo')) return TURBOPACK
+  if (has('--webpack')) return WEBPACK
+  const isWithin = (majors: string) => semver.validRange(range) !== null && semver.subset(range, majors)
+  if (isWithin('>=16.0.0-0')) return TURBOPACK
+  return isWithin('<16.0.0-0') ? WEBPACK : [...TURBOPACK, ...WEBPACK]
+}
+
+const TURBOPACK = ['turbopack']
+const WEBPACK = ['webpack', 'swc']
 
 type Config = {
   output: 'server' | 'standalone' | 'export'

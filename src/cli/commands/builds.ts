@@ -84,8 +84,15 @@ function secondsOf({ startTime, finishTime }: resources.Build, now: number): str
   return String(Math.max(0, Math.round((end - Date.parse(startTime)) / 1000)))
 }
 
+/** `compile hit 12 MB, kept 14 MB`. A service of an earlier version does not say what was kept. */
+function cacheInWords({ cache, state, bytes, savedBytes }: resources.Build['caches'][number]): string {
+  const used = `${cache} ${state.toLowerCase()}${state === 'HIT' && bytes > 0 ? ` ${sizeOf(bytes)}` : ''}`
+  if (savedBytes === undefined) return used
+  return `${used}, kept ${savedBytes > 0 ? sizeOf(savedBytes) : 'nothing'}`
+}
+
 function inWords({ terminal }: ClientCall, build: resources.Build): string {
-  const { failure, held, archive, plan, tools, caches, durations } = build
+  const { failure, firstFailure, held, archive, plan, tools, caches, durations } = build
   const facts = factsOf({
     build: lastPart(build),
     state: stateOf(build),
@@ -99,7 +106,8 @@ function inWords({ terminal }: ClientCall, build: resources.Build): string {
     archive: `${digestFor(terminal, archive)}, ${countInWords(archive.files, 'file')}, ${sizeOf(archive.bytes)}`,
     framework: typeof plan?.framework === 'string' ? plan.framework : undefined,
     tools: tools && [`Node ${tools.node}`, ...(tools.packageManager ? [tools.packageManager] : [])].join(', '),
-    caches: caches.map(({ cache, state }) => `${cache} ${state.toLowerCase()}`).join(', '),
+    caches: caches.map(cacheInWords).join('; '),
+    'first attempt': firstFailure && `${firstFailure.message} ${firstFailure.retriedBecause}`,
     seconds: Object.entries(durations)
       .map(([phase, seconds]) => `${phase.toLowerCase()} ${(seconds as number).toFixed(1)}`)
       .join(', '),
@@ -112,7 +120,8 @@ function inWords({ terminal }: ClientCall, build: resources.Build): string {
   }
   if (!failure) return head
   const told = factsOf({
-    reason: `${failure.reason}, a fault of the ${failure.fault}${failure.retryable ? '; a retry may help' : ''}`,
+    reason: failure.reason,
+    cause: [failure.cause, failure.retryable && 'A retry may help.'].filter(Boolean).join(' '),
     do: failure.todo,
     'see also': failure.page,
     log: `headland logs --build ${lastPart(build)}${failure.logLine > 0 ? `, line ${failure.logLine}` : ''}`,

@@ -20,6 +20,7 @@ import { people } from './0017-people.ts'
 import { sources } from './0018-sources.ts'
 import { heldBuilds } from './0019-held-builds.ts'
 import { revalidations } from './0020-revalidations.ts'
+import { firstFailure } from './0021-first-failure.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
   groundFloor,
@@ -42,4 +43,5 @@ export const MIGRATIONS: readonly Migration[] = [
   sources,
   heldBuilds,
   revalidations,
+  firstFailure,
 ]

@@ -84,10 +84,13 @@ const toolsInWords = ({ node, packageManager }: NonNullable<Build['tools']>): st
   [`Node ${node}`, ...(packageManager ? [packageManager] : [])].join(', ')
 
 const CACHES = { packages: 'Installed packages', store: 'Store of the package manager', compile: 'What compilers left' }
-const CACHE_STATES = { HIT: 'used', MISS: 'not there', DROPPED: 'dropped, the next build begins without it' }
+const CACHE_STATES = { HIT: 'used', MISS: 'not there', DROPPED: 'not used' }
 
-const cacheInWords = ({ cache, state, bytes: size }: Build['caches'][number]): string =>
-  `${CACHES[cache]}: ${CACHE_STATES[state]}${size > 0 ? `, ${bytes(size)}` : ''}`
+function cacheInWords({ cache, state, bytes: size, savedBytes }: Build['caches'][number]): string {
+  const used = `${CACHES[cache]}: ${CACHE_STATES[state]}${state === 'HIT' && size > 0 ? `, ${bytes(size)}` : ''}`
+  if (savedBytes === undefined) return used
+  return `${used}; ${savedBytes > 0 ? `${bytes(savedBytes)} kept` : 'nothing kept'} for the next build`
+}
 
 type Contact = NonNullable<Build['contacts']>[number]
 

@@ -2,28 +2,29 @@
 import type { Build } from '../../api/types.ts'
 import { Button, ExternalLink } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
+import { WithCode } from '../../parts/with-code.tsx'
 import css from './failure.module.css'
 
 type Failure = NonNullable<Build['failure']>
 
-const FAULTS: Record<Failure['fault'], string> = {
-  app: 'The cause is in the app.',
-  caller: 'The cause is in what was asked for.',
-  service: 'The cause is in the service, not in the app.',
-}
-
 export function FailureNote({ failure, onJump }: { failure: Failure; onJump(line: number): void }) {
-  const { reason, fault, retryable, message, logLine, todo, page, changes } = failure
+  const { reason, cause, retryable, message, logLine, todo, page, changes } = failure
   return (
     <section className={css.failure} aria-label="Why it failed">
       <div className={css.head}>
         <Icon name="warning" />
-        <h2 className={css.message}>{message}</h2>
+        <h2 className={css.message}>
+          <WithCode text={message} />
+        </h2>
       </div>
       <div className={css.body}>
-        {todo && <p>{todo}</p>}
+        {todo && (
+          <p>
+            <WithCode text={todo} />
+          </p>
+        )}
         <p className={css.quiet}>
-          <code>{reason}</code> {FAULTS[fault]} {retryable && 'Trying again may help.'}
+          <code>{reason}</code> {cause} {retryable && 'Trying again may help.'}
         </p>
         {changes.length > 0 && (
           <div>
@@ -49,6 +50,19 @@ export function FailureNote({ failure, onJump }: { failure: Failure; onJump(line
           )}
         </div>
       </div>
+    </section>
+  )
+}
+
+/** Why the first of two attempts failed: shown while the second goes on, and beside a success. */
+export function FirstFailureNote({ build: { firstFailure } }: { build: Build }) {
+  if (!firstFailure) return null
+  return (
+    <section className={css.first} aria-label="Why it is tried once more">
+      <Icon name="warning" />
+      <p>
+        <code>{firstFailure.reason}</code> <WithCode text={firstFailure.message} /> {firstFailure.retriedBecause}
+      </p>
     </section>
   )
 }

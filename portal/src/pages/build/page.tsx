@@ -2,7 +2,7 @@
 import { useMemo, useState } from 'react'
 import { useResource } from '../../api/data.ts'
 import { type Place, shortId } from '../../api/names.ts'
-import { buildState, PHASE_WORDS, stepsOf, TRIGGER_WORDS } from '../../api/state.ts'
+import { buildState, PHASE_WORDS, stepsOf, TRIGGER_WORDS, waitingRefreshMs } from '../../api/state.ts'
 import type { Build, Environment, Phase } from '../../api/types.ts'
 import { type Target, useLineInAddress } from '../../log/address.ts'
 import { type Grouping, LogView } from '../../log/log-view.tsx'
@@ -21,7 +21,7 @@ import { useSession } from '../../session/session.tsx'
 import { NotFound } from '../not-found.tsx'
 import { BuildButtons, useBuildActions } from './actions.tsx'
 import { Details } from './details.tsx'
-import { FailureNote } from './failure.tsx'
+import { FailureNote, FirstFailureNote } from './failure.tsx'
 import css from './page.module.css'
 import { TimeBar } from './time-bar.tsx'
 import { timesOf } from './times.ts'
@@ -39,7 +39,13 @@ export default function BuildPage(props: EnvironmentPageProps) {
 function OneBuild({ place, id }: EnvironmentPageProps) {
   const name = `${place.name}/builds/${id}`
   const { canWrite } = useSession()
-  const { data: build, problem, refresh } = useResource<Build>(name)
+  const {
+    data: build,
+    problem,
+    refresh,
+  } = useResource<Build>(name, {
+    refreshMs: (now) => waitingRefreshMs(now?.waiting),
+  })
   const actions = useBuildActions(place, name)
   const inAddress = useLineInAddress()
   const [asked, setAsked] = useState<Target>()
@@ -60,6 +66,7 @@ function OneBuild({ place, id }: EnvironmentPageProps) {
           <Sent message={build.message} commit={build.commit} />
           <Warnings build={build} />
           {build.held && <Held place={place} build={build} held={build.held} />}
+          {!build.failure && <FirstFailureNote build={build} />}
           {build.failure && <FailureNote failure={build.failure} onJump={(number) => setAsked({ number })} />}
           <Panel title="Time" actions={<Summary build={build} />}>
             <div className={css.times}>
@@ -91,7 +98,8 @@ function Held({ place, build, held }: { place: Place; build: Build; held: NonNul
   return <Warnings build={{ warnings: [`It was held and did not go live. ${held.message}`] }} />
 }
 
-function Summary({ build: { trigger, requestedBy, createTime, startTime, finishTime } }: { build: Build }) {
+function Summary({ build }: { build: Build }) {
+  const { trigger, requestedBy, createTime, startTime, finishTime } = build
   return (
     <span className={css.summary}>
       <span>{TRIGGER_WORDS[trigger]}</span>
@@ -101,7 +109,7 @@ function Summary({ build: { trigger, requestedBy, createTime, startTime, finishT
           {finishTime ? 'took' : 'for'} <Took from={startTime} to={finishTime} />
         </span>
       ) : (
-        <span>{finishTime ? 'never begun' : 'waits for its turn'}</span>
+        <Unbegun build={build} />
       )}
       {startTime && Date.parse(startTime) - Date.parse(createTime) >= 1000 && (
         <span>
@@ -109,6 +117,18 @@ function Summary({ build: { trigger, requestedBy, createTime, startTime, finishT
         </span>
       )}
     </span>
+  )
+}
+
+function Unbegun({ build: { createTime, finishTime, waiting } }: { build: Build }) {
+  if (finishTime) return <span>never begun</span>
+  return (
+    <>
+      <span>{waiting?.message ?? 'It begins at once.'}</span>
+      <span>
+        for <Took from={createTime} />
+      </span>
+    </>
   )
 }
 

@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Scope } from '../../test/support/folder.ts'
+import { lowerRooms } from '../../test/support/parts.ts'
+import type { resources } from '../contract/index.ts'
+import { createClaims } from './claim.ts'
+import type { Lane, Operation } from './operations.ts'
+
+const PLACES = { quick: 8, light: 2, build: 8 }
+
+async function setUp(t: Scope) {
+  const { sql, clock, operations, accounts, newId } = await lowerRooms(t)
+  const { id: accountId } = await accounts.create('ours')
+  const claims = createClaims({ sql, clock, owner: 'me', concurrency: PLACES })
+  type Wanted = { trigger?: resources.Trigger; lane?: Lane; notBefore?: number; environmentId?: string }
+  return {
+    clock,
+    newId,
+    ask: ({ trigger = 'UPLOAD', lane = 'build', notBefore, environmentId = newId() }: Wanted = {}) =>
+      sql.transaction((tx) =>
+        operations.request(tx, { accountId, appName: 'app', environmentId }, trigger, {
+          lane,
+          notBefore: notBefore ?? null,
+        }),
+      ),
+    begin: (lane: Lane) => claims.next([lane]),
+    waiting: (operation: Operation) => operations.waitingOf(operation),
+    end: (operation: Operation) => sql.transaction((tx) => operations.end(tx, operation.id, 'me', { response: {} })),
+    satisfy: (operation: Operation, by: Operation) =>
+      sql.transaction((tx) => operations.satisfyBy(tx, operation.id, by.id)),
+  }
+}
+
+test('a build that nothing is before is the next', async (t) => {
+  const { ask, waiting } = await setUp(t)
+  assert.deepEqual(await waiting(await ask()), { reason: 'NEXT', ahead: 0 })
+})
+
+test('a build waits for those at work and those before it on the machine', async (t) => {
+  const { ask, begin, waiting, end } = await setUp(t)
+  const [first, , third] = [await ask(), await ask(), await ask()]
+  await begin('build')
+  assert.equal(await waiting(first), undefined)
+  assert.deepEqual(await waiting(third), { reason: 'MACHINE', ahead: 2 })
+  await end(first)
+  assert.deepEqual(await waiting(third), { reason: 'MACHINE', ahead: 1 })
+})
+
+test('what needs no program does not wait for those that do', async (t) => {
+  const { ask, begin, waiting } = await setUp(t)
+  await ask()
+  await begin('build')
+  assert.deepEqual(await waiting(await ask({ lane: 'light' })), { reason: 'NEXT', ahead: 0 })
+  assert.ok(await begin('light'))
+})
+
+test('an operation waits for the one of its environment, and says of which kind that is', async (t) => {
+  const { ask, begin, waiting, newId } = await setUp(t)
+  const environmentId = newId()
+  await ask({ environmentId })
+  await begin('build')
+  const second = await ask({ environmentId, trigger: 'UPDATE', lane: 'quick' })
+  assert.deepEqual(await waiting(second), { reason: 'ENVIRONMENT', ahead: 1, of: 'UPLOAD' })
+})
+
+test('a rebuild that an upload satisfies waits for it', async (t) => {
+  const { ask, waiting, satisfy, newId } = await setUp(t)
+  const environmentId = newId()
+  const rebuild = await ask({ environmentId, trigger: 'REBUILD' })
+  await satisfy(rebuild, await ask({ environmentId }))
+  assert.equal((await waiting(rebuild))?.reason, 'ENVIRONMENT')
+})
+
+test('a rebuild in its quiet period waits for further calls, and then for its turn', async (t) => {
+  const { ask, begin, waiting, clock } = await setUp(t)
+  await ask()
+  await begin('build')
+  const rebuild = await ask({ trigger: 'REBUILD', notBefore: clock.now() + 5000 })
+  assert.deepEqual(await waiting(rebuild), { reason: 'QUIET_PERIOD', ahead: 0 })
+  await clock.advance(5000)
+  assert.deepEqual(await waiting(rebuild), { reason: 'MACHINE', ahead: 1 })
+})
