@@ -19,9 +19,10 @@ import type { Deployment, Deployments } from './deployments.ts'
 import type { Folders } from './folders.ts'
 import { readMadeOf } from './made-of.ts'
 
-const RUNTIME_LOG_BYTES = 8 * 1024 * 1024
-
 export const runtimeLogName = (environmentId: string): string => `runtime/${environmentId}`
+
+/** Of an app's log: the older half goes where it is full. */
+export const RUNTIME_LOG = { whenFull: 'rotate', bytesMost: 8 * 1024 * 1024 } as const
 
 type Parts = {
   sql: Sql
@@ -58,6 +59,7 @@ export function createLauncher(parts: Parts) {
     const packagesFolder = isWhole && build.packagesId ? packages.folderOf(build.packagesId) : undefined
     return {
       deployment: deployment.id,
+      build: build.id,
       owner: { account: environment.accountId, environment: environment.id },
       layers: await outputs.layersOf(build.output, packagesFolder),
       runFolder: folders.run(environment.id, deployment.id),
@@ -71,11 +73,7 @@ export function createLauncher(parts: Parts) {
       openToolchain: () => toolchains.open(build.tools ?? toolchains.own(), { mayStandIn: true }),
       limits: parts.appLimits,
       onState: () => parts.changes.tell(environment.accountId, name),
-      log: await logs.create(runtimeLogName(environment.id), {
-        secrets,
-        whenFull: 'rotate',
-        bytesMost: RUNTIME_LOG_BYTES,
-      }),
+      log: await logs.create(runtimeLogName(environment.id), { secrets, ...RUNTIME_LOG }),
     }
   }
 
