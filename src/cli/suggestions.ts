@@ -7,14 +7,16 @@ import type { resources } from '../contract/index.ts'
 import { api, type Path } from './path.ts'
 import { CallFailed, type Service } from './service.ts'
 
+/** Of an account, or of an app in one. */
 type Named = { account: string; app?: string }
 
-/** The service, with a suggestion in the errors about these names. */
+/** The service, with a suggestion in the error about this name. */
 export function withSuggestions(service: Service, { account, app }: Named): Service {
+  const about = app === undefined ? 'ACCOUNT_NOT_FOUND' : 'APP_NOT_FOUND'
+
   async function meantBy(error: unknown): Promise<string> {
-    const reason = error instanceof CallFailed ? error.reason : ''
-    if (reason === 'ACCOUNT_NOT_FOUND') return didYouMean(account, await namesAt(api`/v1/accounts`, 'accounts'))
-    if (reason !== 'APP_NOT_FOUND' || app === undefined) return ''
+    if (!(error instanceof CallFailed) || error.reason !== about) return ''
+    if (app === undefined) return didYouMean(account, await namesAt(api`/v1/accounts`, 'accounts'))
     return didYouMean(app, await namesAt(api`/v1/accounts/${account}/apps`, 'apps'))
   }
 

@@ -208,13 +208,12 @@ async function decide({ call, at, suggestedApp }: Parts): Promise<Decision> {
 
   /** What was typed, and what else is needed where nobody is asked. */
   function commandToMake(what: 'app' | 'environment'): string {
-    const needed = {
-      region: what === 'app' ? 'REGION' : undefined,
-      env: what === 'app' ? FIRST : undefined,
-      cms: 'INSTALL',
-    }
+    const needed: Record<string, string | undefined> =
+      what === 'app'
+        ? { region: 'REGION', env: FIRST, cms: 'INSTALL' }
+        : { cms: environments[0]?.cmsEnvironment ?? appName }
     const flags = ['account', 'app', 'region', 'env', 'cms', 'root'].flatMap((name) => {
-      const value = flag(name) ?? (options.yes ? undefined : needed[name as keyof typeof needed])
+      const value = flag(name) ?? (options.yes ? undefined : needed[name])
       return value === undefined ? [] : [`--${name} ${shellWord(value)}`]
     })
     return ['headland deploy', ...flags, '--create', ...(options.yes ? ['--yes'] : [])].join(' ')

@@ -30,7 +30,7 @@ export async function deploy(call: ClientCall): Promise<number> {
   // Before anything is asked or made: a folder with nothing to send ends here. Ctrl-C ends the process at once until then,
   // however long the rules of a repository take.
   const source = await filesOf(folder, await wantedEnvFiles(call, folder))
-  if (!options['list-files'] || !options.json) tellWhatIsOdd(source, report)
+  if (!options['list-files'] || !options.json) tellWhatIsOdd(source, report, envFilesGiven(call, folder))
   if (options['list-files']) return listFiles(call, source)
   const variables = await givenVariables(call)
   const interrupts = listenForInterrupts()
@@ -98,6 +98,10 @@ async function givenVariables(call: ClientCall): Promise<resources.ShellVariable
   for (const file of (call.options['env-file'] ?? []) as string[]) given.push(...(await readPairsIn(call.folder, file)))
   return checkVariables([...given, ...(await readPairs(call, (call.options.variable ?? []) as string[]))])
 }
+
+/** Relative to the project: of these nobody has to be told what becomes of them. */
+const envFilesGiven = ({ folder, options }: ClientCall, project: string): string[] =>
+  ((options['env-file'] ?? []) as string[]).map((file) => relative(project, resolve(folder, file)))
 
 type Setting = {
   service: Service
@@ -192,11 +196,12 @@ const LARGE_BYTES = 50_000_000
 const BUILD_OUTPUT = /(?:^|\/)(\.next|\.nuxt|\.output|\.svelte-kit|\.astro)\//
 const SHOWN_MOST = 10
 
-function tellWhatIsOdd({ files, skipped, envFiles }: Source, report: Report) {
+function tellWhatIsOdd({ files, skipped, envFiles }: Source, report: Report, given: readonly string[]) {
   for (const { path, why } of skipped.slice(0, SHOWN_MOST)) report.note(`${oneLine(path)} is not sent: ${why}.`)
   const output = files.map(({ path }) => BUILD_OUTPUT.exec(path)?.[1]).find(Boolean)
   if (output) report.note(`${output} is sent too, though every build makes its own: leave it out in .gitignore.`)
-  const { sent, leftOut } = envFiles
+  const { sent } = envFiles
+  const leftOut = envFiles.leftOut.filter((path) => !given.includes(path))
   if (sent.length > 0) {
     report.note(`Sent with the source: ${listed(sent)}. If that holds secrets, use 'headland variables' instead.`)
   }

@@ -35,8 +35,8 @@ export async function logs(call: ClientCall): Promise<number> {
   try {
     const { signal } = interrupts
     const report = reportFor(call)
-    for await (const line of followLog(at.service, path, { after, signal, onConnection: report.connection }))
-      print(line)
+    const following = { after, signal, hasEnd: build !== undefined, onConnection: report.connection }
+    for await (const line of followLog(at.service, path, following)) print(line)
     if (!build) return EXIT.done
     const ended = await at.service.call<resources.Build>(api`/v1/${resource(build.name)}`)
     if (ended.failure) return await tellFailure(at.service, ended, ended.failure, report)
