@@ -1,16 +1,15 @@
 /** A deploy from the command line on a real service: in a pipe, as CI runs it, and in a terminal with somebody before it. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { mkdir, readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { nodeServer, page } from '../support/deploy.ts'
+import { type Files, nodeServer, page } from '../support/deploy.ts'
 import { siteAnswer } from '../support/environment.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { createCommandLine, eventsOf } from '../support/headland.ts'
 import { heldBuild, untilHeld } from '../support/held-build.ts'
 import { startService } from '../support/service.ts'
-import { PATIENCE_MS } from '../support/until.ts'
 
 const service = await startService({ after }, { settings: { HEADLAND_ARCHIVE_BYTES: '3000000' } })
 const as = await service.login('developer')

@@ -1,14 +1,16 @@
 /** What people meet in their first hour at the command line: variables, names that are misspelt, short ids, a log to follow. */
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { promisify } from 'node:util'
 import { type resources, shortId } from '../../src/contract/index.ts'
 import { type Files, nodeServer, page } from '../support/deploy.ts'
 import { siteAnswer } from '../support/environment.ts'
 import { temporaryFolder } from '../support/folder.ts'
-import { createCommandLine, eventsOf } from '../support/headland.ts'
+import { createCommandLine, eventsOf, HEADLAND } from '../support/headland.ts'
 import { startService, type TestService } from '../support/service.ts'
 
 let service: TestService = await startService({ after }, { settings: { HEADLAND_ARCHIVE_BYTES: '3000000' } })
@@ -43,14 +45,13 @@ const telling: Files = {
   '.env.example': 'A=example\nB=example\nPORT=3000\nNEXT_PUBLIC_C=https://example.com\nD=\n',
   '.env': 'A=mine\nD=mine\n',
   'production.env': 'A=from-the-file\nB="two words"\n',
-  '.headlandignore': 'production.env\n',
 }
 
 const FIRST = ['--region', 'EU-W', '--env', 'Production', '--cms', 'wordpress']
 
 test('the first build has the variables that came with the deploy, and the names without a value are told', async () => {
   const cwd = await project(telling)
-  const given = ['--env-file', 'production.env', '--variable', 'A=1234', '--variable', 'NEXT_PUBLIC_C=c']
+  const given = ['--variables-file', 'production.env', '--variable', 'A=1234', '--variable', 'NEXT_PUBLIC_C=c']
   const { code, stdout, stderr } = await headland(['deploy', '--app', 'telling', ...FIRST, ...given, '--json'], { cwd })
   assert.equal(code, 0, stderr + stdout)
   const events = eventsOf(stdout)
@@ -82,8 +83,9 @@ test('the first build has the variables that came with the deploy, and the names
 test('a variable that cannot be set ends the deploy before anything is made or sent', async () => {
   const cwd = await project({ ...page('never'), 'bad.env': 'A=1\nexport B\n' })
   for (const [given, says] of [
-    [['--env-file', 'bad.env'], /bad\.env: line 2 is neither NAME=VALUE nor a comment/],
-    [['--env-file', 'none.env'], /none\.env cannot be read/],
+    [['--variables-file', 'bad.env'], /bad\.env: line 2 is neither NAME=VALUE nor a comment/],
+    [['--variables-file', 'none.env'], /none\.env cannot be read/],
+    [['--env-file', 'bad.env'], /bad\.env: line 2 is neither/],
     [['--variable', 'PORT=1'], /PORT is set by the service/],
     [['--variable', '1A=1'], /'1A' is not the name of a variable/],
   ] as const) {
@@ -92,6 +94,21 @@ test('a variable that cannot be set ends the deploy before anything is made or s
     assert.match(stderr, says)
   }
   assert.equal((await service.call('/v1/accounts/default/apps/unmade', { as })).status, 404)
+})
+
+test('a file with variables is not sent, and Node does not obey it', async () => {
+  const cwd = await project({
+    ...page('x'),
+    'my.env': 'NODE_OPTIONS=--require ./evil.js\n',
+    'evil.js': 'process.exit(66)',
+  })
+  const listed = await headland(['deploy', '--variables-file', 'my.env', '--list-files'], { cwd })
+  assert.deepEqual([listed.code, listed.stdout], [0, 'evil.js\nindex.html\n'], listed.stderr)
+  // Node reads what stands behind --env-file by itself, unless it is told where its own arguments end.
+  const env = { PATH: process.env.PATH, HOME: top }
+  const args = ['deploy', '--env-file', 'my.env', '--list-files']
+  const { stdout } = await promisify(execFile)(HEADLAND, args, { cwd, env })
+  assert.equal(stdout, 'evil.js\nindex.html\n')
 })
 
 test('in a terminal the names of .env.example are asked for, secrets unseen, and Return leaves one out', async () => {
@@ -117,42 +134,42 @@ test('in a terminal the names of .env.example are asked for, secrets unseen, and
 
 test('a misspelt environment or app is not made: the one that is near is named, and how to make the other', async () => {
   const cwd = await project(page('spelt'))
-  const first = await headland(['deploy', '--app', 'spelling', ...FIRST], { cwd })
+  const first = await headland(['deploy', '--app', 'orthography', ...FIRST], { cwd })
   assert.equal(first.code, 0, first.stderr)
   await rm(join(cwd, '.headland.json'))
   for (const [args, says] of [
     [
-      ['--app', 'spelling', '--env', 'prodction'],
-      /Did you mean 'Production'\? To make it all the same: headland deploy --app spelling --env prodction --cms wordpress --create\n/,
+      ['--app', 'orthography', '--env', 'prodction'],
+      /Did you mean 'Production'\? To make it all the same: headland deploy --app orthography --env prodction --cms wordpress --create\n/,
     ],
     [
-      ['--app', 'spelling', '--env', 'prodction', '--cms', 'x', '--yes'],
+      ['--app', 'orthography', '--env', 'prodction', '--cms', 'x', '--yes'],
       /Did you mean 'Production'\?.* --cms x --create --yes\n/,
     ],
-    [['--app', 'speling', ...FIRST], /there is no app 'speling'\. Did you mean 'spelling'\?/],
-    [['--app', 'spelling', '--account', 'defualt'], /Did you mean 'default'\?/],
-    [['--app', 'spelling', '--environment', 'x'], /has no option --environment\. Did you mean '--env'\?/],
+    [['--app', 'ortography', ...FIRST], /there is no app 'ortography'\. Did you mean 'orthography'\?/],
+    [['--app', 'orthography', '--account', 'defualt'], /Did you mean 'default'\?/],
+    [['--app', 'orthography', '--environment', 'x'], /has no option --environment\. Did you mean '--env'\?/],
   ] as const) {
     const { code, stderr, stdout } = await headland(['deploy', ...args], { cwd })
     assert.ok(code === 2 || /ACCOUNT_NOT_FOUND/.test(stderr), stderr)
     assert.match(stderr, says)
     assert.equal(stdout, '')
   }
-  assert.equal((await environmentsOf('spelling')).length, 1)
+  assert.equal((await environmentsOf('orthography')).length, 1)
 
-  const asked = inTerminal('deploy --app spelling --env prodction', cwd)
+  const asked = inTerminal('deploy --app orthography --env prodction', cwd)
   await asked.until(
     /There is no environment 'prodction'\. Did you mean 'Production'\?\s[\s\S]*Deploy to 'Production'\? \[Y\/n\] /,
   )
   asked.child.stdin.write('\r')
   assert.equal((await asked.ended).code, 0)
-  assert.equal((await environmentsOf('spelling')).length, 1)
+  assert.equal((await environmentsOf('orthography')).length, 1)
 
   await rm(join(cwd, '.headland.json'))
-  const flags = ['--app', 'spelling', '--env', 'prodction', '--cms', 'wordpress', '--create', '--detach']
+  const flags = ['--app', 'orthography', '--env', 'prodction', '--cms', 'wordpress', '--create', '--detach']
   const meant = await headland(['deploy', ...flags], { cwd })
   assert.equal(meant.code, 0, meant.stderr)
-  assert.equal((await environmentsOf('spelling')).length, 2)
+  assert.equal((await environmentsOf('orthography')).length, 2)
 })
 
 test('commands and their options get suggestions, too', async () => {

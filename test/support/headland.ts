@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import type { Files } from './deploy.ts'
 import { PATIENCE_MS } from './until.ts'
 
-const HEADLAND = fileURLToPath(new URL('../../bin/headland', import.meta.url))
+export const HEADLAND = fileURLToPath(new URL('../../bin/headland', import.meta.url))
 
 export type Run = { cwd: string; env?: Record<string, string | undefined>; input?: string }
 

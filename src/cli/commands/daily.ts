@@ -56,11 +56,17 @@ export const DAILY_COMMANDS: readonly ClientCommand[] = [
         value: 'KEY=VALUE',
         describe: 'A variable of the app, set before the build; KEY alone reads the value from stdin. May be repeated.',
       },
-      'env-file': {
+      'variables-file': {
         type: 'string',
         multiple: true,
         value: 'FILE',
         describe: 'A dotenv file with variables, set before the build; the file itself is not sent. May be repeated.',
+      },
+      'env-file': {
+        type: 'string',
+        multiple: true,
+        value: 'FILE',
+        describe: 'The same by its usual name. Started by npm, Node reads it as well and obeys NODE_OPTIONS in it.',
       },
       'include-env-file': {
         type: 'string',

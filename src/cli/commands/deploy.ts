@@ -29,8 +29,9 @@ export async function deploy(call: ClientCall): Promise<number> {
   const folder = await whichFolder(call)
   // Before anything is asked or made: a folder with nothing to send ends here. Ctrl-C ends the process at once until then,
   // however long the rules of a repository take.
-  const source = await filesOf(folder, await wantedEnvFiles(call, folder))
-  if (!options['list-files'] || !options.json) tellWhatIsOdd(source, report, envFilesGiven(call, folder))
+  const wanted = await wantedEnvFiles(call, folder)
+  const source = await withoutVariableFiles(call, await filesOf(folder, wanted), wanted)
+  if (!options['list-files'] || !options.json) tellWhatIsOdd(source, report)
   if (options['list-files']) return listFiles(call, source)
   const variables = await givenVariables(call)
   const interrupts = listenForInterrupts()
@@ -95,13 +96,29 @@ async function send(call: ClientCall, { folder, source, variables, report, inter
 /** Of the files first, then of the options: what comes later wins. */
 async function givenVariables(call: ClientCall): Promise<resources.ShellVariable[]> {
   const given: resources.ShellVariable[] = []
-  for (const file of (call.options['env-file'] ?? []) as string[]) given.push(...(await readPairsIn(call.folder, file)))
+  for (const file of variableFiles(call)) given.push(...(await readPairsIn(call.folder, file)))
   return checkVariables([...given, ...(await readPairs(call, (call.options.variable ?? []) as string[]))])
 }
 
-/** Relative to the project: of these nobody has to be told what becomes of them. */
-const envFilesGiven = ({ folder, options }: ClientCall, project: string): string[] =>
-  ((options['env-file'] ?? []) as string[]).map((file) => relative(project, resolve(folder, file)))
+const variableFiles = ({ options }: ClientCall): string[] => [
+  ...((options['variables-file'] ?? []) as string[]),
+  ...((options['env-file'] ?? []) as string[]),
+]
+
+/** Without the files that variables are read from, unless one is asked for by name: what they hold is sent as variables. */
+async function withoutVariableFiles(call: ClientCall, source: Source, wanted: readonly string[]): Promise<Source> {
+  const real = (file: string) => realpath(file).catch(() => file)
+  const given = await Promise.all(variableFiles(call).map((file) => real(resolve(call.folder, file))))
+  const isKept = async ({ path, from }: Source['files'][number]) =>
+    wanted.includes(path) || !given.includes(await real(from))
+  const isLeft = given.length === 0 ? [] : await Promise.all(source.files.map(isKept))
+  const leftOut = source.envFiles.leftOut.filter((path) => !given.some((file) => file.endsWith(`/${path}`)))
+  return {
+    ...source,
+    files: source.files.filter((_, index) => isLeft[index] ?? true),
+    envFiles: { ...source.envFiles, leftOut },
+  }
+}
 
 type Setting = {
   service: Service
@@ -196,18 +213,17 @@ const LARGE_BYTES = 50_000_000
 const BUILD_OUTPUT = /(?:^|\/)(\.next|\.nuxt|\.output|\.svelte-kit|\.astro)\//
 const SHOWN_MOST = 10
 
-function tellWhatIsOdd({ files, skipped, envFiles }: Source, report: Report, given: readonly string[]) {
+function tellWhatIsOdd({ files, skipped, envFiles }: Source, report: Report) {
   for (const { path, why } of skipped.slice(0, SHOWN_MOST)) report.note(`${oneLine(path)} is not sent: ${why}.`)
   const output = files.map(({ path }) => BUILD_OUTPUT.exec(path)?.[1]).find(Boolean)
   if (output) report.note(`${output} is sent too, though every build makes its own: leave it out in .gitignore.`)
-  const { sent } = envFiles
-  const leftOut = envFiles.leftOut.filter((path) => !given.includes(path))
+  const { sent, leftOut } = envFiles
   if (sent.length > 0) {
     report.note(`Sent with the source: ${listed(sent)}. If that holds secrets, use 'headland variables' instead.`)
   }
   const [first] = leftOut
   if (first === undefined) return
-  const instead = `'headland deploy --env-file ${oneLine(first)}' gives what it holds to the app as variables`
+  const instead = `'headland deploy --variables-file ${oneLine(first)}' gives what it holds to the app as variables`
   report.note(`Not sent: ${listed(leftOut)}. ${instead}, and '--include-env-file ${oneLine(first)}' sends the file.`)
 }
 
