@@ -35,17 +35,25 @@ async function serve(t: TestContext, lines: readonly Line[]) {
   return { asked, begin: () => beginningOf(createService(url, undefined), api`/log`, `a/deployments/${LIVE}`) }
 }
 
-const said = (count: number): Line[] => Array.from({ length: count }, () => ['-', 'stdout', 'a line'])
+const written = (count: number): Line[] => Array.from({ length: count }, () => ['-', 'stdout', 'a line'])
 const started = (id: string): Line => ['START', 'service', startText(id, id)]
 
 test('a log that is followed begins at the last start of what is live, whatever else started since', async (t) => {
-  const lines = [...said(5), started(LIVE), ...said(5), started(LIVE), ...said(5), started(OTHER), ...said(5)]
+  const lines = [
+    ...written(5),
+    started(LIVE),
+    ...written(5),
+    started(LIVE),
+    ...written(5),
+    started(OTHER),
+    ...written(5),
+  ]
   assert.deepEqual(await (await serve(t, lines)).begin(), { after: 11 })
 })
 
 test('a site of files begins where it went live, and what an app writes is no start', async (t) => {
   const lines: Line[] = [
-    ...said(2),
+    ...written(2),
     ['LIVE', 'service', liveText(LIVE, LIVE)],
     ['START', 'stdout', startText(LIVE, LIVE)],
   ]
@@ -53,7 +61,7 @@ test('a site of files begins where it went live, and what an app writes is no st
 })
 
 test('a start that is too far back is not searched for without end, and that is told', async (t) => {
-  const { begin, asked } = await serve(t, [started(LIVE), ...said(5000)])
+  const { begin, asked } = await serve(t, [started(LIVE), ...written(5000)])
   const { after, note } = await begin()
   assert.equal(after, 4901)
   assert.match(note ?? '', /more than 1,000 lines ago: these are the last 100/)
@@ -61,7 +69,7 @@ test('a start that is too far back is not searched for without end, and that is 
 })
 
 test('a short log without marks, of an earlier version, is shown by its end', async (t) => {
-  assert.deepEqual(await (await serve(t, said(150))).begin(), { after: 50 })
+  assert.deepEqual(await (await serve(t, written(150))).begin(), { after: 50 })
   assert.deepEqual(await (await serve(t, [])).begin(), { after: 0 })
 })
 

@@ -14,25 +14,25 @@ type Given = {
   given?: { key: string; value: string }[]
 }
 
-/** What comes of a first deploy of these files, with these answers to what is asked; without any, nobody is there. */
+/** What comes of a first deploy of these files, with these answers to what is asked; without any, there is no terminal. */
 async function offered(t: TestContext, { files, answers, root = '', given = [] }: Given) {
   const folder = await temporaryFolder(t)
   for (const [name, content] of Object.entries(files)) {
     await mkdir(dirname(join(folder, name)), { recursive: true })
     await writeFile(join(folder, name), content)
   }
-  const [notes, said, asked]: [string[], string[], { question: string; isHidden: boolean }[]] = [[], [], []]
+  const [notes, shown, asked]: [string[], string[], { question: string; isHidden: boolean }[]] = [[], [], []]
   const left = [...(answers ?? [])]
   const terminal = {
-    say: (text: string) => said.push(text),
+    say: (text: string) => shown.push(text),
     async ask(question: string, hidden?: { isHidden: true }) {
       asked.push({ question, isHidden: hidden !== undefined })
-      return left.shift() ?? assert.fail(`nobody answers ${question}`)
+      return left.shift() ?? assert.fail(`no answer is left for ${question}`)
     },
   } as unknown as Terminal
   const report = { note: (text: string) => notes.push(text) } as unknown as Report
   const ask = () => withExample({ terminal, report, isAsking: answers !== undefined, folder, root, given })
-  return { folder, notes, said, asked, variables: await ask(), ask }
+  return { folder, notes, shown, asked, variables: await ask(), ask }
 }
 
 const EXAMPLE = 'CMS_TOKEN=your-token\nNEXT_PUBLIC_URL=https://example.com\nPORT=3000\nEMPTY=\n'
@@ -54,7 +54,7 @@ test('values are asked for one by one, secrets without showing them, and Return 
   assert.match(notes.join(), /no value: EMPTY\.\nTo set them: headland variables set EMPTY=VALUE\n/)
 })
 
-test('where nobody can be asked, the names without a value and the command are told, and no value is sent', async (t) => {
+test('without a terminal the names without a value and the command are listed, and no value is sent', async (t) => {
   const given = [{ key: 'CMS_TOKEN', value: 'given' }]
   const { variables, notes } = await offered(t, {
     files: { '.env.sample': EXAMPLE, '.env': 'NEXT_PUBLIC_URL=mine\n', '.env.local': 'EMPTY=mine' },

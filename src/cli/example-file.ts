@@ -1,6 +1,6 @@
 /**
  * Which variables a project wants: by custom the names stand in `.env.example`. The first time, people are asked for the
- * values; where nobody can be asked, the names without a value are told. What the file has for values are examples, and
+ * values; without a terminal the names without a value are listed. What the file has for values are examples, and
  * none of them is sent. Values of `.env` are never read here.
  */
 import { join, relative, resolve } from 'node:path'
@@ -29,7 +29,7 @@ type Offer = {
   given: readonly resources.ShellVariable[]
 }
 
-/** Those that were given, and those that somebody gives now. */
+/** Those that were given, and those that are typed now. */
 export async function withExample(offer: Offer): Promise<resources.ShellVariable[]> {
   const { terminal, report, isAsking, given } = offer
   const found = await findExample(offer)

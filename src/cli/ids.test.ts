@@ -18,7 +18,7 @@ function serviceOf(items: unknown[], hasMore = false) {
   return { at: { service: { first } as unknown as Service, path: api`/v1/x` }, limits }
 }
 
-test('a short id is the one build that ends with it; a whole one is asked of nobody', async () => {
+test('a short id is the one build that ends with it; a whole one is not looked for', async () => {
   const { at, limits } = serviceOf([named('aaaa11111111'), named('aaaa22222222')])
   assert.equal(await wholeId(at, 'builds', '22222222'), idOf('aaaa22222222'))
   assert.equal(await wholeId(at, 'builds', 'a22222222'), idOf('aaaa22222222'))

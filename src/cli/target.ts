@@ -206,7 +206,7 @@ async function decide({ call, at, suggestedApp }: Parts): Promise<Decision> {
     return (await confirm(terminal, `Deploy to '${oneLine(near)}'?`, true)) ? near : named
   }
 
-  /** What was typed, and what else is needed where nobody is asked. */
+  /** What was typed, and what else is needed without a terminal. */
   function commandToMake(what: 'app' | 'environment'): string {
     const needed: Record<string, string | undefined> =
       what === 'app'
