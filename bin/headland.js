@@ -34,7 +34,8 @@ async function run() {
 
 /** The process goes on as this Node: under the same id, with the same parent. */
 function become(node, flags) {
-  const args = [...flags, ...FLAGS, SELF, ...ARGUMENTS]
+  // Behind -- Node takes no argument for its own: --env-file would be one, wherever it stands.
+  const args = [...flags, ...FLAGS, '--', SELF, ...ARGUMENTS]
   // Since Node 22.15, and not on Windows.
   if (process.execve && process.platform !== 'win32') process.execve(node, [node, ...args], process.env)
   else standFor(node, args)

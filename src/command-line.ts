@@ -1,11 +1,12 @@
 /** The command line: which command, with which settings, ending in which exit code. */
 import { parseArgs } from 'node:util'
 import { serviceAt } from './addresses.ts'
-import { printable } from './base/index.ts'
+import { didYouMean, printable } from './base/index.ts'
 import {
   CallFailed,
   CLIENT_COMMANDS,
   type ClientCall,
+  type Completion,
   createTerminal,
   Interrupted,
   NAME_KINDS,
@@ -70,6 +71,8 @@ async function dispatch(argv: string[]): Promise<number> {
     ? Number.POSITIVE_INFINITY
     : wanted.positionals.length
   if (positionals.length < least || positionals.length > most) {
+    const meant = suggestion(`${wanted.name} ${positionals[0] ?? ''}`)
+    if (meant && !wanted.name.includes(' ')) throw new UsageError(`${noCommand(argv)}.${meant}`)
     throw new UsageError(`usage: headland ${[wanted.name, ...wanted.positionals].join(' ')}`)
   }
   return (await wanted.run(positionals, values as OptionValues)) ?? EXIT.done
@@ -88,14 +91,30 @@ async function answerWithout(argv: string[]): Promise<number> {
     return first === '' ? EXIT.usage : EXIT.done
   }
   const family = commands.filter(({ name }) => name.startsWith(`${first} `))
-  if (family.length === 0) throw new UsageError(`there is no command '${argv.slice(0, 2).join(' ')}'`)
+  if (family.length === 0) throw new UsageError(`${noCommand(argv)}.${suggestion(typedWords(argv).join(' '))}`)
   if (argv.includes('--help')) {
     print(overview(family))
     return EXIT.done
   }
-  throw new UsageError(
-    `'headland ${first}' goes on with one of: ${family.map(({ name }) => name.split(' ')[1]).join(', ')}`,
-  )
+  const seconds = family.map(({ name }) => name.split(' ')[1] ?? '')
+  const meant = didYouMean(typedWords(argv)[1] ?? '', seconds)
+  throw new UsageError(`'headland ${first}' goes on with one of: ${seconds.join(', ')}.${meant}`)
+}
+
+/** The words before the first option: one or two name a command. */
+function typedWords(argv: readonly string[]): string[] {
+  const end = argv.findIndex((word) => word.startsWith('-'))
+  return argv.slice(0, Math.min(2, end === -1 ? 2 : end))
+}
+
+const noCommand = (argv: readonly string[]): string => `there is no command '${typedWords(argv).join(' ')}'`
+
+/** Of all commands, and of their first words: what follows the name may be no part of it. */
+function suggestion(typed: string): string {
+  const [first = ''] = typed.split(' ')
+  const names = commands.map(({ name }) => name)
+  const firsts = [...new Set(names.map((name) => name.split(' ')[0] ?? ''))]
+  return didYouMean(typed, names) || (firsts.includes(first) ? '' : didYouMean(first, firsts))
 }
 
 type Entry = CommandForm & {
@@ -197,14 +216,15 @@ const commands: readonly Entry[] = [
         return EXIT.done
       }
       const names = await namesFor(kind as NameKind, callOf([], {}), typed)
-      await new Promise<void>((written) =>
-        process.stdout.write(names.map((name) => `${name}\n`).join(''), () => written()),
-      )
+      await new Promise<void>((written) => process.stdout.write(names.map(asLine).join(''), () => written()))
       // Whoever types does not wait for a service that still has not answered.
       process.exit(EXIT.done)
     },
   },
 ]
+
+/** What is shown beside a word stands behind a tab, as fish wants it. */
+const asLine = ({ word, about }: Completion): string => (about ? `${word}\t${about}\n` : `${word}\n`)
 
 function callOf(positionals: string[], options: OptionValues): ClientCall {
   const environment = clientEnvironment()
@@ -258,12 +278,16 @@ function parse(command: Entry, args: string[]) {
     for (const [name, { oneOf }] of Object.entries<OptionForm>(command.options)) {
       const value = parsed.values[name as keyof typeof parsed.values] as unknown
       if (oneOf && typeof value === 'string' && !oneOf.includes(value)) {
-        throw new UsageError(`--${name} is one of ${oneOf.join(', ')}`)
+        throw new UsageError(`--${name} is one of ${oneOf.join(', ')}.${didYouMean(value, oneOf)}`)
       }
     }
     return parsed
   } catch (error) {
-    throw new UsageError((error as Error).message)
+    const { message, code } = error as NodeJS.ErrnoException
+    const unknown = code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION' ? /'(--?[^'\s=]+)/.exec(message)?.[1] : undefined
+    if (unknown === undefined) throw new UsageError(message)
+    const flags = Object.keys({ ...settingsOf(command), ...command.options, help: true }).map((name) => `--${name}`)
+    throw new UsageError(`'headland ${command.name}' has no option ${unknown}.${didYouMean(unknown, flags)}`)
   }
 }
 

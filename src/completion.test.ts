@@ -38,6 +38,7 @@ const COMMANDS: readonly CompletedForm[] = [
   command({ name: 'completion', positionals: ['SHELL'] }),
   command({ name: 'logs', options: { env: { type: 'string', describe: 'The environment.' } } }),
   command({ name: 'envs delete', positionals: ['ENV'] }),
+  command({ name: 'builds show', positionals: ['[BUILD]'] }),
   { ...command({ name: 'users create', options: { account: { type: 'string', describe: 'Its.' } } }), who: 'operator' },
 ]
 
@@ -82,7 +83,20 @@ for (const shell of SHELLS) await writeFile(join(scripts, shell), completion(she
 /** A service that knows these names, and a note of what was asked. */
 const bin = await temporaryFolder({ after })
 await writeFile(join(bin, 'names'), `${NAMES.join('\n')}\n`)
-await writeFile(join(bin, 'headland'), `#!/bin/sh\necho "$@" >>"${bin}/asked"\ncat "${bin}/names"\n`, { mode: 0o755 })
+/** Short ids, with what a shell shows beside each. */
+const IDS = {
+  '1a2b3c4d': 'FAILED, UPLOAD, $(touch ran)',
+  '1a2b5e6f': 'SUCCEEDED, API, 3 min ago',
+  '9c8d7e6f': '`touch ran`',
+}
+await writeFile(
+  join(bin, 'ids'),
+  Object.entries(IDS)
+    .map(([id, about]) => `${id}\t${about}\n`)
+    .join(''),
+)
+const answering = `case "$*" in *"--names builds"*) cat "${bin}/ids" ;; *) cat "${bin}/names" ;; esac`
+await writeFile(join(bin, 'headland'), `#!/bin/sh\necho "$@" >>"${bin}/asked"\n${answering}\n`, { mode: 0o755 })
 
 const ask = async (shell: string, script: string, ...args: string[]): Promise<string> =>
   (
@@ -145,6 +159,31 @@ test('bash puts each name of the service into the line as one word, and runs non
   )
 })
 
+test('bash shows what is known of ids where there are several, and puts the id alone into the line', async () => {
+  const asked = `typed() { COMP_LINE="$*"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _headland; }
+    tell() { printf '%s\\n' "\${COMPREPLY[@]}"; echo =====; }
+    COMP_TYPE=63; typed headland builds show 1a; tell
+    typed headland builds show 9; tell
+    COMP_TYPE=37; typed headland builds show 1a; tell`
+  const told = await ask('bash', `source ${join(scripts, 'bash')}\n${asked}`)
+  assert.deepEqual(told.split('=====\n').slice(0, 3), [
+    `1a2b3c4d  (${IDS['1a2b3c4d']})\n1a2b5e6f  (${IDS['1a2b5e6f']})\n`,
+    '9c8d7e6f\n',
+    '1a2b3c4d\n1a2b5e6f\n',
+  ])
+  assert.deepEqual((await readdir(folder)).sort(), ['a file', 'a folder'])
+})
+
+test('fish shows what is known of ids, and puts the id alone into the line', async (t) => {
+  if (!(await isThere('fish'))) return t.skip('fish is not installed')
+  const told = await ask('fish', `source ${join(scripts, 'fish')}\ncomplete -C'headland builds show 1a'`)
+  assert.deepEqual(told.split('\n').slice(0, -1).sort(), [
+    `1a2b3c4d\t${IDS['1a2b3c4d']}`,
+    `1a2b5e6f\t${IDS['1a2b5e6f']}`,
+  ])
+  assert.deepEqual((await readdir(folder)).filter((name) => !name.startsWith('.')).sort(), ['a file', 'a folder'])
+})
+
 test('fish puts each name of the service into the line as one word, and runs none of them', async (t) => {
   if (!(await isThere('fish'))) return t.skip('fish is not installed')
   const told = await ask(
@@ -203,6 +242,8 @@ test('zsh completes the same, with descriptions', async (t) => {
     ['headland completion f', 'fish'],
     ['headland envs delete O', 'Other'],
     ['headland logs --env My\\ S', 'My\\\\ Site'],
+    ['headland builds show 1a', '1a2b3c4d  -- FAILED, UPLOAD, *touch ran*1a2b5e6f  -- SUCC'],
+    ['headland builds show 9', 'c8d7e6f'],
     ['headland logs --env "My \\$', 'touch ran'],
   ].flat()
   assert.equal(await ask('zsh', '', '-f', '-c', TYPED_IN_ZSH, 'zsh', join(scripts, 'zsh'), ...asked), 'all\n')

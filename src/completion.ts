@@ -1,6 +1,6 @@
 /**
  * Completion of commands and options for shells, made from the table of commands, so that it cannot go stale. Names of
- * accounts, apps and environments are asked of the `headland` on the PATH, which asks the service; what it tells is data
+ * accounts, apps and environments, and ids of builds and deployments, are asked of the `headland` on the PATH, which asks the service; what it tells is data
  * to each shell, and never run. A program that was typed by its path is not started: it may be anybody's.
  */
 import type { NameKind } from './cli/index.ts'
@@ -30,7 +30,13 @@ const SCRIPTS: Record<Shell, (commands: readonly CompletedForm[]) => string> = {
 /** What a word can be: one of a few, a file, a folder, something that the service knows, or anything. */
 type Kind = readonly string[] | 'file' | 'folder' | 'anything' | { names: NameKind }
 
-const NAMED: Record<string, NameKind> = { ACCOUNT: 'accounts', APP: 'apps', ENV: 'environments' }
+const NAMED: Record<string, NameKind> = {
+  ACCOUNT: 'accounts',
+  APP: 'apps',
+  ENV: 'environments',
+  BUILD: 'builds',
+  DEPLOYMENT: 'deployments',
+}
 
 function kindOf(name: string, { who }: CompletedForm): Kind {
   if (name === 'SHELL') return SHELLS
@@ -108,18 +114,24 @@ _headland_paths() {
   COMPREPLY=($(compgen "$1" -- "$now"))
 }
 # Each name is put into the line as one word, whatever it holds. One that cannot stand between the quotes that were opened
-# is left out.
+# is left out. What is known of a name is shown beside it where there are several, and never put into the line.
 _headland_names() {
-  local name typed=$now
+  local line name about typed=$now
+  local -a shown=()
   case $typed in [\\'\\"]*) typed=\${typed:1} ;; *) typed=\${typed//\\\\/} ;; esac
-  while IFS= read -r name; do
+  while IFS= read -r line; do
+    name=\${line%%$'\\t'*} about=\${line#"\${line%%$'\\t'*}"}
     [[ $name == "$typed"* ]] || continue
     case $now in
       \\'*) [[ $name == *\\'* ]] || COMPREPLY+=("$name") ;;
       \\"*) [[ $name == *[\\"\\$\\\`\\\\!]* ]] || COMPREPLY+=("$name") ;;
-      *) COMPREPLY+=("$(printf %q "$name")") ;;
+      *) COMPREPLY+=("$(printf %q "$name")"); shown+=("$(printf %q "$name")\${about:+  (\${about:1})}") ;;
     esac
   done < <(command headland completion bash --names "$1" -- "$COMP_LINE" 2>/dev/null)
+  # 37 and 42 are the ways of completing that put one after the other into the line.
+  ((\${#shown[@]} > 1 && COMP_TYPE != 37 && COMP_TYPE != 42)) || return
+  compopt -o nosort 2>/dev/null
+  COMPREPLY=("\${shown[@]}")
 }
 _headland() {
   local now=\${COMP_WORDS[COMP_CWORD]} before=\${COMP_WORDS[COMP_CWORD - 1]} command=\${COMP_WORDS[1]}
@@ -176,10 +188,14 @@ function zsh(commands: readonly CompletedForm[]): string {
     .map(({ first, seconds }) => `      ${first}) seconds=(${described(seconds)}) ;;`)
   const two = commands.filter(({ name }) => name.includes(' ')).map(({ name }) => quoted(name))
   return `_headland_names() {
-  local -a found
-  found=("\${(@f)$(command headland completion zsh --names $@[-1] -- "\${(@Q)words}" 2>/dev/null)}")
+  local -a lines found shown form
+  lines=("\${(@f)$(command headland completion zsh --names $@[-1] -- "\${(@Q)words}" 2>/dev/null)}")
+  found=("\${(@)lines%%$'\\t'*}")
+  shown=("\${(@)lines/$'\\t'/  -- }")
+  # Where something is shown beside them, each has a line of its own, and the order is that of the service: newest first.
+  [[ $lines == *$'\\t'* ]] && form=(-l -V ids)
   # What _arguments wants said of them stands before the kind.
-  compadd "\${(@)argv[1,-2]}" -a found
+  compadd "\${(@)argv[1,-2]}" $form -d shown -a found
 }
 _headland() {
   local command=$words[2] used=1

@@ -6,7 +6,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { availableParallelism, homedir, totalmem } from 'node:os'
 import { join, resolve } from 'node:path'
-import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel, Secret } from './base/index.ts'
+import { didYouMean, LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel, Secret } from './base/index.ts'
 import { type ClientEnvironment, ciCommitIn } from './cli/index.ts'
 import type { Starters } from './parent.ts'
 
@@ -298,7 +298,9 @@ function refuseUnknownVariables(env: NodeJS.ProcessEnv) {
   const known = new Set([...KEYS.map(variableName), ...CLIENT_VARIABLES, FILE_VARIABLE, LAUNCHER_VARIABLE])
   const unknown = Object.keys(env).find((name) => name.startsWith('HEADLAND_') && !known.has(name))
   if (unknown)
-    throw new ConfigError(`The environment has ${unknown}, which is not a setting. 'headland config' lists them.`)
+    throw new ConfigError(
+      `The environment has ${unknown}, which is not a setting. 'headland config' lists them.${didYouMean(unknown, [...known])}`,
+    )
 }
 
 function readFile(given: string | undefined, folder: string): Partial<Record<keyof Config, string>> {
@@ -314,7 +316,8 @@ function readFile(given: string | undefined, folder: string): Partial<Record<key
     throw new ConfigError(`${path} must hold one JSON object`)
   }
   for (const [key, value] of Object.entries(content)) {
-    if (!KEYS.includes(key as keyof Config)) throw new ConfigError(`${path} has ${key}, which is not a setting`)
+    if (!KEYS.includes(key as keyof Config))
+      throw new ConfigError(`${path} has ${key}, which is not a setting.${didYouMean(key, KEYS)}`)
     if (typeof value !== 'string' && typeof value !== 'number')
       throw new ConfigError(`${path}: ${key} must be a string`)
   }

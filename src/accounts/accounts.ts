@@ -1,5 +1,5 @@
 /** Accounts: the owners of everything else. Made by the operator, never over the API. */
-import type { Clock, NewId } from '../base/index.ts'
+import { type Clock, didYouMean, type NewId } from '../base/index.ts'
 import { Problem } from '../contract/index.ts'
 import { type Reader, type Sql, statement, type Transaction } from '../storage/index.ts'
 
@@ -16,8 +16,13 @@ export function createAccounts({ sql, clock, newId }: { sql: Sql; clock: Clock; 
 
   async function require(reader: Reader, name: string): Promise<Account> {
     const [found] = await reader.query<Account>(statement`SELECT id, name FROM accounts WHERE name = ${name}`)
-    if (!found) throw new Problem('ACCOUNT_NOT_FOUND', `There is no account ${name}.`)
-    return found
+    if (found) return found
+    const others = await reader.query<Account>(statement`SELECT id, name FROM accounts ORDER BY name LIMIT 1000`)
+    const meant = didYouMean(
+      name,
+      others.map((one) => one.name),
+    )
+    throw new Problem('ACCOUNT_NOT_FOUND', `There is no account ${name}.${meant}`)
   }
 
   async function byName(name: string): Promise<Account> {

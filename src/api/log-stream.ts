@@ -82,7 +82,8 @@ async function* withKeepAlive(lines: AsyncGenerator<LogLine>, signal: AbortSigna
       continue
     }
     if (arrived.done) {
-      yield 'event: end\ndata: {}\n\n'
+      // A service that stops, or a reader who may not read on, is no end of the log: it goes on without them.
+      if (!signal.aborted) yield 'event: end\ndata: {}\n\n'
       return
     }
     yield toEvent(arrived.value)

@@ -39,9 +39,12 @@ export type ClientCommand = CommandForm & {
   run(call: ClientCall): Promise<number | undefined>
 }
 
-/** What a service knows names of that can be completed. */
-export const NAME_KINDS = ['accounts', 'apps', 'environments'] as const
+/** What a service knows names of, or ids, that can be completed. */
+export const NAME_KINDS = ['accounts', 'apps', 'environments', 'builds', 'deployments'] as const
 export type NameKind = (typeof NAME_KINDS)[number]
+
+/** A word that a shell can put into the line, and what it shows beside it. */
+export type Completion = { word: string; about?: string }
 
 /** Taken by every command that speaks to a service. */
 export const SERVICE_OPTIONS = {
@@ -61,5 +64,5 @@ export const APP_OPTIONS = {
 
 export const ENVIRONMENT_OPTIONS = {
   ...APP_OPTIONS,
-  env: { type: 'string', describe: 'The environment, by id or by name; else that of .headland.json, or the only one.' },
+  env: { type: 'string', describe: 'The environment, by name or id; else that of .headland.json, or the only one.' },
 } as const

@@ -1,11 +1,18 @@
-import type { ClientCall, NameKind } from './command.ts'
+import type { ClientCall, Completion, NameKind } from './command.ts'
 
-export { type ClientCall, type ClientCommand, type ClientEnvironment, NAME_KINDS, type NameKind } from './command.ts'
+export {
+  type ClientCall,
+  type ClientCommand,
+  type ClientEnvironment,
+  type Completion,
+  NAME_KINDS,
+  type NameKind,
+} from './command.ts'
 export { CLIENT_COMMANDS } from './commands/index.ts'
 export { ciCommitIn } from './git/ci.ts'
 export { CallFailed } from './service.ts'
 export { createTerminal, Interrupted } from './terminal.ts'
 
 /** Names for a shell that completes; loaded when they are asked for, as commands are. */
-export const namesFor = async (kind: NameKind, call: ClientCall, typed: readonly string[]): Promise<string[]> =>
+export const namesFor = async (kind: NameKind, call: ClientCall, typed: readonly string[]): Promise<Completion[]> =>
   (await import('./names.ts')).namesFor(kind, call, typed)

@@ -88,6 +88,16 @@ test('a service that is away and comes back at the same address is waited for, a
   assert.deepEqual(told, [false, true])
 })
 
+test('a log without an end goes on behind what a service that stops says of its end', async (t) => {
+  const { service } = await listen(t, (after, response) => response.end(eventOf(after + 1) + END))
+  const numbers: number[] = []
+  for await (const { number } of followLog(service, LOG, { signal, hasEnd: false, patience: PATIENCE })) {
+    numbers.push(number)
+    if (number === 3) break
+  }
+  assert.deepEqual(numbers, [1, 2, 3])
+})
+
 test('a connection on which nothing is heard is opened again', async (t) => {
   const { service } = await listen(t, (after, response, _, attempt) => {
     response.write(': open\n\n')

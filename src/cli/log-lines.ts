@@ -20,6 +20,8 @@ type FollowOptions = {
   /** The number of the last line that is there already. */
   after?: number
   signal: AbortSignal
+  /** False for a running app: where a service says that its log is over, the service is about to stop. */
+  hasEnd?: boolean
   /** Hears of it when the connection is lost, and when it is there again. */
   onConnection?(isThere: boolean): void
   patience?: Partial<Patience>
@@ -40,7 +42,7 @@ const PATIENCE: Patience = {
 export async function* followLog(
   service: Service,
   path: Path,
-  { after = 0, signal, onConnection, patience }: FollowOptions,
+  { after = 0, signal, hasEnd = true, onConnection, patience }: FollowOptions,
 ): AsyncGenerator<LogLine> {
   const { pauseMs, pauseMostMs, silenceMs, absenceMs } = { ...PATIENCE, ...patience }
   let last = after
@@ -52,7 +54,7 @@ export async function* followLog(
         if (lostAt !== undefined) onConnection?.(true)
         lostAt = undefined
         wait = pauseMs
-        if (event === 'end') return
+        if (event === 'end' && hasEnd) return
         if (event !== 'line') continue
         const line = lineIn(data)
         if (line.number <= last) continue

@@ -11,12 +11,16 @@ import type { ClientCall, NameKind } from './command.ts'
 import { namesFor as namesWithin } from './names.ts'
 
 /** Whoever presses Tab does not wait for so long; a busy machine does. */
-const namesFor = (kind: NameKind, call: ClientCall, typed: readonly string[]) => namesWithin(kind, call, typed, 60_000)
+const foundFor = (kind: NameKind, call: ClientCall, typed: readonly string[]) => namesWithin(kind, call, typed, 60_000)
+const namesFor = async (kind: NameKind, call: ClientCall, typed: readonly string[]) =>
+  (await foundFor(kind, call, typed)).map(({ word }) => word)
 
 const ID = '0197a3c4-5b6d-7e8f-9a0b-1c2d3e4f5a6b'
 const OTHER_ID = '0197a3c4-5b6d-7e8f-9a0b-1c2d3e4f5a6c'
 
-async function startServer(t: TestContext, titles: readonly string[], isSilent = false) {
+type Manner = { isSilent?: boolean; more?: Record<string, unknown> }
+
+async function startServer(t: TestContext, titles: readonly string[], { isSilent = false, more = {} }: Manner = {}) {
   const asked: string[] = []
   const server = createServer((request, response) => {
     asked.push(request.url ?? '')
@@ -25,7 +29,12 @@ async function startServer(t: TestContext, titles: readonly string[], isSilent =
       name: `accounts/acme/apps/shop/environments/${index === 0 ? ID : OTHER_ID}`,
       displayName,
     }))
-    const answer = { accounts: [{ name: 'accounts/acme' }], apps: [{ name: 'accounts/acme/apps/shop' }], environments }
+    const answer = {
+      accounts: [{ name: 'accounts/acme' }],
+      apps: [{ name: 'accounts/acme/apps/shop' }],
+      environments,
+      ...more,
+    }
     response.end(JSON.stringify(answer))
   })
   server.listen(0, '127.0.0.1')
@@ -59,7 +68,32 @@ test('names of accounts, apps and environments are told; what is called the same
   assert.deepEqual(await namesFor('apps', call, []), ['shop'])
   assert.deepEqual(await namesFor('environments', call, []), ['Production', 'Staging'])
   const twins = await startServer(t, ['Twin', 'Twin'])
-  assert.deepEqual(await namesFor('environments', await callIn(t, loggedIn(twins.url)), []), [ID, OTHER_ID])
+  assert.deepEqual(await namesFor('environments', await callIn(t, loggedIn(twins.url)), []), ['3e4f5a6b', '3e4f5a6c'])
+})
+
+test('builds and deployments are told by short ids with what is known of them, and whole where two end alike', async (t) => {
+  const at = `accounts/acme/apps/shop/environments/${ID}`
+  const twin = ID.replace('1c2d', 'ffff')
+  const createTime = new Date().toISOString()
+  const builds = [OTHER_ID, ID, twin].map((id) => ({
+    name: `${at}/builds/${id}`,
+    state: 'FAILED',
+    trigger: 'UPLOAD',
+    createTime,
+  }))
+  const hostile = { state: 'LIVE\t\x1b[2J\nx', build: `${at}/builds/${ID}`, createTime }
+  const deployments = [ID, ID].map((id) => ({ name: `${at}/deployments/${id}`, ...hostile }))
+  const { url, asked } = await startServer(t, ['My Site'], { more: { builds, deployments } })
+  const call = await callIn(t, loggedIn(url))
+  assert.deepEqual(await foundFor('builds', call, ["headland builds show --env 'My Site' "]), [
+    { word: '3e4f5a6c', about: 'FAILED, UPLOAD, just now' },
+    { word: ID, about: 'FAILED, UPLOAD, just now' },
+    { word: twin, about: 'FAILED, UPLOAD, just now' },
+  ])
+  assert.match(asked.at(-1) ?? '', /\/builds\?pageSize=50$/)
+  const [one, ...others] = await foundFor('deployments', call, ['headland', 'x', '--env=My Site', ''])
+  assert.deepEqual([one?.word, others], [ID, []], 'what comes twice is told once')
+  assert.doesNotMatch(one?.about ?? '', /[\p{Cc}\p{Cf}]/u)
 })
 
 test('what was typed decides where is looked, however a shell took it apart', async (t) => {
@@ -102,7 +136,7 @@ test('a name that a shell or the command would not get as it was told is left ou
 })
 
 test('a service that does not answer, and one without a log-in, have no names, and nobody hears of it', async (t) => {
-  const silent = await startServer(t, [], true)
+  const silent = await startServer(t, [], { isSilent: true })
   assert.deepEqual(await namesWithin('apps', await callIn(t, loggedIn(silent.url)), [], 100), [])
   assert.deepEqual(await namesFor('apps', await callIn(t, loggedIn('http://127.0.0.1:1')), []), [])
   assert.deepEqual(await namesFor('apps', await callIn(t, {}), []), [])

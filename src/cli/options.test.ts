@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { names, UsageError } from '../contract/index.ts'
+import { UsageError } from '../contract/index.ts'
 import type { ClientCall } from './command.ts'
 import { purge } from './commands/purge.ts'
 import { readPairs, readPairsIn } from './commands/variable-pairs.ts'
-import { idIn, limitOf, makeSure, numberIn } from './options.ts'
+import { tailIn } from './ids.ts'
+import { limitOf, makeSure, numberIn } from './options.ts'
 import { Interrupted } from './terminal.ts'
 
 const ID = '0197a3c4-5b6d-7e8f-9a0b-1c2d3e4f5a6b'
@@ -14,12 +15,11 @@ function callOf(given: Partial<ClientCall>, typed?: string): ClientCall {
   return { positionals: [], options: {}, terminal, ...given } as unknown as ClientCall
 }
 
-test('an id is taken alone or at the end of a whole name, and nothing else is', () => {
-  for (const given of [ID, `accounts/a/apps/b/environments/c/builds/${ID}`]) {
-    assert.equal(idIn(given, names.buildId.pattern, 'build'), ID)
-  }
-  for (const wrong of ['', 'latest', '..', `${ID}/..`, `${ID}?x=1`]) {
-    assert.throws(() => idIn(wrong, names.buildId.pattern, 'build'), UsageError)
+test('an id is taken whole, short or at the end of a whole name, and nothing else is', () => {
+  for (const given of [ID, `accounts/a/apps/b/environments/c/builds/${ID}`]) assert.equal(tailIn(given, 'build'), ID)
+  assert.equal(tailIn('3e4f5a6b', 'build'), '3e4f5a6b')
+  for (const wrong of ['', 'latest', '..', `${ID}/..`, `${ID}?x=1`, '4f5a6b', 'xe4f5a6b', `0${ID}`]) {
+    assert.throws(() => tailIn(wrong, 'build'), UsageError, wrong)
   }
 })
 

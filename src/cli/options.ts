@@ -1,4 +1,4 @@
-/** What several commands take, and how it is read: numbers, ids, and that somebody is sure. */
+/** What several commands take, and how it is read: numbers, and that somebody is sure. */
 import { printableLine } from '../base/index.ts'
 import { type OptionValues, optionText, UsageError } from '../contract/index.ts'
 import type { ClientCall } from './command.ts'
@@ -16,13 +16,6 @@ export function numberIn(text: string, name: string, least: number): number {
   const number = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN
   if (!(number >= least)) throw new UsageError(`${name} must be a whole number, ${least} or more: not '${text}'`)
   return number
-}
-
-/** The id of something, also where its whole name was given, as `--json` prints it. */
-export function idIn(text: string, pattern: unknown, what: string): string {
-  const id = text.slice(text.lastIndexOf('/') + 1)
-  if (!new RegExp(String(pattern)).test(id)) throw new UsageError(`'${text}' is not the id of a ${what}`)
-  return id
 }
 
 /** What cannot be undone is asked about, by a word that is not typed by habit; where nobody is, it must have been said. */

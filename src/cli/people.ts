@@ -1,5 +1,5 @@
 /** Who asked for something and what was sent, in words for a terminal. */
-import { names, type resources } from '../contract/index.ts'
+import { names, type resources, shortId } from '../contract/index.ts'
 import type { Terminal } from './terminal.ts'
 
 /** Their kind stands before all but users: a credential can be called by an e-mail address, too. */
@@ -25,7 +25,7 @@ export function commitInWords(commit: resources.Commit | null | undefined): stri
 
 /** For people its end, which the portal shows, too; for programs the whole id. */
 export const idFor = ({ isShown }: Pick<Terminal, 'isShown'>, name: string): string =>
-  isShown ? names.shortId(name) : name.slice(name.lastIndexOf('/') + 1)
+  isShown ? shortId(name) : name.slice(name.lastIndexOf('/') + 1)
 
 /** The same of the digest of an archive. A service of an earlier version names none with a deployment. */
 export const digestFor = ({ isShown }: Pick<Terminal, 'isShown'>, archive: { digest: string } | undefined): string =>

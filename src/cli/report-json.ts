@@ -15,6 +15,7 @@ export function createJsonReport(terminal: Pick<Terminal, 'print'>): Report {
   return {
     note: (message) => tell('note', { message }),
     created: (what, name) => tell('created', { [what]: name }),
+    variablesSet: (keys) => tell('variables', { set: keys }),
     archive: ({ files, bytes, digest }) => tell('archive', { files, bytes, digest }),
     described: ({ message, commit }) => tell('described', { message, commit }),
     uploading(sentBytes, totalBytes) {

@@ -3,12 +3,12 @@
  * line on stdout.
  */
 import { printable, printableLine } from '../base/index.ts'
-import type { resources } from '../contract/index.ts'
+import { type resources, shortId } from '../contract/index.ts'
 import { countInWords, secondsInWords } from './figures.ts'
 import type { LogLine } from './log-lines.ts'
 import { commitInWords } from './people.ts'
 import { uploadInWords } from './progress.ts'
-import { type Failed, idOf, type Report, type Success, totalSeconds, warningsIn } from './report.ts'
+import { type Failed, type Report, type Success, totalSeconds, warningsIn } from './report.ts'
 import { oneLine, sizeOf } from './rows.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -31,6 +31,7 @@ export function createTextReport(terminal: Terminal): Report {
   return {
     note: (text) => say(`${paint('yellow', 'note')}  ${indented(text)}`),
     created: (what, name) => say(`Created the ${what} ${oneLine(name)}.`),
+    variablesSet: (keys) => say(`Set ${keys.map(oneLine).join(', ')}.`),
     archive: ({ files, bytes, digest }) =>
       say(`${countInWords(files, 'file')}, ${sizeOf(bytes)} packed  ${paint('dim', digest.slice(0, 19))}`),
     described({ message, commit }) {
@@ -49,7 +50,7 @@ export function createTextReport(terminal: Terminal): Report {
     accepted({ metadata }) {
       status(undefined)
       phaseSinceMs = performance.now()
-      say(`Build ${oneLine(idOf(metadata.build))}`)
+      say(`Build ${oneLine(shortId(metadata.build))}`)
     },
     state(operation) {
       const seconds = (performance.now() - phaseSinceMs) / 1000
@@ -102,12 +103,12 @@ export function createTextReport(terminal: Terminal): Report {
       say('What visitors get is as it was.')
     },
     detached({ name, metadata }) {
-      say(`To follow it: headland logs --build ${oneLine(idOf(metadata.build))} -f`)
+      say(`To follow it: headland logs --build ${oneLine(shortId(metadata.build))} -f`)
       terminal.print(oneLine(name))
     },
     left({ metadata }) {
       status(undefined)
-      say(`The build goes on. To follow it: headland logs --build ${oneLine(idOf(metadata.build))} -f`)
+      say(`The build goes on. To follow it: headland logs --build ${oneLine(shortId(metadata.build))} -f`)
     },
   }
 }

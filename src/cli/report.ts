@@ -17,6 +17,8 @@ export type Failed = {
 export type Report = {
   note(text: string): void
   created(what: 'app' | 'environment', name: string): void
+  /** The environment has them, whatever becomes of the deploy. */
+  variablesSet(keys: readonly string[]): void
   archive(archive: Archive): void
   /** What is said about it. */
   described(described: resources.Described): void
@@ -45,6 +47,3 @@ export const totalSeconds = ({ createTime, finishTime }: resources.Build): numbe
 
 /** What a build says that should not stay as it is. A service of an earlier version has none. */
 export const warningsIn = ({ warnings = [] }: Partial<resources.Build>): string[] => warnings
-
-/** The id at the end of a resource name. */
-export const idOf = (name: string): string => name.slice(name.lastIndexOf('/') + 1)

@@ -183,3 +183,10 @@ for (const [name, text] of Object.entries(HOSTILE_EVENTS)) {
     assert.equal(calls(), 1)
   })
 }
+
+test('the first ones of a list that comes one by one are not asked for without end', async (t) => {
+  const one = JSON.stringify({ things: [{}], nextPageToken: 'more' })
+  const { service, calls } = await serviceWith(t, (response) => response.end(one))
+  const { items, hasMore } = await service.first(THINGS, 'things', 1000)
+  assert.deepEqual([items.length, hasMore, calls()], [25, true, 25])
+})

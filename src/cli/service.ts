@@ -40,6 +40,8 @@ export type Service = {
 const ANSWER_BYTES_MOST = 32 * 1024 * 1024
 const LIST_LENGTH_MOST = 128 * 1024 * 1024
 const PAGES_MOST = 1000
+/** Of the first ones of a list, pages beyond those that full ones would take. */
+const SHORT_PAGES_MOST = 20
 const ERROR_BYTES_MOST = 256 * 1024
 const MESSAGE_LENGTH_MOST = 4000
 /** Longer than any call takes: what does not end with the answer is an operation. */
@@ -151,9 +153,12 @@ export function createService(
     async first<T>(path: Path, field: string, limit: number) {
       const found: T[] = []
       const query = () => ({ pageSize: Math.min(limit - found.length, LIMITS.pageSizeMost) })
+      // A service may give fewer than it was asked for, and not one by one without end.
+      let pagesLeft = SHORT_PAGES_MOST + Math.ceil(limit / LIMITS.pageSizeMost)
       for await (const { items, isLast } of pagesOf<T>(path, field, query)) {
         found.push(...items.slice(0, limit - found.length))
-        if (found.length === limit || isLast) return { items: found, hasMore: !isLast }
+        pagesLeft -= 1
+        if (found.length === limit || isLast || pagesLeft === 0) return { items: found, hasMore: !isLast }
       }
       return { items: found, hasMore: false }
     },

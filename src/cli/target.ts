@@ -2,19 +2,28 @@
  * Where a deploy goes to. First it is decided, from what was typed, from `.headland.json`, by asking, or from what can be
  * suggested; then what is missing is made, after it was shown.
  */
+import { didYouMean, nearest } from '../base/index.ts'
 import { names, optionText, type resources, UsageError } from '../contract/index.ts'
 import { makeSureOfAccount } from './accounts-used.ts'
 import type { ClientCall } from './command.ts'
+import { isWholeId } from './ids.ts'
 import { finish } from './operation.ts'
 import { api, resource } from './path.ts'
 import { askText, choose, confirm } from './questions.ts'
 import type { Report } from './report.ts'
 import { oneLine } from './rows.ts'
 import { noteOnAddress } from './site.ts'
+import { withSuggestions } from './suggestions.ts'
 import { Interrupted } from './terminal.ts'
-import { type AtService, accountsOf, lastPart, wellFormed } from './where.ts'
+import { type AtService, accountsOf, called, lastPart, wellFormed } from './where.ts'
 
-export type Target = { account: string; app: string; environment: resources.Environment }
+export type Target = {
+  account: string
+  app: string
+  environment: resources.Environment
+  /** It was made for this deploy, with the variables that it is to have. */
+  isNew: boolean
+}
 
 /** What a decision comes to: a thing that is there, or the facts of one that is not. */
 type Decision = {
@@ -31,16 +40,23 @@ type Parts = {
   suggestedApp: string
   report: Report
   signal: AbortSignal
+  /** Those of an environment that is to be made for the app in this folder of the project. */
+  newVariables(rootDirectory: string): Promise<resources.ShellVariable[]>
 }
 
 export async function findTarget(parts: Parts, { mayCreate }: { mayCreate: boolean }): Promise<Target> {
   const decision = await decide(parts)
   const { account, app, newApp, environment } = decision
-  if ('name' in environment) return { account, app, environment }
+  if ('name' in environment) return { account, app, environment, isNew: false }
   if (!mayCreate) throw new UsageError(`there is no environment '${environment.displayName}' in ${app} yet`)
   const { call, report, signal } = parts
   const { service } = parts.at
-  await show(parts, decision)
+  const shellVariables = await parts.newVariables(environment.rootDirectory)
+  await show(
+    parts,
+    decision,
+    shellVariables.map(({ key }) => key),
+  )
 
   if (newApp) {
     const body = { region: `regions/${newApp.region}`, uploadable: {} }
@@ -52,6 +68,7 @@ export async function findTarget(parts: Parts, { mayCreate }: { mayCreate: boole
   const body: resources.NewEnvironment = {
     ...facts,
     branch: 'uploadable',
+    ...(shellVariables.length > 0 ? { shellVariables } : {}),
     ...(rootDirectory === '' ? {} : { rootDirectory }),
   }
   const asked = await service.call<resources.Operation>(api`/v1/accounts/${account}/apps/${app}/environments`, {
@@ -66,16 +83,21 @@ export async function findTarget(parts: Parts, { mayCreate }: { mayCreate: boole
   const made = done.response as resources.Environment
   const note = noteOnAddress(made.url, service.url)
   if (note) report.note(note)
-  return { account, app, environment: made }
+  return { account, app, environment: made, isNew: true }
 }
 
-async function show({ call: { terminal, options }, at: { service } }: Parts, { app, newApp, environment }: Decision) {
+async function show(
+  { call: { terminal, options }, at: { service } }: Parts,
+  { app, newApp, environment }: Decision,
+  variables: readonly string[],
+) {
   if (!terminal.isInteractive || options.yes || 'name' in environment) return
   const { displayName, cmsEnvironment, rootDirectory } = environment
   terminal.say(`\nThis will be made at ${service.url}:`)
   if (newApp) terminal.say(`  app          ${app}, in ${newApp.region}`)
   const folder = rootDirectory === '' ? '' : `, from the folder ${rootDirectory}`
   terminal.say(`  environment  ${oneLine(displayName)}, of the CMS install ${oneLine(cmsEnvironment)}${folder}`)
+  if (variables.length > 0) terminal.say(`  variables    ${variables.join(', ')}`)
   if (!(await confirm(terminal, 'Go on?', true))) throw new Interrupted()
 }
 
@@ -87,7 +109,8 @@ async function decide({ call, at, suggestedApp }: Parts): Promise<Decision> {
 
   const account = await decideAccount()
   await makeSureOfAccount(call, { ...at, account })
-  const apps = await service.list<resources.App>(api`/v1/accounts/${account}/apps`, 'apps')
+  const inAccount = withSuggestions(service, { account })
+  const apps = await inAccount.list<resources.App>(api`/v1/accounts/${account}/apps`, 'apps')
   const app = await decideApp()
   const found = apps.find((one) => names.fold(lastPart(one)) === names.fold(app))
   const appName = found ? lastPart(found) : app
@@ -111,7 +134,11 @@ async function decide({ call, at, suggestedApp }: Parts): Promise<Decision> {
 
   async function decideApp(): Promise<string> {
     const named = flag('app') ?? project.app
-    if (named !== undefined) return wellFormed(named, names.appName.pattern, 'app')
+    if (named !== undefined) {
+      wellFormed(named, names.appName.pattern, 'app')
+      const isThere = apps.some((one) => names.fold(lastPart(one)) === names.fold(named))
+      return isThere ? named : meantInstead('app', named, apps.map(lastPart))
+    }
     if (options.yes) return suggestedApp
     const there = apps.map(lastPart)
     if (!isAsking) {
@@ -144,12 +171,12 @@ async function decide({ call, at, suggestedApp }: Parts): Promise<Decision> {
 
   async function decideEnvironment(): Promise<Decision['environment']> {
     const named = flag('env') ?? project.environment
-    if (named !== undefined && ENVIRONMENT_ID.test(named)) {
+    if (named !== undefined && isWholeId(named)) {
       if (!found)
         throw new UsageError(`there is no app '${app}' in ${account} that could have the environment ${named}`)
       return withRoot(await service.call<resources.Environment>(api`/v1/${resource(found.name)}/environments/${named}`))
     }
-    const fitting = named === undefined ? environments : environments.filter((one) => one.displayName === named)
+    const fitting = await fittingTo(named)
     if (fitting.length === 1 && fitting[0]) return withRoot(fitting[0])
     if (fitting.length > 1) {
       if (!isAsking) throw new UsageError(`which environment? --env, one of ${fitting.map(inWords).join(', ')}`)
@@ -158,6 +185,38 @@ async function decide({ call, at, suggestedApp }: Parts): Promise<Decision> {
       if (chosen) return withRoot(chosen)
     }
     return { ...(await decideNew(named)), rootDirectory: flag('root') ?? '' }
+  }
+
+  async function fittingTo(named: string | undefined): Promise<resources.Environment[]> {
+    if (named === undefined) return environments
+    const found = called(environments, named)
+    if (found.length > 0) return found
+    const titles = environments.map(({ displayName }) => displayName)
+    const meant = await meantInstead('environment', named, titles)
+    return meant === named ? [] : called(environments, meant)
+  }
+
+  /** A name that nothing has is one to make, unless it looks like a slip for one that is there. */
+  async function meantInstead(what: 'app' | 'environment', named: string, there: readonly string[]): Promise<string> {
+    const [near] = options.create ? [] : nearest(named, there)
+    if (near === undefined) return named
+    const fault = `there is no ${what} '${oneLine(named)}'.${didYouMean(named, there)}`
+    if (!isAsking) throw new UsageError(`${fault} To make it all the same: ${commandToMake(what)}`)
+    terminal.say(fault.replace('t', 'T'))
+    return (await confirm(terminal, `Deploy to '${oneLine(near)}'?`, true)) ? near : named
+  }
+
+  /** What was typed, and what else is needed without a terminal. */
+  function commandToMake(what: 'app' | 'environment'): string {
+    const needed: Record<string, string | undefined> =
+      what === 'app'
+        ? { region: 'REGION', env: FIRST, cms: 'INSTALL' }
+        : { cms: environments[0]?.cmsEnvironment ?? appName }
+    const flags = ['account', 'app', 'region', 'env', 'cms', 'root'].flatMap((name) => {
+      const value = flag(name) ?? (options.yes ? undefined : needed[name])
+      return value === undefined ? [] : [`--${name} ${shellWord(value)}`]
+    })
+    return ['headland deploy', ...flags, '--create', ...(options.yes ? ['--yes'] : [])].join(' ')
   }
 
   async function decideNew(named: string | undefined) {
@@ -185,8 +244,11 @@ async function decide({ call, at, suggestedApp }: Parts): Promise<Decision> {
 }
 
 const FIRST = 'Production'
-const ENVIRONMENT_ID = new RegExp(String(names.environmentId.pattern))
 const APP_NAME = new RegExp(String(names.appName.pattern))
+
+/** As one word of a shell, to be copied. */
+const shellWord = (text: string): string =>
+  /^[\w@%+=:,./-]+$/.test(text) ? text : `'${oneLine(text).replaceAll("'", "'\\''")}'`
 
 const asChoice = (name: string) => ({ name, value: name })
 

@@ -2,12 +2,15 @@
  * Which service, account, app and environment a command means. Strongest first: what was typed, the environment of the
  * process, `.headland.json`, and what there is only one of.
  */
+import { didYouMean } from '../base/index.ts'
 import { names, optionText, type resources, UsageError } from '../contract/index.ts'
 import type { ClientCall } from './command.ts'
+import { endingWith, isWholeId } from './ids.ts'
 import { api, type Path, resource } from './path.ts'
 import { findProject, type Project } from './project-file.ts'
 import { createSavedLogins, isExpired, serviceUrl } from './saved-logins.ts'
 import { type Authorization, createService, type Service } from './service.ts'
+import { withSuggestions } from './suggestions.ts'
 
 export type AtService = {
   service: Service
@@ -50,7 +53,10 @@ export async function atService(call: ClientCall): Promise<AtService> {
 export async function atAccount(call: ClientCall): Promise<AtAccount> {
   const at = await atService(call)
   const named = optionText(call.options, 'account') ?? at.project.account
-  if (named !== undefined) return { ...at, account: wellFormed(named, names.accountName.pattern, 'account') }
+  if (named !== undefined) {
+    const account = wellFormed(named, names.accountName.pattern, 'account')
+    return { ...at, account, service: withSuggestions(at.service, { account }) }
+  }
   const accounts = await accountsOf(at.service)
   return { ...at, account: onlyOf(accounts.map(lastPart), 'account', '--account') }
 }
@@ -61,7 +67,10 @@ export const accountsOf = (service: Service): Promise<{ name: string }[]> => ser
 export async function atApp(call: ClientCall): Promise<AtApp> {
   const at = await atAccount(call)
   const named = optionText(call.options, 'app') ?? at.project.app
-  if (named !== undefined) return { ...at, app: wellFormed(named, names.appName.pattern, 'app') }
+  if (named !== undefined) {
+    const app = wellFormed(named, names.appName.pattern, 'app')
+    return { ...at, app, service: withSuggestions(at.service, { account: at.account, app }) }
+  }
   const apps = await at.service.list<resources.App>(api`/v1/accounts/${at.account}/apps`, 'apps')
   return { ...at, app: onlyOf(apps.map(lastPart), 'app', '--app') }
 }
@@ -80,20 +89,24 @@ export function wellFormed(name: string, pattern: unknown, what: string): string
   return name
 }
 
-const ID = new RegExp(String(names.environmentId.pattern))
-
 /** By its id, by the name that people gave it, or the only one. */
 async function findEnvironment(service: Service, list: Path, named: string | undefined) {
-  if (named !== undefined && ID.test(named)) return service.call<resources.Environment>(api`${list}/${named}`)
+  if (named !== undefined && isWholeId(named)) return service.call<resources.Environment>(api`${list}/${named}`)
   const all = await service.list<resources.Environment>(list, 'environments')
-  const fitting = named === undefined ? all : all.filter(({ displayName }) => displayName === named)
+  const fitting = named === undefined ? all : called(all, named)
   if (named !== undefined && fitting.length === 0) {
-    throw new UsageError(`there is no environment '${named}'; there are: ${inWords(all)}`)
+    const titles = all.map(({ displayName }) => displayName)
+    throw new UsageError(`there is no environment '${named}'.${didYouMean(named, titles)} There are: ${inWords(all)}`)
   }
   if (fitting.length === 1 && fitting[0]) return fitting[0]
   if (fitting.length === 0) throw new UsageError("there is no environment yet: 'headland deploy' makes one")
   throw new UsageError(`which environment? --env, one of ${inWords(fitting)}`)
 }
+
+/** Those of this name, and those whose id ends so: a name that looks like an id does not hide the environment that has it. */
+export const called = (all: readonly resources.Environment[], named: string): resources.Environment[] => [
+  ...new Set([...all.filter(({ displayName }) => displayName === named), ...endingWith(all, named)]),
+]
 
 const inWords = (all: readonly resources.Environment[]): string =>
   all.map((one) => `${one.displayName} (${lastPart(one)})`).join(', ') || 'none'

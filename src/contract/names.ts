@@ -81,11 +81,6 @@ export const RESERVED_VARIABLES: readonly string[] = [
   'HEADLESS_CMS_ENVIRONMENT',
 ]
 
-/** Ids are long and begin with a time: their end is what tells them apart. Of a resource name, the end of its id. */
-export const shortId = (name: string): string => name.slice(name.lastIndexOf('/') + 1).slice(-SHORT_ID_LENGTH)
-
-export const SHORT_ID_LENGTH = 8
-
 /** As git abbreviates commits. */
 export const shortSha = (sha: string): string => sha.slice(0, 7)
 

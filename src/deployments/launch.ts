@@ -20,9 +20,10 @@ import type { Folders } from './folders.ts'
 import { readMadeOf } from './made-of.ts'
 import type { Revalidations } from './revalidations.ts'
 
-const RUNTIME_LOG_BYTES = 8 * 1024 * 1024
-
 export const runtimeLogName = (environmentId: string): string => `runtime/${environmentId}`
+
+/** Of an app's log: the older half goes where it is full. */
+export const RUNTIME_LOG = { whenFull: 'rotate', bytesMost: 8 * 1024 * 1024 } as const
 
 type Parts = {
   sql: Sql
@@ -65,6 +66,7 @@ export function createLauncher(parts: Parts) {
     const packagesFolder = isWhole && build.packagesId ? packages.folderOf(build.packagesId) : undefined
     return {
       deployment: deployment.id,
+      build: build.id,
       owner: { account: environment.accountId, environment: environment.id },
       layers: await outputs.layersOf(build.output, packagesFolder),
       runFolder: folders.run(environment.id, deployment.id),
@@ -83,11 +85,7 @@ export function createLauncher(parts: Parts) {
         return JSON.stringify({ ...built, isReplaced, ...(await revalidations.read(environment.id)) })
       },
       onReset: () => sql.transaction((tx) => revalidations.noteEverything(tx, environment.id)),
-      log: await logs.create(runtimeLogName(environment.id), {
-        secrets,
-        whenFull: 'rotate',
-        bytesMost: RUNTIME_LOG_BYTES,
-      }),
+      log: await logs.create(runtimeLogName(environment.id), { secrets, ...RUNTIME_LOG }),
     }
   }
 

@@ -5,12 +5,14 @@
 import type { Environment, Environments } from '../apps/index.ts'
 import type { Log } from '../base/index.ts'
 import type { Build, Builds } from '../builds/index.ts'
+import { liveText } from '../contract/index.ts'
 import type { Edge } from '../edge/index.ts'
 import type { Operations } from '../operations/index.ts'
 import type { Supervisor } from '../runtime/index.ts'
-import type { Sql } from '../storage/index.ts'
+import type { LineLogs, Sql } from '../storage/index.ts'
 import type { Deployment, Deployments } from './deployments.ts'
 import type { Folders } from './folders.ts'
+import { RUNTIME_LOG, runtimeLogName } from './launch.ts'
 import type { Pins } from './pins.ts'
 import type { Routing } from './routing.ts'
 import { isUnchanged } from './unchanged.ts'
@@ -20,6 +22,7 @@ export const DRAIN_MS = 30_000
 type Parts = {
   sql: Sql
   log: Log
+  logs: Pick<LineLogs, 'create'>
   environments: Environments
   builds: Pick<Builds, 'require'>
   deployments: Deployments
@@ -34,13 +37,25 @@ type Parts = {
 }
 
 export function createSwitch(parts: Parts) {
-  const { sql, log, environments, builds, deployments, operations, supervisor, edge, folders, routing, pins } = parts
+  const { sql, log, logs, environments, builds, deployments, operations, supervisor, edge, folders, routing, pins } =
+    parts
   const retiring = new Set<Promise<void>>()
 
   async function retire(environmentId: string, deployment: string) {
     await supervisor.retire(deployment, { drain: (instance) => edge.drain(instance, DRAIN_MS) })
     // What it wrote while it ran; made live again, it begins as its build left it. One that is live again already goes on.
     if (!supervisor.of(deployment)) await folders.removeRun(environmentId, deployment)
+  }
+
+  /** In the log of the app, beside what it writes. Visitors get it, whether or not that can be written down. */
+  async function markLive(environmentId: string, { id, buildId }: Deployment) {
+    try {
+      const lines = await logs.create(runtimeLogName(environmentId), { secrets: [], ...RUNTIME_LOG })
+      lines.say('LIVE', liveText(id, buildId))
+      await lines.close()
+    } catch (error) {
+      log.warn({ err: error, deployment: id }, 'the log of an app does not tell that a deployment is live')
+    }
   }
 
   return {
@@ -58,6 +73,7 @@ export function createSwitch(parts: Parts) {
         return before
       })
       await routing.publish()
+      if (old !== deployment.id) await markLive(environment.id, deployment)
       const isReplaced = old !== null && old !== deployment.id
       const done = (isReplaced ? retire(environment.id, old) : Promise.resolve())
         .catch((error) => log.error({ err: error, deployment: old }, 'an old deployment could not be retired'))

@@ -20,6 +20,8 @@ import { giveBackPort, takePort } from './ports.ts'
 
 export type InstanceSpec = {
   deployment: string
+  /** The build whose output it is. */
+  build: string
   /** Whose it is. */
   owner: { account: string; environment: string }
   /** The output of the build, which the app sees as one read-only folder: the uppermost first. */

@@ -13,7 +13,7 @@
  * ASLEEP or already STARTING again.
  */
 import { type Clock, createTurns, type Log } from '../base/index.ts'
-import { aboveCeiling, Problem, type resources } from '../contract/index.ts'
+import { aboveCeiling, Problem, type resources, shortId, startText } from '../contract/index.ts'
 import type { Engine, Networks } from '../engines/index.ts'
 import { carryOn } from './carry.ts'
 import { writeExpiries } from './hooks.ts'
@@ -137,6 +137,7 @@ export function createSupervisor(parts: Parts) {
   /** Starts the process; the entry is RUNNING when this resolves. One that is not asked for by anybody displaces nobody. */
   async function launch(entry: Entry, signal: AbortSignal, { mayDisplace }: { mayDisplace: boolean }) {
     await takePlace(entry, signal, mayDisplace)
+    entry.spec.log.say('START', startText(entry.spec.deployment, entry.spec.build))
     const instance = await startInstance({ engine, networks }, entry.spec, startDeadlineMs, signal).finally(() => {
       entry.isComing = false
     })
@@ -148,7 +149,10 @@ export function createSupervisor(parts: Parts) {
       entry.instances.delete(instance)
       if (entry.instance !== instance || entry.retiring.signal.aborted) return
       const why = excess.length > 0 ? `it reached its limit of ${excess.join(', ')}` : (killedBy ?? `exit code ${code}`)
-      entry.spec.log.say('', excess.length > 0 ? `The app was ended: ${why}.` : `The app ended by itself (${why}).`)
+      entry.spec.log.say(
+        'ENDED',
+        excess.length > 0 ? `The app was ended: ${why}.` : `The app ended by itself (${why}).`,
+      )
       if (clock.now() - startTime > WELL_AFTER_MS) entry.deaths = 0
       restart(entry)
     })
@@ -164,7 +168,7 @@ export function createSupervisor(parts: Parts) {
       .catch((error) => {
         if (signal.aborted) return
         const isOurs = !(error instanceof Problem)
-        entry.spec.log.say('', isOurs ? 'The service could not start the app.' : error.message)
+        entry.spec.log.say('ENDED', isOurs ? 'The service could not start the app.' : error.message)
         if (!isOurs && error.reason === 'ACCOUNT_LIMIT') return become(entry, 'ASLEEP')
         const { deployment } = entry.spec
         log.warn({ deployment, deaths: entry.deaths + 1, ...(isOurs && { err: error }) }, 'an app does not stay up')
@@ -197,7 +201,7 @@ export function createSupervisor(parts: Parts) {
     const { instance } = entry
     if (entry.state !== 'RUNNING' || !instance) return
     entry.instance = undefined
-    entry.spec.log.say('', why)
+    entry.spec.log.say('ASLEEP', why)
     become(entry, 'ASLEEP')
     try {
       await drain(instance.id)
@@ -237,7 +241,10 @@ export function createSupervisor(parts: Parts) {
       try {
         await launching
       } catch (error) {
-        if (entries.get(deployment) === entry) await this.retire(deployment)
+        if (entries.get(deployment) === entry) {
+          spec.log.say('ENDED', `Deployment ${shortId(deployment)} did not come up.`)
+          await this.retire(deployment)
+        }
         throw error
       }
     },

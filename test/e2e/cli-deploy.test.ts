@@ -1,20 +1,15 @@
 /** A deploy from the command line on a real service: in a pipe, as CI runs it, and in a terminal with somebody before it. */
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
-import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { mkdir, readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { type Files, nodeServer, page } from '../support/deploy.ts'
 import { siteAnswer } from '../support/environment.ts'
 import { temporaryFolder } from '../support/folder.ts'
+import { createCommandLine, eventsOf } from '../support/headland.ts'
 import { heldBuild, untilHeld } from '../support/held-build.ts'
 import { startService } from '../support/service.ts'
-import { PATIENCE_MS } from '../support/until.ts'
-
-const HEADLAND = fileURLToPath(new URL('../../bin/headland', import.meta.url))
 
 const service = await startService({ after }, { settings: { HEADLAND_ARCHIVE_BYTES: '3000000' } })
 const as = await service.login('developer')
@@ -27,65 +22,7 @@ const NOBODY = { PATH: process.env.PATH, HOME, TERM: 'xterm' }
 const CREDENTIALS = { HEADLAND_API_USER: as.userId, HEADLAND_API_PASSWORD: as.password }
 const SOMEBODY = { ...NOBODY, ...CREDENTIALS, HEADLAND_URL: service.api }
 
-let count = 0
-
-async function project(files: Files): Promise<string> {
-  const folder = join(top, `project-${++count}`)
-  for (const [path, content] of Object.entries(files)) {
-    await mkdir(dirname(join(folder, path)), { recursive: true })
-    await writeFile(join(folder, path), content as string)
-  }
-  return folder
-}
-
-type Run = { cwd: string; env?: Record<string, string | undefined>; input?: string }
-
-function start(command: string, args: string[], { cwd, env = SOMEBODY, input }: Run) {
-  const child = spawn(command, args, {
-    cwd,
-    env: env as NodeJS.ProcessEnv,
-    timeout: PATIENCE_MS,
-    killSignal: 'SIGKILL',
-  })
-  const said = { stdout: '', stderr: '' }
-  let isOver = false
-  let onMore = () => undefined as unknown
-  for (const stream of ['stdout', 'stderr'] as const) {
-    child[stream].setEncoding('utf8').on('data', (text: string) => {
-      said[stream] += text
-      onMore()
-    })
-  }
-  if (input !== undefined) child.stdin.end(input)
-  const ended = once(child, 'close').then(([code]) => {
-    isOver = true
-    onMore()
-    return { code: code as number | null, ...said }
-  })
-  return {
-    child,
-    ended,
-    /** Resolves when this was said, on either stream. */
-    async until(pattern: RegExp) {
-      while (!pattern.test(said.stdout + said.stderr)) {
-        assert.ok(!isOver, `it ended before it said ${pattern}: ${said.stdout}${said.stderr}`)
-        await new Promise<void>((resolve) => {
-          onMore = () => resolve()
-        })
-      }
-    },
-  }
-}
-
-const begin = (args: string[], run: Run) => start(process.execPath, [HEADLAND, ...args], run)
-const headland = (args: string[], run: Run) => begin(args, { input: '', ...run }).ended
-
-type Event = { event: string; [fact: string]: unknown }
-const eventsOf = (stdout: string): Event[] =>
-  stdout
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line))
+const { begin, headland, inTerminal, project } = createCommandLine(SOMEBODY, top)
 
 const FIRST = ['--region', 'EU-W', '--env', 'Production', '--cms', 'wordpress']
 
@@ -329,13 +266,6 @@ test('a command that is ended by a signal leaves the build at work, or takes it 
   const state = await headland(['logs', '--build', 'latest', '-f', '--json'], { cwd })
   assert.deepEqual([state.code, /cancelled/.test(state.stdout)], [1, true])
 })
-
-/** `script` gives it a terminal, as a person has one. */
-const inTerminal = (command: string, cwd: string) =>
-  start('script', ['-qec', `exec "$NODE" "$HEADLAND" ${command}`, '/dev/null'], {
-    cwd,
-    env: { ...SOMEBODY, NODE: process.execPath, HEADLAND },
-  })
 
 test('in a terminal, Ctrl-C asks whether to cancel the build, and a yes cancels it', async () => {
   const mark = 'cancelled-by-hand'

@@ -18,6 +18,7 @@ const RUNNER = fileURLToPath(new URL('../support/run-commands.ts', import.meta.u
 const HOSTILE = 'a\x1b[2J\x1b]0;title\x07\x1bP+q\x1b\\\u009b31m\u0085\u202e\u200b\u2028\r\x08\x7f\nFORGED'
 
 const ID = '0197a3c4-5b6d-7e8f-9a0b-1c2d3e4f5a6b'
+const SHORT = ID.slice(-8)
 const AT = ['--account', 'acme', '--app', 'shop', '--env', ID]
 
 /** How each is typed so that it asks nothing. */
@@ -27,7 +28,15 @@ const TYPED: Record<string, string[][]> = {
     ['--user', ID, '--password-stdin'],
   ],
   logout: [[]],
-  deploy: [AT, [...AT, '--dry-run'], [...AT, '--detach'], ['--list-files'], ['--yes'], ['--account', 'acme']],
+  deploy: [
+    AT,
+    [...AT, '--variable', 'A=1'],
+    [...AT, '--dry-run'],
+    [...AT, '--detach'],
+    ['--list-files'],
+    ['--yes'],
+    ['--account', 'acme'],
+  ],
   rebuild: [AT, [...AT, '--detach']],
   logs: [AT, [...AT, '--build', 'latest'], [...AT, '--build', ID, '-f']],
   open: [
@@ -41,15 +50,16 @@ const TYPED: Record<string, string[][]> = {
   'apps delete': [['shop', '--yes', '--force', '--account', 'acme']],
   envs: [AT.slice(0, 4), []],
   'envs create': [['Production', '--cms', 'cms', ...AT.slice(0, 4)]],
-  'envs show': [AT.slice(0, 4), [ID, ...AT.slice(0, 4)], ['Production', ...AT.slice(0, 4)]],
+  'envs show': [AT.slice(0, 4), [ID, ...AT.slice(0, 4)], [SHORT, ...AT.slice(0, 4)], ['Production', ...AT.slice(0, 4)]],
   'envs change': [[ID, '--name', 'other', ...AT.slice(0, 4)]],
   'envs delete': [[ID, '--yes', ...AT.slice(0, 4)]],
   builds: [AT, []],
-  'builds show': [AT, [ID, ...AT]],
+  'builds show': [AT, [ID, ...AT], [SHORT, ...AT], ['ffffffff', ...AT]],
   'builds cancel': [[ID, ...AT]],
   deployments: [AT],
   'deployments activate': [
     [ID, ...AT],
+    [SHORT, ...AT],
     ['previous', ...AT],
   ],
   purge: [AT],
@@ -134,6 +144,7 @@ const PROJECTS: Record<string, Record<string, string>> = {
     'index.html': '',
   },
   'a file that is no JSON': { '.headland.json': HOSTILE, 'index.html': '' },
+  'what .env.example holds': { '.env.example': `A="${HOSTILE}"\n${HOSTILE}=1\n`, 'index.html': '' },
   'the name of a file': { [NAME]: '', 'index.html': '' },
   'the name of a file that stays here': { [`.env.${NAME}`]: '', 'index.html': '' },
   'the name of a folder': { [`${NAME}/.env`]: '', 'index.html': '' },

@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { CLIENT_COMMANDS, createTerminal } from '../../src/cli/index.ts'
 import { clientEnvironment } from '../../src/config.ts'
-import type { OptionValues, resources } from '../../src/contract/index.ts'
+import { type OptionValues, type resources, shortId } from '../../src/contract/index.ts'
 import { deploy, nodeServer, page, upload } from '../support/deploy.ts'
 import { siteAnswer } from '../support/environment.ts'
 import { temporaryFolder } from '../support/folder.ts'
@@ -201,7 +201,7 @@ test('the deployment before the live one is made live, and given again the one b
   const [three, two] = (await read(`${name}/deployments`)).deployments as resources.Deployment[]
   const back = await succeeds('deployments', 'activate', 'previous')
   assert.equal(back.stdout.trim(), url)
-  assert.match(back.stderr, new RegExp(`^The deployment ${idOf(two?.name ?? '')} is live at`))
+  assert.match(back.stderr, new RegExp(`^The deployment ${shortId(two?.name ?? '')} is live at`))
   assert.match((await siteAnswer(service, url)).text, /two/)
   await succeeds('deployments', 'activate', 'previous')
   assert.match((await siteAnswer(service, url)).text, /one/)

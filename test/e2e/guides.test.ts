@@ -88,6 +88,7 @@ const GUIDES: Record<string, Guide> = {
     ground: 'a project',
     async see([
       first = '',
+      withVariables = '',
       listed = '',
       settings = '',
       ,
@@ -100,6 +101,7 @@ const GUIDES: Record<string, Guide> = {
     ]) {
       const url = first.split('\n').at(-1) ?? ''
       assert.match((await siteAnswer(service, url)).text, /a server/)
+      assert.equal(withVariables.split('\n').at(-1), url)
       assert.match(listed, /server\.js/)
       assert.doesNotMatch(listed, /\.headland\.json/)
       assert.match(settings, /^\.env\.production$/m)

@@ -184,6 +184,7 @@ async function withJob(place: string, { layers, writable, cwd }: Tree, use: (job
     ...{
       owner: { account: 'account', environment: 'environment' },
       deployment: 'x',
+      build: 'x',
       layers: made,
       runFolder: join(place, 'run'),
       argv: ['sleep', '600'],

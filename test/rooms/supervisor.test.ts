@@ -4,7 +4,7 @@ import { chown, copyFile, mkdir, readdir, readFile, rm, symlink, writeFile } fro
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { createLog } from '../../src/base/index.ts'
-import { Problem, type resources } from '../../src/contract/index.ts'
+import { markIn, Problem, type resources, shortId } from '../../src/contract/index.ts'
 import type { Engine } from '../../src/engines/index.ts'
 import { type AwakeLimits, createSupervisor, type InstanceSpec } from '../../src/runtime/index.ts'
 import { createLineLogs, type LogLine } from '../../src/storage/index.ts'
@@ -48,6 +48,7 @@ async function appOf(t: TestContext, script: string, { files = {}, links = {}, .
   const logs = createLineLogs(folder)
   const spec: InstanceSpec = {
     deployment: mark,
+    build: mark,
     owner: { account: 'ours', environment: mark },
     layers: [filesFolder],
     cwd: '',
@@ -76,6 +77,8 @@ async function appOf(t: TestContext, script: string, { files = {}, links = {}, .
       log: await logs.create('app', { secrets: [], whenFull: 'rotate', bytesMost: 1_000_000 }),
     }),
     lines: (): Promise<LogLine[]> => logs.read('app', 0),
+    /** Without what the service says of it. */
+    written: async (): Promise<LogLine[]> => (await logs.read('app', 0)).filter(({ stream }) => stream !== 'service'),
     /** Fails when a process of the app, or of its sandbox, does not go away. */
     async leavesNothing() {
       await until(async () => (await processesNaming(mark, folder)).length === 0)
@@ -165,11 +168,11 @@ test('an app is told where to listen and that it is in production, whatever its 
 
 test('an app sees the name that visitors ask for when it is first asked', async (t) => {
   const supervisor = supervise(t)
-  const { spec, lines } = await appOf(t, server(`console.log('asked as ' + request.headers.host)`))
+  const { spec, written } = await appOf(t, server(`console.log('asked as ' + request.headers.host)`))
   await supervisor.start(spec, never)
   await supervisor.retire(spec.deployment)
   assert.deepEqual(
-    (await lines()).map(({ text }) => text),
+    (await written()).map(({ text }) => text),
     ['asked as app.localhost'],
   )
 })
@@ -218,12 +221,12 @@ for (const [what, { script, deadlineMs, reason, message }] of Object.entries(FAI
 
 test('a start of an app that listens elsewhere is rejected with the port that it listens on', async (t) => {
   const supervisor = supervise(t, { startDeadlineMs: 4000 })
-  const { spec, lines, leavesNothing } = await appOf(
+  const { spec, written, leavesNothing } = await appOf(
     t,
     `const server = require('node:http').createServer().listen(0, '127.0.0.1', () => console.log(server.address().port))`,
   )
   const failed = await supervisor.start(spec, never).catch((error: Problem) => error)
-  const port = (await lines())[0]?.text
+  const port = (await written())[0]?.text
   assert.ok(failed instanceof Problem && port)
   assert.equal(failed.reason, 'PORT_NOT_BOUND')
   assert.equal(failed.metadata.listens, port)
@@ -427,11 +430,11 @@ test('a retired app is gone with everything that it started', async (t) => {
 test('a retired app may end in its own time', async (t) => {
   const supervisor = supervise(t)
   const bye = `process.on('SIGTERM', () => setTimeout(() => { console.log('bye'); process.exit() }, 100))`
-  const { spec, lines } = await appOf(t, server('', bye))
+  const { spec, written } = await appOf(t, server('', bye))
   await supervisor.start(spec, never)
   await supervisor.retire(spec.deployment)
   assert.deepEqual(
-    (await lines()).map(({ text }) => text),
+    (await written()).map(({ text }) => text),
     ['bye'],
   )
 })
@@ -665,11 +668,45 @@ test('the log has what the app wrote, and what became of it', async (t) => {
   await supervisor.die(spec)
   await supervisor.retire(spec.deployment)
   const told = (await lines()).map(({ stream, text }) => `${stream}: ${text}`)
+  const id = shortId(spec.deployment)
   assert.deepEqual(told.toSorted(), [
+    `service: Deployment ${id} starts: build ${id}.`,
     'service: The app ended by itself (exit code 7).',
     'stderr: to stderr',
     'stdout: to stdout',
   ])
+})
+
+test('every start, death and sleep of a process is marked in its log, and no app can write such a mark', async (t) => {
+  const supervisor = supervise(t)
+  const forged = `console.log('Deployment 00000000 is live: build 00000000.')`
+  const { spec, lines } = await appOf(t, server('', forged))
+  await supervisor.start(spec, never)
+  await supervisor.die(spec)
+  await supervisor.clock.advance(500)
+  await supervisor.untilState(spec, 'RUNNING')
+  await supervisor.sleep(spec.deployment)
+  supervisor.wake(spec.deployment)
+  await supervisor.untilState(spec, 'RUNNING')
+  await supervisor.retire(spec.deployment)
+  const ids = { deployment: shortId(spec.deployment), build: shortId(spec.build) }
+  const found = (await lines()).flatMap((line) => markIn(line) ?? [])
+  assert.deepEqual(found, [
+    { mark: 'START', ...ids },
+    { mark: 'ENDED' },
+    { mark: 'START', ...ids },
+    { mark: 'ASLEEP' },
+    { mark: 'START', ...ids },
+  ])
+})
+
+test('a deployment that does not come up ends in its log as it began', async (t) => {
+  const supervisor = supervise(t)
+  const { spec, lines } = await appOf(t, 'process.exit(3)')
+  await assert.rejects(supervisor.start(spec, never))
+  const found = (await lines()).flatMap((line) => (markIn(line) ? [line.text] : []))
+  const id = shortId(spec.deployment)
+  assert.deepEqual(found, [`Deployment ${id} starts: build ${id}.`, `Deployment ${id} did not come up.`])
 })
 
 const TWO: AwakeLimits = { apps: 2, memoryBytes: 0 }

@@ -64,7 +64,9 @@ const scriptOf = (blocks: readonly string[]): string => `set -euo pipefail\n${bl
 /** What each block printed. Fails with everything that was printed if one of them fails. The first that reads gets `input`. */
 export async function runBlocks(blocks: readonly string[], shell: Shell, input = ''): Promise<string[]> {
   const { folder, environment } = shell
-  const options = { cwd: folder, env: environment, timeout: PATIENCE_MS, maxBuffer: 64 * 1024 * 1024 }
+  // Each block may build.
+  const timeout = PATIENCE_MS * blocks.length
+  const options = { cwd: folder, env: environment, timeout, maxBuffer: 64 * 1024 * 1024 }
   const running = promisify(execFile)('bash', ['-c', scriptOf(blocks)], options)
   running.child.stdin?.end(input)
   const { stdout } = await running.catch((error) => {

@@ -5,6 +5,7 @@ import type { ClientCall } from '../command.ts'
 import { ifMatch, makeSure } from '../options.ts'
 import { api } from '../path.ts'
 import { printList, tell, when } from '../rows.ts'
+import { withSuggestions } from '../suggestions.ts'
 import { atAccount, lastPart } from '../where.ts'
 
 const LARGE_PAGES = { pageSize: LIMITS.pageSizeMost }
@@ -43,7 +44,9 @@ export async function createApp(call: ClientCall): Promise<undefined> {
 
 export async function deleteApp(call: ClientCall): Promise<undefined> {
   const app = appIn(call)
-  const { service, account } = await atAccount(call)
+  const at = await atAccount(call)
+  const { account } = at
+  const service = withSuggestions(at.service, { account, app })
   const path = api`/v1/accounts/${account}/apps/${app}`
   const found = await service.call<resources.App>(path)
   const environments = await service.list<resources.Environment>(api`${path}/environments`, 'environments')

@@ -1,9 +1,10 @@
 /** Builds: what became of each archive, why, and what to do about it. */
 import { setTimeout as pause } from 'node:timers/promises'
-import { EXIT, names, type resources, UsageError } from '../../contract/index.ts'
+import { EXIT, type resources, shortId, UsageError } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
 import { countInWords } from '../figures.ts'
-import { idIn, limitOf } from '../options.ts'
+import { tailIn, wholeId } from '../ids.ts'
+import { limitOf } from '../options.ts'
 import { api } from '../path.ts'
 import { commitInWords, digestFor, idFor, peopleColumns, requesterInWords } from '../people.ts'
 import { warningsIn } from '../report.ts'
@@ -39,17 +40,18 @@ export async function listBuilds(call: ClientCall): Promise<undefined> {
 
 export async function showBuild(call: ClientCall): Promise<undefined> {
   const given = call.positionals[0]
-  const id = given === undefined ? undefined : idOf(given)
+  const tail = given === undefined ? undefined : tailIn(given, 'build')
   const at = await atEnvironment(call)
-  const build = id === undefined ? await newest(at) : await read(at, id)
+  const build = tail === undefined ? await newest(at) : await read(at, await wholeId(at, 'builds', tail))
   if (call.options.json) call.terminal.print(JSON.stringify(build))
   else call.terminal.print(inWords(call, build))
 }
 
 /** 0 when it is cancelled; 1 when it was over before that. */
 export async function cancelBuild(call: ClientCall): Promise<number> {
-  const id = idOf(call.positionals[0] ?? '')
+  const tail = tailIn(call.positionals[0] ?? '', 'build')
   const at = await atEnvironment(call)
+  const id = await wholeId(at, 'builds', tail)
   await at.service.call(api`${at.path}/builds/${id}:cancel`, { method: 'POST' })
   let build = await read(at, id)
   for (let tries = 0; !isOver(build) && tries < CANCEL_TRIES; tries++) {
@@ -58,11 +60,9 @@ export async function cancelBuild(call: ClientCall): Promise<number> {
   }
   const isCancelled = build.state === 'CANCELLED'
   const over = isOver(build) ? `was over before: ${build.state}` : 'is about to end'
-  tell(call, build, isCancelled ? `Cancelled the build ${id}.` : `The build ${id} ${over}.`)
+  tell(call, build, isCancelled ? `Cancelled the build ${shortId(id)}.` : `The build ${shortId(id)} ${over}.`)
   return isCancelled ? EXIT.done : EXIT.caller
 }
-
-const idOf = (text: string): string => idIn(text, names.buildId.pattern, 'build')
 
 const read = ({ service, path }: AtEnvironment, id: string): Promise<resources.Build> =>
   service.call<resources.Build>(api`${path}/builds/${id}`)
@@ -124,7 +124,7 @@ function inWords({ terminal }: ClientCall, build: resources.Build): string {
     cause: [failure.cause, failure.retryable && 'A retry may help.'].filter(Boolean).join(' '),
     do: failure.todo,
     'see also': failure.page,
-    log: `headland logs --build ${lastPart(build)}${failure.logLine > 0 ? `, line ${failure.logLine}` : ''}`,
+    log: `headland logs --build ${shortId(build.name)}${failure.logLine > 0 ? `, line ${failure.logLine}` : ''}`,
     changed: failure.changes.join('; '),
   })
   return `${head}\n\n${terminal.paint('red', oneLine(failure.message))}\n${told}`

@@ -52,6 +52,28 @@ export const DAILY_COMMANDS: readonly ClientCommand[] = [
         describe: "What it is about, in one line; else the subject of the folder's git commit is shown.",
       },
       yes: { ...YES_OPTION.yes, describe: 'Do not ask: take what is suggested, and make what is missing.' },
+      create: {
+        type: 'boolean',
+        describe: 'Make the app and the environment that are named, also where others have similar names.',
+      },
+      variable: {
+        type: 'string',
+        multiple: true,
+        value: 'KEY=VALUE',
+        describe: 'A variable of the app, set before the build; KEY alone reads the value from stdin. May be repeated.',
+      },
+      'variables-file': {
+        type: 'string',
+        multiple: true,
+        value: 'FILE',
+        describe: 'A dotenv file with variables, set before the build; the file itself is not sent. May be repeated.',
+      },
+      'env-file': {
+        type: 'string',
+        multiple: true,
+        value: 'FILE',
+        describe: 'The same by its usual name. Started by npm, Node reads it as well and obeys NODE_OPTIONS in it.',
+      },
       'include-env-file': {
         type: 'string',
         value: 'FILE',
@@ -84,12 +106,12 @@ export const DAILY_COMMANDS: readonly ClientCommand[] = [
     summary: 'Print the log of the running app, or of a build',
     options: {
       follow: { type: 'boolean', short: 'f', describe: 'Go on as it is written.' },
-      build: { type: 'string', value: 'ID', describe: "The log of this build; 'latest' is the newest." },
+      build: { type: 'string', value: 'BUILD', describe: "The log of this build; 'latest' is the newest." },
       lines: {
         type: 'string',
         short: 'n',
         value: 'NUMBER',
-        describe: 'The last so many; 100 of an app, all of a build.',
+        describe: 'The last so many. Else 100 of an app, or with -f those since its last start; all of a build.',
       },
       ...ENVIRONMENT_OPTIONS,
     },

@@ -7,17 +7,22 @@ import { filesOf, type Source } from '../archive/files.ts'
 import { type Archive, withArchive } from '../archive/pack.ts'
 import type { ClientCall } from '../command.ts'
 import { describeFolder, messageIn, uploadDescribed } from '../described.ts'
+import { withExample } from '../example-file.ts'
 import { followBuild } from '../follow-build.ts'
 import { type Interrupts, listenForInterrupts } from '../interrupts.ts'
+import { finish } from '../operation.ts'
+import { api, resource } from '../path.ts'
 import { noteOnUpload } from '../pin.ts'
 import { findProject, PROJECT_FILE, writeProject } from '../project-file.ts'
 import type { Report } from '../report.ts'
 import { reportFor } from '../reports.ts'
 import { oneLine, sizeOf } from '../rows.ts'
-import { CallFailed } from '../service.ts'
+import { CallFailed, type Service } from '../service.ts'
 import { readSmallFile } from '../small-files.ts'
 import { appNameFrom, findTarget, type Target } from '../target.ts'
-import { type AtService, atService, lastPart } from '../where.ts'
+import { changeVariables, setting } from '../variable-change.ts'
+import { atService, lastPart } from '../where.ts'
+import { checkVariables, readPairs, readPairsIn } from './variable-pairs.ts'
 
 export async function deploy(call: ClientCall): Promise<number> {
   const { options } = call
@@ -26,12 +31,14 @@ export async function deploy(call: ClientCall): Promise<number> {
   const folder = await whichFolder(call)
   // Before anything is asked or made: a folder with nothing to send ends here. Ctrl-C ends the process at once until then,
   // however long the rules of a repository take.
-  const source = await filesOf(folder, await wantedEnvFiles(call, folder))
+  const wanted = await wantedEnvFiles(call, folder)
+  const source = await withoutVariableFiles(call, await filesOf(folder, wanted), wanted)
   if (!options['list-files'] || !options.json) tellWhatIsOdd(source, report)
   if (options['list-files']) return listFiles(call, source)
+  const variables = await givenVariables(call)
   const interrupts = listenForInterrupts()
   try {
-    return await send(call, { folder, source, report, interrupts })
+    return await send(call, { folder, source, variables, report, interrupts })
   } catch (error) {
     // Whatever was under way says in its own words that it was stopped.
     interrupts.signal.throwIfAborted()
@@ -42,14 +49,22 @@ export async function deploy(call: ClientCall): Promise<number> {
   }
 }
 
-type Sending = { folder: string; source: Source; report: Report; interrupts: Interrupts }
+type Sending = {
+  folder: string
+  source: Source
+  variables: readonly resources.ShellVariable[]
+  report: Report
+  interrupts: Interrupts
+}
 
-async function send(call: ClientCall, { folder, source, report, interrupts }: Sending): Promise<number> {
+async function send(call: ClientCall, { folder, source, variables, report, interrupts }: Sending): Promise<number> {
   const { terminal, options } = call
   const { signal } = interrupts
   const at = await atService({ ...call, folder })
   const { service } = at
-  const target = await whichTarget(call, folder, { at, report, signal })
+  const isAsking = terminal.isInteractive && !options.yes
+  const newVariables = (root: string) => withExample({ terminal, report, isAsking, folder, root, given: variables })
+  const target = await whichTarget(call, folder, { at, report, signal, newVariables })
   const described = await describeFolder(call, { folder, source }, report)
   const note = noteOnUpload(target.environment)
   if (note && !options['dry-run']) report.note(note)
@@ -69,16 +84,74 @@ async function send(call: ClientCall, { folder, source, report, interrupts }: Se
     if (archive.bytes > LARGE_BYTES) report.note(`The archive is large. ${largestOf(source)}`)
     const isOnlyValidated = options['dry-run'] === true
     const asked = { signal, isOnlyValidated, onProgress: report.uploading, described, report }
+    const isSet =
+      !target.isNew && !isOnlyValidated && (await setVariables(target, { service, variables, report, signal }))
     try {
       return await uploadDescribed(service, target.environment.name, archive, asked)
     } catch (error) {
       const isTooLarge = error instanceof CallFailed && error.reason === 'ARCHIVE_TOO_LARGE'
       if (isTooLarge) report.note(largestOf(source))
+      if (isSet) report.note('The variables are set all the same: the next build gets them.')
       throw error
     } finally {
       terminal.status(undefined)
     }
   }
+}
+
+/** Of the files first, then of the options: what comes later wins. */
+async function givenVariables(call: ClientCall): Promise<resources.ShellVariable[]> {
+  const given: resources.ShellVariable[] = []
+  for (const file of variableFiles(call)) given.push(...(await readPairsIn(call.folder, file)))
+  return checkVariables([...given, ...(await readPairs(call, (call.options.variable ?? []) as string[]))])
+}
+
+const variableFiles = ({ options }: ClientCall): string[] => [
+  ...((options['variables-file'] ?? []) as string[]),
+  ...((options['env-file'] ?? []) as string[]),
+]
+
+/** Without the files that variables are read from, unless one is asked for by name: what they hold is sent as variables. */
+async function withoutVariableFiles(call: ClientCall, source: Source, wanted: readonly string[]): Promise<Source> {
+  const real = (file: string) => realpath(file).catch(() => file)
+  const given = await Promise.all(variableFiles(call).map((file) => real(resolve(call.folder, file))))
+  const isKept = async ({ path, from }: Source['files'][number]) =>
+    wanted.includes(path) || !given.includes(await real(from))
+  const isLeft = given.length === 0 ? [] : await Promise.all(source.files.map(isKept))
+  const leftOut = source.envFiles.leftOut.filter((path) => !given.some((file) => file.endsWith(`/${path}`)))
+  return {
+    ...source,
+    files: source.files.filter((_, index) => isLeft[index] ?? true),
+    envFiles: { ...source.envFiles, leftOut },
+  }
+}
+
+type Setting = {
+  service: Service
+  variables: readonly resources.ShellVariable[]
+  report: Report
+  signal: AbortSignal
+}
+
+/** Before the upload, so that its build has them; false where there are none. What is live is started with them, too. */
+async function setVariables(
+  { environment }: Target,
+  { service, variables, report, signal }: Setting,
+): Promise<boolean> {
+  if (variables.length === 0) return false
+  const path = api`/v1/${resource(environment.name)}`
+  const asked = await changeVariables({ service, path, environment }, setting(variables))
+  report.variablesSet(variables.map(({ key }) => key))
+  try {
+    await finish(service, asked, undefined, signal)
+  } catch (error) {
+    if (!(error instanceof CallFailed) || error.exitCode === EXIT.service) throw error
+    // They may be for what is about to be sent.
+    report.note(
+      `What is live does not start with them, and runs on without (${error.reason}). They are set for the build.`,
+    )
+  }
+  return true
 }
 
 type ValidatedPlan = schema.Static<typeof resources.validatedPlan>
@@ -110,7 +183,7 @@ async function wantedEnvFiles({ folder, options }: ClientCall, project: string):
   )
 }
 
-type Parts = { at: AtService; report: Report; signal: AbortSignal }
+type Parts = Pick<Parameters<typeof findTarget>[0], 'at' | 'report' | 'signal' | 'newVariables'>
 
 /** Where it goes, written down beside the source unless that was done before. */
 async function whichTarget(call: ClientCall, folder: string, parts: Parts): Promise<Target> {
@@ -156,10 +229,8 @@ function tellWhatIsOdd({ files, skipped, envFiles }: Source, report: Report) {
   }
   const [first] = leftOut
   if (first === undefined) return
-  const instead = `'headland variables set --file ${oneLine(first)}' gives what it holds to the app`
-  report.note(
-    `Not sent: ${listed(leftOut)}. ${instead}, and 'headland deploy --include-env-file ${oneLine(first)}' sends it.`,
-  )
+  const instead = `'headland deploy --variables-file ${oneLine(first)}' gives what it holds to the app as variables`
+  report.note(`Not sent: ${listed(leftOut)}. ${instead}, and '--include-env-file ${oneLine(first)}' sends the file.`)
 }
 
 function listed(paths: readonly string[]): string {

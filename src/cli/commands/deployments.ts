@@ -1,8 +1,9 @@
 /** Deployments: what was live, what is, and what shall be, back or forward, without a build. */
-import { names, type resources, UsageError } from '../../contract/index.ts'
+import { type resources, shortId, UsageError } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
+import { tailIn, wholeId } from '../ids.ts'
 import { finishInSight } from '../operation.ts'
-import { idIn, limitOf } from '../options.ts'
+import { limitOf } from '../options.ts'
 import { api } from '../path.ts'
 import { digestFor, idFor, peopleColumns, requesterInWords } from '../people.ts'
 import { noteOnActivation } from '../pin.ts'
@@ -37,14 +38,14 @@ export async function listDeployments(call: ClientCall): Promise<undefined> {
 export async function activateDeployment(call: ClientCall): Promise<undefined> {
   const { terminal, options } = call
   const given = call.positionals[0] ?? ''
-  const id = given === 'previous' ? undefined : idIn(given, names.deploymentId.pattern, 'deployment')
+  const tail = given === 'previous' ? undefined : tailIn(given, 'deployment')
   const at = await atEnvironment(call)
-  const chosen = id ?? lastPart(await previous(at))
+  const chosen = tail === undefined ? lastPart(await previous(at)) : await wholeId(at, 'deployments', tail)
   const asked = await at.service.call<resources.Operation>(api`${at.path}/deployments/${chosen}:activate`, {
     method: 'POST',
   })
   const environment = await finishInSight({ ...at, terminal }, asked)
-  tell(call, environment, `The deployment ${chosen} is live at`)
+  tell(call, environment, `The deployment ${shortId(chosen)} is live at`)
   if (options.json) return
   terminal.print(oneLine(environment.url))
   const note = noteOnActivation(environment)
@@ -61,7 +62,7 @@ async function previous(at: AtEnvironment): Promise<resources.Deployment> {
   const { items } = await newest(at, SEEN_MOST)
   const older = items.slice(items.findIndex(({ name }) => name === live) + 1)
   const found = older.find(({ activatable, liveTime }) => activatable && liveTime !== undefined)
-  if (!found) throw new UsageError(`no deployment before ${lastPart({ name: live })} can be made live any more`)
+  if (!found) throw new UsageError(`no deployment before ${shortId(live)} can be made live any more`)
   return found
 }
 

@@ -1,5 +1,6 @@
 /** Domains: host names of one's own that lead to an environment. */
 import { domainToASCII } from 'node:url'
+import { didYouMean } from '../../base/index.ts'
 import { type resources, UsageError } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
 import { changeOnTop } from '../on-top.ts'
@@ -41,7 +42,8 @@ export async function removeDomains(call: ClientCall): Promise<undefined> {
   const { domains: before } = first
   const unknown = call.positionals.find((name) => !isIn(before, name))
   if (unknown !== undefined) {
-    throw new UsageError(`${named(at)} has no domain '${unknown}'; it has: ${before.join(', ') || 'none'}`)
+    const meant = didYouMean(unknown, before)
+    throw new UsageError(`${named(at)} has no domain '${unknown}'.${meant} It has: ${before.join(', ') || 'none'}`)
   }
   const after = await change(at, first, (known) => known.filter((name) => !isIn(call.positionals, name)))
   tell(call, after, `${named(at)} does not answer at ${call.positionals.join(', ')} any more.`)

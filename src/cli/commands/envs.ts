@@ -12,7 +12,7 @@ import { pinOf } from '../pin.ts'
 import { factsOf, oneLine, printList, tell, when } from '../rows.ts'
 import { noteOnAddress } from '../site.ts'
 import { type AtAccount, atAccount, atApp, atEnvironment, lastPart } from '../where.ts'
-import { readPairs } from './variable-pairs.ts'
+import { checkVariables, readPairs } from './variable-pairs.ts'
 
 /** Those of one app where it is known, by `--app` or the project; else of all apps. */
 export async function listEnvironments(call: ClientCall): Promise<undefined> {
@@ -58,7 +58,7 @@ export async function createEnvironment(call: ClientCall): Promise<undefined> {
     displayName: call.positionals[0],
     branch: 'uploadable',
     cmsEnvironment: requiredOption(options, 'cms'),
-    shellVariables: await readPairs(call, (options.variable ?? []) as string[]),
+    shellVariables: checkVariables(await readPairs(call, (options.variable ?? []) as string[])),
     ...(rootDirectory === undefined ? {} : { rootDirectory }),
   }
   const at = await atApp(call)

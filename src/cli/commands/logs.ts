@@ -1,18 +1,18 @@
 /** Prints the log of a running app, or of a build. Its lines are data, and go to stdout. */
 import { printableLine } from '../../base/index.ts'
-import { EXIT, names, optionText, type resources, UsageError } from '../../contract/index.ts'
+import { EXIT, markIn, optionText, type resources, UsageError } from '../../contract/index.ts'
+import { afterLast, beginningOf, LINES_OF_APP, markInWords } from '../app-log.ts'
 import type { ClientCall } from '../command.ts'
 import { tellFailure } from '../follow-build.ts'
+import { tailIn, wholeId } from '../ids.ts'
 import { listenForInterrupts } from '../interrupts.ts'
-import { followLog, type LogLine, lastNumber, readLog } from '../log-lines.ts'
-import { idIn, numberIn } from '../options.ts'
+import { followLog, type LogLine, readLog } from '../log-lines.ts'
+import { numberIn } from '../options.ts'
 import { api, resource } from '../path.ts'
 import { createHeadings, lineInWords } from '../report-text.ts'
 import { reportFor } from '../reports.ts'
 import { Interrupted } from '../terminal.ts'
 import { type AtEnvironment, atEnvironment } from '../where.ts'
-
-const LINES_OF_APP = 100
 
 /** A build that is followed to its end decides the exit code, as in a deploy. */
 export async function logs(call: ClientCall): Promise<number> {
@@ -20,12 +20,11 @@ export async function logs(call: ClientCall): Promise<number> {
   const given = optionText(options, 'lines')
   const lines = given === undefined ? undefined : numberIn(given, '--lines', 0)
   const wanted = optionText(options, 'build')
-  const id = wanted === undefined || wanted === 'latest' ? wanted : idIn(wanted, names.buildId.pattern, 'build')
+  const id = wanted === undefined || wanted === 'latest' ? wanted : tailIn(wanted, 'build')
   const at = await atEnvironment(call)
   const build = id === undefined ? undefined : await readBuild(at, id)
   const path = build ? api`/v1/${resource(build.name)}/log` : api`${at.path}/logs`
-  const last = lines ?? (build ? undefined : LINES_OF_APP)
-  const after = last === undefined ? 0 : Math.max(0, (await lastNumber(at.service, path)) - last)
+  const after = await whereToBegin()
 
   const print = options.json ? printJson(call) : printText(call, build !== undefined)
   if (!options.follow) {
@@ -36,10 +35,10 @@ export async function logs(call: ClientCall): Promise<number> {
   try {
     const { signal } = interrupts
     const report = reportFor(call)
-    for await (const line of followLog(at.service, path, { after, signal, onConnection: report.connection }))
-      print(line)
+    const following = { after, signal, hasEnd: build !== undefined, onConnection: report.connection }
+    for await (const line of followLog(at.service, path, following)) print(line)
     if (!build) return EXIT.done
-    const ended = await readBuild(at, build.name)
+    const ended = await at.service.call<resources.Build>(api`/v1/${resource(build.name)}`)
     if (ended.failure) return await tellFailure(at.service, ended, ended.failure, report)
     return ended.state === 'SUCCEEDED' ? EXIT.done : EXIT.caller
   } catch (error) {
@@ -49,11 +48,20 @@ export async function logs(call: ClientCall): Promise<number> {
   } finally {
     interrupts.close()
   }
+
+  async function whereToBegin(): Promise<number> {
+    if (lines !== undefined) return afterLast(at.service, path, lines)
+    if (build) return 0
+    if (!options.follow) return afterLast(at.service, path, LINES_OF_APP)
+    const { after, note } = await beginningOf(at.service, path, at.environment.deployment)
+    if (note) call.terminal.say(note)
+    return after
+  }
 }
 
-async function readBuild({ service, path }: AtEnvironment, wanted: string): Promise<resources.Build> {
-  if (wanted !== 'latest')
-    return service.call<resources.Build>(api`${path}/builds/${wanted.slice(wanted.lastIndexOf('/') + 1)}`)
+async function readBuild(at: AtEnvironment, wanted: string): Promise<resources.Build> {
+  const { service, path } = at
+  if (wanted !== 'latest') return service.call(api`${path}/builds/${await wholeId(at, 'builds', wanted)}`)
   const { items } = await service.first<resources.Build>(api`${path}/builds`, 'builds', 1)
   if (!items[0]) throw new UsageError("there is no build yet: 'headland deploy' makes the first")
   return items[0]
@@ -61,24 +69,29 @@ async function readBuild({ service, path }: AtEnvironment, wanted: string): Prom
 
 const timeOf = ({ time }: LogLine): string => new Date(time).toISOString()
 
+/** What a line marks stands in fields of its own. */
 const printJson =
   ({ terminal }: ClientCall) =>
   (line: LogLine) =>
-    terminal.print(JSON.stringify({ ...line, time: timeOf(line) }))
+    terminal.print(JSON.stringify({ ...line, time: timeOf(line), ...markIn(line) }))
 
 /** In a terminal the hour, and phases as headings; for programs the whole time, and the phase in each line. */
 function printText({ terminal }: ClientCall, isOfBuild: boolean): (line: LogLine) => void {
   if (!terminal.isShown) {
-    return (line) =>
-      terminal.print(
-        [timeOf(line), ...(isOfBuild ? [printableLine(line.phase)] : []), printableLine(line.text)].join(' '),
-      )
+    return (line) => {
+      const marked = isOfBuild ? undefined : markIn(line)
+      if (marked) return terminal.print(markInWords(terminal, marked, timeOf(line), line))
+      const phase = isOfBuild ? [printableLine(line.phase)] : []
+      terminal.print([timeOf(line), ...phase, printableLine(line.text)].join(' '))
+    }
   }
   const heading = isOfBuild ? createHeadings(terminal) : () => undefined
   const indent = isOfBuild ? '  ' : ''
   return (line) => {
     heading(line)
     const hour = new Date(line.time).toTimeString().slice(0, 8)
+    const marked = isOfBuild ? undefined : markIn(line)
+    if (marked) return terminal.print(markInWords(terminal, marked, hour, line))
     terminal.print(`${indent}${terminal.paint('dim', hour)}  ${lineInWords(terminal, line)}`)
   }
 }

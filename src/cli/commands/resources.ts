@@ -120,14 +120,14 @@ export const RESOURCE_COMMANDS: readonly ClientCommand[] = [
   },
   {
     name: 'builds show',
-    positionals: ['[ID]'],
+    positionals: ['[BUILD]'],
     summary: 'Show a build, the newest unless one is named, and what to do where it failed',
     options: ENVIRONMENT_OPTIONS,
     run: async (call) => (await import('./builds.ts')).showBuild(call),
   },
   {
     name: 'builds cancel',
-    positionals: ['ID'],
+    positionals: ['BUILD'],
     summary: 'End a build that waits or runs',
     options: ENVIRONMENT_OPTIONS,
     run: async (call) => (await import('./builds.ts')).cancelBuild(call),
@@ -141,7 +141,7 @@ export const RESOURCE_COMMANDS: readonly ClientCommand[] = [
   },
   {
     name: 'deployments activate',
-    positionals: ['ID'],
+    positionals: ['DEPLOYMENT'],
     summary: "Make a deployment live, back or forward; 'previous' is the one before the live one",
     options: ENVIRONMENT_OPTIONS,
     run: async (call) => (await import('./deployments.ts')).activateDeployment(call),

@@ -1,11 +1,13 @@
 /** Variables as they are given on a command line: `KEY=VALUE`, `KEY` alone with the value at stdin, or a file of them. */
-import { readFile } from 'node:fs/promises'
+import { createReadStream } from 'node:fs'
 import { resolve } from 'node:path'
-import { parseEnv } from 'node:util'
-import { names, type resources, UsageError } from '../../contract/index.ts'
+import { buffer } from 'node:stream/consumers'
+import { LIMITS, names, type resources, UsageError } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
+import { ENV_FILE_BYTES, readEnv } from '../env-file.ts'
 
 const KEY = new RegExp(String(names.variableKey.pattern))
+const FAULTS_SHOWN = 5
 
 /** What comes later wins. */
 export async function readPairs(call: ClientCall, given: readonly string[]): Promise<resources.ShellVariable[]> {
@@ -23,22 +25,64 @@ export async function readPairs(call: ClientCall, given: readonly string[]): Pro
   return [...pairs].map(([key, value]) => ({ key, value }))
 }
 
-/** The variables of a dotenv file, by the rules of Node's own `--env-file`. */
+/** The variables of a dotenv file, by the rules of Node's own `--env-file`. What cannot be read is told by its line. */
 export async function readPairsIn(folder: string, file: string): Promise<resources.ShellVariable[]> {
-  let text: string
-  try {
-    text = await readFile(resolve(folder, file), 'utf8')
-  } catch (error) {
-    throw new UsageError(`${file} cannot be read: ${(error as Error).message}`)
+  const { entries, faults } = readEnv(await textOf(resolve(folder, file), file))
+  const refused = entries.flatMap(({ line, key, value }) => {
+    const why = faultOf(key, value)
+    return why === undefined ? [] : [{ line, why: `has ${key}, which ${why}` }]
+  })
+  const wrong = [...faults, ...refused].toSorted((a, b) => a.line - b.line)
+  if (wrong.length > 0) {
+    const shown = wrong.slice(0, FAULTS_SHOWN).map(({ line, why }) => `${file}: line ${line} ${why}`)
+    const more = wrong.length > FAULTS_SHOWN ? [`and ${wrong.length - FAULTS_SHOWN} more lines`] : []
+    throw new UsageError([...shown, ...more].join('\n'))
   }
-  const pairs = Object.entries(parseEnv(text)).map(([key, value]) => ({ key: checkKey(key), value: value ?? '' }))
-  if (pairs.length === 0) throw new UsageError(`${file} holds no variable`)
-  return pairs
+  if (entries.length === 0) throw new UsageError(`${file} holds no variable`)
+  return entries.map(({ key, value }) => ({ key, value }))
+}
+
+/** What the service would refuse, before anything is made for it. Of two of the same name the later one counts. */
+export function checkVariables(given: readonly resources.ShellVariable[]): resources.ShellVariable[] {
+  const variables = [...new Map(given.map((one) => [one.key, one])).values()]
+  for (const { key, value } of variables) {
+    const fault = faultOf(key, value)
+    if (fault !== undefined) throw new UsageError(`${key} ${fault}`)
+  }
+  const bytes = variables.reduce((sum, { key, value }) => sum + Buffer.byteLength(key) + Buffer.byteLength(value), 0)
+  if (variables.length > LIMITS.variables)
+    throw new UsageError(`${variables.length} variables are given, and an environment has ${LIMITS.variables} at most`)
+  if (bytes > LIMITS.variableTotalBytes)
+    throw new UsageError(`the variables have ${bytes} bytes together, of at most ${LIMITS.variableTotalBytes}`)
+  return variables
 }
 
 export function checkKey(key: string): string {
   if (!KEY.test(key)) throw new UsageError(`'${key}' is not the name of a variable: letters, digits and underscores`)
   return key
+}
+
+function faultOf(key: string, value: string): string | undefined {
+  if (names.RESERVED_VARIABLES.includes(key)) return 'is set by the service, and cannot be given: leave it out'
+  if (Buffer.byteLength(value) > LIMITS.variableValueBytes)
+    return `has a value of more than ${LIMITS.variableValueBytes} bytes`
+  return value.includes('\0') || !value.isWellFormed()
+    ? 'has a value with a character that no variable can have'
+    : undefined
+}
+
+/** A file, or a pipe as shells make one of `<(command)`. So much of it is read, and no more. */
+async function textOf(path: string, file: string): Promise<string> {
+  let content: Buffer
+  try {
+    content = await buffer(createReadStream(path, { end: ENV_FILE_BYTES }))
+  } catch (error) {
+    throw new UsageError(`${file} cannot be read: ${(error as Error).message}`)
+  }
+  if (content.length <= ENV_FILE_BYTES) return content.toString('utf8')
+  throw new UsageError(
+    `${file} has more than ${ENV_FILE_BYTES} bytes: variables have ${LIMITS.variableTotalBytes} at most`,
+  )
 }
 
 /** A value that must not be seen in the list of processes or in the history of a shell. */

@@ -1,13 +1,14 @@
 /** Variables that an app gets when it is built and when it runs. */
+import { didYouMean } from '../../base/index.ts'
 import { optionText, type resources, UsageError, type VariableKind } from '../../contract/index.ts'
 import { makeSureOfAccount } from '../accounts-used.ts'
 import type { ClientCall } from '../command.ts'
-import { changeOnTop } from '../on-top.ts'
 import { finishInSight } from '../operation.ts'
 import { api, resource } from '../path.ts'
 import { printList, tell } from '../rows.ts'
+import { changeVariables, isSame, setting, type VariableChange } from '../variable-change.ts'
 import { type AtEnvironment, atEnvironment } from '../where.ts'
-import { checkKey, readPairs, readPairsIn } from './variable-pairs.ts'
+import { checkKey, checkVariables, readPairs, readPairsIn } from './variable-pairs.ts'
 
 /** In place of a value that was not asked for. */
 const HIDDEN = '(hidden)'
@@ -26,18 +27,13 @@ export async function setVariables(call: ClientCall): Promise<undefined> {
   const file = optionText(call.options, 'file')
   const kind = kindIn(call.options)
   if (file === undefined && call.positionals.length === 0) throw new UsageError('give KEY=VALUE, KEY or --file FILE')
-  const given = [
+  const given = checkVariables([
     ...(file === undefined ? [] : await readPairsIn(call.folder, file)),
     ...(await readPairs(call, call.positionals)),
-  ].map((one) => ({ ...one, ...kind }))
+  ]).map((one) => ({ ...one, ...kind }))
   const at = await atEnvironment(call)
   await makeSureOfAccount(call, at)
-  const keys = [...new Set(given.map(({ key }) => key))]
-  await change(call, at, {
-    words: `Set ${keys.join(', ')}.`,
-    after: (before) => [...new Map([...before, ...given].map((one) => [one.key, one])).values()],
-    clash: (first, now) => keys.filter((key) => !isSame(first, now, key)),
-  })
+  await change(call, at, { words: `Set ${given.map(({ key }) => key).join(', ')}.`, ...setting(given) })
 }
 
 export async function unsetVariables(call: ClientCall): Promise<undefined> {
@@ -46,7 +42,9 @@ export async function unsetVariables(call: ClientCall): Promise<undefined> {
   const before = at.environment.shellVariables.map(({ key }) => key)
   const unknown = [...gone].find((key) => !before.includes(key))
   if (unknown !== undefined)
-    throw new UsageError(`there is no variable ${unknown}; there are: ${before.join(', ') || 'none'}`)
+    throw new UsageError(
+      `there is no variable ${unknown}.${didYouMean(unknown, before)} There are: ${before.join(', ') || 'none'}`,
+    )
   await change(call, at, {
     words: `Unset ${[...gone].join(', ')}.`,
     after: (before) => before.filter(({ key }) => !gone.has(key)),
@@ -64,32 +62,8 @@ function kindIn({ secret, plain }: ClientCall['options']): { kind?: VariableKind
   return plain ? { kind: 'PLAIN' } : {}
 }
 
-const isSame = (first: resources.Environment, now: resources.Environment, key: string): boolean =>
-  first.shellVariableEtags[key] === now.shellVariableEtags[key]
-
-type Change = {
-  words: string
-  after(before: resources.ChangedVariable[]): resources.ChangedVariable[]
-  /** Those that are to be changed and were changed by others. */
-  clash(first: resources.Environment, now: resources.Environment): string[]
-}
-
-async function change(call: ClientCall, at: AtEnvironment, { words, after, clash }: Change) {
-  const { service, path, environment: first } = at
-  const asked = await changeOnTop({
-    first,
-    read: () => service.call<resources.Environment>(path),
-    clash,
-    write({ shellVariables, etag }) {
-      // A variable that is sent without a value keeps the one it has.
-      const before = shellVariables.map(({ key }): resources.ChangedVariable => ({ key }))
-      return service.call<resources.Operation>(path, {
-        method: 'PATCH',
-        body: { shellVariables: after(before), etag },
-      })
-    },
-  })
-  const environment = await finishInSight({ ...call, ...at }, asked)
+async function change(call: ClientCall, at: AtEnvironment, { words, ...change }: VariableChange & { words: string }) {
+  const environment = await finishInSight({ ...call, ...at }, await changeVariables(at, change))
   tell(call, environment.shellVariables, `${words} ${await effectOf(at, environment)}`)
 }
 

@@ -43,8 +43,9 @@ export default function LogsPage({ place }: EnvironmentPageProps) {
     <Page title="Logs">
       {isOfFiles && (
         <p className={css.note}>
-          The live deployment is a site of files: the edge serves them, no program of yours runs, and nothing is written
-          here. What visitors ask for is under <Link href={environmentPath(place, 'usage')}>Usage</Link>.
+          The live deployment is a site of files: the edge serves them, and no program of yours runs. Here you see when
+          a deployment went live. What visitors ask for is under{' '}
+          <Link href={environmentPath(place, 'usage')}>Usage</Link>.
         </p>
       )}
       <Panel flush>

@@ -1,0 +1,69 @@
+/** "Did you mean …?": of the names that there are, those that a misspelt one is likely to stand for. */
+import { printableLine } from './terminal-text.ts'
+
+/** Longer names are not compared, nor more of them: a service may send any number. */
+const LENGTH_MOST = 120
+const NAMES_MOST = 1000
+const FOUND_MOST = 3
+/** So much of a longer name must have been typed for it to be meant: `env` of `environment`. */
+const START_LEAST = 3
+
+/** ` Did you mean 'Production'?`, to stand behind a sentence; nothing where no name is near. */
+export function didYouMean(typed: string, names: readonly string[]): string {
+  const found = nearest(typed, names).map((name) => `'${printableLine(name)}'`)
+  return found.length === 0 ? '' : ` Did you mean ${found.join(' or ')}?`
+}
+
+/** The nearest first; none where nothing is near. Case does not count. */
+export function nearest(typed: string, names: readonly string[]): string[] {
+  if (typed.length > LENGTH_MOST) return []
+  const word = typed.toLowerCase()
+  return names
+    .slice(0, NAMES_MOST)
+    .filter((name) => name !== typed && name.length <= LENGTH_MOST && !isOtherNumber(word, name.toLowerCase()))
+    .map((name) => ({ name, steps: stepsBetween(word, name.toLowerCase()) }))
+    .filter(({ name, steps }) => steps <= stepsAllowed(word, name))
+    .toSorted((a, b) => a.steps - b.steps)
+    .slice(0, FOUND_MOST)
+    .map(({ name }) => name)
+}
+
+/** One slip in a short word, two or three in a long one. */
+function stepsAllowed(word: string, name: string): number {
+  const length = Math.max(word.length, name.length)
+  return length < 3 ? 0 : length < 6 ? 1 : length < 10 ? 2 : 3
+}
+
+/** `preview-12` and `preview-13` are two names, and neither is a slip of the other. */
+function isOtherNumber(word: string, name: string): boolean {
+  const unnumbered = (text: string) => text.replaceAll(/[-_. ]*\d+/g, '')
+  return word !== name && unnumbered(word) === unnumbered(name)
+}
+
+/** How many characters are wrong, missing, too many, or have changed places with the next one. */
+function stepsBetween(word: string, name: string): number {
+  if (isStart(word, name) || isStart(name, word)) return 1
+  let [beforeLast, last]: [number[], number[]] = [[], Array.from({ length: name.length + 1 }, (_, index) => index)]
+  for (let row = 1; row <= word.length; row++) {
+    const next = [row]
+    for (let column = 1; column <= name.length; column++) {
+      const isSame = word[row - 1] === name[column - 1]
+      const isSwapped =
+        row > 1 && column > 1 && word[row - 1] === name[column - 2] && word[row - 2] === name[column - 1]
+      next[column] = Math.min(
+        at(last, column) + 1,
+        at(next, column - 1) + 1,
+        at(last, column - 1) + (isSame ? 0 : 1),
+        isSwapped ? at(beforeLast, column - 2) + 1 : Number.POSITIVE_INFINITY,
+      )
+    }
+    ;[beforeLast, last] = [last, next]
+  }
+  return at(last, name.length)
+}
+
+/** `prod` of `production`, and not `preview` of `preview-of-ann`, which is a name of its own. */
+const isStart = (short: string, long: string): boolean =>
+  short.length >= START_LEAST && long.startsWith(short) && /^\p{L}*$/u.test(long.slice(short.length))
+
+const at = (row: readonly number[], index: number): number => row[index] ?? Number.POSITIVE_INFINITY

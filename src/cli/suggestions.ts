@@ -1,0 +1,46 @@
+/**
+ * What a service does not find may be misspelt. Its answer then names what is there and looks like it; nothing more is
+ * asked of a service that finds what it is asked for.
+ */
+import { didYouMean } from '../base/index.ts'
+import type { resources } from '../contract/index.ts'
+import { api, type Path } from './path.ts'
+import { CallFailed, type Service } from './service.ts'
+
+/** Of an account, or of an app in one. */
+type Named = { account: string; app?: string }
+
+/** The service, with a suggestion in the error about this name. */
+export function withSuggestions(service: Service, { account, app }: Named): Service {
+  const about = app === undefined ? 'ACCOUNT_NOT_FOUND' : 'APP_NOT_FOUND'
+
+  async function meantBy(error: unknown): Promise<string> {
+    if (!(error instanceof CallFailed) || error.reason !== about) return ''
+    if (app === undefined) return didYouMean(account, await namesAt(api`/v1/accounts`, 'accounts'))
+    return didYouMean(app, await namesAt(api`/v1/accounts/${account}/apps`, 'apps'))
+  }
+
+  async function namesAt(path: Path, field: string): Promise<string[]> {
+    const all = await service.list<resources.App>(path, field)
+    return all.map(({ name }) => name.slice(name.lastIndexOf('/') + 1))
+  }
+
+  async function suggesting<T>(work: Promise<T>): Promise<T> {
+    try {
+      return await work
+    } catch (error) {
+      // What cannot be found out is left out: the error that was met is the one to tell.
+      const meant = await meantBy(error).catch(() => '')
+      if (meant === '' || !(error instanceof CallFailed)) throw error
+      throw new CallFailed(error.status, error.reason, `${error.message}${meant}`, error.retryAfterSeconds)
+    }
+  }
+
+  return {
+    ...service,
+    call: (path, options) => suggesting(service.call(path, options)),
+    ask: (path, options) => suggesting(service.ask(path, options)),
+    list: (path, field, query) => suggesting(service.list(path, field, query)),
+    first: (path, field, limit) => suggesting(service.first(path, field, limit)),
+  }
+}

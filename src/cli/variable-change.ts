@@ -1,0 +1,40 @@
+/** A change of an environment's variables. Those that are not named stay as they are, also where others change them. */
+import type { resources } from '../contract/index.ts'
+import { changeOnTop } from './on-top.ts'
+import type { AtEnvironment } from './where.ts'
+
+export type VariableChange = {
+  after(before: resources.ChangedVariable[]): resources.ChangedVariable[]
+  /** Those that are to be changed and were changed by others. */
+  clash(first: resources.Environment, now: resources.Environment): string[]
+}
+
+/** These get these values. */
+export function setting(given: readonly resources.ChangedVariable[]): VariableChange {
+  const keys = [...new Set(given.map(({ key }) => key))]
+  return {
+    after: (before) => [...new Map([...before, ...given].map((one) => [one.key, one])).values()],
+    clash: (first, now) => keys.filter((key) => !isSame(first, now, key)),
+  }
+}
+
+/** The operation, which ends when the app runs with them. They are the environment's own before that. */
+export function changeVariables(
+  { service, path, environment: first }: Pick<AtEnvironment, 'service' | 'path' | 'environment'>,
+  { after, clash }: VariableChange,
+): Promise<resources.Operation> {
+  return changeOnTop({
+    first,
+    read: () => service.call<resources.Environment>(path),
+    clash,
+    write({ shellVariables, etag }) {
+      // A variable that is sent without a value keeps the one it has.
+      const before = shellVariables.map(({ key }): resources.ChangedVariable => ({ key }))
+      const body = { shellVariables: after(before), etag }
+      return service.call<resources.Operation>(path, { method: 'PATCH', body })
+    },
+  })
+}
+
+export const isSame = (first: resources.Environment, now: resources.Environment, key: string): boolean =>
+  first.shellVariableEtags[key] === now.shellVariableEtags[key]
