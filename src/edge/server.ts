@@ -17,6 +17,7 @@ import { UnreadableManifest } from './manifest-file.ts'
 import { PAGES, type Page, sendPage } from './pages.ts'
 import { createPools } from './pools.ts'
 import { createProxy } from './proxy.ts'
+import { sendRedirect } from './redirect.ts'
 import { NO_ROUTES, type Routed, type Routes, toHost } from './routes.ts'
 import { createStatics } from './static.ts'
 import { faultOf, refuseMalformed, refuseOn, refuseRequest } from './strict.ts'
@@ -221,6 +222,9 @@ export function createEdgeServer({
         // Better something that is stored, where that is allowed, than nothing.
         if (isCacheable(visit.request) && cache.answerStored(visit, target)) return
         return sendPage(visit.response, PAGES.down)
+      case 'redirect':
+        visit.isHit = true
+        return sendRedirect(visit, target.to)
       default:
         return sendPage(visit.response, pageOf(target))
     }

@@ -1,4 +1,4 @@
-import { type Domains, domainsEtag, type Environments } from '../../apps/index.ts'
+import { type DomainList, type Domains, domainsEtag, type Environments } from '../../apps/index.ts'
 import { Problem, resources, schema } from '../../contract/index.ts'
 import type { ReplaceDomains } from '../../deployments/index.ts'
 import { environmentOf } from '../environment-of.ts'
@@ -22,7 +22,7 @@ export const domainRoutes = ({ environments, domains, replaceDomains }: Parts): 
     problems: ['ENVIRONMENT_NOT_FOUND'],
     async handle(call) {
       const { environmentId } = (await environmentOf(environments, call)).path
-      return toList(environmentId, (await domains.of([environmentId])).get(environmentId) ?? [])
+      return toList(environmentId, await domains.read(environmentId))
     },
   }),
   route({
@@ -38,7 +38,7 @@ export const domainRoutes = ({ environments, domains, replaceDomains }: Parts): 
     problems: ['ENVIRONMENT_NOT_FOUND', 'ENVIRONMENT_DELETING', 'DOMAIN_TAKEN', 'ACCOUNT_LIMIT', 'NOT_READY'],
     async handle({ account, params: { app, environment }, body, request }) {
       const preconditions = preconditionsOf(request, body)
-      return toList(environment, await replaceDomains(account, app, environment, body.domains, preconditions))
+      return toList(environment, await replaceDomains(account, app, environment, body, preconditions))
     },
   }),
   /**
@@ -60,8 +60,9 @@ export const domainRoutes = ({ environments, domains, replaceDomains }: Parts): 
   }),
 ]
 
-const toList = (environmentId: string, domains: string[]): resources.Domains => ({
-  domains,
+const toList = (environmentId: string, list: DomainList): resources.Domains => ({
+  domains: list.names,
+  redirects: list.redirects,
   nextPageToken: '',
-  etag: domainsEtag(environmentId, domains),
+  etag: domainsEtag(environmentId, list),
 })

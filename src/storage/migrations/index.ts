@@ -16,6 +16,7 @@ import { queue } from './0013-queue.ts'
 import { files } from './0014-files.ts'
 import { variableKinds } from './0015-variable-kinds.ts'
 import { latest } from './0016-latest.ts'
+import { redirects } from './0022-redirects.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
   groundFloor,
@@ -34,4 +35,5 @@ export const MIGRATIONS: readonly Migration[] = [
   files,
   variableKinds,
   latest,
+  redirects,
 ]
