@@ -19,6 +19,8 @@ export type Config = {
   publicUrl: string | undefined
   edgeUrl: string | undefined
   domain: string
+  publicAddresses: string[]
+  dnsServers: string[]
   masterKey: Secret | undefined
   trustedProxies: string[]
   concurrency: number
@@ -88,6 +90,16 @@ export const SETTINGS: { [K in keyof Config]: Setting<Config[K]> } = {
   publicUrl: setting('', 'Address of the API that people use, when a proxy stands in front.', optionalUrl),
   edgeUrl: setting('', 'Address of the edge that people use, when a proxy stands in front.', optionalUrl),
   domain: setting('localhost', 'Suffix of the host names given to environments.', parseDomain),
+  publicAddresses: setting(
+    '',
+    'Public addresses of this machine, with commas; without them, those that DNS has for the names of sites.',
+    parseAddresses,
+  ),
+  dnsServers: setting(
+    '',
+    "DNS servers that are asked where custom domains lead, with commas, `:port` or without; else the system's.",
+    parseDnsServers,
+  ),
   masterKey: {
     ...setting(
       '',
@@ -356,6 +368,23 @@ function parseRanges(text: string): string[] {
     if (!isRange || rest.length > 0) throw new Error('it must be addresses or ranges with commas, as in 10.0.0.0/8,::1')
   }
   return ranges
+}
+
+function parseAddresses(text: string): string[] {
+  const addresses = parseList(text)
+  if (!addresses.every((address) => isIP(address) && !address.includes('%')))
+    throw new Error('it must be IP addresses with commas, as in 203.0.113.10,2001:db8::10')
+  return addresses
+}
+
+function parseDnsServers(text: string): string[] {
+  const servers = parseList(text)
+  for (const server of servers) {
+    const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([\d.]+))(?::(\d{1,5}))?$/.exec(server) ?? []
+    const isServer = isIP(server) || (isIP(bracketed ?? plain ?? '') && Number(port ?? 53) <= 65_535 && port !== '0')
+    if (!isServer) throw new Error('it must be IP addresses with commas, as in 9.9.9.9,127.0.0.1:5353,[2620:fe::fe]:53')
+  }
+  return servers
 }
 
 function count(text: string): number {

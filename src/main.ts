@@ -14,7 +14,7 @@ import {
   createSessions,
   createUsers,
 } from './accounts/index.ts'
-import { cannotListen, ownHosts, siteUrls, urlOn } from './addresses.ts'
+import { cannotListen, ownHosts, siteUrls, tlsPortOf, urlOn } from './addresses.ts'
 import {
   createApps,
   createCmsInstalls,
@@ -59,6 +59,7 @@ import { endOrphans } from './engines/index.ts'
 import { openMachine } from './machine.ts'
 import { createOperations, startWorker } from './operations/index.ts'
 import { openPortal } from './portal/index.ts'
+import { createDomainChecks, createLookup } from './reach/index.ts'
 import { createSupervisor } from './runtime/index.ts'
 import { openDiskBlobs } from './storage/blobs-disk.ts'
 import {
@@ -250,6 +251,12 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
       room,
       requests,
       replaceDomains: createReplaceDomains({ ...rooms, routing, domainsMost: ceilings.DOMAINS }),
+      domainChecks: createDomainChecks({
+        clock,
+        lookUp: createLookup({ servers: config.dnsServers }),
+        publicAddresses: config.publicAddresses,
+        tlsPort: tlsPortOf(config),
+      }),
       trace: createTrace(rooms),
       clearCache,
       webhookSets,

@@ -22,6 +22,7 @@ import {
 import { invitation } from './users.ts'
 import { variableKind } from './variable-kinds.ts'
 
+export * from './domain-checks.ts'
 export * from './events.ts'
 export * from './latest.ts'
 export * from './operation.ts'

@@ -1,6 +1,13 @@
 /** Other host names for an environment, without a deployment: when it resolves, the edge answers for them, and only them. */
 import type { Account } from '../accounts/index.ts'
-import { type DomainList, type Domains, domainsEtag, type Environments, type Preconditions, requireEtag } from '../apps/index.ts'
+import {
+  type DomainList,
+  type Domains,
+  domainsEtag,
+  type Environments,
+  type Preconditions,
+  requireEtag,
+} from '../apps/index.ts'
 import type { Clock } from '../base/index.ts'
 import { aboveCeiling, isAbove, Problem, type resources } from '../contract/index.ts'
 import type { Sql } from '../storage/index.ts'

@@ -8,6 +8,7 @@ import type { Builds } from '../../builds/index.ts'
 import type { Ceilings, resources } from '../../contract/index.ts'
 import type { ClearCache, Deployments, ReplaceDomains, Requests, SiteUrl, Trace } from '../../deployments/index.ts'
 import type { Operations } from '../../operations/index.ts'
+import type { DomainChecks } from '../../reach/index.ts'
 import type { Supervisor } from '../../runtime/index.ts'
 import type { LineLogs } from '../../storage/index.ts'
 import type { Traffic } from '../../traffic/index.ts'
@@ -45,6 +46,7 @@ export type RouteParts = {
   environments: Environments
   domains: Domains
   replaceDomains: ReplaceDomains
+  domainChecks: DomainChecks
   clearCache: ClearCache
   trace: Trace
   variables: Variables
