@@ -48,6 +48,7 @@ export type Config = {
   diskReserve: number
   cacheMemory: number
   cacheDisk: number
+  countPaths: boolean
   buildMemory: number
   appMemory: number
   processes: number
@@ -170,6 +171,11 @@ export const SETTINGS: { [K in keyof Config]: Setting<Config[K]> } = {
   diskReserve: setting('1073741824', 'Bytes of the disk that uploads and builds leave free.', countOrNone),
   cacheMemory: setting('268435456', 'Bytes of memory that the cache of the edge may use.', count),
   cacheDisk: setting('2147483648', 'Bytes of the disk that the cache of the edge may use; 0 for none.', countOrNone),
+  countPaths: setting(
+    'true',
+    'Whether the most visited and the missing paths of sites are counted and kept for a month; `false` deletes them.',
+    parseBoolean,
+  ),
   buildMemory: setting('2147483648', 'Bytes of memory that a build may use.', count),
   appMemory: setting('1073741824', 'Bytes of memory that a running app may use.', count),
   processes: setting(String(PROCESSES), 'Processes and threads that a build or an app may have.', count),

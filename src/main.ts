@@ -75,7 +75,7 @@ import {
   watchPlace,
 } from './storage/index.ts'
 import { openSqlite, openSqliteApart } from './storage/sqlite.ts'
-import { createTraffic } from './traffic/index.ts'
+import { createTraffic, createTrafficPaths, forgetTrafficPaths } from './traffic/index.ts'
 import { createLedger } from './triggers/index.ts'
 import { createCounts, createUpkeep } from './upkeep/index.ts'
 import { createValues } from './values/index.ts'
@@ -113,12 +113,21 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
     parts.defer(() => machine.close())
     const cache = { memoryBytes: config.cacheMemory, folder: files.cache, diskBytes: config.cacheDisk }
     const tableFile = files.routeTable
-    const traffic = createTraffic({ sql, clock, log, boundsMs: LATENCY_BOUNDS_MS })
+    const { countPaths: countsPaths } = config
+    if (!countsPaths) await forgetTrafficPaths(sql)
+    const paths = countsPaths ? createTrafficPaths({ sql, clock }) : undefined
+    const traffic = createTraffic({ sql, clock, log, boundsMs: LATENCY_BOUNDS_MS, paths })
     // After the edge, which tells its last counts when it stops.
     parts.defer(() => traffic.stop())
-    const edge = await startEdge({ clock, log, ...config.edgeListen, tableFile, cache, trustedProxies }).catch(
-      cannotListen('edgeListen', config.edgeListen),
-    )
+    const edge = await startEdge({
+      clock,
+      log,
+      ...config.edgeListen,
+      tableFile,
+      cache,
+      trustedProxies,
+      countsPaths,
+    }).catch(cannotListen('edgeListen', config.edgeListen))
     parts.defer(() => edge.stop(GRACE_MS.edge))
     edge.onTraffic(traffic.hear)
     traffic.start()
