@@ -264,7 +264,7 @@ test('a domain redirects to another one, which may change places with it, until 
 
 test('how much a site is visited is told in a few lines', async () => {
   assert.match((await succeeds('traffic', '--range', '1h')).stderr, /^No visits within 1h\.$|^$/m)
-  await fails(2, /--range must be one of 1h, 24h, 7d, 30d/, ['traffic', '--range', '2h'])
+  await fails(2, /--range is one of 1h, 24h, 7d, 30d/, ['traffic', '--range', '2h'])
 })
 
 test('variables are set from words, a file and stdin, and the others keep their values', async () => {

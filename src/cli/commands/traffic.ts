@@ -1,5 +1,5 @@
 /** How much a site is visited: totals, the paths that are visited most, and those that are asked for and missing. */
-import { optionText, resources, table, UsageError } from '../../contract/index.ts'
+import { optionText, type resources, table } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
 import { api } from '../path.ts'
 import { factsOf, oneLine, sizeOf } from '../rows.ts'
@@ -11,8 +11,6 @@ const PATHS_SHOWN = 10
 export async function showTraffic(call: ClientCall): Promise<undefined> {
   const { terminal, options } = call
   const range = optionText(options, 'range') ?? '24h'
-  const ranges: readonly string[] = resources.TRAFFIC_RANGES
-  if (!ranges.includes(range)) throw new UsageError(`--range must be one of ${ranges.join(', ')}`)
   const { service, path } = await atEnvironment(call)
   const [traffic, paths] = await Promise.all([
     service.call<resources.Traffic>(api`${path}/traffic`, { query: { range } }),

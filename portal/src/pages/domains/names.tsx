@@ -68,8 +68,16 @@ export function Names({ place, url, list, checks, mayChange }: Props) {
   }
 
   const columns: Column<Name>[] = [
-    { head: 'Name', grow: true, cell: (name) => <NameCell {...name} url={url} /> },
-    ...(domains.length > 1 ? [{ head: 'Visitors get', cell: visitorsGet }] : []),
+    {
+      head: 'Name',
+      grow: true,
+      cell: (name) => (
+        <span className={css.cell}>
+          <NameCell {...name} url={url} />
+          {domains.length > 1 && visitorsGet(name)}
+        </span>
+      ),
+    },
     { head: 'DNS', cell: ({ isGiven, check }) => !isGiven && <State said={check && dnsWords(check.dns)} /> },
     {
       head: 'Certificate',
@@ -90,8 +98,8 @@ export function Names({ place, url, list, checks, mayChange }: Props) {
   ]
 
   function visitorsGet({ host, isGiven, redirectTo }: Name) {
-    if (isGiven) return 'The site'
-    if (!mayChange) return redirectTo === undefined ? 'The site' : `Redirect to ${redirectTo}`
+    if (isGiven) return null
+    if (!mayChange) return redirectTo && <span className={css.detail}>Redirects to {redirectTo}</span>
     return (
       <select
         className={css.select}
@@ -100,12 +108,12 @@ export function Names({ place, url, list, checks, mayChange }: Props) {
         disabled={redirect.isBusy}
         onChange={(event) => redirect.run({ domain: host, to: event.target.value || undefined })}
       >
-        <option value="">The site</option>
+        <option value="">Answers with the site</option>
         {domains
           .filter((each) => each !== host)
           .map((each) => (
             <option key={each} value={each}>
-              Redirect to {each}
+              Redirects to {each}
             </option>
           ))}
       </select>

@@ -25,6 +25,7 @@ export default function DomainsPage({ place }: EnvironmentPageProps) {
   const [added, setAdded] = useState<string>()
   const mayChange = canWrite && environment?.state !== 'DELETING'
   const url = environment?.url ?? ''
+  const astray = checks.data?.checks.find(({ dns }) => dns.state !== 'HERE')?.domain
   const hasDomains = (data?.domains.length ?? 0) > 0
 
   return (
@@ -60,7 +61,7 @@ export default function DomainsPage({ place }: EnvironmentPageProps) {
             : 'No domain of your own yet. Whoever may write here can add one.'}
         </p>
       )}
-      <DnsHint url={url} domain={added ?? data?.domains[0]} records={checks.data?.records} />
+      <DnsHint url={url} domain={added ?? astray ?? data?.domains[0]} records={checks.data?.records} />
       {mayChange && (
         <Curl
           method="POST"

@@ -91,7 +91,7 @@ function seriesOf({ kind }: Figure, { tone, isDashed }: Line, colours: Colours, 
     ...(isDashed ? { dash: [5, 4] } : {}),
     // A step between two without visits has no line to either: it is a point, however dense the others are.
     points: {
-      size: 5,
+      size: 6,
       width: 0,
       fill: stroke,
       filter: (plot, index, isShown) => (isShown ? null : lonely(plot.data[index] as (number | null)[])),
