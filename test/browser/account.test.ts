@@ -391,7 +391,7 @@ async function assertShared(page: Page, told: string[][]) {
     .locator('.u-cursor-x')
     .evaluateAll((all) => all.map((line) => line.getBoundingClientRect().x))
   assert.equal(cursors.length, 4)
-  assert.equal(Math.round(cursors[0] ?? 0), Math.round(cursors[1] ?? 1), 'charts above each other have it in line')
+  assert.equal(Math.round(cursors[0] ?? 0), Math.round(cursors[3] ?? 1), 'charts above each other have it in line')
   await page.keyboard.press('Escape')
   const reading = page.getByRole('region', { name: 'Sent', exact: true }).getByText(/^\d\d:\d\d: /)
   await reading.waitFor({ state: 'detached' })
