@@ -19,6 +19,7 @@ export async function startEdgeBefore(folder: string, origin: Origin, environmen
     tableFile: join(folder, 'routes.json'),
     // As the service sets it, unless its operator says otherwise.
     cache: { memoryBytes: 268_435_456, folder: join(folder, 'cache'), diskBytes: 2_147_483_648 },
+    countsPaths: true,
   })
   const names = Array.from({ length: environments }, (_, at) => (at === 0 ? '127.0.0.1' : hostOf(at)))
   await edge.publish({ hosts: Object.fromEntries(names.map((name, at) => [name, targetOf(at, origin)])) })

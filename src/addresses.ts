@@ -25,6 +25,12 @@ export function siteUrls({ domain, edgeUrl }: Config, boundPort: number): (hostL
   return (hostLabel) => `${front.protocol}//${hostLabel}.${domain}${front.port ? `:${front.port}` : ''}`
 }
 
+/** Where visitors reach the proxy in front by TLS. */
+export function tlsPortOf({ edgeUrl }: Config): number {
+  const front = edgeUrl === undefined ? undefined : new URL(edgeUrl)
+  return front?.protocol === 'https:' && front.port ? Number(front.port) : 443
+}
+
 /** The names by which people reach the service. */
 export const ownHosts = ({ publicUrl, edgeUrl }: Config): string[] =>
   [publicUrl, edgeUrl].flatMap((url) => (url === undefined ? [] : new URL(url).hostname))

@@ -19,6 +19,8 @@ export type Config = {
   publicUrl: string | undefined
   edgeUrl: string | undefined
   domain: string
+  publicAddresses: string[]
+  dnsServers: string[]
   masterKey: Secret | undefined
   trustedProxies: string[]
   concurrency: number
@@ -47,6 +49,7 @@ export type Config = {
   diskReserve: number
   cacheMemory: number
   cacheDisk: number
+  countPaths: boolean
   buildMemory: number
   appMemory: number
   processes: number
@@ -89,6 +92,16 @@ export const SETTINGS: { [K in keyof Config]: Setting<Config[K]> } = {
   publicUrl: setting('', 'Address of the API that people use, when a proxy stands in front.', optionalUrl),
   edgeUrl: setting('', 'Address of the edge that people use, when a proxy stands in front.', optionalUrl),
   domain: setting('localhost', 'Suffix of the host names given to environments.', parseDomain),
+  publicAddresses: setting(
+    '',
+    'Public addresses of this machine, with commas; without them, those that DNS has for the names of sites.',
+    parseAddresses,
+  ),
+  dnsServers: setting(
+    '',
+    "DNS servers that are asked where custom domains lead, with commas, `:port` or without; else the system's.",
+    parseDnsServers,
+  ),
   masterKey: {
     ...setting(
       '',
@@ -164,6 +177,11 @@ export const SETTINGS: { [K in keyof Config]: Setting<Config[K]> } = {
   diskReserve: setting('1073741824', 'Bytes of the disk that uploads and builds leave free.', countOrNone),
   cacheMemory: setting('268435456', 'Bytes of memory that the cache of the edge may use.', count),
   cacheDisk: setting('2147483648', 'Bytes of the disk that the cache of the edge may use; 0 for none.', countOrNone),
+  countPaths: setting(
+    'true',
+    'Whether the most visited and the missing paths of sites are counted and kept for a month; `false` deletes them.',
+    parseBoolean,
+  ),
   buildMemory: setting('2147483648', 'Bytes of memory that a build may use.', count),
   appMemory: setting('1073741824', 'Bytes of memory that a running app may use.', count),
   processes: setting(String(PROCESSES), 'Processes and threads that a build or an app may have.', count),
@@ -366,6 +384,23 @@ function parseRanges(text: string): string[] {
     if (!isRange || rest.length > 0) throw new Error('it must be addresses or ranges with commas, as in 10.0.0.0/8,::1')
   }
   return ranges
+}
+
+function parseAddresses(text: string): string[] {
+  const addresses = parseList(text)
+  if (!addresses.every((address) => isIP(address) && !address.includes('%')))
+    throw new Error('it must be IP addresses with commas, as in 203.0.113.10,2001:db8::10')
+  return addresses
+}
+
+function parseDnsServers(text: string): string[] {
+  const servers = parseList(text)
+  for (const server of servers) {
+    const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([\d.]+))(?::(\d{1,5}))?$/.exec(server) ?? []
+    const isServer = isIP(server) || (isIP(bracketed ?? plain ?? '') && Number(port ?? 53) <= 65_535 && port !== '0')
+    if (!isServer) throw new Error('it must be IP addresses with commas, as in 9.9.9.9,127.0.0.1:5353,[2620:fe::fe]:53')
+  }
+  return servers
 }
 
 function count(text: string): number {

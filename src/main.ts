@@ -14,7 +14,7 @@ import {
   createSessions,
   createUsers,
 } from './accounts/index.ts'
-import { cannotListen, ownHosts, siteUrls, urlOn } from './addresses.ts'
+import { cannotListen, ownHosts, siteUrls, tlsPortOf, urlOn } from './addresses.ts'
 import {
   createApps,
   createCmsInstalls,
@@ -67,6 +67,7 @@ import { endOrphans } from './engines/index.ts'
 import { openMachine } from './machine.ts'
 import { createOperations, startWorker } from './operations/index.ts'
 import { openPortal } from './portal/index.ts'
+import { createDomainChecks, createLookup } from './reach/index.ts'
 import { createSupervisor } from './runtime/index.ts'
 import { openDiskBlobs } from './storage/blobs-disk.ts'
 import {
@@ -82,7 +83,7 @@ import {
   watchPlace,
 } from './storage/index.ts'
 import { openSqlite, openSqliteApart } from './storage/sqlite.ts'
-import { createTraffic } from './traffic/index.ts'
+import { createTraffic, createTrafficPaths, forgetTrafficPaths } from './traffic/index.ts'
 import { createLedger } from './triggers/index.ts'
 import { createCounts, createUpkeep } from './upkeep/index.ts'
 import { createValues } from './values/index.ts'
@@ -125,12 +126,21 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
     parts.defer(() => machine.close())
     const cache = { memoryBytes: config.cacheMemory, folder: files.cache, diskBytes: config.cacheDisk }
     const tableFile = files.routeTable
-    const traffic = createTraffic({ sql, clock, log, boundsMs: LATENCY_BOUNDS_MS })
+    const { countPaths: countsPaths } = config
+    if (!countsPaths) await forgetTrafficPaths(sql)
+    const paths = countsPaths ? createTrafficPaths({ sql, clock }) : undefined
+    const traffic = createTraffic({ sql, clock, log, boundsMs: LATENCY_BOUNDS_MS, paths })
     // After the edge, which tells its last counts when it stops.
     parts.defer(() => traffic.stop())
-    const edge = await startEdge({ clock, log, ...config.edgeListen, tableFile, cache, trustedProxies }).catch(
-      cannotListen('edgeListen', config.edgeListen),
-    )
+    const edge = await startEdge({
+      clock,
+      log,
+      ...config.edgeListen,
+      tableFile,
+      cache,
+      trustedProxies,
+      countsPaths,
+    }).catch(cannotListen('edgeListen', config.edgeListen))
     parts.defer(() => edge.stop(GRACE_MS.edge))
     edge.onTraffic(traffic.hear)
     traffic.start()
@@ -287,6 +297,12 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
       requests,
       pins,
       replaceDomains: createReplaceDomains({ ...rooms, routing, domainsMost: ceilings.DOMAINS }),
+      domainChecks: createDomainChecks({
+        clock,
+        lookUp: createLookup({ servers: config.dnsServers }),
+        publicAddresses: config.publicAddresses,
+        tlsPort: tlsPortOf(config),
+      }),
       trace: createTrace(rooms),
       clearCache,
       webhookSets,

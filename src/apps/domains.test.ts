@@ -32,6 +32,8 @@ async function rooms(t: Scope) {
   }
 }
 
+const answers = (name: string) => ({ name, redirectTo: null })
+
 test('a list is replaced as a whole', async (t) => {
   const { replace, of, first, second, domains } = await rooms(t)
   await replace(first, ['www.example.com', 'EXAMPLE.com', 'münchen.de'])
@@ -42,8 +44,8 @@ test('a list is replaced as a whole', async (t) => {
   assert.deepEqual(
     await domains.all(),
     new Map([
-      [second, ['example.com']],
-      [first, ['shop.example.com', 'www.example.com']],
+      [second, [answers('example.com')]],
+      [first, [answers('shop.example.com'), answers('www.example.com')]],
     ]),
   )
   await replace(first, [])
@@ -91,7 +93,7 @@ test('the names of an environment are free once its deletion is asked for, and g
   await replace(second, ['www.example.com'])
   assert.deepEqual(await of(second), ['www.example.com'])
   await sql.transaction((tx) => environments.remove(tx, first))
-  assert.deepEqual(await domains.all(), new Map([[second, ['www.example.com']]]))
+  assert.deepEqual(await domains.all(), new Map([[second, [answers('www.example.com')]]]))
 })
 
 test('a change of its names is a change of the environment', async (t) => {
@@ -159,4 +161,55 @@ test('a host is known when it is a custom name or the label of an environment, a
   for (const host of [...unknown, `${label}.example.com`, `${label}`, '', 'a b', '127.0.0.1', `${first}`]) {
     assert.equal(await domains.isKnown(host), false, host)
   }
+})
+
+test('a redirect leads to another name of the list that does not redirect, so there are no loops and no chains', async (t) => {
+  const { domains } = await rooms(t)
+  const names = ['a.example.com', 'b.example.com', 'c.example.com']
+  const check = (...redirects: [string, string][]) =>
+    domains.checkRedirects(
+      names,
+      redirects.map(([domain, to]) => ({ domain, to })),
+    )
+  assert.deepEqual(check(['c.example.com', 'A.example.com'], ['b.example.com.', 'a.example.com']), [
+    { domain: 'b.example.com', to: 'a.example.com' },
+    { domain: 'c.example.com', to: 'a.example.com' },
+  ])
+  const refused: [[string, string][], string][] = [
+    [[['a.example.com', 'a.example.com']], 'redirects[0].to'],
+    [[['a.example.com', 'evil.example.net']], 'redirects[0].to'],
+    [[['evil.example.net', 'a.example.com']], 'redirects[0].domain'],
+    [[['a.example.com', '//evil.example.net/@']], 'redirects[0].to'],
+    [
+      [
+        ['a.example.com', 'b.example.com'],
+        ['a.example.com', 'c.example.com'],
+      ],
+      'redirects[1].domain',
+    ],
+    [
+      [
+        ['a.example.com', 'b.example.com'],
+        ['b.example.com', 'c.example.com'],
+      ],
+      'redirects[0].to',
+    ],
+    [
+      [
+        ['a.example.com', 'b.example.com'],
+        ['b.example.com', 'a.example.com'],
+      ],
+      'redirects[0].to',
+    ],
+  ]
+  for (const [given, field] of refused) {
+    assert.throws(
+      () => check(...given),
+      ({ reason, fields }: Problem) => reason === 'FIELD_INVALID' && fields?.[0]?.field === field,
+      field,
+    )
+  }
+  assert.throws(() => check(...Array<[string, string]>(LIMITS.domains + 1).fill(['a.example.com', 'b.example.com'])), {
+    reason: 'BODY_TOO_LARGE',
+  })
 })

@@ -1,9 +1,10 @@
 /**
  * Custom host names of environments. A name has one owner on the whole instance: whoever asked first. It is free again
- * when it is left out of the list, and as soon as the deletion of its environment is asked for.
+ * when it is left out of the list, and as soon as the deletion of its environment is asked for. A name may redirect to
+ * another one of the same list that does not redirect itself, so redirects never form a loop or a chain.
  */
 import type { Clock } from '../base/index.ts'
-import { type FieldViolation, LIMITS, Problem } from '../contract/index.ts'
+import { type FieldViolation, LIMITS, Problem, type resources } from '../contract/index.ts'
 import { list, type Reader, type Sql, statement, type Transaction, tellBelow } from '../storage/index.ts'
 import { isWithin, readHostName } from './host-name.ts'
 
@@ -15,6 +16,12 @@ type Parts = {
   /** Further names by which the service itself is reached. */
   ownHosts?: readonly string[]
 }
+
+/** The custom host names of one environment, in alphabetical order, and which of them redirect. */
+export type DomainList = { names: string[]; redirects: resources.DomainRedirect[] }
+
+/** `redirectTo` is null for a name on which the site itself answers. */
+export type Domain = { name: string; redirectTo: string | null }
 
 export function createDomains({ sql, clock, domain, ownHosts = [] }: Parts) {
   /**
@@ -32,7 +39,7 @@ export function createDomains({ sql, clock, domain, ownHosts = [] }: Parts) {
   return {
     /** The names in the form in which they are kept; a Problem names every one that cannot be taken. */
     check(given: readonly string[]): string[] {
-      if (given.length > LIMITS.domains) throw tooMany()
+      if (given.length > LIMITS.domains) throw tooMany('domains')
       const names = new Set<string>()
       const faults: FieldViolation[] = []
       for (const [index, text] of given.entries()) {
@@ -42,12 +49,45 @@ export function createDomains({ sql, clock, domain, ownHosts = [] }: Parts) {
         if (fault !== undefined) faults.push({ field: `domains[${index}]`, description: fault })
         if ('name' in found) names.add(found.name)
       }
-      if (faults.length > 0) throw new Problem('FIELD_INVALID', sentence(faults), { fields: faults })
+      refuse(faults)
       return [...names].sort()
     },
 
+    /** The redirects in the form in which they are kept; a Problem names every one that cannot be made among these names. */
+    checkRedirects(names: readonly string[], given: readonly resources.DomainRedirect[]): resources.DomainRedirect[] {
+      if (given.length > LIMITS.domains) throw tooMany('redirects')
+      const nameOf = (text: string) => {
+        const found = readHostName(text)
+        return 'name' in found && names.includes(found.name) ? found.name : undefined
+      }
+      const sources = new Set(given.map(({ domain }) => nameOf(domain)))
+      const seen = new Set<string>()
+      const faults: FieldViolation[] = []
+      const redirects = given.flatMap(({ domain, to }, index) => {
+        const [from, target] = [nameOf(domain), nameOf(to)]
+        const fault = (field: string, description: string) =>
+          faults.push({ field: `redirects[${index}].${field}`, description })
+        if (from === undefined) fault('domain', NOT_LISTED)
+        else if (seen.has(from)) fault('domain', `${from} is given twice`)
+        if (target === undefined) fault('to', NOT_LISTED)
+        else if (target === from) fault('to', 'must be another name than the one that redirects')
+        else if (sources.has(target)) fault('to', `${target} redirects itself: name the domain where the site answers`)
+        if (from === undefined || target === undefined) return []
+        seen.add(from)
+        return [{ domain: from, to: target }]
+      })
+      refuse(faults)
+      return redirects.toSorted((one, other) => (one.domain < other.domain ? -1 : 1))
+    },
+
     /** From now on the environment has these names, and no others. */
-    async replace(tx: Transaction, environmentId: string, names: readonly string[]) {
+    async replace(
+      tx: Transaction,
+      environmentId: string,
+      names: readonly string[],
+      redirects: readonly resources.DomainRedirect[] = [],
+    ) {
+      const targets = new Map(redirects.map(({ domain, to }) => [domain, to]))
       await tx.query(statement`DELETE FROM domains WHERE environment_id = ${environmentId}`)
       if (names.length > 0) {
         await tx.query(statement`DELETE FROM domains WHERE name IN (${list(names)})
@@ -58,7 +98,8 @@ export function createDomains({ sql, clock, domain, ownHosts = [] }: Parts) {
         if (taken.length > 0) throw domainTaken(taken.map(({ name }) => name))
       }
       for (const name of names) {
-        await tx.query(statement`INSERT INTO domains (name, environment_id) VALUES (${name}, ${environmentId})`)
+        await tx.query(statement`INSERT INTO domains (name, environment_id, redirect_to)
+          VALUES (${name}, ${environmentId}, ${targets.get(name) ?? null})`)
       }
       await tx.query(statement`UPDATE environments SET update_time = ${clock.now()} WHERE id = ${environmentId}`)
       await tellBelow(tx, environmentId, 'domains', '')
@@ -74,17 +115,32 @@ export function createDomains({ sql, clock, domain, ownHosts = [] }: Parts) {
 
     /** The names of each environment that has any, in alphabetical order. */
     async of(environmentIds: readonly string[], reader: Reader = sql): Promise<Map<string, string[]>> {
-      if (environmentIds.length === 0) return new Map()
-      return grouped(
-        await reader.query<Owned>(statement`
-          SELECT d.environment_id, d.name FROM domains d JOIN environments e ON e.id = d.environment_id
-          WHERE d.environment_id IN (${list(environmentIds)}) AND e.state <> 'DELETING' ORDER BY d.name`),
-      )
+      const names = new Map<string, string[]>()
+      for (const [id, owned] of grouped(await readOwned(environmentIds, reader))) {
+        names.set(
+          id,
+          owned.map(({ name }) => name),
+        )
+      }
+      return names
+    },
+
+    /** Those of one environment, with their redirects. */
+    async read(environmentId: string, reader: Reader = sql): Promise<DomainList> {
+      const owned = grouped(await readOwned([environmentId], reader)).get(environmentId) ?? []
+      return {
+        names: owned.map(({ name }) => name),
+        redirects: owned.flatMap(({ name, redirectTo }) =>
+          redirectTo === null ? [] : { domain: name, to: redirectTo },
+        ),
+      }
     },
 
     /** Those of every environment. */
-    async all(): Promise<Map<string, string[]>> {
-      return grouped(await sql.query<Owned>(statement`SELECT environment_id, name FROM domains ORDER BY name`))
+    async all(): Promise<Map<string, Domain[]>> {
+      return grouped(
+        await sql.query<Owned>(statement`SELECT environment_id, name, redirect_to FROM domains ORDER BY name`),
+      )
     },
 
     /** Whether a site may be found there: a custom host name, or an environment's own. */
@@ -102,16 +158,29 @@ export function createDomains({ sql, clock, domain, ownHosts = [] }: Parts) {
 
 export type Domains = ReturnType<typeof createDomains>
 
-type Owned = { environment_id: string; name: string }
+type Owned = { environment_id: string; name: string; redirect_to: string | null }
 
-function grouped(rows: readonly Owned[]): Map<string, string[]> {
-  const names = new Map<string, string[]>()
-  for (const { environment_id, name } of rows) {
-    const known = names.get(environment_id)
-    if (known) known.push(name)
-    else names.set(environment_id, [name])
+async function readOwned(environmentIds: readonly string[], reader: Reader): Promise<Owned[]> {
+  if (environmentIds.length === 0) return []
+  return reader.query<Owned>(statement`
+    SELECT d.environment_id, d.name, d.redirect_to FROM domains d JOIN environments e ON e.id = d.environment_id
+    WHERE d.environment_id IN (${list(environmentIds)}) AND e.state <> 'DELETING' ORDER BY d.name`)
+}
+
+function grouped(rows: readonly Owned[]): Map<string, Domain[]> {
+  const domains = new Map<string, Domain[]>()
+  for (const { environment_id, name, redirect_to } of rows) {
+    const known = domains.get(environment_id) ?? []
+    domains.set(environment_id, known)
+    known.push({ name, redirectTo: redirect_to })
   }
-  return names
+  return domains
+}
+
+const NOT_LISTED = 'must be one of the domains of the list'
+
+function refuse(faults: readonly FieldViolation[]) {
+  if (faults.length > 0) throw new Problem('FIELD_INVALID', sentence(faults), { fields: [...faults] })
 }
 
 const sentence = (faults: readonly FieldViolation[]): string =>
@@ -123,10 +192,10 @@ const domainTaken = (names: readonly string[]): Problem =>
     metadata: { domains: names.join(',') },
   })
 
-function tooMany(): Problem {
+function tooMany(field: 'domains' | 'redirects'): Problem {
   const description = `must not have more than ${LIMITS.domains} items`
-  return new Problem('BODY_TOO_LARGE', `domains ${description}.`, {
+  return new Problem('BODY_TOO_LARGE', `${field} ${description}.`, {
     metadata: { limit: String(LIMITS.domains) },
-    fields: [{ field: 'domains', description }],
+    fields: [{ field, description }],
   })
 }

@@ -39,8 +39,16 @@ test('fields that meet differently are not the same', () => {
     environmentEtag({ ...environment, displayName: 'a","b', cmsEnvironment: 'c' }),
     environmentEtag({ ...environment, displayName: 'a', cmsEnvironment: 'b","c' }),
   )
-  assert.notEqual(domainsEtag(ID, ['a.example', 'b.example']), domainsEtag(ID, ['a.example,b.example']))
-  assert.notEqual(domainsEtag(ID, []), domainsEtag(ID.replace('7000', '7001'), []))
+  const domains = (names: string[], redirects: { domain: string; to: string }[] = []) => ({ names, redirects })
+  const two = domains(['a.example', 'b.example'])
+  assert.notEqual(domainsEtag(ID, two), domainsEtag(ID, domains(['a.example,b.example'])))
+  assert.notEqual(domainsEtag(ID, domains([])), domainsEtag(ID.replace('7000', '7001'), domains([])))
+  const one = { domain: 'a.example', to: 'b.example' }
+  assert.notEqual(domainsEtag(ID, two), domainsEtag(ID, domains(two.names, [one])))
+  assert.notEqual(
+    domainsEtag(ID, domains(two.names, [one])),
+    domainsEtag(ID, domains(two.names, [{ domain: 'b.example', to: 'a.example' }])),
+  )
 })
 
 test('an etag tells nothing by which a value could be guessed: the same value has another one each time', () => {

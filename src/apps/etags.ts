@@ -7,6 +7,7 @@ import { hash } from 'node:crypto'
 import { Problem } from '../contract/index.ts'
 import type { EntityTags } from '../http/index.ts'
 import type { App } from './apps.ts'
+import type { DomainList } from './domains.ts'
 import type { Environment } from './environments.ts'
 import type { SealedVariable } from './variables.ts'
 
@@ -28,8 +29,8 @@ export const environmentEtag = ({
 
 export const variableEtag = (variable: SealedVariable): string => etagOf(variable)
 
-/** `names` in the order in which they are kept. */
-export const domainsEtag = (environmentId: string, names: readonly string[]): string => etagOf([environmentId, names])
+export const domainsEtag = (environmentId: string, { names, redirects }: DomainList): string =>
+  etagOf(redirects.length === 0 ? [environmentId, names] : [environmentId, names, redirects])
 
 /** Throws unless what there is now is what the caller has read. `what` is a word for it. */
 export function requireEtag(preconditions: Preconditions, etag: string, what: string) {

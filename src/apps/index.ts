@@ -1,6 +1,6 @@
 export { type App, type Apps, createApps } from './apps.ts'
 export { type CmsInstalls, createCmsInstalls } from './cms-installs.ts'
-export { createDomains, type Domains } from './domains.ts'
+export { createDomains, type Domain, type DomainList, type Domains } from './domains.ts'
 export {
   createEnvironments,
   type Environment,

@@ -102,6 +102,7 @@ export const accountUsageResource = (account: string) => `accounts/${account}/us
 export const environmentResource = (at: EnvironmentPath) => `${appResource(at)}/environments/${at.environment}`
 export const environmentUsageResource = (at: EnvironmentPath) => `${environmentResource(at)}/usage`
 export const environmentTrafficResource = (at: EnvironmentPath) => `${environmentResource(at)}/traffic`
+export const environmentTrafficPathsResource = (at: EnvironmentPath) => `${environmentResource(at)}/trafficPaths`
 export const operationResource = (at: EnvironmentPath, id: string) => `${environmentResource(at)}/operations/${id}`
 export const buildResource = (at: EnvironmentPath, id: string) => `${environmentResource(at)}/builds/${id}`
 export const deploymentResource = (at: EnvironmentPath, id: string) => `${environmentResource(at)}/deployments/${id}`

@@ -270,6 +270,14 @@ export const REQUEST_PROBLEMS = {
     'Wait as long as `Retry-After` says.',
     true,
   ),
+  TOO_MANY_CHECKS: row(
+    429,
+    'RESOURCE_EXHAUSTED',
+    'caller',
+    'DNS was asked for too many domains of the account of late.',
+    'Wait as long as `Retry-After` says. What was found a moment ago is told without asking again.',
+    true,
+  ),
   TOO_MANY_STREAMS: row(
     429,
     'RESOURCE_EXHAUSTED',

@@ -26,6 +26,7 @@ import {
 import { invitation } from './users.ts'
 import { variableKind } from './variable-kinds.ts'
 
+export * from './domain-checks.ts'
 export * from './events.ts'
 export * from './held.ts'
 export * from './latest.ts'
@@ -199,14 +200,37 @@ const domainNames = array(
   { description: `At most ${LIMITS.domains}. A name belongs to one environment of the instance.` },
 )
 
+const domainRedirect = object(
+  {
+    domain: string({ maxLength: 254, description: 'The host name that redirects; one of the list.' }),
+    to: string({
+      maxLength: 254,
+      description: 'Where it redirects to: another one of the list, which does not redirect itself.',
+    }),
+  },
+  { title: 'DomainRedirect' },
+)
+export type DomainRedirect = Static<typeof domainRedirect>
+
 export const newDomains = object(
-  { domains: domainNames, etag: expectedEtag },
+  {
+    domains: domainNames,
+    redirects: optional(
+      array(domainRedirect, {
+        description:
+          'All redirects. Left out, those stay whose two names are in the list. Visitors of `domain` get a 308 to the same path and query at `to`.',
+      }),
+    ),
+    etag: expectedEtag,
+  },
   { title: 'NewDomains', description: 'The whole list.' },
 )
+export type NewDomains = Static<typeof newDomains>
 
 export const domains = object(
   {
     domains: array(string(), { description: 'In alphabetical order, as ASCII in lower case.' }),
+    redirects: array(domainRedirect, { description: 'Host names of the list that redirect to another one of it.' }),
     nextPageToken: string({ description: 'Empty: there is one page.' }),
     etag: etagOf('the list'),
   },

@@ -65,10 +65,10 @@ test('of any number of editors at the same moment, every change that was acknowl
           if (given.what === 'deploy') return void (await house.deploy(found))
           if ('domain' in given) {
             const domain = `${editor}.${id}.${given.domain}`
-            const before = (await domains.of([id])).get(id) ?? []
-            const others = before.filter((each) => each !== domain)
+            const before = await domains.read(id)
+            const others = before.names.filter((each) => each !== domain)
             const after = given.what === 'add' ? [...others, domain] : others
-            await replaceDomains(account, appName, id, after, onlyIf(domainsEtag(id, before)))
+            await replaceDomains(account, appName, id, { domains: after }, onlyIf(domainsEtag(id, before)))
             expected.set(domain, given.what)
             return
           }
@@ -116,9 +116,10 @@ test('of many changes of one version that come together, exactly one is made', a
       requests.updateEnvironment(account, at.appName, at.id, { displayName: `n${index}` }, ['displayName'], only),
     ),
   )
+  const noDomains = domainsEtag(at.id, { names: [], redirects: [] })
   const replaces = await Promise.allSettled(
     Array.from({ length: 10 }, (_, index) =>
-      replaceDomains(account, at.appName, at.id, [`n${index}.example`], onlyIf(domainsEtag(at.id, []))),
+      replaceDomains(account, at.appName, at.id, { domains: [`n${index}.example`] }, onlyIf(noDomains)),
     ),
   )
   for (const results of [renames, replaces]) {
@@ -135,7 +136,7 @@ test('a build that goes live while somebody edits does not make the edit fail, n
   const at = await environment()
   const only = onlyIf(environmentEtag(at))
   await deploy(at)
-  await replaceDomains(account, at.appName, at.id, ['www.example.com'])
+  await replaceDomains(account, at.appName, at.id, { domains: ['www.example.com'] })
   const changed = await requests.updateEnvironment(
     account,
     at.appName,

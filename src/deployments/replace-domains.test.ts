@@ -18,7 +18,8 @@ async function furnished(t: Parameters<typeof routedHouse>[0]) {
     ...rooms,
     id,
     other: await environment(),
-    replace: (...names: string[]) => replace(rooms.account, appName, id, names),
+    replace: async (...domains: string[]) => (await replace(rooms.account, appName, id, { domains })).names,
+    replaceAll: (given: Parameters<typeof replace>[3]) => replace(rooms.account, appName, id, given),
     async revision() {
       const [row] = await sql.query(statement`SELECT value FROM revisions WHERE name = 'routes'`)
       return row?.value
@@ -35,6 +36,25 @@ test('the edge is given a table with the names, which other processes follow by 
   assert.deepEqual([custom, another], [another, ...Object.values(own)])
 })
 
+test('a name that redirects is given to the edge as such, and stays so until the list says otherwise', async (t) => {
+  const { tables, id, replaceAll, replace, domains } = await furnished(t)
+  const [apex, www] = ['example.com', 'www.example.com']
+  const both = { domains: [apex, www], redirects: [{ domain: apex, to: 'WWW.example.com.' }] }
+  const list = { names: [apex, www], redirects: [{ domain: apex, to: www }] }
+  assert.deepEqual(await replaceAll(both), list)
+  assert.deepEqual(tables.at(-1)?.hosts[apex], { kind: 'redirect', environment: id, to: www })
+  assert.deepEqual(tables.at(-1)?.hosts[www], { kind: 'empty', environment: id })
+
+  // A caller that knows nothing of redirects adds a name.
+  await replace(apex, www, 'shop.example.com')
+  assert.deepEqual((await domains.read(id)).redirects, list.redirects)
+  assert.deepEqual((await replaceAll({ domains: [apex, www], redirects: [] })).redirects, [])
+  await replaceAll(both)
+  // Where its target goes, the name answers by itself.
+  assert.deepEqual(await replaceAll({ domains: [apex] }), { names: [apex], redirects: [] })
+  assert.deepEqual(tables.at(-1)?.hosts[apex], { kind: 'empty', environment: id })
+})
+
 test('names that are refused leave everything as it is', async (t) => {
   const { sql, environments, domains, tables, id, other, replace, revision } = await furnished(t)
   await sql.transaction((tx) => domains.replace(tx, other.id, ['taken.example.com']))
@@ -42,7 +62,7 @@ test('names that are refused leave everything as it is', async (t) => {
   await assert.rejects(replace('www.example.com', 'taken.example.com'), { reason: 'DOMAIN_TAKEN' })
   await sql.transaction((tx) => environments.markDeleting(tx, id))
   await assert.rejects(replace('www.example.com'), { reason: 'ENVIRONMENT_DELETING' })
-  assert.deepEqual(await domains.all(), new Map([[other.id, ['taken.example.com']]]))
+  assert.deepEqual(await domains.all(), new Map([[other.id, [{ name: 'taken.example.com', redirectTo: null }]]]))
   assert.deepEqual([await revision(), tables], [0, []])
 })
 
@@ -83,7 +103,7 @@ test('an account has so many domains in all its environments; where it has more 
   const { sql, domains, account, other, id, environments, ...rooms } = await furnished(t)
   const parts = { ...rooms, sql, domains, environments, domainsMost: 3 }
   const replaceOf = ({ id, appName }: { id: string; appName: string }, ...names: string[]) =>
-    createReplaceDomains(parts)(account, appName, id, names)
+    createReplaceDomains(parts)(account, appName, id, { domains: names })
   const mine = await environments.byId(sql, id)
   assert.ok(mine)
   await replaceOf(mine, 'a.example.com', 'b.example.com')

@@ -1,8 +1,15 @@
 /** Other host names for an environment, without a deployment: when it resolves, the edge answers for them, and only them. */
 import type { Account } from '../accounts/index.ts'
-import { type Domains, domainsEtag, type Environments, type Preconditions, requireEtag } from '../apps/index.ts'
+import {
+  type DomainList,
+  type Domains,
+  domainsEtag,
+  type Environments,
+  type Preconditions,
+  requireEtag,
+} from '../apps/index.ts'
 import type { Clock } from '../base/index.ts'
-import { aboveCeiling, isAbove, Problem } from '../contract/index.ts'
+import { aboveCeiling, isAbove, Problem, type resources } from '../contract/index.ts'
 import type { Sql } from '../storage/index.ts'
 import type { Routing } from './routing.ts'
 
@@ -23,9 +30,9 @@ export type ReplaceDomains = (
   account: Account,
   appName: string,
   id: string,
-  given: readonly string[],
+  given: Pick<resources.NewDomains, 'domains' | 'redirects'>,
   preconditions?: Preconditions,
-) => Promise<string[]>
+) => Promise<DomainList>
 
 export function createReplaceDomains({
   sql,
@@ -46,20 +53,24 @@ export function createReplaceDomains({
   }
 
   return async (account, appName, id, given, preconditions = []) => {
-    const names = domains.check(given)
-    await sql.transaction(async (tx) => {
+    const names = domains.check(given.domains)
+    const asked = given.redirects && domains.checkRedirects(names, given.redirects)
+    const list = await sql.transaction(async (tx) => {
       const environment = await environments.require(account.id, appName, id, tx)
       if (environment.state === 'DELETING') throw new Problem('ENVIRONMENT_DELETING')
-      const current = (await domains.of([id], tx)).get(id) ?? []
+      const current = await domains.read(id, tx)
       requireEtag(preconditions, domainsEtag(id, current), 'list of domains')
       const before = await domains.count(account.id, tx)
-      await domains.replace(tx, environment.id, names)
+      const isKept = ({ domain, to }: resources.DomainRedirect) => names.includes(domain) && names.includes(to)
+      const redirects = asked ?? current.redirects.filter(isKept)
+      await domains.replace(tx, environment.id, names, redirects)
       const after = await domains.count(account.id, tx)
       // Where there were too many before the limit was lowered, fewer are always welcome.
       if (after > before && isAbove(after, domainsMost)) throw aboveCeiling('DOMAINS', domainsMost)
       await routing.touch(tx)
+      return { names, redirects }
     })
     await publish()
-    return names
+    return list
   }
 }

@@ -50,7 +50,9 @@ export function createRouting({ sql, clock, log, environments, domains, outputs,
     for (const { id, hostLabel, liveDeployment } of routable) {
       const target: Target = liveDeployment ? targetOf(id, liveDeployment) : { kind: 'empty', environment: id }
       own[`${hostLabel}.${domain}`] = target
-      for (const name of custom.get(id) ?? []) hosts[name] = target
+      for (const { name, redirectTo } of custom.get(id) ?? []) {
+        hosts[name] = redirectTo === null ? target : { kind: 'redirect', environment: id, to: redirectTo }
+      }
     }
     // An environment's own host comes last, and so wins: after a change of the domain, a custom name may lie under it.
     await edge.publish({ hosts: { ...hosts, ...own } }, stopping.signal)

@@ -11,6 +11,7 @@ export type ToEdge =
       port: number
       tableFile: string
       trustedProxies: readonly string[]
+      countsPaths: boolean
       cache: CacheSettings
     }
   | { kind: 'table'; id: number; table: RouteTable }

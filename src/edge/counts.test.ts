@@ -211,10 +211,10 @@ test('an app that sleeps: what is stored is a hit, and a request that wakes it i
 test('what is taken is taken once', () => {
   const counts = createCounts()
   assert.equal(counts.take(), undefined)
-  counts.quick('e1', Buffer.alloc(10))
-  counts.quick('e1', { head: 'four', body: Buffer.alloc(3) })
-  counts.quick('e2', Buffer.alloc(1))
+  counts.quick('e1', '/', Buffer.from('HTTP/1.1 200 OK'))
+  counts.quick('e1', '/', { head: 'HTTP/1.1 404 Not Found', body: Buffer.alloc(3) })
+  counts.quick('e2', '/', Buffer.from('HTTP/1.1 200'))
   const latencies = [2, ...LATENCY_BOUNDS_MS.map(() => 0)]
-  assert.deepEqual(counts.take()?.e1, { requests: 2, hits: 2, bytes: 17, errors: 0, latencies })
+  assert.deepEqual(counts.take()?.e1, { requests: 2, hits: 2, bytes: 40, errors: 0, statuses: [1, 0, 1], latencies })
   assert.equal(counts.take(), undefined)
 })

@@ -49,6 +49,7 @@ async function handle(message: ToEdge) {
     case 'start': {
       tableFile = message.tableFile
       edge.trust(message.trustedProxies)
+      if (message.countsPaths) edge.countPaths()
       await edge.openCache(message.cache)
       const known = await loadRoutes(tableFile)
       if (known) edge.useRoutes(known)

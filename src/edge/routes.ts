@@ -14,6 +14,8 @@ type Leads =
   | { kind: 'asleep'; deployment: string }
   /** It keeps crashing. */
   | { kind: 'down'; deployment: string }
+  /** Another host name of the same environment. */
+  | { kind: 'redirect'; to: string }
 
 export type StaticTarget = Extract<Target, { kind: 'static' }>
 export type ServerTarget = Extract<Target, { kind: 'server' }>
@@ -50,7 +52,9 @@ export async function loadRoutes(file: string): Promise<Routes | undefined> {
 }
 
 const onceKnown = (target: Target): Routed =>
-  target.kind === 'static' || target.kind === 'empty' ? target : { kind: 'awaited', environment: target.environment }
+  NEEDS_NO_PROCESS.has(target.kind) ? target : { kind: 'awaited', environment: target.environment }
+
+const NEEDS_NO_PROCESS: ReadonlySet<Target['kind']> = new Set(['static', 'empty', 'redirect'])
 
 export async function saveTable(file: string, table: RouteTable): Promise<void> {
   const draft = `${file}.${process.pid}.new`

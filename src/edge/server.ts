@@ -15,8 +15,10 @@ import type { PlainRequest } from './lane-request.ts'
 import { LIMITS, type Limits } from './limits.ts'
 import { UnreadableManifest } from './manifest-file.ts'
 import { PAGES, type Page, sendPage } from './pages.ts'
+import { createPaths, type Paths } from './paths.ts'
 import { createPools } from './pools.ts'
 import { createProxy } from './proxy.ts'
+import { sendRedirect } from './redirect.ts'
 import { NO_ROUTES, type Routed, type Routes, toHost } from './routes.ts'
 import { createStatics } from './static.ts'
 import { faultOf, refuseMalformed, refuseOn, refuseRequest } from './strict.ts'
@@ -30,6 +32,8 @@ export type EdgeServer = {
   useRoutes(routes: Routes): void
   /** Whose word about a visitor counts: the addresses of proxies in front of us. */
   trust(proxies: readonly string[]): void
+  /** From now on, which paths are asked for most is counted, too. */
+  countPaths(): void
   /** Resolves when no request of the instance is in flight; after the time, those that are left are broken off. */
   drain(instance: string, graceMs: number): Promise<void>
   /** No request that comes from now on is answered with what is to go. False: one after a restart might be. */
@@ -75,7 +79,8 @@ export function createEdgeServer({
   const proxy = createProxy({ limits, inFlight, pools, forwarded })
   const upgrades = createUpgrades({ limits, inFlight, pools, forwarded })
   const held = createHeld({ limits, wake })
-  const counts = createCounts()
+  let paths: Paths | undefined
+  const counts = createCounts(() => paths)
   /** Connections whose end is announced. What comes behind in the same packet is not taken (RFC 9112, section 9.6). */
   const ending = new WeakSet<Socket>()
   let routes = NO_ROUTES
@@ -130,7 +135,7 @@ export function createEdgeServer({
   function count(visit: Visit & { response: CountedResponse }) {
     const environment = findTarget(visit.host)?.environment
     if (environment === undefined) return
-    const counted = counts.begin(environment, visit.request.socket)
+    const counted = counts.begin(environment, visit.request.socket, visit.path)
     visit.response.onHead = (status) => counts.answered(counted, status, visit.isHit)
     visit.response.once('close', () => counts.end(counted))
   }
@@ -175,7 +180,7 @@ export function createEdgeServer({
     doing(request.authority)
     const target = findTarget(toHost(request.authority))
     const wire = target && peekAt(target, request, socket)
-    if (wire) counts.quick(target.environment, wire)
+    if (wire) counts.quick(target.environment, request.target, wire)
     return wire
   }
 
@@ -221,6 +226,9 @@ export function createEdgeServer({
         // Better something that is stored, where that is allowed, than nothing.
         if (isCacheable(visit.request) && cache.answerStored(visit, target)) return
         return sendPage(visit.response, PAGES.down)
+      case 'redirect':
+        visit.isHit = true
+        return sendRedirect(visit, target.to)
       default:
         return sendPage(visit.response, pageOf(target))
     }
@@ -246,6 +254,9 @@ export function createEdgeServer({
   return {
     http,
     trust: forwarded.trust,
+    countPaths() {
+      paths = createPaths()
+    },
     useRoutes(next) {
       const before = routes
       routes = next

@@ -52,6 +52,8 @@ type Parts = {
   tableFile: string
   cache: CacheSettings
   trustedProxies?: readonly string[]
+  /** Whether to count which paths of a site are asked for most. */
+  countsPaths?: boolean
 }
 
 /** Beside this file: TypeScript in a checkout, compiled in a package. */
@@ -61,7 +63,7 @@ const PAUSE_MS = { first: 100, most: 5000 }
 const WELL_AFTER_MS = 30_000
 
 export async function startEdge(parts: Parts): Promise<Edge> {
-  const { clock, log, host, port, tableFile, cache, trustedProxies = [] } = parts
+  const { clock, log, host, port, tableFile, cache, trustedProxies = [], countsPaths = false } = parts
   const stopping = new AbortController()
   const waiting = new Set<{ id: number; resolve(): void }>()
   const draining = new Map<number, () => void>()
@@ -106,7 +108,7 @@ export async function startEdge(parts: Parts): Promise<Edge> {
       })
       exited.then(() => reject(new Error('the edge ended before it listened')))
     })
-    send({ kind: 'start', host, port: onPort, tableFile, trustedProxies, cache })
+    send({ kind: 'start', host, port: onPort, tableFile, trustedProxies, countsPaths, cache })
     const boundPort = await listening
     isServing = true
     if (newest) send({ kind: 'table', ...newest })

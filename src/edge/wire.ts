@@ -16,6 +16,15 @@ export const toParts = (status: number, headers: readonly string[], body: Buffer
   body,
 })
 
+/** The three digits of the status line. */
+export function statusOf(wire: Wire): number {
+  const digit = (at: number) => (wire instanceof Uint8Array ? (wire[at] as number) : wire.head.charCodeAt(at)) - ZERO
+  return 100 * digit(STATUS_AT) + 10 * digit(STATUS_AT + 1) + digit(STATUS_AT + 2)
+}
+
+const STATUS_AT = 'HTTP/1.1 '.length
+const ZERO = 0x30
+
 /** For what is sent more than once: what is sent only once is better left in its parts. */
 export function toWire(status: number, headers: readonly string[], body: Buffer): Buffer {
   const head = toHead(status, headers)

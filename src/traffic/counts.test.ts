@@ -5,9 +5,9 @@ import { type Counts, fromText, NOTHING, percentile, sum, toText } from './count
 const BOUNDS_MS = [1, 2, 4, 8]
 
 test('counts are added one by one, whichever has more latencies', () => {
-  const one: Counts = { requests: 3, hits: 2, bytes: 100, errors: 1, latencies: [2, 0, 1] }
-  const other: Counts = { requests: 1, hits: 0, bytes: 5, errors: 0, latencies: [1] }
-  const both = { requests: 4, hits: 2, bytes: 105, errors: 1, latencies: [3, 0, 1] }
+  const one: Counts = { requests: 3, hits: 2, bytes: 100, errors: 1, statuses: [1, 1, 0], latencies: [2, 0, 1] }
+  const other: Counts = { requests: 1, hits: 0, bytes: 5, errors: 0, statuses: [0, 0, 1], latencies: [1] }
+  const both = { requests: 4, hits: 2, bytes: 105, errors: 1, statuses: [1, 1, 1], latencies: [3, 0, 1] }
   assert.deepEqual(sum(one, other), both)
   assert.deepEqual(sum(other, one), both)
   assert.deepEqual(sum(NOTHING, one), one)
@@ -15,10 +15,13 @@ test('counts are added one by one, whichever has more latencies', () => {
 })
 
 test('what is written is short, and is read as it was but for zeros at the end', () => {
-  const counts: Counts = { requests: 3, hits: 2, bytes: 2 ** 45, errors: 0, latencies: [2, 0, 1, 0, 0] }
-  assert.equal(toText(counts), '[3,2,35184372088832,0,2,0,1]')
+  const statuses = [2, 0, 1]
+  const counts: Counts = { requests: 3, hits: 2, bytes: 2 ** 45, errors: 0, statuses, latencies: [2, 0, 1, 0, 0] }
+  assert.equal(toText(counts), '[3,2,35184372088832,0,[2,0,1],2,0,1]')
   assert.deepEqual(fromText(toText(counts)), { ...counts, latencies: [2, 0, 1] })
   assert.deepEqual(fromText(toText(NOTHING)), NOTHING)
+  const earlier = '[3,2,35184372088832,0,2,0,1]'
+  assert.deepEqual(fromText(earlier), { ...counts, statuses: [0, 0, 0], latencies: [2, 0, 1] })
 })
 
 test('a percentile lies in the bucket of the answer that it is about', () => {

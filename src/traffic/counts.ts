@@ -5,11 +5,13 @@ export type Counts = {
   hits: number
   bytes: number
   errors: number
+  /** With a status of 2xx, 3xx and 4xx; not known of what an earlier version counted. */
+  statuses: readonly number[]
   /** How many answers began within each of some times, and, last, how many later. */
   latencies: readonly number[]
 }
 
-export const NOTHING: Counts = { requests: 0, hits: 0, bytes: 0, errors: 0, latencies: [] }
+export const NOTHING: Counts = { requests: 0, hits: 0, bytes: 0, errors: 0, statuses: [0, 0, 0], latencies: [] }
 
 export function sum(one: Counts, other: Counts): Counts {
   const [longer, shorter] =
@@ -19,19 +21,23 @@ export function sum(one: Counts, other: Counts): Counts {
     hits: one.hits + other.hits,
     bytes: one.bytes + other.bytes,
     errors: one.errors + other.errors,
+    statuses: one.statuses.map((count, at) => count + (other.statuses[at] ?? 0)),
     latencies: longer.map((count, at) => count + (shorter[at] ?? 0)),
   }
 }
 
 /** Zeros at the end are left out: most answers are quick. */
-export function toText({ requests, hits, bytes, errors, latencies }: Counts): string {
+export function toText({ requests, hits, bytes, errors, statuses, latencies }: Counts): string {
   const slowest = latencies.findLastIndex((count) => count > 0)
-  return JSON.stringify([requests, hits, bytes, errors, ...latencies.slice(0, slowest + 1)])
+  return JSON.stringify([requests, hits, bytes, errors, statuses, ...latencies.slice(0, slowest + 1)])
 }
 
+/** What an earlier version wrote has no statuses. */
 export function fromText(text: string): Counts {
-  const [requests, hits, bytes, errors, ...latencies] = JSON.parse(text) as [number, number, number, number]
-  return { requests, hits, bytes, errors, latencies }
+  const [requests, hits, bytes, errors, ...rest] = JSON.parse(text) as [number, number, number, number]
+  const [first, ...others] = rest as unknown as [number[] | number | undefined, ...number[]]
+  if (Array.isArray(first)) return { requests, hits, bytes, errors, statuses: first, latencies: others }
+  return { requests, hits, bytes, errors, statuses: NOTHING.statuses, latencies: rest }
 }
 
 /**

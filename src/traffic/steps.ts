@@ -27,8 +27,26 @@ export const RANGES: Record<resources.TrafficRange, Steps> = {
   '30d': { stepMs: 4 * HOUR_MS, count: 180, recordMs: HOUR_MS },
 }
 
+/** Lists of paths are recorded for each hour and each day; those of an hour are kept for a day, those of a day for a month. */
+export const PATH_RECORDS = [
+  { stepMs: HOUR_MS, keptMs: DAY_MS + HOUR_MS },
+  { stepMs: DAY_MS, keptMs: 31 * DAY_MS },
+] as const
+
+/** By which records the paths of a range are shown, and how many of them, the present one included. */
+export const PATH_RANGES: Record<resources.TrafficRange, { stepMs: number; count: number }> = {
+  '1h': { stepMs: HOUR_MS, count: 2 },
+  '24h': { stepMs: HOUR_MS, count: 25 },
+  '7d': { stepMs: DAY_MS, count: 7 },
+  '30d': { stepMs: DAY_MS, count: 30 },
+}
+
+/** When the first of these records begins. */
+export const firstOfPaths = (range: resources.TrafficRange, now: number): number => firstOf(PATH_RANGES[range], now)
+
 /** When the step began that this time lies in. */
 export const startOf = (time: number, stepMs: number): number => Math.floor(time / stepMs) * stepMs
 
 /** When the first point of a range begins; the last one is the present step. */
-export const firstOf = ({ stepMs, count }: Steps, now: number): number => startOf(now, stepMs) - (count - 1) * stepMs
+export const firstOf = ({ stepMs, count }: Pick<Steps, 'stepMs' | 'count'>, now: number): number =>
+  startOf(now, stepMs) - (count - 1) * stepMs

@@ -16,9 +16,22 @@ const some = (requests: number, more: Partial<Counts> = {}): Counts => ({
   hits: 0,
   bytes: requests * 10,
   errors: 0,
+  statuses: [requests, 0, 0],
   latencies: [requests],
   ...more,
 })
+
+const NONE = {
+  requests: 0,
+  hits: 0,
+  bytes: 0,
+  errors: 0,
+  status2xx: 0,
+  status3xx: 0,
+  status4xx: 0,
+  p50Ms: 0,
+  p95Ms: 0,
+}
 
 async function furnished(t: TestContext, sqlOf: (sql: Sql) => Sql = (sql) => sql) {
   const rooms = await lowerRooms(t)
@@ -61,10 +74,14 @@ test('counts are shown while their minute goes on, and as many when it is over',
   const traffic = open()
   traffic.hear({ [at.environment]: some(2), [other.environment]: some(5) })
   await pass(clock, 10_000)
-  traffic.hear({ [at.environment]: some(1, { hits: 1, errors: 1, latencies: [0, 0, 1] }) })
+  traffic.hear({ [at.environment]: some(1, { hits: 1, errors: 1, statuses: [0, 0, 1], latencies: [0, 0, 1] }) })
   for (const range of ['1h', '24h', '7d', '30d'] as const) {
     const { totals, points, stepSeconds } = await traffic.read(at, range)
-    assert.deepEqual(totals, { requests: 3, hits: 1, bytes: 30, errors: 1, p50Ms: 0.8, p95Ms: 3.7 }, range)
+    assert.deepEqual(
+      totals,
+      { ...NONE, requests: 3, hits: 1, bytes: 30, status2xx: 2, status4xx: 1, errors: 1, p50Ms: 0.8, p95Ms: 3.7 },
+      range,
+    )
     assert.equal(points.at(-1)?.requests, 3)
     assert.equal(new Date(points.at(-1)?.time ?? 0).getTime() % (stepSeconds * 1000), 0)
   }
@@ -89,7 +106,7 @@ test('each range has all of its points, the oldest first, without a gap', async 
     const times = points.map(({ time }) => Date.parse(time))
     assert.ok(times.every((time, index) => index === 0 || time - (times[index - 1] ?? 0) === step * 1000))
     assert.ok((times.at(-1) ?? 0) <= clock.now() && clock.now() < (times.at(-1) ?? 0) + step * 1000)
-    assert.deepEqual(totals, { requests: 0, hits: 0, bytes: 0, errors: 0, p50Ms: 0, p95Ms: 0 })
+    assert.deepEqual(totals, NONE)
   }
 })
 
@@ -105,7 +122,7 @@ test('minutes add up to their hour, and one row is written for each environment 
   const hours = (await rows()).filter(({ step_seconds }) => step_seconds === 3600)
   assert.deepEqual(
     hours.map(({ counts }) => JSON.parse(counts)),
-    [[6, 0, 60, 0, 6]],
+    [[6, 0, 60, 0, [6, 0, 0], 6]],
   )
   assert.deepEqual(
     busy(await traffic.read(at, '1h')).map(({ requests }) => requests),
@@ -187,4 +204,21 @@ test('nothing is written for an environment that is gone, and what was goes with
   await pass(clock, MINUTE_MS)
   await until(async () => (await rows()).length === 3)
   assert.ok((await rows()).every(({ environment_id }) => environment_id === other.environment))
+})
+
+test('what an earlier version counted is read, without classes of its statuses, and counted on', async (t) => {
+  const { sql, clock, environment, open, rows } = await furnished(t)
+  const at = await environment()
+  const start = clock.now()
+  await sql.transaction((tx) =>
+    tx.query(statement`INSERT INTO traffic (environment_id, step_seconds, start_time, counts)
+      VALUES (${at.environment}, 60, ${start}, '[5,1,50,2,3,2]')`),
+  )
+  const traffic = open()
+  traffic.hear({ [at.environment]: some(1) })
+  const { totals } = await traffic.read(at, '1h')
+  assert.deepEqual([totals.requests, totals.errors, totals.status2xx], [6, 2, 1])
+  await pass(clock, MINUTE_MS)
+  await until(async () => (await rows()).length === 2)
+  assert.deepEqual(JSON.parse((await rows())[0]?.counts ?? ''), [6, 1, 60, 2, [1, 0, 0], 4, 2])
 })

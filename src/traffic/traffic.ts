@@ -7,7 +7,8 @@ import { type Clock, createTurns, type Log, toRfc3339 } from '../base/index.ts'
 import { names, type resources } from '../contract/index.ts'
 import { list, type Sql, statement, type Transaction } from '../storage/index.ts'
 import { type Counts, fromText, NOTHING, percentile, sum, toText } from './counts.ts'
-import { firstOf, MINUTE_MS, RANGES, RECORDS, startOf } from './steps.ts'
+import type { PathCounts, TrafficPaths } from './paths.ts'
+import { firstOf, firstOfPaths, MINUTE_MS, RANGES, RECORDS, startOf } from './steps.ts'
 
 type Parts = {
   sql: Sql
@@ -15,6 +16,8 @@ type Parts = {
   log: Log
   /** The times that latencies are counted by. */
   boundsMs: readonly number[]
+  /** Undefined where paths are not counted. */
+  paths?: TrafficPaths | undefined
 }
 
 type Minute = Map<string, Counts>
@@ -24,7 +27,7 @@ const WAITING_MINUTES_MOST = 60
 /** The write lock is given back after so many. */
 const ROWS_AT_ONCE = 200
 
-export function createTraffic({ sql, clock, log, boundsMs }: Parts) {
+export function createTraffic({ sql, clock, log, boundsMs, paths }: Parts) {
   /** What is not written yet, by the beginning of its minute. */
   const waiting = new Map<number, Minute>()
   const inTurn = createTurns()
@@ -52,6 +55,7 @@ export function createTraffic({ sql, clock, log, boundsMs }: Parts) {
         waiting.delete(start)
       }
       await sql.transaction((tx) => prune(tx, clock.now()))
+      await paths?.write({ isLast })
     })
   }
 
@@ -60,7 +64,7 @@ export function createTraffic({ sql, clock, log, boundsMs }: Parts) {
       const now = clock.now()
       await clock.sleep(startOf(now, MINUTE_MS) + MINUTE_MS - now, stopping.signal)
       if (stopping.signal.aborted) return
-      if (waiting.size === 0) continue
+      if (waiting.size === 0 && !paths) continue
       await write().catch((error) => log.error({ err: error }, 'counts of visits could not be written; they wait'))
       while (waiting.size > WAITING_MINUTES_MOST) waiting.delete(Math.min(...waiting.keys()))
     }
@@ -68,9 +72,12 @@ export function createTraffic({ sql, clock, log, boundsMs }: Parts) {
 
   return {
     /** What visitors got since the last report, by environment. */
-    hear(environments: Readonly<Record<string, Counts>>) {
+    hear(environments: Readonly<Record<string, Counts & { paths?: PathCounts }>>) {
       const start = startOf(clock.now(), MINUTE_MS)
-      for (const [environment, counts] of Object.entries(environments)) add(start, environment, counts)
+      for (const [environment, { paths: ofPaths, ...counts }] of Object.entries(environments)) {
+        add(start, environment, counts)
+        if (ofPaths) paths?.hear(environment, ofPaths)
+      }
     },
 
     start() {
@@ -81,6 +88,15 @@ export function createTraffic({ sql, clock, log, boundsMs }: Parts) {
       stopping.abort()
       await writing
       await write({ isLast: true }).catch((error) => log.error({ err: error }, 'counts of visits were lost'))
+    },
+
+    /** The paths that visitors asked for most. */
+    async readPaths(at: names.EnvironmentPath, range: resources.TrafficRange): Promise<resources.TrafficPaths> {
+      const name = names.environmentTrafficPathsResource(at)
+      const since = toRfc3339(firstOfPaths(range, clock.now()))
+      if (!paths) return { name, isCounted: false, startTime: since, top: [], missing: [] }
+      const { found, missing } = await inTurn('', () => paths.read(at.environment, range))
+      return { name, isCounted: true, startTime: since, top: found, missing }
     },
 
     async read(at: names.EnvironmentPath, range: resources.TrafficRange): Promise<resources.Traffic> {
@@ -109,9 +125,12 @@ export function createTraffic({ sql, clock, log, boundsMs }: Parts) {
     },
   }
 
-  function shown({ latencies, ...counts }: Counts) {
+  function shown({ statuses: [status2xx = 0, status3xx = 0, status4xx = 0], latencies, ...counts }: Counts) {
     return {
       ...counts,
+      status2xx,
+      status3xx,
+      status4xx,
       p50Ms: percentile(latencies, 0.5, boundsMs),
       p95Ms: percentile(latencies, 0.95, boundsMs),
     }

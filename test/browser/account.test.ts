@@ -270,17 +270,27 @@ test('charts appear after visits, with a table of the same numbers, for pointer,
     service,
     program,
     environment.name,
-    nodeServer('answer', `if (request.url === '/fault') response.statusCode = 500`),
+    nodeServer(
+      'answer',
+      `if (request.url === '/fault') response.statusCode = 500
+       if (request.url === '/lost') response.statusCode = 404`,
+    ),
   )
-  for (const path of ['/', '/', '/', '/fault', '/fault']) await siteAnswer(service, environment.url, path)
+  for (const path of ['/', '/', '/lost', '/fault', '/fault']) await siteAnswer(service, environment.url, path)
   const body = await untilCounted(environment.name, 5)
   // The numbers stand still while they are compared: a minute may be over at any moment.
   await page.route('**/traffic?range=1h', (route) => route.fulfill({ contentType: 'application/json', body }))
   await page.reload()
   const chart = page.getByRole('region', { name: 'Requests', exact: true })
   await chart.getByRole('slider').waitFor()
-  assert.match(await chart.innerText(), /\n5\n/)
-  assert.match(await page.getByRole('region', { name: 'Errors', exact: true }).innerText(), /\n2\n/)
+  assert.match((await chart.innerText()).replaceAll(/\s+/g, ' '), /^Requests 5 2xx 2 4xx 1 5xx 2 By the status/)
+  const listOf = async (title: string) =>
+    (await page.getByRole('region', { name: title, exact: true }).getByRole('listitem').allInnerTexts()).map((row) =>
+      row.replaceAll(/\s+/g, ' ').trim(),
+    )
+  await page.getByText('/lost').waitFor()
+  assert.deepEqual(await listOf('Most visited'), ['/ (opens in a new tab) 2'])
+  assert.deepEqual(await listOf('Missing'), ['/lost (opens in a new tab) 1'])
 
   const told = await table(page, 'Requests')
   assert.equal(told.length, 60)
@@ -298,8 +308,10 @@ test('charts appear after visits, with a table of the same numbers, for pointer,
   await assertShared(page, told)
   for (const scheme of ['dark', 'light'] as const) {
     await page.emulateMedia({ colorScheme: scheme })
-    await assertDrawn(page, 'Requests', '--accent')
-    await assertDrawn(page, 'Errors', '--bad-solid')
+    for (const property of ['--accent', '--warn', '--bad-solid']) await assertDrawn(page, 'Requests', property)
+    // One step with visits has no line to a neighbour: it is a point.
+    await assertDrawn(page, 'Time to answer', '--accent')
+    await assertDrawn(page, 'Time to answer', '--warn')
   }
   await assertWell(page, 'usage with charts and tables')
 
@@ -373,20 +385,20 @@ async function assertShared(page: Page, told: string[][]) {
   const [time, requests] = told[1] ?? []
   assert.match(
     (await slider('Requests').getAttribute('aria-valuetext')) ?? '',
-    new RegExp(`^${time} to .*: ${requests}$`),
+    new RegExp(`^${time} to .*: ${requests}( \\(.*\\))?$`),
   )
   const cursors = await page
     .locator('.u-cursor-x')
     .evaluateAll((all) => all.map((line) => line.getBoundingClientRect().x))
-  assert.equal(cursors.length, 5)
-  assert.equal(Math.round(cursors[0] ?? 0), Math.round(cursors[2] ?? 1), 'charts above each other have it in line')
+  assert.equal(cursors.length, 4)
+  assert.equal(Math.round(cursors[0] ?? 0), Math.round(cursors[3] ?? 1), 'charts above each other have it in line')
   await page.keyboard.press('Escape')
-  const reading = page.getByRole('region', { name: 'Sent', exact: true }).getByText(/^since /)
-  await reading.waitFor()
-  await slider('Errors').hover()
+  const reading = page.getByRole('region', { name: 'Sent', exact: true }).getByText(/^\d\d:\d\d: /)
   await reading.waitFor({ state: 'detached' })
-  await page.getByRole('heading', { level: 1 }).hover()
+  await slider('Hit ratio').hover()
   await reading.waitFor()
+  await page.getByRole('heading', { level: 1 }).hover()
+  await reading.waitFor({ state: 'detached' })
 }
 
 /** The picture has pixels of this colour of the page, as it is now. */

@@ -4,7 +4,9 @@ import { after, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import type { resources } from '../../src/contract/index.ts'
 import { deploy, nodeServer } from '../support/deploy.ts'
+import { startDns } from '../support/dns.ts'
 import { createApp, createEnvironment, siteAnswer } from '../support/environment.ts'
+import { until } from '../support/until.ts'
 import {
   assertAccessible,
   assertFits,
@@ -12,6 +14,7 @@ import {
   logIn,
   makePerson,
   ownerOf,
+  SIZES,
   startBrowser,
   startService,
   type TestBrowser,
@@ -21,7 +24,10 @@ import {
 const GREETER = nodeServer('', "return response.end(process.env.GREETING + ' ' + process.env.SECOND)")
 
 const scope = { after }
-const service = await startService(scope)
+const dns = await startDns(scope)
+const service = await startService(scope, {
+  settings: { HEADLAND_PUBLIC_ADDRESSES: '127.0.0.1', HEADLAND_DNS_SERVERS: dns.address },
+})
 const browser = await startBrowser(scope, service)
 const api = await service.login()
 const environment = await makeEnvironment()
@@ -33,7 +39,8 @@ async function makeEnvironment(): Promise<resources.Environment> {
   return response as resources.Environment
 }
 
-const pathOf = (section: string, { name } = environment) => `/${name.replace('accounts/', '')}/${section}`
+const pathOf = (section: string, { name }: { name: string } = environment) =>
+  `/${name.replace('accounts/', '')}/${section}`
 
 async function opened(section: string, look: Parameters<TestBrowser['open']>[0] = {}): Promise<Page> {
   const page = await browser.open(look)
@@ -328,6 +335,39 @@ test('a domain is added in its ASCII form, refused where another has it, and rem
   await dialog.getByRole('button', { name: 'Remove domain' }).click()
   await page.getByText('No domain of your own yet').waitFor()
   assert.equal((await siteAnswer(service, 'http://xn--mnchen-3ya.example')).status, 404)
+  assertQuiet(page)
+})
+
+test('domains show where DNS leads, what to enter, and redirect to each other by a choice', async () => {
+  dns.zone.set('astray.example.org', ['198.51.100.7'])
+  dns.zone.set('www.astray.example.org', ['127.0.0.1'])
+  const { name } = await createEnvironment(service, api, { app: 'settings' })
+  const domains = ['astray.example.org', 'www.astray.example.org']
+  await service.call(`/v1/${name}/domains:replace`, { method: 'POST', as: api, body: { domains } })
+  const page = await browser.open()
+  await logIn(page, ownerOf(service), pathOf('settings/domains', { name }))
+  const choiceOf = (host: string) => page.getByLabel(`What visitors of ${host} get`, { exact: true })
+  const row = (host: string) => page.getByRole('row').filter({ has: choiceOf(host) })
+  await row('astray.example.org').getByText('Leads elsewhere').waitFor()
+  await row('astray.example.org').getByText('To 198.51.100.7').waitFor()
+  await row('www.astray.example.org').getByText('Leads here').waitFor()
+  const entries = page.getByRole('table', { name: 'Entries in DNS' })
+  await entries.getByRole('row').filter({ hasText: '127.0.0.1' }).waitFor()
+
+  await page.getByRole('button', { name: 'Redirect to www.astray.example.org' }).click()
+  const choice = choiceOf('astray.example.org')
+  await until(async () => (await choice.inputValue()) === 'www.astray.example.org')
+  const { status, headers } = await siteAnswer(service, 'http://astray.example.org', '/a?b')
+  assert.deepEqual([status, headers.location], [308, '//www.astray.example.org/a?b'])
+  // The two change places: there is never a loop.
+  await choiceOf('www.astray.example.org').selectOption('astray.example.org')
+  await until(async () => (await choice.inputValue()) === '')
+  assert.equal((await siteAnswer(service, 'http://www.astray.example.org')).status, 308)
+
+  dns.zone.set('astray.example.org', ['127.0.0.1'])
+  await assertAccessible(page, 'domains with their states')
+  await page.setViewportSize(SIZES.phone)
+  await assertFits(page, 'domains with their states')
   assertQuiet(page)
 })
 

@@ -244,6 +244,30 @@ test('domains are added and removed one by one, in whatever form they are writte
   assert.deepEqual(await json('domains', 'remove', 'Bücher.example'), ['www.example.com'])
 })
 
+test('a domain redirects to another one, which may change places with it, until that is ended', async () => {
+  const lines = async () => (await succeeds('domains')).stdout.trim().split('\n')
+  await succeeds('domains', 'redirect', 'Example.com', 'www.example.com')
+  assert.deepEqual(await lines(), ['example.com redirects to www.example.com', 'www.example.com'])
+  await succeeds('domains', 'redirect', 'www.example.com', 'example.com')
+  assert.deepEqual(await lines(), ['example.com', 'www.example.com redirects to example.com'])
+  await fails(2, /'example.com' does not redirect; .*: www.example.com/, [
+    'domains',
+    'redirect',
+    'example.com',
+    '--end',
+  ])
+  await fails(2, /usage: headland domains redirect NAME TO/, ['domains', 'redirect', 'www.example.com'])
+  await fails(1, /must be another name/, ['domains', 'redirect', 'example.com', 'EXAMPLE.com'])
+  await succeeds('domains', 'redirect', 'www.example.com', '--end')
+  assert.deepEqual(await lines(), ['example.com', 'www.example.com'])
+  await succeeds('domains', 'remove', 'example.com')
+})
+
+test('how much a site is visited is told in a few lines', async () => {
+  assert.match((await succeeds('traffic', '--range', '1h')).stderr, /^No visits within 1h\.$|^$/m)
+  await fails(2, /--range is one of 1h, 24h, 7d, 30d/, ['traffic', '--range', '2h'])
+})
+
 test('variables are set from words, a file and stdin, and the others keep their values', async () => {
   assert.equal((await succeeds('variables')).stdout, 'VARIABLE  KIND    VALUE\nGREETING  SECRET  (hidden)\n')
   await writeFile(join(folder, '.env'), '# for the shop\nexport CITY="Z\u00fcrich"\nMANY=\'a\nb\'\n')

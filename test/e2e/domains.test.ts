@@ -54,7 +54,7 @@ test('the site answers on a new domain with the next request, and the environmen
   assert.equal(answer.status, 200, answer.text)
   const domains = ['www.example.com', 'xn--mnchen-3ya.example']
   const { etag, ...list } = answer.json
-  assert.deepEqual(list, { domains, nextPageToken: '' })
+  assert.deepEqual(list, { domains, redirects: [], nextPageToken: '' })
   assert.match(etag, /^W\/"/)
   for (const host of [...domains, 'WWW.EXAMPLE.COM.', 'www.example.com:8081', new URL(ours.url).host]) {
     const { status, text } = await at(host)

@@ -85,8 +85,30 @@ test('files, pages of an app, stored ones and errors are counted once each, for 
   const ofApp = await untilCounted(service, owner, app.name, paths.length)
   const { p50Ms: _, p95Ms: __, ...fileCounts } = ofFiles.totals
   const { p50Ms, p95Ms, ...appCounts } = ofApp.totals
-  assert.deepEqual(fileCounts, { requests: 3, hits: 3, bytes: fileBytes, errors: 0 })
-  assert.deepEqual(appCounts, { requests: 14, hits: 10, bytes: appBytes, errors: 1 })
+  const classes = { status2xx: 2, status3xx: 0, status4xx: 1, errors: 0 }
+  assert.deepEqual(fileCounts, { requests: 3, hits: 3, bytes: fileBytes, ...classes })
+  assert.deepEqual(appCounts, {
+    requests: 14,
+    hits: 10,
+    bytes: appBytes,
+    ...classes,
+    status2xx: 13,
+    status4xx: 0,
+    errors: 1,
+  })
+  const pathsOf = async (name: string) => {
+    const { json } = await service.call(`/v1/${name}/trafficPaths?range=1h`, { as: owner })
+    return { isCounted: json.isCounted, top: json.top, missing: json.missing }
+  }
+  assert.deepEqual(await pathsOf(files.name), {
+    isCounted: true,
+    top: [{ path: '/', requests: 2 }],
+    missing: [{ path: '/absent', requests: 1 }],
+  })
+  assert.deepEqual((await pathsOf(app.name)).top, [
+    { path: '/stored', requests: 11 },
+    { path: '/other', requests: 2 },
+  ])
   assert.ok(p50Ms > 0 && p50Ms <= p95Ms)
   assert.equal(
     ofApp.points.reduce((all, { requests }) => all + requests, 0),
@@ -103,7 +125,9 @@ test('a stop and a start lose nothing, and a killed edge counts nothing twice', 
   // At once: what the edge has not told yet, it tells on its way out.
   assert.equal(await first.stop(), 0)
 
+  const topOf = async (of: TestService) => (await of.call(`/v1/${name}/trafficPaths?range=1h`, { as })).json
   const second = await startService(t, { dataDir: first.dataDir })
+  assert.deepEqual((await topOf(second)).top, [{ path: '/', requests: 3 }])
   assert.equal((await untilCounted(second, as, name, 3)).totals.requests, 3)
   const { json } = await second.call(`/v1/${name}`, { as })
   await visit(second, json.url, ['/', '/'])
@@ -111,4 +135,9 @@ test('a stop and a start lose nothing, and a killed edge counts nothing twice', 
   process.kill(second.edgePid(), 'SIGKILL')
   await until(async () => (await second.call('/readyz')).status === 200)
   assert.equal((await untilCounted(second, as, name, 5)).totals.requests, 5)
+
+  assert.equal(await second.stop(), 0)
+  const third = await startService(t, { dataDir: first.dataDir, settings: { HEADLAND_COUNT_PATHS: 'false' } })
+  const { isCounted, top } = await topOf(third)
+  assert.deepEqual({ isCounted, top }, { isCounted: false, top: [] }, 'paths are forgotten where they are not counted')
 })

@@ -13,6 +13,8 @@ export const isOverAllApps = (key: string): boolean => /^accounts\/[^/]+\/apps\/
 /** Whether what is kept under `key` may be different after a change of `name`. */
 export function isAffected(key: string, name: string): boolean {
   if (key === name || key === parentOf(name)) return true
+  // What was found out about domains is about those that there were.
+  if (key === `${name}:check`) return true
   if (isOverAllApps(key)) return name.startsWith(key.slice(0, key.indexOf('-/')))
   const environment = ENVIRONMENT.exec(name)?.[0]
   // An app that is gone takes its environments with it.

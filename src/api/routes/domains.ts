@@ -1,6 +1,7 @@
-import { type Domains, domainsEtag, type Environments } from '../../apps/index.ts'
+import { type DomainList, type Domains, domainsEtag, type Environments } from '../../apps/index.ts'
 import { Problem, resources, schema } from '../../contract/index.ts'
-import type { ReplaceDomains } from '../../deployments/index.ts'
+import type { ReplaceDomains, SiteUrl } from '../../deployments/index.ts'
+import type { DomainChecks } from '../../reach/index.ts'
 import { environmentOf } from '../environment-of.ts'
 import { isFromThisMachine } from '../loopback.ts'
 import { preconditionsOf } from '../preconditions.ts'
@@ -9,9 +10,15 @@ import { type Route, route } from '../route.ts'
 const DOMAINS = '/v1/accounts/{account}/apps/{app}/environments/{environment}/domains'
 const tag = 'Domains'
 
-type Parts = { environments: Environments; domains: Domains; replaceDomains: ReplaceDomains }
+type Parts = {
+  environments: Environments
+  domains: Domains
+  replaceDomains: ReplaceDomains
+  domainChecks: DomainChecks
+  siteUrl: SiteUrl
+}
 
-export const domainRoutes = ({ environments, domains, replaceDomains }: Parts): Route[] => [
+export const domainRoutes = ({ environments, domains, replaceDomains, domainChecks, siteUrl }: Parts): Route[] => [
   route({
     method: 'GET',
     path: DOMAINS,
@@ -22,7 +29,7 @@ export const domainRoutes = ({ environments, domains, replaceDomains }: Parts): 
     problems: ['ENVIRONMENT_NOT_FOUND'],
     async handle(call) {
       const { environmentId } = (await environmentOf(environments, call)).path
-      return toList(environmentId, (await domains.of([environmentId])).get(environmentId) ?? [])
+      return toList(environmentId, await domains.read(environmentId))
     },
   }),
   route({
@@ -38,7 +45,29 @@ export const domainRoutes = ({ environments, domains, replaceDomains }: Parts): 
     problems: ['ENVIRONMENT_NOT_FOUND', 'ENVIRONMENT_DELETING', 'DOMAIN_TAKEN', 'ACCOUNT_LIMIT', 'NOT_READY'],
     async handle({ account, params: { app, environment }, body, request }) {
       const preconditions = preconditionsOf(request, body)
-      return toList(environment, await replaceDomains(account, app, environment, body.domains, preconditions))
+      return toList(environment, await replaceDomains(account, app, environment, body, preconditions))
+    },
+  }),
+  route({
+    method: 'GET',
+    path: `${DOMAINS}:check`,
+    tag,
+    summary:
+      'Look whether the custom host names of an environment lead here and with which certificate they are answered, and what to enter in DNS',
+    access: 'viewer',
+    query: schema.object({
+      fresh: schema.optional(
+        schema.boolean({ description: 'Ask again where the last answer is older than 10 seconds, instead of 60.' }),
+      ),
+    }),
+    reply: resources.domainChecks,
+    problems: ['ENVIRONMENT_NOT_FOUND', 'TOO_MANY_CHECKS'],
+    async handle({ account, params, query }) {
+      const { id, hostLabel } = await environments.require(account.id, params.app, params.environment)
+      const { names } = await domains.read(id)
+      // An environment that is being created has no host name yet.
+      const ownHost = hostLabel ? new URL(siteUrl(hostLabel)).hostname : 'localhost'
+      return domainChecks.check({ accountId: account.id, ownHost, domains: names, isFresh: query.fresh ?? false })
     },
   }),
   /**
@@ -60,8 +89,9 @@ export const domainRoutes = ({ environments, domains, replaceDomains }: Parts): 
   }),
 ]
 
-const toList = (environmentId: string, domains: string[]): resources.Domains => ({
-  domains,
+const toList = (environmentId: string, list: DomainList): resources.Domains => ({
+  domains: list.names,
+  redirects: list.redirects,
   nextPageToken: '',
-  etag: domainsEtag(environmentId, domains),
+  etag: domainsEtag(environmentId, list),
 })

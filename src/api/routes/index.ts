@@ -17,6 +17,7 @@ import type {
   Trace,
 } from '../../deployments/index.ts'
 import type { Operations } from '../../operations/index.ts'
+import type { DomainChecks } from '../../reach/index.ts'
 import type { Supervisor } from '../../runtime/index.ts'
 import type { LineLogs } from '../../storage/index.ts'
 import type { Traffic } from '../../traffic/index.ts'
@@ -54,6 +55,7 @@ export type RouteParts = {
   environments: Environments
   domains: Domains
   replaceDomains: ReplaceDomains
+  domainChecks: DomainChecks
   clearCache: ClearCache
   trace: Trace
   variables: Variables

@@ -13,7 +13,8 @@ export const trafficRoutes = ({ environments, traffic }: Parts): Route[] => [
     method: 'GET',
     path: '/v1/accounts/{account}/apps/{app}/environments/{environment}/traffic',
     tag,
-    summary: 'Read how much an environment is visited: requests, hits, bytes, errors and how long visitors waited',
+    summary:
+      'Read how much an environment is visited: requests, hits, bytes, status classes and how long visitors waited',
     access: 'viewer',
     query: schema.object({ range: schema.optional(resources.trafficRange) }),
     reply: resources.traffic,
@@ -21,6 +22,20 @@ export const trafficRoutes = ({ environments, traffic }: Parts): Route[] => [
     async handle(call) {
       const { at } = await environmentOf(environments, call)
       return traffic.read(at, call.query.range ?? '24h')
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/v1/accounts/{account}/apps/{app}/environments/{environment}/trafficPaths',
+    tag,
+    summary: 'Read which paths of an environment are visited most, and which are asked for and missing',
+    access: 'viewer',
+    query: schema.object({ range: schema.optional(resources.trafficRange) }),
+    reply: resources.trafficPaths,
+    problems: ['ENVIRONMENT_NOT_FOUND'],
+    async handle(call) {
+      const { at } = await environmentOf(environments, call)
+      return traffic.readPaths(at, call.query.range ?? '24h')
     },
   }),
 ]

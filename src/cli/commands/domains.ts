@@ -5,15 +5,19 @@ import { type resources, UsageError } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
 import { changeOnTop } from '../on-top.ts'
 import { api } from '../path.ts'
-import { oneLine, tell } from '../rows.ts'
+import { oneLine, printList, tell } from '../rows.ts'
 import { type AtEnvironment, atEnvironment } from '../where.ts'
 
 export async function listDomains(call: ClientCall): Promise<undefined> {
   const { terminal, options } = call
   const at = await atEnvironment(call)
-  const { domains } = await read(at)
+  const { domains, redirects } = await read(at)
+  const line = (name: string) => {
+    const to = redirects.find(({ domain }) => domain === name)?.to
+    return oneLine(to === undefined ? name : `${name} redirects to ${to}`)
+  }
   if (options.json) terminal.print(JSON.stringify(domains))
-  else if (domains.length > 0) terminal.print(domains.map(oneLine).join('\n'))
+  else if (domains.length > 0) terminal.print(domains.map(line).join('\n'))
   else
     terminal.say(
       `No domains yet: the site answers at ${oneLine(at.environment.url)} alone. 'headland domains add NAME' adds one.`,
@@ -25,13 +29,15 @@ export async function addDomains(call: ClientCall): Promise<undefined> {
   const first = await read(at)
   const { domains: before } = first
   const given = call.positionals.filter((name, index, all) => !isIn(all.slice(0, index), name))
-  const after = await change(at, first, (known) => [...known, ...given.filter((name) => !isIn(known, name))])
+  const after = await change(at, first, ({ domains }) => ({
+    domains: [...domains, ...given.filter((name) => !isIn(domains, name))],
+  }))
   const added = after
     .filter((name) => !before.includes(name) && isIn(given, name))
     .map(oneLine)
     .join(', ')
   const words = added
-    ? `${named(at)} answers at ${added} too, once its DNS leads here.`
+    ? `${named(at)} answers at ${added} too, once its DNS leads here: 'headland domains check' tells.`
     : `${named(at)} has it already.`
   tell(call, after, words)
 }
@@ -45,27 +51,106 @@ export async function removeDomains(call: ClientCall): Promise<undefined> {
     const meant = didYouMean(unknown, before)
     throw new UsageError(`${named(at)} has no domain '${unknown}'.${meant} It has: ${before.join(', ') || 'none'}`)
   }
-  const after = await change(at, first, (known) => known.filter((name) => !isIn(call.positionals, name)))
+  const after = await change(at, first, ({ domains }) => ({
+    domains: domains.filter((name) => !isIn(call.positionals, name)),
+  }))
   tell(call, after, `${named(at)} does not answer at ${call.positionals.join(', ')} any more.`)
 }
 
-const read = ({ service, path }: AtEnvironment): Promise<resources.Domains> =>
-  service.call<resources.Domains>(api`${path}/domains`)
+/** Names that are not there yet are added: a redirect is mostly wanted for a name that comes second. */
+export async function redirectDomain(call: ClientCall): Promise<undefined> {
+  const [from = '', to] = call.positionals
+  const isEnd = call.options.end === true
+  if (isEnd === (to !== undefined)) {
+    throw new UsageError('usage: headland domains redirect NAME TO, or headland domains redirect NAME --end')
+  }
+  const at = await atEnvironment(call)
+  const first = await read(at)
+  if (isEnd && !first.redirects.some(({ domain }) => isIn([domain], from))) {
+    const known = first.redirects.map(({ domain }) => domain).join(', ')
+    throw new UsageError(`'${from}' does not redirect; of ${named(at)} these do: ${known || 'none'}`)
+  }
+  const after = await change(at, first, ({ domains, redirects }) => {
+    const others = redirects.filter(({ domain }) => !isIn([from, to ?? from], domain))
+    if (to === undefined) return { domains, redirects: others }
+    const added = [from, to].filter((name) => !isIn(domains, name))
+    // The service takes no chains: what led to the name leads to its new target.
+    const moved = others.map((each) => (isIn([each.to], from) ? { ...each, to } : each))
+    return { domains: [...domains, ...added], redirects: [...moved, { domain: from, to }] }
+  })
+  tell(
+    call,
+    after,
+    isEnd ? `${from} answers with the site.` : `Visitors of ${from} are sent to ${to}, with path and query.`,
+  )
+}
+
+export async function checkDomains(call: ClientCall): Promise<undefined> {
+  const { terminal, options } = call
+  const { service, path, environment } = await atEnvironment(call)
+  const found = await service.call<resources.DomainChecks>(api`${path}/domains:check`, { query: { fresh: 'true' } })
+  if (options.json) return void terminal.print(JSON.stringify(found))
+  const { checks, records } = found
+  printList(call, checks, {
+    row: ({ domain, dns, certificate }) => ({
+      domain,
+      dns: [DNS_WORDS[dns.state], dns.addresses.join(' ')].filter(Boolean).join(': '),
+      certificate: [
+        CERTIFICATE_WORDS[certificate.state],
+        ...(certificate.validUntil ? [`until ${certificate.validUntil.slice(0, 10)}`] : []),
+        ...(certificate.issuer ? [`by ${certificate.issuer}`] : []),
+      ].join(', '),
+    }),
+    empty: `No domains yet: the site answers at ${oneLine(environment.url)} alone. 'headland domains add NAME' adds one.`,
+  })
+  const entries = records.map(({ type, value }) => oneLine(`${type} ${value}`))
+  const addresses = records.some(({ type }) => type !== 'CNAME')
+  if (entries.length > 0) terminal.say(`In DNS, a name needs one of: ${entries.join(', ')}.`)
+  if (!addresses) terminal.say('The service does not know its own addresses; its operator can set publicAddresses.')
+}
+
+const DNS_WORDS: Record<resources.DnsState, string> = {
+  CHECKING: 'being checked, ask again',
+  HERE: 'leads here',
+  PARTLY: 'leads here in part',
+  ELSEWHERE: 'leads elsewhere',
+  NOWHERE: 'not in DNS',
+  NO_ANSWER: 'DNS does not answer',
+  UNKNOWN: 'not known',
+}
+
+const CERTIFICATE_WORDS: Record<resources.CertificateState, string> = {
+  NOT_CHECKED: '-',
+  VALID: 'valid',
+  EXPIRED: 'expired',
+  NOT_YET_VALID: 'not yet valid',
+  WRONG_NAME: 'for another name',
+  SELF_SIGNED: 'self-signed',
+  UNTRUSTED: 'not trusted',
+  MISSING: 'none for this name',
+  NO_ANSWER: 'no answer by https',
+}
+
+/** An earlier service tells of no redirects. */
+async function read({ service, path }: AtEnvironment): Promise<resources.Domains> {
+  const list = await service.call<resources.Domains>(api`${path}/domains`)
+  return { ...list, redirects: list.redirects ?? [] }
+}
 
 /** The API takes the list as a whole. What others add or remove meanwhile stays added or removed. */
 async function change(
   at: AtEnvironment,
   first: resources.Domains,
-  work: (known: string[]) => string[],
+  work: (known: resources.Domains) => Pick<resources.NewDomains, 'domains' | 'redirects'>,
 ): Promise<string[]> {
   const { service, path } = at
   const changed = await changeOnTop({
     first,
     read: () => read(at),
     async write(known) {
-      const domains = work(known.domains)
-      if (domains.length === known.domains.length) return known
-      const body = { domains, etag: known.etag }
+      const wanted = work(known)
+      if (!wanted.redirects && wanted.domains.length === known.domains.length) return known
+      const body = { ...wanted, etag: known.etag }
       return service.call<resources.Domains>(api`${path}/domains:replace`, { method: 'POST', body })
     },
   })

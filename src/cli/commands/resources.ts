@@ -1,5 +1,5 @@
 /** The commands about what an account has: their forms. What they do is loaded when they are typed. */
-import { names } from '../../contract/index.ts'
+import { names, resources } from '../../contract/index.ts'
 import { ACCOUNT_OPTIONS, APP_OPTIONS, type ClientCommand, ENVIRONMENT_OPTIONS } from '../command.ts'
 import { LIMIT_OPTION, YES_OPTION } from '../options.ts'
 
@@ -239,6 +239,30 @@ export const RESOURCE_COMMANDS: readonly ClientCommand[] = [
     summary: 'Let an environment not answer at these host names any more',
     options: ENVIRONMENT_OPTIONS,
     run: async (call) => (await import('./domains.ts')).removeDomains(call),
+  },
+  {
+    name: 'domains check',
+    positionals: [],
+    summary: 'Tell whether the DNS of the domains leads here, which certificates they have, and what to enter in DNS',
+    options: ENVIRONMENT_OPTIONS,
+    run: async (call) => (await import('./domains.ts')).checkDomains(call),
+  },
+  {
+    name: 'domains redirect',
+    positionals: ['NAME', '[TO]'],
+    summary: 'Send visitors of a host name to another one of the environment, as example.com to www.example.com',
+    options: { end: { type: 'boolean', describe: 'Let NAME answer with the site again.' }, ...ENVIRONMENT_OPTIONS },
+    run: async (call) => (await import('./domains.ts')).redirectDomain(call),
+  },
+  {
+    name: 'traffic',
+    positionals: [],
+    summary: 'Tell how much an environment is visited, its most visited paths, and those that are missing',
+    options: {
+      range: { type: 'string', oneOf: resources.TRAFFIC_RANGES, describe: 'How far back; 24h unless given.' },
+      ...ENVIRONMENT_OPTIONS,
+    },
+    run: async (call) => (await import('./traffic.ts')).showTraffic(call),
   },
   {
     name: 'variables',

@@ -161,7 +161,7 @@ function deploymentsOf(routes: Routes): Map<string, { deployment: string | undef
   const found = new Map<string, { deployment: string | undefined; isStatic: boolean }>()
   for (const target of routes.values()) {
     // Whatever it is, it is the one from before the restart: its objects say which.
-    if (target.kind === 'awaited') continue
+    if (target.kind === 'awaited' || target.kind === 'redirect') continue
     const deployment = target.kind === 'empty' ? undefined : target.deployment
     found.set(target.environment, { deployment, isStatic: target.kind === 'static' })
   }

@@ -21,6 +21,7 @@ import { sources } from './0018-sources.ts'
 import { heldBuilds } from './0019-held-builds.ts'
 import { revalidations } from './0020-revalidations.ts'
 import { firstFailure } from './0021-first-failure.ts'
+import { redirects } from './0022-redirects.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
   groundFloor,
@@ -44,4 +45,5 @@ export const MIGRATIONS: readonly Migration[] = [
   heldBuilds,
   revalidations,
   firstFailure,
+  redirects,
 ]

@@ -17,7 +17,7 @@ export function AddDomain({ place, onAdded }: Props) {
 
   const add = useAction(
     async (domain: string) => {
-      const { before, after } = await changeDomains(place.name, (known) => [domain, ...known])
+      const { before, after } = await changeDomains(place.name, ({ domains }) => ({ domains: [domain, ...domains] }))
       return after.find((each) => !before.includes(each)) ?? domain
     },
     { refreshes: [`${place.name}/domains`, place.name] },

@@ -4,24 +4,52 @@
  */
 import { call } from '../../api/client.ts'
 import { isOutdated } from '../../api/problem.ts'
+import type { DomainRedirect } from '../../api/types.ts'
 
-export type DomainList = { domains: string[]; etag: string }
+export type DomainList = { domains: string[]; redirects: DomainRedirect[]; etag: string }
+
+/** Without `redirects`, those stay whose names stay. */
+type Wanted = { domains: string[]; redirects?: DomainRedirect[] }
 
 const TRIES_MOST = 5
 
 /** `environment` is its resource name. The names come back as the service keeps them. */
 export async function changeDomains(
   environment: string,
-  work: (before: readonly string[]) => string[],
+  work: (before: DomainList) => Wanted,
 ): Promise<{ before: string[]; after: string[] }> {
   for (let tries = 1; ; tries++) {
-    const { domains: before, etag } = await call<DomainList>(`/v1/${environment}/domains`)
-    const body = { domains: work(before), etag }
+    const before = await call<DomainList>(`/v1/${environment}/domains`)
+    const body = { ...work(before), etag: before.etag }
     try {
       const { domains: after } = await call<DomainList>(`/v1/${environment}/domains:replace`, { method: 'POST', body })
-      return { before, after }
+      return { before: before.domains, after }
     } catch (error) {
       if (!isOutdated(error) || tries === TRIES_MOST) throw error
     }
   }
+}
+
+/**
+ * The redirects with one more, or without that of `domain`. The service takes no chains: what led to `domain` leads to its
+ * new target, and the target redirects no more.
+ */
+export function redirected(
+  redirects: readonly DomainRedirect[],
+  domain: string,
+  to: string | undefined,
+): DomainRedirect[] {
+  const others = redirects.filter((each) => each.domain !== domain && each.domain !== to)
+  if (to === undefined) return others
+  return [...others.map((each) => (each.to === domain ? { ...each, to } : each)), { domain, to }]
+}
+
+/** A domain and the same with `www.` before it, where both are there and neither redirects to the other. */
+export function twinsIn({ domains, redirects }: Pick<DomainList, 'domains' | 'redirects'>) {
+  const redirecting = new Set(redirects.map(({ domain }) => domain))
+  const apex = domains.find((name) => {
+    const www = `www.${name}`
+    return domains.includes(www) && !redirecting.has(name) && !redirecting.has(www)
+  })
+  return apex === undefined ? undefined : { apex, www: `www.${apex}` }
 }

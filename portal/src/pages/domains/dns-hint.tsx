@@ -1,52 +1,64 @@
 /** What has to stand in DNS, so that a name leads here. */
+import type { DnsRecord } from '../../api/types.ts'
 import { CopyText } from '../../parts/copy.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import css from './page.module.css'
 import { isLocalName } from './site-address.ts'
 
-type Entry = { use: string; type: string; value: string; isName: boolean }
+type Entry = { use: string; type: string; value: string; isKnown: boolean }
 
-/** `domain` is one to show it with. */
-export function DnsHint({ url, domain = 'www.example.com' }: { url: string; domain?: string | undefined }) {
-  if (url === '') return null
-  const { hostname } = new URL(url)
-  const isLocal = isLocalName(hostname)
-  const entries: Entry[] = isLocal
-    ? [
-        {
-          use: domain,
-          type: 'A or AAAA',
-          value: 'the addresses of the machine that this service runs on',
-          isName: false,
-        },
-      ]
-    : [
-        { use: domain, type: 'CNAME', value: hostname, isName: true },
-        {
-          use: 'The top of a zone, as example.com',
-          type: 'A or AAAA',
-          value: `the addresses that ${hostname} has`,
-          isName: false,
-        },
-      ]
+type Props = {
+  url: string
+  /** One to show it with. */
+  domain?: string | undefined
+  /** As the service knows them; undefined while they are being fetched. */
+  records: readonly DnsRecord[] | undefined
+}
+
+export function DnsHint({ url, domain = 'www.example.com', records }: Props) {
+  if (url === '' || !records) return null
+  const names = records.filter(({ type }) => type === 'CNAME')
+  const addresses = records.filter(({ type }) => type !== 'CNAME')
+  const entries: Entry[] = [
+    ...names.map(({ type, value }) => ({ use: domain, type, value, isKnown: true })),
+    ...addresses.map(({ type, value }) => ({
+      use: names.length > 0 ? 'Instead, for the top of a zone as example.com' : domain,
+      type,
+      value,
+      isKnown: true,
+    })),
+    ...(addresses.length === 0
+      ? [{ ...UNKNOWN, use: names.length > 0 ? 'The top of a zone, as example.com' : domain }]
+      : []),
+  ]
   const columns: Column<Entry>[] = [
-    { head: 'Name', grow: true, cell: ({ use }) => use },
+    { head: 'Name', cell: ({ use }) => <span className={css.use}>{use}</span> },
     { head: 'Type', cell: ({ type }) => type },
     {
       head: 'Value',
-      cell: ({ value, isName }) => (
-        <span className={css.value}>{isName ? <CopyText text={value} what="the value" /> : value}</span>
-      ),
+      grow: true,
+      cell: ({ value, isKnown }) => (isKnown ? <CopyText text={value} what="the value" /> : value),
     },
   ]
   return (
     <>
       <Panel title="Entries in DNS" flush>
-        <Table label="Entries in DNS" columns={columns} items={entries} keyOf={({ type }) => type} />
+        <Table
+          label="Entries in DNS"
+          columns={columns}
+          items={entries}
+          keyOf={({ type, value }) => `${type} ${value}`}
+        />
       </Panel>
       <div className={css.hint}>
-        {isLocal && (
+        {addresses.length === 0 && (
+          <p>
+            This service does not know its own public addresses, so it cannot tell whether a name leads here. Whoever
+            runs it can set them: <code>publicAddresses</code>.
+          </p>
+        )}
+        {isLocalName(new URL(url).hostname) && (
           <p>
             Names under <code>localhost</code> lead every visitor to their own machine, so no CNAME can point at one.
           </p>
@@ -59,3 +71,5 @@ export function DnsHint({ url, domain = 'www.example.com' }: { url: string; doma
     </>
   )
 }
+
+const UNKNOWN = { type: 'A or AAAA', value: 'the public addresses of this service', isKnown: false }

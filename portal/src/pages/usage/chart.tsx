@@ -3,7 +3,7 @@ import { useId } from 'react'
 import type { Traffic } from '../../api/types.ts'
 import { Skeleton } from '../../parts/skeleton.tsx'
 import css from './chart.module.css'
-import { type Figure, reading, valueText } from './figures.ts'
+import { type Figure, linesIn, reading, valueText, wholeOf } from './figures.ts'
 import { Plot } from './plot.tsx'
 import { PointTable } from './point-table.tsx'
 import { stepBegin } from './ticks.ts'
@@ -12,7 +12,7 @@ type Props = {
   figure: Figure
   /** Undefined while it is being fetched. */
   traffic: Traffic | undefined
-  /** The step that is looked at in all charts; without one, the last is told. */
+  /** The step that is looked at in all charts; without one, the totals alone are told. */
   cursor: number | undefined
   onCursor(index: number | undefined): void
 }
@@ -28,7 +28,7 @@ export function Chart({ figure, traffic, cursor, onCursor }: Props) {
         </h2>
         <p className={css.reading}>
           {/* An empty line would have another height than one with words. */}
-          {traffic ? <Reading figure={figure} traffic={traffic} cursor={cursor} /> : '\u00a0'}
+          {traffic && cursor !== undefined ? <Reading figure={figure} traffic={traffic} cursor={cursor} /> : '\u00a0'}
         </p>
       </div>
       <p className={css.totals}>
@@ -47,27 +47,36 @@ export function Chart({ figure, traffic, cursor, onCursor }: Props) {
   )
 }
 
-function Reading({ figure, traffic: { points, stepSeconds }, cursor }: Omit<Props, 'onCursor'> & { traffic: Traffic }) {
-  const point = points[cursor ?? points.length - 1] ?? points.at(-1)
+type ReadingProps = { figure: Figure; traffic: Traffic; cursor: number }
+
+function Reading({ figure, traffic: { points, stepSeconds }, cursor }: ReadingProps) {
+  const point = points[cursor] ?? points.at(-1)
   if (!point) return null
   return (
     <>
-      {cursor === undefined && 'since '}
       {stepBegin(point.time, stepSeconds)}: <strong>{reading(figure, point)}</strong>
     </>
   )
 }
 
 function Totals({ figure, totals }: { figure: Figure; totals: Traffic['totals'] }) {
-  return figure.lines.map((line) => (
-    <span key={line.label} className={css.total}>
-      {figure.lines.length > 1 && (
-        <span className={css.label}>
-          <span className={`${css.sample} ${css[line.tone]} ${line.isDashed ? css.dashed : ''}`} />
-          {line.label}
+  const isStack = figure.kind === 'stack'
+  return (
+    <>
+      {isStack && <span>{figure.text(wholeOf(figure, totals))}</span>}
+      {linesIn(figure, totals).map((line) => (
+        <span key={line.label} className={isStack ? css.part : css.total}>
+          {figure.lines.length > 1 && (
+            <span className={css.label}>
+              <span
+                className={`${isStack ? css.block : css.sample} ${css[line.tone]} ${line.isDashed ? css.dashed : ''}`}
+              />
+              {line.label}
+            </span>
+          )}
+          {valueText(figure, line.of(totals))}
         </span>
-      )}
-      {valueText(figure, line.of(totals))}
-    </span>
-  ))
+      ))}
+    </>
+  )
 }

@@ -5,6 +5,8 @@ const NAMES = {
   accent: '--accent',
   bad: '--bad-solid',
   warn: '--warn',
+  quiet: '--line-strong',
+  faint: '--line',
   line: '--line',
   text: '--text-quiet',
   panel: '--panel',

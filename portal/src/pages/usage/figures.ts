@@ -8,7 +8,7 @@ export type Counts = Traffic['totals']
 
 export type Line = {
   label: string
-  tone: 'accent' | 'bad' | 'warn'
+  tone: 'accent' | 'bad' | 'warn' | 'quiet' | 'faint'
   isDashed?: boolean
   /** Null where nothing can be said: without visits there is no share of them, and no time that they took. */
   of(counts: Counts): number | null
@@ -18,8 +18,8 @@ export type Figure = {
   id: string
   title: string
   about: string
-  /** Bars for what is counted in each step, lines for what is measured. */
-  kind: 'bars' | 'lines'
+  /** Bars for what is counted in each step, lines for what is measured; parts of a whole stand on each other. */
+  kind: 'bars' | 'stack' | 'lines'
   lines: readonly Line[]
   text(value: number): string
   /** The same with less room. */
@@ -37,9 +37,20 @@ export const FIGURES: readonly Figure[] = [
   {
     id: 'requests',
     title: 'Requests',
-    about: 'Each once, also those that were refused',
-    kind: 'bars',
-    lines: [{ label: 'Requests', tone: 'accent', of: ({ requests }) => requests }],
+    about: 'By the status of the answer; other are those without one, as of visitors who left',
+    kind: 'stack',
+    lines: [
+      { label: '2xx', tone: 'accent', of: ({ status2xx }) => status2xx },
+      { label: '3xx', tone: 'quiet', of: ({ status3xx }) => status3xx },
+      { label: '4xx', tone: 'warn', of: ({ status4xx }) => status4xx },
+      { label: '5xx', tone: 'bad', of: ({ errors }) => errors },
+      {
+        label: 'other',
+        tone: 'faint',
+        of: ({ requests, status2xx, status3xx, status4xx, errors }) =>
+          Math.max(0, requests - status2xx - status3xx - status4xx - errors),
+      },
+    ],
     text: number,
     shortText: shortNumber,
     ticks: countTicks,
@@ -65,16 +76,6 @@ export const FIGURES: readonly Figure[] = [
     ticks: byteTicks,
   },
   {
-    id: 'errors',
-    title: 'Errors',
-    about: 'Answers with a status of 500 and above',
-    kind: 'bars',
-    lines: [{ label: 'Errors', tone: 'bad', of: ({ errors }) => errors }],
-    text: number,
-    shortText: shortNumber,
-    ticks: countTicks,
-  },
-  {
     id: 'latency',
     title: 'Time to answer',
     about: 'Until the answer began: half of the requests, and 95 of 100, took no longer',
@@ -94,16 +95,42 @@ export const NOTHING_TO_SAY = '–'
 export const valueText = ({ text }: Figure, value: number | null): string =>
   value === null ? NOTHING_TO_SAY : text(value)
 
-/** All lines of a figure in words, as in `p50 12 ms, p95 80 ms`; where there is one, its title says what it is. */
-export const reading = (figure: Figure, counts: Counts): string =>
-  figure.lines
+/** The whole that the parts of a stack make up. */
+export const wholeOf = ({ lines }: Figure, counts: Counts): number =>
+  lines.reduce((sum, { of }) => sum + (of(counts) ?? 0), 0)
+
+/** The parts of a stack that there are; of anything else, all lines. */
+export const linesIn = ({ kind, lines }: Figure, counts: Counts): readonly Line[] =>
+  kind === 'stack' ? lines.filter(({ of }) => of(counts) !== 0) : lines
+
+/**
+ * All lines of a figure in words, as in `p50 12 ms, p95 80 ms`; where there is one, its title says what it is. Of a stack
+ * the whole comes first: `8 (2xx 6, 4xx 2)`.
+ */
+export function reading(figure: Figure, counts: Counts): string {
+  const lines = linesIn(figure, counts)
+  const words = lines
     .map(({ label, of }) => `${figure.lines.length > 1 ? `${label} ` : ''}${valueText(figure, of(counts))}`)
     .join(', ')
-
-/** Times in seconds, each in the middle of its step, and the values of each line. */
-export function columnsOf({ lines }: Figure, { points, stepSeconds }: Traffic): [number[], ...(number | null)[][]] {
-  return [
-    points.map(({ time }) => Date.parse(time) / 1000 + stepSeconds / 2),
-    ...lines.map(({ of }) => points.map((point) => of(point))),
-  ]
+  if (figure.kind !== 'stack') return words
+  const whole = figure.text(wholeOf(figure, counts))
+  return words === '' ? whole : `${whole} (${words})`
 }
+
+/** The lines in the order in which they are drawn: of a stack the top first, and each lower part over it. */
+export const drawnLines = ({ kind, lines }: Figure): readonly Line[] => (kind === 'stack' ? lines.toReversed() : lines)
+
+/** Times in seconds, each in the middle of its step, and the values of each line that is drawn. */
+export function columnsOf(figure: Figure, { points, stepSeconds }: Traffic): [number[], ...(number | null)[][]] {
+  const { kind, lines } = figure
+  const upTo = (count: number, point: Counts) => wholeOf({ ...figure, lines: lines.slice(0, count) }, point)
+  const values =
+    kind === 'stack'
+      ? lines.map((_, index) => points.map((point) => upTo(lines.length - index, point)))
+      : lines.map(({ of }) => points.map((point) => of(point)))
+  return [points.map(({ time }) => Date.parse(time) / 1000 + stepSeconds / 2), ...values]
+}
+
+/** Values without a neighbour, to which no line leads: they are drawn as points. */
+export const lonely = (values: readonly (number | null | undefined)[]): number[] =>
+  values.flatMap((value, at) => (value != null && values[at - 1] == null && values[at + 1] == null ? at : []))

@@ -13,6 +13,7 @@ import { Chart } from './chart.tsx'
 import { Disk } from './disk.tsx'
 import { FIGURES } from './figures.ts'
 import css from './page.module.css'
+import { Paths } from './paths.tsx'
 import { RangeChoice } from './range-choice.tsx'
 import { type Range, rangeOf } from './ranges.ts'
 
@@ -43,6 +44,7 @@ function Visits({ place, range }: { place: Place; range: Range }) {
           {FIGURES.map((figure) => (
             <Chart key={figure.id} figure={figure} traffic={data} cursor={cursor} onCursor={setCursor} />
           ))}
+          <Paths place={place} range={range} />
         </div>
       </div>
     </>

@@ -1,7 +1,7 @@
 /** How uPlot draws a figure: quietly, from zero, in the colours of the page. */
 import uPlot from 'uplot'
 import type { Colours } from './colours.ts'
-import type { Figure, Line } from './figures.ts'
+import { drawnLines, type Figure, type Line, lonely } from './figures.ts'
 import { timeTick } from './ticks.ts'
 
 type Given = {
@@ -64,7 +64,7 @@ export function plotOptions({
         values: (_, values) => values.map((value) => figure.shortText(value)),
       },
     ],
-    series: [{}, ...figure.lines.map((line) => seriesOf(figure, line, colours, isDense))],
+    series: [{}, ...drawnLines(figure).map((line) => seriesOf(figure, line, colours, isDense))],
     cursor: {
       y: false,
       drag: { x: false, y: false },
@@ -81,7 +81,7 @@ export function plotOptions({
 
 function seriesOf({ kind }: Figure, { tone, isDashed }: Line, colours: Colours, isDense: boolean): uPlot.Series {
   const stroke = colours[tone]
-  if (kind === 'bars') {
+  if (kind !== 'lines') {
     const paths = uPlot.paths.bars?.({ size: isDense ? [1] : [0.72, 20, 1], align: 0 })
     return { stroke, fill: stroke, width: 0, points: { show: false }, ...(paths ? { paths } : {}) }
   }
@@ -89,13 +89,18 @@ function seriesOf({ kind }: Figure, { tone, isDashed }: Line, colours: Colours, 
     stroke,
     width: 1.75,
     ...(isDashed ? { dash: [5, 4] } : {}),
-    // A step between two without visits has no line to either: it is a point.
-    points: { size: 4, width: 0, fill: stroke },
+    // A step between two without visits has no line to either: it is a point, however dense the others are.
+    points: {
+      size: 6,
+      width: 0,
+      fill: stroke,
+      filter: (plot, index, isShown) => (isShown ? null : lonely(plot.data[index] as (number | null)[])),
+    },
   }
 }
 
-const strokeOf = ({ lines }: Figure, seriesIndex: number, colours: Colours): string =>
-  colours[lines[seriesIndex - 1]?.tone ?? 'accent']
+const strokeOf = (figure: Figure, seriesIndex: number, colours: Colours): string =>
+  colours[drawnLines(figure)[seriesIndex - 1]?.tone ?? 'accent']
 
 function snapped(plot: uPlot, left: number): number {
   const time = plot.data[0]?.[plot.posToIdx(left)]

@@ -1,7 +1,7 @@
 /** The numbers of a chart as a table, folded away until somebody wants it. The newest come first. */
 import { useState } from 'react'
 import type { Traffic } from '../../api/types.ts'
-import { type Figure, valueText } from './figures.ts'
+import { type Figure, valueText, wholeOf } from './figures.ts'
 import css from './point-table.module.css'
 import { stepBegin } from './ticks.ts'
 
@@ -18,7 +18,7 @@ export function PointTable({ figure, traffic }: { figure: Figure; traffic: Traff
 }
 
 function Rows({ figure, traffic: { points, stepSeconds } }: { figure: Figure; traffic: Traffic }) {
-  const { title, lines } = figure
+  const { title, kind, lines } = figure
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard (WCAG 2.1.1)
     <section className={css.scroll} tabIndex={0} aria-label={`${title}, step by step`}>
@@ -27,6 +27,7 @@ function Rows({ figure, traffic: { points, stepSeconds } }: { figure: Figure; tr
         <thead>
           <tr>
             <th scope="col">From</th>
+            {kind === 'stack' && <th scope="col">{title}</th>}
             {lines.map(({ label }) => (
               <th key={label} scope="col">
                 {label}
@@ -40,6 +41,7 @@ function Rows({ figure, traffic: { points, stepSeconds } }: { figure: Figure; tr
               <th scope="row">
                 <time dateTime={point.time}>{stepBegin(point.time, stepSeconds)}</time>
               </th>
+              {kind === 'stack' && <td>{figure.text(wholeOf(figure, point))}</td>}
               {lines.map(({ label, of }) => (
                 <td key={label}>{valueText(figure, of(point))}</td>
               ))}

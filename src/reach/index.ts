@@ -1,0 +1,2 @@
+export { createDomainChecks, type DomainChecks } from './checks.ts'
+export { createLookup } from './lookup.ts'

@@ -1,0 +1,22 @@
+/**
+ * A path as it may be kept: what looks like the id of somebody or something, an e-mail address or a secret is masked. It
+ * stands in addresses of password resets, invitations and shared carts, and is no part of what a list of pages is for.
+ */
+export const maskPath = (path: string): string =>
+  path
+    .split('/')
+    .map((segment) => maskSegment(segment))
+    .join('/')
+
+const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i
+const EMAIL = /@|%40/i
+/** A run of letters and digits that no word has. Words of a title are shorter, and have hyphens between them. */
+const TOKEN = /(?=\w*\d)(?=\w*[a-z])\w{20,}/i
+/** Numbers that are longer than a date: of a phone, a card, an order. */
+const LONG_NUMBER = /^\d{9,}$/
+
+function maskSegment(segment: string): string {
+  if (EMAIL.test(segment)) return '{email}'
+  if (UUID.test(segment) || LONG_NUMBER.test(segment)) return '{id}'
+  return TOKEN.test(segment) ? '{token}' : segment
+}
