@@ -106,8 +106,8 @@ export const BUILD_FAILURES = [
   'PORT_NOT_BOUND',
 ] as const satisfies readonly Reason[]
 
-/** The page of the documentation that tells more, relative to the top of the repository. */
+/** Where the documentation of the service tells more, as a path under its address. */
 export const helpPage = (reason: Reason): string =>
   (BUILD_FAILURES as readonly Reason[]).includes(reason)
-    ? `docs/troubleshooting/${reason.toLowerCase().replaceAll('_', '-')}.md`
-    : 'docs/reference/errors.md'
+    ? `/docs/troubleshooting/${reason.toLowerCase().replaceAll('_', '-')}`
+    : `/docs/reference/errors#${reason}`
