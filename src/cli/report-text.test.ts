@@ -76,7 +76,7 @@ test('a failure tells the reason, the line with its neighbours, what changed, an
     message: 'The TypeScript compiler found an error.',
     logLine: 2,
     todo: 'Mend it.',
-    page: 'docs/troubleshooting/type-error.md',
+    page: 'http://127.0.0.1:8080/docs/troubleshooting/type-error',
     changes: ['package.json: changed'],
   }
   const lines = [line(1, 'BUILDING', 0, 'before'), line(2, 'BUILDING', 0, 'error TS1'), line(3, 'BUILDING', 0, 'after')]
@@ -94,7 +94,7 @@ test('a failure tells the reason, the line with its neighbours, what changed, an
     '',
     'What to do:',
     '  Mend it.',
-    '  More: docs/troubleshooting/type-error.md',
+    '  More: http://127.0.0.1:8080/docs/troubleshooting/type-error',
     '',
     'Visitors get what they got before.',
   ])

@@ -241,7 +241,7 @@ test('a build that fails ends with 1, its reason, the line that shows it, and wh
   assert.deepEqual([code, stdout], [1, ''], stderr)
   assert.match(stderr, /\nFailed: BUILD_SCRIPT_FAILED\n/)
   assert.match(stderr, /\n {2}\d+ {2}before\n> \d+ {2}Error: the build is broken\n/)
-  assert.match(stderr, /docs\/troubleshooting\/build-script-failed\.md/)
+  assert.match(stderr, /More: http:\/\/\S+\/docs\/troubleshooting\/build-script-failed$/m)
   assert.match(stderr, /Nothing is live yet\./)
 
   const again = await headland(['rebuild', '--clean', '--json'], { cwd })

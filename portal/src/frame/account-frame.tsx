@@ -2,6 +2,8 @@
 import type { ReactNode } from 'react'
 import { Link, useLocation } from 'wouter'
 import { useEvents, useLiveness } from '../api/events.ts'
+import { helpFor } from '../help.ts'
+import { ExternalLink } from '../parts/button.tsx'
 import { Icon } from '../parts/icon.tsx'
 import { Mark } from '../parts/mark.tsx'
 import { accountPath, appsPath } from '../paths.ts'
@@ -50,6 +52,7 @@ export function AccountFrame({ children }: { children: ReactNode }) {
           </nav>
           <div className={css.right}>
             <LivenessNote />
+            <ExternalLink href={helpFor(location)}>Help</ExternalLink>
             <UserMenu />
           </div>
         </div>

@@ -7,6 +7,7 @@ import { idIn, limitOf } from '../options.ts'
 import { api } from '../path.ts'
 import { warningsIn } from '../report.ts'
 import { factsOf, oneLine, printList, sizeOf, tell, when } from '../rows.ts'
+import { helpAt } from '../service.ts'
 import { type AtEnvironment, atEnvironment, lastPart } from '../where.ts'
 
 const EMPTY = "No builds yet. 'headland deploy' makes the first."
@@ -38,7 +39,7 @@ export async function showBuild(call: ClientCall): Promise<undefined> {
   const at = await atEnvironment(call)
   const build = id === undefined ? await newest(at) : await read(at, id)
   if (call.options.json) call.terminal.print(JSON.stringify(build))
-  else call.terminal.print(inWords(call, build))
+  else call.terminal.print(inWords(call, build, at.service.url))
 }
 
 /** 0 when it is cancelled; 1 when it was over before that. */
@@ -78,7 +79,7 @@ function secondsOf({ startTime, finishTime }: resources.Build, now: number): str
   return String(Math.max(0, Math.round((end - Date.parse(startTime)) / 1000)))
 }
 
-function inWords({ terminal }: ClientCall, build: resources.Build): string {
+function inWords({ terminal }: ClientCall, build: resources.Build, url: string): string {
   const { failure, archive, plan, tools, caches, durations } = build
   const facts = factsOf({
     build: lastPart(build),
@@ -101,7 +102,7 @@ function inWords({ terminal }: ClientCall, build: resources.Build): string {
   const told = factsOf({
     reason: `${failure.reason}, a fault of the ${failure.fault}${failure.retryable ? '; a retry may help' : ''}`,
     do: failure.todo,
-    'see also': failure.page,
+    'see also': helpAt(url, failure.page),
     log: `headland logs --build ${lastPart(build)}${failure.logLine > 0 ? `, line ${failure.logLine}` : ''}`,
     changed: failure.changes.join('; '),
   })

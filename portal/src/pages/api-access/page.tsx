@@ -69,7 +69,7 @@ export default function ApiAccessPage(_: AccountPageProps) {
     <Page title="API access" actions={canOwn && items?.length !== 0 && generate}>
       <p className={css.hint}>
         For programs, such as a CI job. {canOwn ? '' : 'Owners generate and revoke it. '}
-        <a href="/docs">API reference</a>
+        <a href="/docs">API reference</a>, <a href="/docs/guides/api">guide</a>
       </p>
       {issued && <Issued credential={issued} account={account} onDone={() => setIssued(undefined)} />}
       <ProblemNote problem={problem} onRetry={credentials.refresh} />

@@ -1,4 +1,5 @@
 /** How the URLs are put to use. */
+import { ExternalLink } from '../../parts/button.tsx'
 import { CopyButton } from '../../parts/copy.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import css from './page.module.css'
@@ -23,7 +24,8 @@ export function Help() {
           <li>Publish something: the call appears here, and the dashboard of WordPress shows what became of it.</li>
         </ol>
         <p className={css.quiet}>
-          Any other plugin or CMS that calls a URL by POST works, too. Whatever it sends along is ignored.
+          Any other plugin or CMS that calls a URL by POST works, too. Whatever it sends along is ignored.{' '}
+          <ExternalLink href="/docs/guides/wordpress">WordPress, step by step</ExternalLink>
         </p>
       </div>
       <div className={css.help}>
