@@ -223,7 +223,7 @@ test('--list-files and --dry-run build nothing', async () => {
 })
 
 test('an archive that the service does not take is refused with its largest files', async () => {
-  const cwd = await project({ ...page('never'), 'video.mp4': randomBytes(8_000_000) })
+  const cwd = await project({ ...page('never'), 'video.mp4': randomBytes(8 * 1024 ** 2) })
   const { code, stderr } = await headland(['deploy', '--app', 'laptop', '--env', 'Production'], { cwd })
   assert.equal(code, 1, stderr)
   assert.match(stderr, /8\.0 MB {2}video\.mp4/)

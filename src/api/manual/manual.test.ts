@@ -154,6 +154,20 @@ test('a search finds the part of a page that has all of its words', async () => 
   assert.match((await get('/docs/search')).body, /Enter one or more words/)
 })
 
+test('what a search finds is where it says', async () => {
+  const { body } = await get('/docs/search?q=install')
+  const found = [...body.matchAll(/<li><a href="([^"]+)">/g)].map(([, address = '']) => address)
+  const [hits = ''] = /<ol class="hits">[\s\S]*<\/ol>/.exec(body) ?? []
+  const addresses = found.filter((address) => hits.includes(`"${address}"`))
+  assert.ok(addresses.length >= 20)
+  for (const address of addresses) {
+    const [path = '', anchor] = address.split('#')
+    const page = await get(path)
+    assert.equal(page.statusCode, 200, address)
+    if (anchor !== undefined) assert.ok(idsOf(page.body).has(anchor), address)
+  }
+})
+
 test('the words of a search are shown as text, and only the first hundred characters of them', async () => {
   const { body } = await get(`/docs/search?q=${encodeURIComponent('"><img src=x onerror=alert(1)>')}`)
   assert.match(body, /&quot;&gt;&lt;img src=x/)

@@ -73,7 +73,7 @@ export function render(blocks: readonly Block[], resolve: Resolve): Rendered {
 }
 
 /** As GitHub makes them, so that a link to a heading is right in both places. */
-export const anchorOf = (heading: string): string =>
+const anchorOf = (heading: string): string =>
   heading
     .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
     .toLowerCase()

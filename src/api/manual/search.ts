@@ -1,8 +1,9 @@
 /** Finds the parts of pages that have all words of a query. The work is bounded by the size of the documentation. */
 import { setImmediate } from 'node:timers/promises'
+import { type Block, blocksOf } from './blocks.ts'
 import { plain } from './inline.ts'
 import type { ManualPage } from './pages.ts'
-import { anchorOf } from './render.ts'
+import { render } from './render.ts'
 
 export type Part = { address: string; page: string; heading: string; text: string; searched: string }
 export type Hit = { address: string; page: string; heading: string; excerpt: string }
@@ -23,16 +24,38 @@ export async function partsOf(pages: Iterable<ManualPage>): Promise<Part[]> {
 }
 
 function partsOfOne({ address, title, text }: ManualPage): Part[] {
-  return text.split(/^(?=#{1,4} )/m).map((part) => {
-    const [first = '', ...rest] = part.split('\n')
-    const heading = first.replace(/^#+\s+/, '')
-    const words = plain(rest.join('\n').replaceAll(/^ *```.*$/gm, ''))
-      .replaceAll(/[|\s]+|(?:---)+/g, ' ')
-      .trim()
-    const at = first.startsWith('# ') ? address : `${address}#${anchorOf(heading)}`
-    const name = plain(heading)
-    return { address: at, page: title, heading: name, text: words, searched: `${name} ${words}`.toLowerCase() }
+  const blocks = blocksOf(text)
+  const ids = render(blocks, () => undefined).headings.map(({ id }) => id)
+  const parts: { address: string; heading: string; texts: string[] }[] = []
+  for (const block of blocks) {
+    if (block.kind !== 'heading') parts.at(-1)?.texts.push(wordsIn(block))
+    else {
+      const id = ids.shift()
+      parts.push({ address: block.level === 1 ? address : `${address}#${id}`, heading: plain(block.text), texts: [] })
+    }
+  }
+  return parts.map(({ address: at, heading, texts }) => {
+    const words = texts.join(' ').replaceAll(/\s+/g, ' ')
+    return { address: at, page: title, heading, text: words, searched: `${heading} ${words}`.toLowerCase() }
   })
+}
+
+function wordsIn(block: Block): string {
+  switch (block.kind) {
+    case 'heading':
+    case 'paragraph':
+      return plain(block.text)
+    case 'code':
+      return block.text
+    case 'table':
+      return [block.head, ...block.rows].flat().map(plain).join(' ')
+    case 'list':
+      return block.items.flat().map(wordsIn).join(' ')
+    case 'quote':
+      return block.blocks.map(wordsIn).join(' ')
+    case 'rule':
+      return ''
+  }
 }
 
 export function search(parts: readonly Part[], query: string): Hit[] {
