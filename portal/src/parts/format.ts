@@ -37,17 +37,21 @@ export function duration(seconds: number): string {
 const joined = (large: number, unit: string, small: number, smaller: string): string =>
   small === 0 ? `${large} ${unit}` : `${large} ${unit} ${small} ${smaller}`
 
-/**
- * Parts and their total at one precision: the parts that are shown add up to the total that is shown. Each is rounded down, and
- * what is left goes to those that lost the most.
- */
-export function durations(parts: readonly number[], totalSeconds: number): { parts: string[]; total: string } {
-  const perSecond = totalSeconds < 9.95 ? 10 : 1
-  const exactly = parts.map((seconds) => seconds * perSecond)
+/** Whole numbers that add up to the whole of them: each part is rounded down, and what is left goes to those that lost most. */
+export function wholeParts(parts: readonly number[], per: number): number[] {
+  const exactly = parts.map((part) => part * per)
   const counts = exactly.map((each) => Math.floor(each + 1e-6))
   const lost = exactly.map((each, at) => ({ at, by: each - (counts[at] ?? 0) })).toSorted((a, b) => b.by - a.by)
-  const left = Math.round(totalSeconds * perSecond) - counts.reduce((sum, count) => sum + count, 0)
+  const whole = Math.round(exactly.reduce((sum, each) => sum + each, 0))
+  const left = whole - counts.reduce((sum, count) => sum + count, 0)
   for (const { at } of lost.slice(0, Math.max(0, left))) counts[at] = (counts[at] ?? 0) + 1
+  return counts
+}
+
+/** Parts and their total at one precision: the parts that are shown add up to the total that is shown. */
+export function durations(parts: readonly number[], totalSeconds: number): { parts: string[]; total: string } {
+  const perSecond = totalSeconds < 9.95 ? 10 : 1
+  const counts = wholeParts(parts, perSecond)
   const inWords = (count: number) => {
     if (perSecond === 10) return `${(count / 10).toFixed(1)} s`
     return count < 10 ? `${count} s` : duration(count)

@@ -79,13 +79,20 @@ function OneBuild({ place, id }: EnvironmentPageProps) {
   )
 }
 
-function Summary({ build: { trigger, createTime, startTime, finishTime } }: { build: Build }) {
+function Summary({ build }: { build: Build }) {
+  const { trigger, createTime, startTime, finishTime } = build
   return (
     <span className={css.summary}>
       <span>{TRIGGER_WORDS[trigger]}</span>
       {startTime ? (
         <span>
-          {finishTime ? 'took' : 'for'} <Took from={startTime} to={finishTime} />
+          {finishTime ? (
+            `took ${timesOf(build).total}`
+          ) : (
+            <>
+              for <Took from={startTime} />
+            </>
+          )}
         </span>
       ) : (
         <span>{finishTime ? 'never begun' : 'waits for its turn'}</span>
@@ -103,7 +110,7 @@ function Summary({ build: { trigger, createTime, startTime, finishTime } }: { bu
 function Times({ build }: { build: Build }) {
   const { trigger, phase, finishTime, durations } = build
   if (!finishTime) return <Phases steps={stepsOf(trigger, phase, 'running', durations)} label="Steps of the build" />
-  const times = timesOf(build)
+  const { times } = timesOf(build)
   return times.length > 0 ? <TimeBar times={times} /> : <p className={css.quiet}>It was over before it began.</p>
 }
 

@@ -1,6 +1,7 @@
 /** Host names of one's own that lead to the environment, beside the one it was given. */
 import { useState } from 'react'
 import { useResource } from '../../api/data.ts'
+import { at, headland } from '../../api/headland.ts'
 import type { Place } from '../../api/names.ts'
 import type { Environment } from '../../api/types.ts'
 import type { EnvironmentPageProps } from '../../pages.tsx'
@@ -55,6 +56,7 @@ export default function DomainsPage({ place }: EnvironmentPageProps) {
       <DnsHint url={url} domain={added ?? data?.domains[0]} />
       {mayChange && (
         <Curl
+          command={headland(['domains', 'add', 'www.example.com'], at(place, environment?.displayName))}
           method="POST"
           path={`/v1/${place.name}/domains:replace`}
           body={{ domains: [...(data?.domains ?? []), 'www.example.com'] }}

@@ -9,11 +9,18 @@ import { Time } from '../../parts/time.tsx'
 import { environmentPath } from '../../paths.ts'
 
 export function RecentOperations({ place, operations }: { place: Place; operations: readonly Operation[] }) {
+  const hasReason = operations.some((operation) => problemOfOperation(operation) !== undefined)
+  const why: Column<Operation> = {
+    head: 'Why',
+    grow: true,
+    cell: (operation) => problemOfOperation(operation)?.reason ?? '',
+  }
   const columns: Column<Operation>[] = [
     { head: 'What', cell: ({ metadata }) => TRIGGER_WORDS[metadata.trigger] },
     { head: 'State', cell: (operation) => <StatePill shown={operationState(operation)} /> },
-    { head: 'Why', grow: true, cell: (operation) => problemOfOperation(operation)?.reason ?? '' },
-    { head: 'When', cell: ({ metadata }) => <Time at={metadata.createTime} /> },
+    // A column without a word in it says nothing.
+    ...(hasReason ? [why] : []),
+    { head: 'When', grow: !hasReason, cell: ({ metadata }) => <Time at={metadata.createTime} /> },
     {
       head: 'Build',
       quiet: true,

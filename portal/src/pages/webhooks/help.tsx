@@ -1,4 +1,6 @@
 /** How the URLs are put to use. */
+import { at, headland } from '../../api/headland.ts'
+import type { Place } from '../../api/names.ts'
 import { ExternalLink } from '../../parts/button.tsx'
 import { CopyButton } from '../../parts/copy.tsx'
 import { Panel } from '../../parts/panel.tsx'
@@ -7,7 +9,7 @@ import css from './page.module.css'
 const CURL = 'curl -fsS -X POST "$WEBHOOK_URL"'
 const CRON = `WEBHOOK_URL=the URL for Rebuild\n0 3 * * *  curl -fsS -X POST "$WEBHOOK_URL"`
 
-export function Help() {
+export function Help({ place }: { place: Place }) {
   return (
     <Panel title="How to call them">
       <div className={css.help}>
@@ -30,6 +32,7 @@ export function Help() {
       </div>
       <div className={css.help}>
         <h3>A terminal</h3>
+        <Line text={headland(['rebuild'], at(place))} what="the command" />
         <Line text={CURL} what="the call" />
       </div>
       <div className={css.help}>
