@@ -39,16 +39,16 @@ ${sections.map((section) => list(section, at))}</nav>
 
 const MARK = html`<svg viewBox="0 0 32 32" width="24" height="24" aria-hidden="true"><rect class="sea" width="32" height="32" rx="7"/><path class="land" d="M5 22.5 13.5 9l5 7.5 3-3.5L27 22.5z"/></svg>`
 
-const FOLDED = 'Decisions'
-
-function list({ title, address, pages }: Section, at: string): Html {
-  const entries = html`<ul>${pages.map((page) => html`<li>${link(page.address, html`${page.title}`, at)}</li>\n`)}</ul>`
-  const heading = address === '' ? html`${title}` : link(address, html`${title}`, at)
-  if (title !== FOLDED) return html`<section><h2>${heading}</h2>${entries}</section>\n`
-  // The longest list, and the one that is read least: open where one is in it.
-  return at.startsWith(address)
-    ? html`<details open><summary>${title}</summary>${entries}</details>\n`
-    : html`<details><summary>${title}</summary>${entries}</details>\n`
+function list({ title, address, isFolded, pages }: Section, at: string): Html {
+  const entries = pages.map((page) => html`<li>${link(page.address, html`${page.title}`, at)}</li>\n`)
+  if (!isFolded) {
+    const heading = address === '' ? html`${title}` : link(address, html`${title}`, at)
+    return html`<section><h2>${heading}</h2><ul>${entries}</ul></section>\n`
+  }
+  const inside = html`<ul><li>${link(address, html`All of them`, at)}</li>\n${entries}</ul>`
+  return at === address || at.startsWith(`${address}/`)
+    ? html`<details open><summary>${title}</summary>${inside}</details>\n`
+    : html`<details><summary>${title}</summary>${inside}</details>\n`
 }
 
 const link = (address: string, words: Html, at: string): Html =>
@@ -69,23 +69,22 @@ export const home = (all: ManualPages): string =>
     title: HOME,
     at: `${BASE}/`,
     body: html`<h1>Documentation</h1>
-<p>From a zip to a live site that stays fresh: guides for those who deploy, a page for each failure of a build, a reference,
-and what an operator needs. The <a href="${BASE}">API reference</a> has every call.</p>
-<div class="cards">${all.sections
-      .filter(({ address, title }) => address !== '' && title !== FOLDED)
-      .map(
-        (section) =>
-          html`<section><h2><a href="${section.address}">${section.title}</a></h2>${titles(section)}</section>\n`,
-      )}</div>
+<p>From a zip to a live site that stays fresh. The <a href="${BASE}">API reference</a> has every call.</p>
+<div class="cards">${all.sections.filter(({ address }) => address !== '').map(card)}</div>
 `,
   })
+
+const card = (section: Section): Html => html`<section><h2><a href="${section.address}">${section.title}</a></h2>
+<p>${section.about}</p>${section.isFolded ? undefined : titles(section)}</section>
+`
 
 /** A folder without a page of its own is the list of its pages. */
 export const sectionPage = (all: ManualPages, section: Section): string =>
   frame(all, {
     title: section.title,
     at: section.address,
-    body: html`<h1>${section.title}</h1>${titles(section)}`,
+    body: html`<h1>${section.title}</h1>
+<p>${section.about}</p>${titles(section)}`,
   })
 
 const titles = ({ pages }: Section): Html =>

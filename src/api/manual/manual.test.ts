@@ -150,6 +150,7 @@ test('the pages of an account that is called docs are still those of the portal'
 test('a search finds the part of a page that has all of its words', async () => {
   const { body } = await get('/docs/search?q=PORT_NOT_BOUND')
   assert.match(body, /href="\/docs\/troubleshooting\/port-not-bound(?:#[\w-]+)?"/)
+  assert.match((await get('/docs/search?q=rollback')).body, /href="\/docs\/guides\/deploy#roll-back"/)
   assert.match((await get('/docs/search?q=zzqqxx')).body, /Nothing has all of these words: zzqqxx/)
   assert.match((await get('/docs/search')).body, /Enter one or more words/)
 })

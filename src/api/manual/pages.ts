@@ -12,7 +12,15 @@ import { plain } from './inline.ts'
 export const BASE = '/docs'
 
 export type ManualPage = { address: string /** As `guides/deploy.md`. */; file: string; title: string; text: string }
-export type Section = { title: string; address: string; pages: ManualPage[] }
+export type Section = {
+  title: string
+  address: string
+  /** What is found there, in a sentence. */
+  about: string
+  /** A long list that few read from its beginning: folded unless one of its pages is open. */
+  isFolded: boolean
+  pages: ManualPage[]
+}
 export type Picture = { address: string; file: string }
 
 export type ManualPages = {
@@ -26,11 +34,26 @@ export type ManualPages = {
 const TOP = fileURLToPath(new URL('../../..', import.meta.url))
 
 const SECTIONS = [
-  { folder: 'guides', title: 'Guides' },
-  { folder: 'troubleshooting', title: 'Troubleshooting' },
-  { folder: 'reference', title: 'Reference' },
-  { folder: 'operate', title: 'Operating' },
-  { folder: 'decisions', title: 'Decisions' },
+  { folder: 'guides', title: 'Guides', about: 'Deploy an app, keep it fresh, give it a domain.', isFolded: false },
+  { folder: 'reference', title: 'Reference', about: 'Commands, errors, limits, settings.', isFolded: false },
+  {
+    folder: 'operate',
+    title: 'Operating',
+    about: 'Install, back up, upgrade and secure the service.',
+    isFolded: false,
+  },
+  {
+    folder: 'troubleshooting',
+    title: 'Troubleshooting',
+    about: 'A page for each reason why a build or a start fails: what it looks like, and what to do.',
+    isFolded: true,
+  },
+  {
+    folder: 'decisions',
+    title: 'Decisions',
+    about: 'What was decided where nothing was given, and why.',
+    isFolded: true,
+  },
 ] as const
 
 /** Beside the folders: what changed, and what the service is made of. */
@@ -42,10 +65,10 @@ export async function readPages(top = TOP): Promise<ManualPages> {
   const texts = await Promise.all(written.map((file) => pageOf(file, join(top, 'docs', file))))
   const changes = await pageOf('../CHANGELOG.md', join(top, 'CHANGELOG.md'))
   const pages = [...texts, changes]
-  const sections = SECTIONS.map(({ folder, title }) => sectionOf(folder, title, texts))
+  const sections = SECTIONS.map((section) => sectionOf(section, texts))
   const rest = pages.filter(({ address }) => !sections.some((each) => isUnder(address, each.address)))
   return {
-    sections: [...sections, { title: MORE, address: '', pages: rest }],
+    sections: [...sections, { title: MORE, address: '', about: '', isFolded: false, pages: rest }],
     pages: new Map(pages.map((page) => [page.address, page])),
     pictures: new Map(
       files
@@ -74,7 +97,7 @@ export const addressOf = (file: string): string =>
 const isUnder = (address: string, folder: string): boolean => address === folder || address.startsWith(`${folder}/`)
 
 /** In the order in which the README of the folder names its pages; by name where it does not. */
-function sectionOf(folder: string, title: string, all: readonly ManualPage[]): Section {
+function sectionOf({ folder, ...words }: (typeof SECTIONS)[number], all: readonly ManualPage[]): Section {
   const address = `${BASE}/${folder}`
   const [readme, pages] = [
     all.find((page) => page.address === address),
@@ -84,7 +107,7 @@ function sectionOf(folder: string, title: string, all: readonly ManualPage[]): S
     const at = readme?.text.indexOf(`](${posix.basename(file)}`) ?? -1
     return at === -1 ? Number.MAX_SAFE_INTEGER : at
   }
-  return { title, address, pages: pages.toSorted((a, b) => place(a) - place(b)) }
+  return { ...words, address, pages: pages.toSorted((a, b) => place(a) - place(b)) }
 }
 
 /** Where a link of a page leads, as an address of this service; nothing where it leads to what is not served. */

@@ -5,13 +5,15 @@ import { plain } from './inline.ts'
 import type { ManualPage } from './pages.ts'
 import { render } from './render.ts'
 
-export type Part = { address: string; page: string; heading: string; text: string; searched: string }
+export type Part = { address: string; page: string; heading: string; text: string; searched: string; joined: string }
 export type Hit = { address: string; page: string; heading: string; excerpt: string }
 
 export const QUERY_LENGTH_MOST = 100
 const WORDS_MOST = 8
 const HITS_MOST = 30
 const AROUND = 90
+/** Shorter words are found across the ends of others. */
+const JOINED_LENGTH_LEAST = 6
 
 /** Each page, cut at its headings; a page at a time, so that nothing else waits for all of them. */
 export async function partsOf(pages: Iterable<ManualPage>): Promise<Part[]> {
@@ -36,7 +38,8 @@ function partsOfOne({ address, title, text }: ManualPage): Part[] {
   }
   return parts.map(({ address: at, heading, texts }) => {
     const words = texts.join(' ').replaceAll(/\s+/g, ' ')
-    return { address: at, page: title, heading, text: words, searched: `${heading} ${words}`.toLowerCase() }
+    const searched = `${heading} ${words}`.toLowerCase()
+    return { address: at, page: title, heading, text: words, searched, joined: joinedOf(searched) }
   })
 }
 
@@ -62,12 +65,20 @@ export function search(parts: readonly Part[], query: string): Hit[] {
   const words = wordsOf(query)
   if (words.length === 0) return []
   return parts
-    .filter(({ searched, page }) => words.every((word) => searched.includes(word) || page.toLowerCase().includes(word)))
+    .filter((part) => words.every((word) => isIn(part, word)))
     .map((part) => ({ part, score: scoreOf(part, words) }))
     .toSorted((a, b) => b.score - a.score)
     .slice(0, HITS_MOST)
     .map(({ part: { address, page, heading, text } }) => ({ address, page, heading, excerpt: excerptOf(text, words) }))
 }
+
+/** As it stands there, or written as one word: `rollback` finds "roll back". */
+const isIn = ({ searched, page, joined }: Part, word: string): boolean =>
+  searched.includes(word) ||
+  page.toLowerCase().includes(word) ||
+  (word.length >= JOINED_LENGTH_LEAST && joined.includes(joinedOf(word)))
+
+const joinedOf = (text: string): string => text.replaceAll(/[\s_-]+/g, '')
 
 const wordsOf = (query: string): string[] =>
   query.slice(0, QUERY_LENGTH_MOST).toLowerCase().split(/\s+/).filter(Boolean).slice(0, WORDS_MOST)

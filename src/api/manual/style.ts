@@ -48,7 +48,9 @@ a:hover { color: var(--accent-hover) }
 .to-pages { display: none }
 
 .columns { display: grid; grid-template: "pages main toc" / 248px minmax(0, 1fr) 208px; gap: 0 40px; max-width: 1440px; margin: 0 auto; padding: 0 24px }
-main { grid-area: main; max-width: 800px; padding: 32px 0 96px; overflow-wrap: break-word }
+main { grid-area: main; min-width: 0; padding: 32px 0 96px; overflow-wrap: break-word }
+main > :is(h1, h2, h3, h4, p, ul, ol, blockquote, pre) { max-width: 800px }
+.columns:not(:has(.toc)) { grid-template: "pages main" / 248px minmax(0, 1fr) }
 .pages { grid-area: pages; position: sticky; top: 56px; align-self: start; max-height: calc(100vh - 56px); overflow-y: auto; padding: 28px 8px 48px 0; font-size: .875rem; scrollbar-width: thin }
 .toc { grid-area: toc; position: sticky; top: 56px; align-self: start; max-height: calc(100vh - 56px); overflow-y: auto; padding: 40px 0 48px; font-size: .8125rem; scrollbar-width: thin }
 .pages ul, .toc ul { margin: 0; padding: 0; list-style: none }
@@ -83,7 +85,8 @@ hr { margin: 32px 0; border: 0; border-top: 1px solid var(--line) }
 img { display: block; max-width: 100%; height: auto; border: 1px solid var(--line); border-radius: 6px }
 .table { margin: 0 0 20px; overflow-x: auto; border: 1px solid var(--line); border-radius: 6px; background: var(--panel) }
 table { width: 100%; border-collapse: collapse; font-size: .875rem }
-th, td { padding: 8px 12px; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); min-width: 7em; overflow-wrap: break-word }
+th, td { padding: 8px 12px; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); overflow-wrap: break-word }
+td code { overflow-wrap: break-word }
 tbody tr:last-child td { border-bottom: 0 }
 th { font-weight: 600; background: var(--sunken) }
 tr { scroll-margin-top: 72px }
@@ -91,7 +94,8 @@ tr:target td { background: var(--accent-ground) }
 
 .cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(320px, 1fr)); gap: 16px }
 .cards section { padding: 16px 20px; border: 1px solid var(--line); border-radius: 10px; background: var(--panel) }
-.cards h2 { margin: 0 0 8px; font-size: 1rem }
+.cards h2 { margin: 0 0 4px; font-size: 1rem }
+.cards p { margin: 0 0 8px; font-size: .875rem; color: var(--text-quiet) }
 .cards ul { margin: 0; padding: 0; list-style: none; font-size: .875rem }
 .hits { padding: 0 !important; list-style: none }
 .hits li { padding: 12px 0; border-bottom: 1px solid var(--line) }
@@ -100,7 +104,7 @@ tr:target td { background: var(--accent-ground) }
 .hits p { margin: 4px 0 0; font-size: .875rem; color: var(--text-quiet) }
 
 @media (max-width: 1180px) {
-  .columns { grid-template: "pages main" / 232px minmax(0, 1fr); gap: 0 32px }
+  .columns, .columns:not(:has(.toc)) { grid-template: "pages main" / 232px minmax(0, 1fr); gap: 0 32px }
   .toc { display: none }
 }
 @media (max-width: 800px) {
@@ -111,7 +115,7 @@ tr:target td { background: var(--accent-ground) }
   .search input { flex: 1; width: 0 }
   .places { margin-left: auto }
   .to-pages { display: inline }
-  .columns { display: block; padding: 0 16px }
+  .columns, .columns:not(:has(.toc)) { display: block; padding: 0 16px }
   main { padding: 24px 0 32px }
   .pages { position: static; max-height: none; padding: 24px 0 48px; border-top: 1px solid var(--line); font-size: 1rem }
   .pages li a { padding: 8px }

@@ -31,6 +31,21 @@ test('what is shown of the phases, and of what lies between them, adds up to wha
 })
 
 test('nothing is said of the time between phases where there was none', () => {
+  const near = timesOf({
+    state: 'SUCCEEDED',
+    durations: { UNPACKING: 0.25, PLANNING: 1.72 },
+    startTime: '2026-11-16T08:00:00.000Z',
+    finishTime: '2026-11-16T08:00:02.000Z',
+  })
+  assert.deepEqual(
+    near.times.map(({ phase }) => phase),
+    ['UNPACKING', 'PLANNING'],
+  )
+  assert.equal(
+    near.times.reduce((sum, { percent }) => sum + percent, 0),
+    100,
+  )
+  assert.ok(Math.abs(near.times.reduce((sum, { share }) => sum + share, 0) - 1) < 1e-9)
   const { times, total } = timesOf({ state: 'SUCCEEDED', durations: { UNPACKING: 1, BUILDING: 64.2 } })
   assert.deepEqual(
     [total, ...times.map(({ phase, words }) => `${phase} ${words}`)],

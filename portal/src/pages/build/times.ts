@@ -27,25 +27,24 @@ export function timesOf({ durations, state, startTime, finishTime }: Timed): { t
   const sum = known.reduce((all, { seconds }) => all + seconds, 0)
   const took = startTime && finishTime ? (Date.parse(finishTime) - Date.parse(startTime)) / 1000 : sum
   const all = [...known, { phase: 'OTHER' as const, seconds: Math.max(0, took - sum) }]
-  const total = Math.max(took, sum)
-  const shown = inWords(
+  const { parts, total } = inWords(
     all.map(({ seconds }) => seconds),
-    total,
+    Math.max(took, sum),
   )
-  const shares = all.map(({ seconds }) => (total > 0 ? seconds / total : 0))
-  const even = (share: number, at: number) => (total > 0 ? share : at < known.length ? 1 / known.length : 0)
-  const percents = wholeParts(shares.map(even), 100)
+  // A phase is told however short it was; the rest where there is some.
+  const told = all
+    .map((each, at) => ({ ...each, words: parts[at] ?? '' }))
+    .filter(({ phase, words }) => phase !== 'OTHER' || !/^0(?:\.0)? s$/.test(words))
+  const whole = told.reduce((seconds, each) => seconds + each.seconds, 0)
+  const shares = told.map(({ seconds }) => (whole > 0 ? seconds / whole : 1 / told.length))
+  const percents = wholeParts(shares, 100)
   const hasStopped = state === 'FAILED' || state === 'CANCELLED'
-  const times = all.map(({ phase }, at) => ({
+  const times = told.map(({ phase, words }, at) => ({
     phase,
-    words: shown.parts[at] ?? '',
-    share: even(shares[at] ?? 0, at),
+    words,
+    share: shares[at] ?? 0,
     percent: percents[at] ?? 0,
     isWhereItStopped: hasStopped && at === known.length - 1,
   }))
-  // A phase is told however short it was; the rest where there is some.
-  return {
-    times: times.filter(({ phase, words }) => phase !== 'OTHER' || !/^0(?:\.0)? s$/.test(words)),
-    total: shown.total,
-  }
+  return { times, total }
 }
