@@ -27,7 +27,8 @@ test('an answer cannot lead help elsewhere', () => {
   for (const address of [
     'https://evil.test/docs/',
     '//evil.test/docs/x',
-    'javascript:alert(1)',
+    'data:text/html,x',
+    '/docs/../v1/x',
     '/docs/"x',
     '/v1/x',
     7,

@@ -19,4 +19,4 @@ export const helpFor = (location: string): string => HELP.find(([page]) => page.
 
 /** An address of the documentation, and of nothing else, whatever an answer says. */
 export const isHelp = (address: unknown): address is string =>
-  typeof address === 'string' && /^\/docs\/[\w#/.-]+$/.test(address)
+  typeof address === 'string' && /^\/docs\/[\w#/-]*$/.test(address)
