@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isRegionTold, likelyRegion, regionName } from './regions.ts'
+import type { App } from './types.ts'
 
 const REGIONS = [
   { name: 'regions/US-C', displayName: 'US Central' },
   { name: 'regions/EU-W', displayName: 'Europe West' },
 ]
-const app = (region: string, day: number) => ({ region, createTime: `2026-01-0${day}T00:00:00Z` })
+const app = (region: string, day: number) => ({ region, createTime: `2026-01-0${day}T00:00:00Z` }) as App
 
 test('a region is told where apps are in more than one', () => {
   assert.equal(isRegionTold(undefined), false)

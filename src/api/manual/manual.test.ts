@@ -71,7 +71,7 @@ test('blocks nest as they are written', () => {
   )
   assert.match(
     bodyOf('| a | b |\n|---|---|\n| `NAME` | x \\| `y` |\n'),
-    /<tr id="NAME"><td><code>NAME<\/code><\/td><td>x \| <code>y<\/code><\/td><\/tr>/,
+    /<tr role="row" id="NAME"><td role="cell" data-label="a"><code>NAME<\/code><\/td><td role="cell" data-label="b">x \| <code>y<\/code><\/td><\/tr>/,
   )
   assert.equal(bodyOf('> a\n> b\n\n---\n'), '<blockquote><p>a\nb</p>\n</blockquote>\n<hr>\n')
   assert.equal(bodyOf('```\nnever closed'), '<pre tabindex="0"><code>never closed</code></pre>\n')

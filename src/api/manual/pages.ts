@@ -56,6 +56,9 @@ const SECTIONS = [
   },
 ] as const
 
+/** Of a folder without a README, the pages that come first. */
+const FIRST = ['install', 'systemd', 'docker', 'upgrade', 'backup', 'security', 'capacity']
+
 /** Beside the folders: what changed, and what the service is made of. */
 const MORE = 'More'
 
@@ -96,7 +99,7 @@ export const addressOf = (file: string): string =>
 
 const isUnder = (address: string, folder: string): boolean => address === folder || address.startsWith(`${folder}/`)
 
-/** In the order in which the README of the folder names its pages; by name where it does not. */
+/** In the order in which the README of the folder names its pages; by name where nothing does. */
 function sectionOf({ folder, ...words }: (typeof SECTIONS)[number], all: readonly ManualPage[]): Section {
   const address = `${BASE}/${folder}`
   const [readme, pages] = [
@@ -104,7 +107,7 @@ function sectionOf({ folder, ...words }: (typeof SECTIONS)[number], all: readonl
     all.filter((page) => page.address.startsWith(`${address}/`)),
   ]
   const place = ({ file }: ManualPage) => {
-    const at = readme?.text.indexOf(`](${posix.basename(file)}`) ?? -1
+    const at = readme ? readme.text.indexOf(`](${posix.basename(file)}`) : FIRST.indexOf(posix.basename(file, '.md'))
     return at === -1 ? Number.MAX_SAFE_INTEGER : at
   }
   return { ...words, address, pages: pages.toSorted((a, b) => place(a) - place(b)) }

@@ -45,18 +45,24 @@ export function render(blocks: readonly Block[], resolve: Resolve): Rendered {
     }
   }
 
+  /** Roles are said again: browsers forget them where a narrow screen shows each row as a block. */
   function table(head: readonly string[], rows: readonly string[][]): Html {
-    return html`<div class="table" role="group" aria-label="Table: ${head.map(plain).filter(Boolean).join(', ')}" tabindex="0"><table>
-<thead><tr>${head.map((cell) => html`<th scope="col">${inline(cell, resolve)}</th>`)}</tr></thead>
-<tbody>${rows.map((row) => html`\n${rowOf(row)}`)}</tbody></table></div>\n`
+    const labels = head.map(plain)
+    const cells = head.map((cell) => html`<th role="columnheader" scope="col">${inline(cell, resolve)}</th>`)
+    return html`<div class="${head.length > 3 ? 'table wide' : 'table'}" role="group" aria-label="Table: ${labels.filter(Boolean).join(', ')}" tabindex="0"><table role="table">
+<thead role="rowgroup"><tr role="row">${cells}</tr></thead>
+<tbody role="rowgroup">${rows.map((row) => html`\n${rowOf(row, labels)}`)}</tbody></table></div>\n`
   }
 
   /** A row that begins with a name in code, such as a reason or a setting, can be linked to by that name. */
-  function rowOf([first = '', ...rest]: readonly string[]): Html {
-    const name = /^`([\w.-]+)`$/.exec(first)?.[1]
-    const cells = rest.map((cell) => html`<td>${inline(cell, resolve)}</td>`)
-    const start = html`<td>${inline(first, resolve)}</td>`
-    return name === undefined ? html`<tr>${start}${cells}</tr>` : html`<tr id="${idOf(name)}">${start}${cells}</tr>`
+  function rowOf(row: readonly string[], labels: readonly string[]): Html {
+    const name = /^`([\w.-]+)`$/.exec(row[0] ?? '')?.[1]
+    const cells = row.map(
+      (cell, at) => html`<td role="cell" data-label="${labels[at] ?? ''}">${inline(cell, resolve)}</td>`,
+    )
+    return name === undefined
+      ? html`<tr role="row">${cells}</tr>`
+      : html`<tr role="row" id="${idOf(name)}">${cells}</tr>`
   }
 
   function list({ start, isTight, items }: Extract<Block, { kind: 'list' }>): Html {

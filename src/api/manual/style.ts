@@ -77,7 +77,7 @@ main :is(ul, ol) { padding-left: 24px }
 main li { margin: 4px 0 }
 main li > :is(ul, ol) { margin: 4px 0 }
 code { font: .875em/1.5 var(--mono); overflow-wrap: anywhere }
-:is(p, li, td, th) > code, :is(a, strong, em) > code { padding: .1em .35em; border-radius: 4px; background: var(--sunken); border: 1px solid var(--line) }
+:is(p, li, td, th) > code, :is(a, strong, em) > code { padding: .1em .35em; border-radius: 4px; background: var(--sunken); border: 1px solid var(--line); -webkit-box-decoration-break: clone; box-decoration-break: clone }
 pre { margin: 0 0 16px; padding: 14px 16px; overflow-x: auto; border: 1px solid var(--line); border-radius: 6px; background: var(--sunken) }
 pre code { font-size: .8125rem; line-height: 1.6; overflow-wrap: normal }
 blockquote { margin: 0 0 16px; padding: 4px 0 4px 16px; border-left: 3px solid var(--line); color: var(--text-quiet) }
@@ -120,6 +120,15 @@ tr:target td { background: var(--accent-ground) }
   .pages { position: static; max-height: none; padding: 24px 0 48px; border-top: 1px solid var(--line); font-size: 1rem }
   .pages li a { padding: 8px }
   .cards { grid-template-columns: 1fr }
+}
+@media (max-width: 640px) {
+  .wide :is(table, tbody, tr, td) { display: block }
+  .wide thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%) }
+  .wide tr { padding: 12px; border-bottom: 1px solid var(--line) }
+  .wide tbody tr:last-child { border-bottom: 0 }
+  .wide tr:target { background: var(--accent-ground) }
+  .wide td { padding: 2px 0; border: 0 }
+  .wide td:not(:first-child)::before { content: attr(data-label) ": "; color: var(--text-quiet) }
 }
 @media (max-width: 480px) { .what { display: none } }
 @media print { .bar, .pages, .toc { display: none } .columns { display: block } }

@@ -22,7 +22,7 @@ type Props = { place: Place /** The environment, as people call it. */; name: st
 export function DropZone({ place, name, children }: Props) {
   const deploy = useDeploy(place.name)
   const say = useToast()
-  const [sent, setSent] = useState<{ operation: string; remove(): void }>()
+  const [sent, setSent] = useState<{ operation: string; without: string; remove(): void }>()
   const { data: operation } = useResource<Operation>(sent?.operation ?? '', { enabled: sent !== undefined })
   const isOver = usePageDrop(!deploy.progress, (entries) => begin(entries))
 
@@ -30,8 +30,8 @@ export function DropZone({ place, name, children }: Props) {
     const done = await deploy.start(entries)
     if (!done) return
     const without = inWords(done.leftOut)
-    const remove = say(without ? `Sent, without ${without}. It is being built.` : 'Sent. It is being built.')
-    setSent({ operation: done.operation.name, remove })
+    const remove = say('Sent. It is being built.')
+    setSent({ operation: done.operation.name, without, remove })
   }
 
   // It is live or has failed: the page says so, and that it is being built is not true any more.
@@ -49,6 +49,11 @@ export function DropZone({ place, name, children }: Props) {
         <Chooser onChosen={begin}>{children}</Chooser>
       )}
       <ProblemNote problem={deploy.problem} title="It was not deployed" />
+      {sent?.without && !deploy.progress && (
+        <p className={css.without} role="status">
+          Left out of the last upload: {sent.without}
+        </p>
+      )}
       <Curl
         command={headland(['deploy'], at(place, name))}
         method="POST"
