@@ -42,7 +42,7 @@ export function FailureNote({ failure, onJump }: { failure: Failure; onJump(line
               Jump to line {logLine}
             </Button>
           )}
-          {isHelp(page) && <ExternalLink href={page}>Help with {reason}</ExternalLink>}
+          {isHelp(page) && <ExternalLink href={page}>Help with this failure</ExternalLink>}
         </div>
       </div>
     </section>
