@@ -286,7 +286,8 @@ function inWords(error: unknown): string {
 
 function asJson(error: unknown) {
   const { message } = error as Error
-  if (error instanceof CallFailed) return { error: { reason: error.reason, message, todo: error.todo, help: error.help } }
+  if (error instanceof CallFailed)
+    return { error: { reason: error.reason, message, todo: error.todo, help: error.help } }
   return { error: { reason: error instanceof Problem ? error.reason : undefined, message } }
 }
 
