@@ -304,12 +304,14 @@ function inWords(error: unknown): string {
   const told = (text: string) => `headland: ${text.replaceAll('\n', '\n  ')}`
   if (!(error instanceof CallFailed)) return told(message)
   const reason = error.status === 0 ? '' : ` (${error.reason})`
-  return [told(`${message}${reason}`), ...(error.todo ? [`  ${error.todo}`] : [])].join('\n')
+  const more = [...(error.todo ? [error.todo] : []), ...(error.help ? [`More: ${error.help}`] : [])]
+  return [told(`${message}${reason}`), ...more.map((line) => `  ${line}`)].join('\n')
 }
 
 function asJson(error: unknown) {
   const { message } = error as Error
-  if (error instanceof CallFailed) return { error: { reason: error.reason, message, todo: error.todo } }
+  if (error instanceof CallFailed)
+    return { error: { reason: error.reason, message, todo: error.todo, help: error.help } }
   return { error: { reason: error instanceof Problem ? error.reason : undefined, message } }
 }
 

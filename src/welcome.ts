@@ -15,6 +15,7 @@ export async function welcome(
   Welcome to Headland. This is shown once:
 
     Address    ${url}
+    Help       ${url}/docs/
     Account    default
     User       ${email}
     Password   ${password?.reveal()}

@@ -32,7 +32,10 @@ const ONLY_IN: Partial<Record<Reason, FailedPhase>> = {
 
 const PHASES: Record<string, FailedPhase> = { installing: 'INSTALLING', building: 'BUILDING', starting: 'STARTING' }
 
-const read = (reason: Reason): Promise<string> => readFile(join(TOP, helpPage(reason)), 'utf8')
+/** The file that is served as the page of a reason. */
+const fileOf = (reason: Reason): string => `${helpPage(reason).slice(1)}.md`
+
+const read = (reason: Reason): Promise<string> => readFile(join(TOP, fileOf(reason)), 'utf8')
 
 /** The cells of the only row of the first table. */
 function firstRow(text: string): string[] {
@@ -42,13 +45,13 @@ function firstRow(text: string): string[] {
 }
 
 test('there is a page for each reason of a failed build, and no other page', async () => {
-  const expected = ['docs/troubleshooting/README.md', ...BUILD_FAILURES.map(helpPage)]
+  const expected = ['docs/troubleshooting/README.md', ...BUILD_FAILURES.map(fileOf)]
   const found = (await readdir(FOLDER)).map((name) => `docs/troubleshooting/${name}`)
   assert.deepEqual(found.sort(), expected.sort())
 })
 
 test('a reason that is no failure of a build is explained among all the others', () => {
-  assert.equal(helpPage('APP_NOT_FOUND'), 'docs/reference/errors.md')
+  assert.equal(helpPage('APP_NOT_FOUND'), '/docs/reference/errors#APP_NOT_FOUND')
 })
 
 for (const reason of BUILD_FAILURES) {
@@ -89,7 +92,7 @@ test('the table of the index has every reason as the code has it', async () => {
   const expected = await Promise.all(
     BUILD_FAILURES.map(async (reason) => {
       const { fault, retryable, meaning } = PROBLEMS[reason]
-      const file = helpPage(reason).split('/').at(-1)
+      const file = fileOf(reason).split('/').at(-1)
       const when = firstRow(await read(reason))[1]
       return `| [\`${reason}\`](${file}) | ${when} | ${fault} | ${retryable ? 'yes' : 'no'} | ${meaning} |`
     }),

@@ -43,7 +43,7 @@ ${STYLE}
 <body>
 <a class="skip" href="#content">Skip to the content</a>
 <header class="top"><p><a href="#content"><strong>${title}</strong> API</a> <span class="version">${version}</span></p>
-<p><a href="/openapi.json">OpenAPI document</a></p></header>
+<p><a href="/docs/">Guides</a> · <a href="/openapi.json">OpenAPI document</a></p></header>
 <nav aria-label="Routes">${sideList(groups)}</nav>
 <main id="content">
 <section class="start" id="start" aria-labelledby="start-title">

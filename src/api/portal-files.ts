@@ -6,8 +6,9 @@
  * Nobody may show it in a frame, and it tells nobody where its reader came from.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Portal, PortalFile } from '../portal/index.ts'
+import type { Portal } from '../portal/index.ts'
 import { html } from './html.ts'
+import { sendFile } from './send-file.ts'
 
 const POLICY = [
   "default-src 'none'",
@@ -40,7 +41,7 @@ export function createPortalFiles(portal: Portal) {
   function page(reply: FastifyReply, request: FastifyRequest) {
     const now = portal.now()
     const index = now.state === 'ready' ? now.files.get('/index.html') : undefined
-    if (index) return sendFile(request, reply, index)
+    if (index) return sendFile(request, reply, index, HEADERS)
     const isBuilding = now.state === 'building'
     reply.headers({ ...HEADERS, 'content-security-policy': "default-src 'none'; style-src 'none'" })
     reply
@@ -64,35 +65,10 @@ export function createPortalFiles(portal: Portal) {
       app.get('/assets/*', (request, reply) => {
         const now = portal.now()
         const file = now.state === 'ready' ? now.files.get(request.url.split('?', 1)[0] ?? '') : undefined
-        return file ? sendFile(request, reply, file) : otherwise(request, reply)
+        return file ? sendFile(request, reply, file, HEADERS) : otherwise(request, reply)
       })
     },
   }
-}
-
-function sendFile(request: FastifyRequest, reply: FastifyReply, file: PortalFile) {
-  const form = chooseForm(request.headers['accept-encoding'], file)
-  const etag = `"${file.digest}-${form}"`
-  reply.headers(HEADERS)
-  reply.headers({
-    etag,
-    vary: 'accept-encoding',
-    'cache-control': file.isImmutable ? 'public, max-age=31536000, immutable' : 'no-cache',
-  })
-  if (request.headers['if-none-match']?.includes(etag)) return reply.code(304).send()
-  if (form !== 'identity') reply.header('content-encoding', form)
-  return reply.type(file.type).send(file.forms[form])
-}
-
-function chooseForm(accepted: string | undefined, { forms }: PortalFile): 'br' | 'gzip' | 'identity' {
-  const wanted = new Set(
-    (accepted ?? '')
-      .toLowerCase()
-      .split(',')
-      .filter((part) => !/;\s*q\s*=\s*0(?:\.0*)?\s*$/.test(part))
-      .map((part) => part.split(';', 1)[0]?.trim()),
-  )
-  return (['br', 'gzip'] as const).find((form) => forms[form] && wanted.has(form)) ?? 'identity'
 }
 
 const BUILDING = html`<!doctype html>

@@ -14,6 +14,7 @@ import type { Portal } from '../portal/index.ts'
 import { doing } from '../watchdog/index.ts'
 import { type Auth, membershipIn, type Principal } from './auth.ts'
 import { sendClientError, sendProblem } from './errors.ts'
+import { createManual } from './manual/index.ts'
 import type { Metrics } from './metrics.ts'
 import { openDoor } from './open-door.ts'
 import { createPortalFiles } from './portal-files.ts'
@@ -149,6 +150,7 @@ export function createApiServer({
     else register(app, auth, routes, route)
   }
   portalFiles.register(app, answerUnknown)
+  createManual().register(app, answerUnknown)
   return app
 }
 

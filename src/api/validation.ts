@@ -5,6 +5,7 @@
  */
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import { type FieldViolation, Problem, type schema } from '../contract/index.ts'
+import { REQUIRED, shown, UNKNOWN, violationOf } from './validation-words.ts'
 
 const options = { strict: false, validateFormats: false, allErrors: false, verbose: true } as const
 const exact = new Ajv2020(options)
@@ -44,57 +45,30 @@ function violations(
   const given = data as Record<string, unknown>
   const found: FieldViolation[] = []
   for (const field of required) {
-    if (!Object.hasOwn(given, field)) found.push({ field, description: 'is required' })
+    if (!Object.hasOwn(given, field)) found.push({ field, description: REQUIRED })
   }
   for (const [field, validate] of properties) {
     if (!Object.hasOwn(given, field) || validate(given[field])) continue
     const isWildcard = part === 'path' && given[field] === '-'
-    found.push(isWildcard ? { field, description: NO_WILDCARD } : toViolation(field, validate.errors?.[0]))
+    found.push(isWildcard ? { field, description: NO_WILDCARD } : violationOf(field, validate.errors?.[0]))
   }
   const known = new Set(properties.map(([field]) => field))
   const unknown = Object.keys(given).filter((field) => !known.has(field))
   for (const field of unknown.slice(0, UNKNOWN_FIELDS_NAMED)) {
-    found.push({ field: shorten(field), description: 'is not a known field' })
+    found.push({ field: shown(field), description: UNKNOWN })
   }
   return found
 }
 
 function toCombination(part: string, error: ErrorObject | undefined): FieldViolation {
   const missing = error?.keyword === 'required' ? error.params.missingProperty : undefined
-  if (missing !== undefined) return { field: missing, description: 'is required' }
-  return { field: part, description: error?.message ?? 'is not valid' }
+  return missing === undefined ? violationOf(part, error) : { field: missing, description: REQUIRED }
 }
 
 function toProblem(fields: FieldViolation[]): Problem {
   const message = fields.map(({ field, description }) => `${field} ${description}`).join('; ')
   return new Problem('FIELD_INVALID', message.endsWith('.') ? message : `${message}.`, { fields })
 }
-
-function toViolation(field: string, error: ErrorObject | undefined): FieldViolation {
-  const path = (error?.instancePath ?? '').split('/').slice(1).map(shorten)
-  const inside = path.map((step) => (/^\d+$/.test(step) ? `[${step}]` : `.${step}`)).join('')
-  const at = `${field}${inside}`
-  switch (error?.keyword) {
-    case 'enum':
-      return { field: at, description: `must be one of: ${error.params.allowedValues.join(', ')}` }
-    case 'required':
-      return { field: `${at}.${error.params.missingProperty}`, description: 'is required' }
-    case 'additionalProperties':
-      return { field: `${at}.${shorten(error.params.additionalProperty)}`, description: 'is not a known field' }
-    case 'pattern':
-      return { field: at, description: `has a wrong form: ${describe(error)}` }
-    default:
-      return { field: at, description: error?.message ?? 'is not valid' }
-  }
-}
-
-/** The words of the schema itself where it has some, as they read better than its regular expression. */
-function describe(error: ErrorObject): string {
-  const description = (error.parentSchema as { description?: string } | undefined)?.description
-  return description ?? `it must match ${error.params.pattern}`
-}
-
-const shorten = (text: string): string => (text.length > 60 ? `${text.slice(0, 60)}…` : text)
 
 /** Compiling costs a millisecond or two a schema; most are never needed in one run. */
 function lazily<T>(make: () => T): () => T {

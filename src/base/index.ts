@@ -1,6 +1,8 @@
 export * from './buckets.ts'
+export * from './cache-tags.ts'
 export * from './changes.ts'
 export * from './clock.ts'
+export * from './figures.ts'
 export * from './ids.ts'
 export { inTurns, sortInTurns } from './in-turns.ts'
 export * from './log.ts'

@@ -10,7 +10,7 @@ import { finish } from './operation.ts'
 import { api, type Path, resource } from './path.ts'
 import { confirm } from './questions.ts'
 import type { Failed, Report } from './report.ts'
-import { CallFailed, type Service } from './service.ts'
+import { CallFailed, helpAt, type Service } from './service.ts'
 import type { Terminal } from './terminal.ts'
 
 type Followed = {
@@ -126,7 +126,7 @@ export async function tellFailure(
   const { deployment } = await service.call<resources.Environment>(api`/v1/${resource(environment)}`)
   report.failed({
     build,
-    failure,
+    failure: { ...failure, page: helpAt(service.url, failure.page) },
     lines: failure.logLine > 0 ? await linesAround(service, build.name, failure.logLine) : [],
     isLive: deployment !== '',
   })

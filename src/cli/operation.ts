@@ -48,7 +48,7 @@ export async function finish(
       pauseMs = Math.min(Math.max(PAUSE_MS, wanted), PAUSE_MOST_MS)
     }
   }
-  if (found.error) throw failureIn(found)
+  if (found.error) throw failureIn(found, service.url)
   return found
 }
 
@@ -85,7 +85,7 @@ function stillAtWork(error: unknown, { name }: resources.Operation): CallFailed 
 }
 
 /** What an operation ended with, as a failed call. */
-export function failureIn({ error }: Pick<resources.Operation, 'error'>): CallFailed {
+export function failureIn({ error }: Pick<resources.Operation, 'error'>, url?: string): CallFailed {
   const details = Array.isArray(error?.details) ? error.details : []
   const reason = details.find((detail) => typeof detail?.reason === 'string')?.reason as string | undefined
   const row = reason === undefined ? undefined : problemOf(reason)
@@ -95,6 +95,8 @@ export function failureIn({ error }: Pick<resources.Operation, 'error'>): CallFa
     row?.http ?? (isOfService ? 500 : 400),
     reason ?? 'UNKNOWN',
     String(error?.message ?? 'It failed.'),
+    undefined,
+    url,
   )
 }
 

@@ -82,7 +82,7 @@ test('the address of the site is all that a pipe gets', () => {
   const { said, printed, report } = recorder()
   report.succeeded({ url: 'http://shop.localhost', build: BUILD, deployment: 'd' })
   assert.deepEqual(printed, ['http://shop.localhost'])
-  assert.match(said.join('\n'), /^\nLive\. 1 min 5 s in all: building 1 min 1 s, switching 0\.0 s\.$/)
+  assert.match(said.join('\n'), /^\nLive\. 1 min 5 s in all: building 1 min 1 s, switching 0 s, other 4 s\.$/)
 })
 
 test('a failure tells the reason, the line with its neighbours, what changed, and what to do', () => {
@@ -95,7 +95,7 @@ test('a failure tells the reason, the line with its neighbours, what changed, an
     logLine: 2,
     cause: 'The cause is in the app.',
     todo: 'Mend it.',
-    page: 'docs/troubleshooting/type-error.md',
+    page: 'http://127.0.0.1:8080/docs/troubleshooting/type-error',
     changes: ['package.json: changed'],
   }
   const lines = [line(1, 'BUILDING', 0, 'before'), line(2, 'BUILDING', 0, 'error TS1'), line(3, 'BUILDING', 0, 'after')]
@@ -114,7 +114,7 @@ test('a failure tells the reason, the line with its neighbours, what changed, an
     '',
     'What to do:',
     '  Mend it.',
-    '  More: docs/troubleshooting/type-error.md',
+    '  More: http://127.0.0.1:8080/docs/troubleshooting/type-error',
     '',
     'Visitors get what they got before.',
   ])
@@ -142,16 +142,18 @@ test('a failure that the log has told already is not told again', () => {
   assert.match(text, /Failed: TYPE_ERROR[\s\S]*a\.ts: changed/)
 })
 
+const MB = 1024 ** 2
+
 test('the line of an upload fits the terminal, and says how long it will take', () => {
-  const wide = uploadInWords(25_000_000, 100_000_000, 5, 100)
+  const wide = uploadInWords(25 * MB, 100 * MB, 5, 100)
   assert.equal(wide, `Uploading  ${'█'.repeat(8)}${'░'.repeat(22)}  25.0 MB of 100 MB  5.0 MB/s  15 s left`)
-  assert.equal(uploadInWords(25_000_000, 100_000_000, 5, 40), 'Uploading  25.0 MB of 100 MB  5.0 MB/s  15 s left')
-  assert.equal(uploadInWords(10, 10, 0, 80), 'Uploaded 10 bytes; it is checked …')
+  assert.equal(uploadInWords(25 * MB, 100 * MB, 5, 40), 'Uploading  25.0 MB of 100 MB  5.0 MB/s  15 s left')
+  assert.equal(uploadInWords(10, 10, 0, 80), 'Uploaded 10 B; it is checked …')
 })
 
 test('figures are as people read them', () => {
   const times = [0, 0.44, 9.94, 9.96, 59.4, 59.6, 125, 3600].map(secondsInWords)
-  assert.deepEqual(times, ['0.0 s', '0.4 s', '9.9 s', '10 s', '59 s', '1 min', '2 min 5 s', '60 min'])
+  assert.deepEqual(times, ['0.0 s', '0.4 s', '9.9 s', '10 s', '59 s', '1 min', '2 min 5 s', '1 h'])
   assert.deepEqual([countInWords(1, 'file'), countInWords(1204, 'file')], ['1 file', '1,204 files'])
 })
 

@@ -8,7 +8,7 @@ import { countInWords, secondsInWords } from './figures.ts'
 import type { LogLine } from './log-lines.ts'
 import { commitInWords } from './people.ts'
 import { uploadInWords } from './progress.ts'
-import { type Failed, type Report, type Success, totalSeconds, warningsIn } from './report.ts'
+import { type Failed, type Report, type Success, timesInWords, warningsIn } from './report.ts'
 import { oneLine, sizeOf } from './rows.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -75,12 +75,10 @@ export function createTextReport(terminal: Terminal): Report {
     },
     succeeded({ url, build }: Success) {
       status(undefined)
-      const times = Object.entries(build.durations).map(
-        ([phase, seconds]) => `${oneLine(phase.toLowerCase())} ${secondsInWords(seconds as number)}`,
-      )
+      const { parts, total } = timesInWords(build)
       const what = build.unchanged ? 'Unchanged: visitors get this output already.' : paint('green', 'Live.')
       say('')
-      say(`${what} ${secondsInWords(totalSeconds(build))} in all: ${times.join(', ')}.`)
+      say(`${what} ${total} in all: ${parts.join(', ')}.`)
       for (const warning of warningsIn(build)) say(`${paint('yellow', 'warning')}  ${indented(warning)}`)
       terminal.print(oneLine(url))
     },

@@ -1,7 +1,9 @@
 /** What is told of a deploy while it happens, and how it ended. */
+import { durationsInWords } from '../base/index.ts'
 import type { resources } from '../contract/index.ts'
 import type { Archive } from './archive/pack.ts'
 import type { LogLine } from './log-lines.ts'
+import { oneLine } from './rows.ts'
 
 export type Success = { url: string; build: resources.Build; deployment: string }
 
@@ -44,6 +46,23 @@ export type Report = {
 /** From when it was asked for until it was over. */
 export const totalSeconds = ({ createTime, finishTime }: resources.Build): number =>
   finishTime === undefined ? 0 : (Date.parse(finishTime) - Date.parse(createTime)) / 1000
+
+/** Where that time went: waiting, each phase, and what lies between them. The parts that are shown add up to the total. */
+export function timesInWords(build: resources.Build): { parts: string[]; total: string } {
+  const [total, phases] = [totalSeconds(build), Object.entries(build.durations) as [string, number][]]
+  const waited = build.startTime === undefined ? 0 : (Date.parse(build.startTime) - Date.parse(build.createTime)) / 1000
+  const known = [['waiting', Math.max(0, waited)] as const, ...phases]
+  const sum = known.reduce((seconds, [, each]) => seconds + each, 0)
+  const all = [...known, ['other', Math.max(0, total - sum)] as const]
+  const shown = durationsInWords(
+    all.map(([, seconds]) => seconds),
+    Math.max(total, sum),
+  )
+  const named = all.map(([name], at) => ({ name: name.toLowerCase(), words: shown.parts[at] ?? '' }))
+  // A phase is told even if it took no time; waiting and the rest only where there was some.
+  const told = named.filter(({ name, words }) => !/^(?:waiting|other)$/.test(name) || !/^0(?:\.0)? s$/.test(words))
+  return { parts: told.map(({ name, words }) => `${oneLine(name)} ${words}`), total: shown.total }
+}
 
 /** What a build says that should not stay as it is. A service of an earlier version has none. */
 export const warningsIn = ({ warnings = [] }: Partial<resources.Build>): string[] => warnings

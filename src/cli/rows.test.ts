@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { widthOf } from '../contract/index.ts'
-import { factsOf, printList, sizeOf, tableFor, when } from './rows.ts'
+import { factsOf, printList, tableFor, when } from './rows.ts'
 import type { Terminal } from './terminal.ts'
 
 function recorded() {
@@ -49,21 +49,6 @@ test('a time is for people how long ago it was', () => {
 test('a time is for programs the time itself, and nothing where there is none', () => {
   assert.equal(when({ isShown: false }, '2025-06-01T11:00:00.000Z', NOW), '2025-06-01T11:00:00.000Z')
   assert.equal(when({ isShown: true }, undefined, NOW), '')
-})
-
-test('a size has as many digits as one wants to read', () => {
-  const sizes = [0, 999, 1000, 99_949, 99_950, 999_499, 999_500, 4_200_000, 12_000_000_000]
-  assert.deepEqual(sizes.map(sizeOf), [
-    '0 bytes',
-    '999 bytes',
-    '1.0 kB',
-    '99.9 kB',
-    '100 kB',
-    '999 kB',
-    '1.0 MB',
-    '4.2 MB',
-    '12.0 GB',
-  ])
 })
 
 const WIDE = [

@@ -7,6 +7,8 @@ import { table, widthOf } from '../contract/index.ts'
 import type { ClientCall } from './command.ts'
 import type { Terminal } from './terminal.ts'
 
+export { bytesInWords as sizeOf } from '../base/index.ts'
+
 export type Row = Record<string, string>
 
 type ListForm<T> = {
@@ -112,11 +114,4 @@ export function when(terminal: Pick<Terminal, 'isShown'>, time: string | undefin
   if (seconds < 36 * 3600) return `${Math.round(seconds / 3600)} h ago`
   if (seconds < 60 * 86_400) return `${Math.round(seconds / 86_400)} days ago`
   return time.slice(0, 10)
-}
-
-/** `4.2 MB`. */
-export function sizeOf(bytes: number): string {
-  const unit = bytes < 1000 ? 0 : bytes < 999_500 ? 1 : bytes < 999_500_000 ? 2 : 3
-  const size = bytes / 1000 ** unit
-  return `${unit === 0 || size >= 99.95 ? Math.round(size) : size.toFixed(1)} ${['bytes', 'kB', 'MB', 'GB'][unit]}`
 }

@@ -10,7 +10,7 @@ import { PATIENCE_MS } from '../../test/support/until.ts'
 import { EXIT } from '../contract/index.ts'
 import { followLog, readLog } from './log-lines.ts'
 import { api } from './path.ts'
-import { CallFailed, createService } from './service.ts'
+import { CallFailed, createService, failureOf, helpAt } from './service.ts'
 
 type Handle = (response: ServerResponse, request: IncomingMessage) => unknown
 
@@ -189,4 +189,17 @@ test('the first ones of a list that comes one by one are not asked for without e
   const { service, calls } = await serviceWith(t, (response) => response.end(one))
   const { items, hasMore } = await service.first(THINGS, 'things', 1000)
   assert.deepEqual([items.length, hasMore, calls()], [25, true, 25])
+})
+
+test('a failure that the error reference knows leads to its page, at the service that answered', () => {
+  const body = JSON.stringify({ error: { message: 'x', details: [{ reason: 'APP_NOT_FOUND' }] } })
+  const known = failureOf('https://h.test', 404, new Headers(), body)
+  assert.equal(known.help, 'https://h.test/docs/reference/errors#APP_NOT_FOUND')
+  const odd = JSON.stringify({ error: { message: 'x', details: [{ reason: '../../evil' }] } })
+  assert.equal(failureOf('https://h.test', 404, new Headers(), odd).help, undefined)
+  assert.equal(
+    helpAt('https://h.test', '/docs/troubleshooting/type-error'),
+    'https://h.test/docs/troubleshooting/type-error',
+  )
+  assert.equal(helpAt('https://h.test', 'docs/troubleshooting/type-error.md'), 'docs/troubleshooting/type-error.md')
 })

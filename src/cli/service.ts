@@ -2,7 +2,7 @@
  * Calls the public API of one Headland. What goes wrong is thrown as a `CallFailed`, with the exit code that it means. An
  * answer has a size and a time within which it comes, whatever the server is.
  */
-import { EXIT, LIMITS, PROBLEMS, type Reason } from '../contract/index.ts'
+import { EXIT, helpPage, LIMITS, PROBLEMS, type Reason } from '../contract/index.ts'
 import { type Connection, createConnection } from './connection.ts'
 import type { Path } from './path.ts'
 import type { ProxyServer, ProxyVariables } from './proxy.ts'
@@ -55,14 +55,17 @@ export class CallFailed extends Error {
   readonly exitCode: number
   /** What to do about it, where the error reference knows. */
   readonly todo: string | undefined
+  /** The page of the service that tells more, where `url` is given. */
+  readonly help: string | undefined
   readonly retryAfterSeconds: number | undefined
 
-  constructor(status: number, reason: string, message: string, retryAfterSeconds?: number) {
+  constructor(status: number, reason: string, message: string, retryAfterSeconds?: number, url?: string) {
     super(message.length > MESSAGE_LENGTH_MOST ? `${message.slice(0, MESSAGE_LENGTH_MOST)} …` : message)
     this.name = 'CallFailed'
     this.status = status
     this.reason = reason
     this.todo = problemOf(reason)?.todo
+    this.help = url !== undefined && problemOf(reason) ? helpAt(url, helpPage(reason as Reason)) : undefined
     this.exitCode = exitCodeOf(status, reason)
     this.retryAfterSeconds = retryAfterSeconds
   }
@@ -183,7 +186,7 @@ export function failureOf(
   const details = Array.isArray(told?.details) ? told.details : []
   const reason = details.map((detail) => detail?.reason).find((one) => typeof one === 'string' && one !== '')
   if (typeof told?.message === 'string' && told.message !== '')
-    return new CallFailed(status, reason ?? `HTTP_${status}`, told.message, retryAfterSeconds)
+    return new CallFailed(status, reason ?? `HTTP_${status}`, told.message, retryAfterSeconds, url)
   const where = headers.get('location')
   const through = proxy ? `, or the proxy ${proxy.shown} for it` : ''
   const said = where ? `${url} leads on to ${where}; give that address.` : `${url}${through} answered with ${status}.`
@@ -221,6 +224,9 @@ function refusedBy({ shown, variable, url: { username } }: ProxyServer, url: str
 /** A row of the error reference; a reason is what a server said, and may be any word. */
 export const problemOf = (reason: string): (typeof PROBLEMS)[Reason] | undefined =>
   Object.hasOwn(PROBLEMS, reason) ? PROBLEMS[reason as Reason] : undefined
+
+/** A page of the documentation, which the service itself serves. One of an earlier version named a file. */
+export const helpAt = (url: string, page: string): string => (page.startsWith('/') ? `${url}${page}` : page)
 
 /** Whose fault an error is decides how the command ends. */
 export function exitCodeOf(status: number, reason: string): number {

@@ -14,25 +14,37 @@ export const NO_BUILD = 'no_build'
 
 const uuid7 = '^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$'
 
+const id = (description: string) =>
+  string({
+    pattern: uuid7,
+    'x-form': 'must be an id as the service gives it, such as 01a1df1b-dc8d-76d9-8c01-a1b0dc8fbb67',
+    description,
+  })
+
 /** A visible, well-formed line of text: no control character or line separator, no half of a surrogate pair, not blank. */
 export const lineOfText = '^(?=.*\\S)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}]*$'
 
+const LINE_OF_TEXT = 'must be one line of text that is not blank'
+
 export const accountName = string({
   pattern: '^[a-z][a-z0-9-]{1,38}[a-z0-9]$',
+  'x-form':
+    'must have 3 to 40 lower-case letters, digits and hyphens, begin with a letter, and end with a letter or digit',
   description: '3 to 40 lower-case letters, digits and hyphens; starts with a letter, ends with a letter or digit.',
 })
 export const appName = string({
   pattern: `^[A-Za-z0-9][A-Za-z0-9_-]{0,${LIMITS.appNameLength - 1}}$`,
+  'x-form': `must have 1 to ${LIMITS.appNameLength} letters, digits, hyphens and underscores, and begin with a letter or digit`,
   description:
     '1 to 40 letters, digits, hyphens and underscores, starting with a letter or digit; unique in the account whatever the case.',
 })
-export const environmentId = string({ pattern: uuid7, description: 'Id of the environment, given by the service.' })
-export const operationId = string({ pattern: uuid7, description: 'Id of the operation, given by the service.' })
-export const buildId = string({ pattern: uuid7, description: 'Id of the build, given by the service.' })
-export const deploymentId = string({ pattern: uuid7, description: 'Id of the deployment, given by the service.' })
-export const userId = string({ pattern: uuid7, description: 'Id of the user in this account, given by the service.' })
-export const invitationId = string({ pattern: uuid7, description: 'Id of the invitation, given by the service.' })
-export const credentialId = string({ pattern: uuid7, description: 'Id of the credential: its userId.' })
+export const environmentId = id('Id of the environment, given by the service.')
+export const operationId = id('Id of the operation, given by the service.')
+export const buildId = id('Id of the build, given by the service.')
+export const deploymentId = id('Id of the deployment, given by the service.')
+export const userId = id('Id of the user in this account, given by the service.')
+export const invitationId = id('Id of the invitation, given by the service.')
+export const credentialId = id('Id of the credential: its userId.')
 
 export const commitSha = string({
   pattern: '^(?:[0-9a-f]{40}|[0-9a-f]{64})$',
@@ -43,21 +55,25 @@ export const displayName = string({
   minLength: 1,
   maxLength: LIMITS.textLength,
   pattern: lineOfText,
+  'x-form': LINE_OF_TEXT,
   description: 'One line of text that people read.',
 })
 export const cmsEnvironmentName = string({
   minLength: 1,
   maxLength: LIMITS.textLength,
   pattern: lineOfText,
+  'x-form': LINE_OF_TEXT,
   description: 'Name of the content-management install that the environment connects to.',
 })
 export const variableKey = string({
   pattern: `^[A-Za-z_][A-Za-z0-9_]{0,${LIMITS.variableKeyLength - 1}}$`,
+  'x-form': `must have 1 to ${LIMITS.variableKeyLength} letters, digits and underscores, and must not begin with a digit`,
   description: 'Name of the variable: letters, digits and underscores, not starting with a digit.',
 })
 export const rootDirectory = string({
   maxLength: LIMITS.rootDirectoryLength,
   pattern: '^(?!/)(?!.*(?:^|/)\\.\\.(?:/|$))[^\\\\\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}]*$',
+  'x-form': 'must be a folder within the archive, such as apps/web, without a slash at its beginning and without ..',
   description: 'Folder of the archive that holds the app, relative, without `..`; empty for the top.',
 })
 

@@ -1,5 +1,5 @@
 /** A problem on its way to a caller: thrown anywhere, turned into a reply or an operation's error in one place each. */
-import { PROBLEMS, type Reason, STATUS_CODES } from './reasons.ts'
+import { helpPage, PROBLEMS, type Reason, STATUS_CODES } from './reasons.ts'
 
 export type FieldViolation = { field: string; description: string }
 
@@ -36,12 +36,15 @@ export const fieldInvalid = (field: string, description: string): Problem =>
 
 const ERROR_INFO = 'type.googleapis.com/google.rpc.ErrorInfo'
 const BAD_REQUEST = 'type.googleapis.com/google.rpc.BadRequest'
+const HELP = 'type.googleapis.com/google.rpc.Help'
 
 export type ErrorDetail = Record<string, unknown> & { '@type': string }
 
 const detailsOf = (problem: Problem): ErrorDetail[] => [
   { '@type': ERROR_INFO, reason: problem.reason, domain: 'headland', metadata: problem.metadata },
   ...(problem.fields.length > 0 ? [{ '@type': BAD_REQUEST, fieldViolations: problem.fields }] : []),
+  // A path: the reader knows under which address the service is reached.
+  { '@type': HELP, links: [{ description: 'What it means and what to do', url: helpPage(problem.reason) }] },
 ]
 
 /** The body of an error reply (AIP-193). */

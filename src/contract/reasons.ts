@@ -127,8 +127,8 @@ export const causeOf = (reason: Reason): string =>
     ? 'The cause is in the network or at the other end, not in the code of the app.'
     : CAUSES[PROBLEMS[reason].fault]
 
-/** The page of the documentation that tells more, relative to the top of the repository. */
+/** Where the documentation of the service tells more, as a path under its address. */
 export const helpPage = (reason: Reason): string =>
   (BUILD_FAILURES as readonly Reason[]).includes(reason)
-    ? `docs/troubleshooting/${reason.toLowerCase().replaceAll('_', '-')}.md`
-    : 'docs/reference/errors.md'
+    ? `/docs/troubleshooting/${reason.toLowerCase().replaceAll('_', '-')}`
+    : `/docs/reference/errors#${reason}`

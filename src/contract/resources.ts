@@ -74,6 +74,7 @@ export type App = Static<typeof app>
 /** Limits of size and count are not part of the schema: whoever exceeds them gets 413 with the limit. */
 const variableValue = string({
   pattern: '^[^\\u0000\\p{Cs}]*$',
+  'x-form': 'must be valid Unicode text without a zero byte',
   description: `Value, at most ${LIMITS.variableValueBytes} bytes; that of a secret is never shown again unless \`view=FULL\` is asked for.`,
 })
 
@@ -329,7 +330,9 @@ export const build = object(
           logLine: integer({ description: 'The line of the log that shows it; 0 where none does.' }),
           cause: string({ description: 'Where the cause is: in the app, the network, the request or the service.' }),
           todo: string({ description: 'What to do about it; empty where the message says it.' }),
-          page: string({ description: 'Where the documentation tells more.' }),
+          page: string({
+            description: 'Where the documentation of the service tells more, as a path under its address.',
+          }),
           changes: array(string(), { description: 'What is not as it was for the last build that went well.' }),
         },
         { title: 'BuildFailure' },
@@ -401,11 +404,13 @@ export const rebuild = object(
 const purgedPath = string({
   maxLength: LIMITS.purgeEntryLength,
   pattern: '^/[^\\p{Cc}\\p{Cs}]*$',
+  'x-form': 'must be a path that begins with a slash, such as /news, without a host and without control characters',
   description: 'Path of a page, beginning with a slash; without a host.',
 })
 const purgedTag = string({
   maxLength: LIMITS.purgeEntryLength,
   pattern: '^[^\\p{Cc}\\p{Cs}]+$',
+  'x-form': 'must be text without control characters',
   description: 'A tag that responses carry in `Cache-Tag`: text without control characters.',
 })
 
@@ -479,7 +484,11 @@ export const errorReply = object(
       details: array(anyObject()),
     }),
   },
-  { title: 'Error', description: 'AIP-193: `details` holds an ErrorInfo with the reason, and names bad fields.' },
+  {
+    title: 'Error',
+    description:
+      'AIP-193: `details` holds an ErrorInfo with the reason, names bad fields, and links to help as a path under the address of the service.',
+  },
 )
 
 export const empty = object({}, { title: 'Empty' })

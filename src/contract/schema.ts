@@ -3,7 +3,8 @@
  *
  * Every schema here is plain JSON Schema (2020-12), so the same value validates a request, serializes a reply and stands
  * in the OpenAPI document; its TypeScript type is carried along and costs nothing at run time. A schema with a `title`
- * becomes a named component of the OpenAPI document.
+ * becomes a named component of the OpenAPI document. `x-form` says in words what a `pattern` wants, as they follow the name
+ * of the field: "must be …".
  */
 
 declare const accepted: unique symbol

@@ -24,6 +24,7 @@ export const newUser = object(
     email: string({
       maxLength: LIMITS.emailLength,
       pattern: '^[^\\s@\\p{C}]+@[^\\s@\\p{C}]+$',
+      'x-form': 'must be an e-mail address, such as name@example.com',
       description: 'An e-mail address. Upper and lower case are the same.',
     }),
     role,

@@ -17,7 +17,7 @@ import {
   type Verified,
   writeBackup,
 } from '../backups/index.ts'
-import { printableLine, randomToken } from '../base/index.ts'
+import { bytesInWords, printableLine, randomToken } from '../base/index.ts'
 import { EXIT, optionText, UsageError } from '../contract/index.ts'
 import type { CommandCall, DataFolder } from './command.ts'
 
@@ -171,7 +171,7 @@ function underWay() {
 }
 
 const amount = ({ files, bytes }: { files: number; bytes: number }): string =>
-  `${files.toLocaleString('en')} files, ${(bytes / 1e6).toLocaleString('en', { maximumFractionDigits: 1 })} MB`
+  `${files.toLocaleString('en')} files, ${bytesInWords(bytes)}`
 
 function tell({ options, print }: CommandCall, data: Record<string, unknown>, words: string) {
   print(options.json === true ? JSON.stringify(data) : words)

@@ -4,6 +4,7 @@ import { access, stat, statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname } from 'node:path'
 import semver from 'semver'
+import { bytesInWords } from '../base/index.ts'
 import {
   type NetworkSettings,
   networkProblem,
@@ -137,10 +138,10 @@ async function diskSpace(dataDir: string): Promise<Finding> {
   const space = await statfs(dataDir).catch(() => statfs(dirname(dataDir)).catch(() => undefined))
   if (!space) return weaker('disk', 'cannot be measured', 'Check the data folder first.')
   const freeBytes = space.bavail * space.bsize
-  const found = `${(freeBytes / 1024 ** 3).toFixed(1)} GiB free`
+  const found = `${bytesInWords(freeBytes)} free`
   return freeBytes > DISK_WANTED_BYTES
     ? ok('disk', found)
-    : weaker('disk', found, 'Free some: a build needs about 2 GiB.')
+    : weaker('disk', found, `Free some: a build needs about ${bytesInWords(DISK_WANTED_BYTES)}.`)
 }
 
 async function masterKey(file: string): Promise<Finding> {

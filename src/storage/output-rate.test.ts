@@ -70,7 +70,7 @@ test('an app that floods its log does not wait at first; what is too much is lef
   assert.deepEqual(
     lines.filter((line) => !line.startsWith('x')),
     [
-      '… 6.7 MB of output left out: more than 4 MiB at once, and then 256 KiB a second. Write less, or to a file.',
+      '… 6.4 MB of output left out: more than 4.0 MB at once, and then 256 KB a second. Write less, or to a file.',
       'after the flood',
     ],
   )

@@ -4,7 +4,7 @@
  * that is full the last lines are kept all the same, as the error stands there.
  */
 import { StringDecoder } from 'node:string_decoder'
-import type { Clock } from '../base/index.ts'
+import { bytesInWords, type Clock } from '../base/index.ts'
 import { doing } from '../watchdog/index.ts'
 import { type Cleaner, compileCleaner, LINE_CHARACTERS_MOST } from './clean-line.ts'
 import { parseLines } from './line-files.ts'
@@ -173,7 +173,7 @@ const startOfLine = () => ({ text: '', phase: '', isCut: false, decoder: new Str
 
 const leftOutInWords = (bytes: number): string => {
   const { atOnce, perSecond } = OUTPUT_RATES.app
-  return `… ${(bytes / 1e6).toFixed(1)} MB of output left out: more than ${atOnce / 1024 ** 2} MiB at once, and then ${perSecond / 1024} KiB a second. Write less, or to a file.`
+  return `… ${bytesInWords(bytes)} of output left out: more than ${bytesInWords(atOnce)} at once, and then ${bytesInWords(perSecond)} a second. Write less, or to a file.`
 }
 
 const LAST_CHARACTERS_MOST = 128 * 1024

@@ -73,6 +73,9 @@ test('a failing build shows its reason and leads to the line; script in log line
   const why = page.getByRole('region', { name: 'Why it failed' })
   await why.getByText(reason).waitFor()
   await why.getByRole('heading', { name: message }).waitFor()
+  const help = why.getByRole('link', { name: 'Help with this failure' })
+  const answer = await page.request.get((await help.getAttribute('href')) ?? '')
+  assert.match(await answer.text(), new RegExp(`<h1[^>]*>${reason}</h1>`))
   // Opened at the line that shows it, and led there again after scrolling away.
   await lineOf(page, logLine).getByText('Error: cannot find the moon').waitFor()
   await assertInSight(page, logLine)

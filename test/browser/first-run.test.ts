@@ -32,6 +32,11 @@ async function drop(page: Page, name: string, content: Buffer) {
 
 test('log in, create an app and an environment, drop a zip, watch it, open the site', async () => {
   const page = await browser.open()
+  // News never goes by itself here: what goes was taken away.
+  await page.addInitScript(`{
+    const later = window.setTimeout
+    window.setTimeout = (work, ms, ...rest) => (ms === 6000 ? 0 : later(work, ms, ...rest))
+  }`)
   const { email, password } = ownerOf(service)
 
   await page.goto('/')
@@ -44,17 +49,27 @@ test('log in, create an app and an environment, drop a zip, watch it, open the s
 
   await page.getByRole('heading', { name: 'No app yet' }).waitFor()
   await page.getByRole('link', { name: 'Create the first app' }).click()
+  const tab = page.getByRole('navigation', { name: 'Account' }).getByRole('link', { name: 'Apps' })
+  assert.equal(await tab.getAttribute('aria-current'), 'true', 'the tab is lit on a page below it')
   await page.getByLabel('Name').fill('my blog')
   await page.getByLabel('Region').selectOption({ label: 'Europe West' })
   await page.getByRole('button', { name: 'Create app' }).click()
   // The API names the field that is wrong, and its words stand beside it.
   await page.locator('input[name=appId][aria-invalid=true]').waitFor()
+  await page.getByText('Name must have 1 to 40 letters, digits, hyphens and underscores, and begin').waitFor()
   await page.getByLabel('Name').fill('blog')
   await page.getByRole('button', { name: 'Create app' }).click()
 
   await page.getByRole('heading', { name: 'New environment' }).waitFor()
+  await page.getByRole('button', { name: 'Create environment' }).click()
+  await page.getByText('Name must not be empty.').waitFor()
+  assert.equal(await page.getByLabel('CMS install').inputValue(), 'blog', 'filled in, and so optional')
+  await page.getByLabel('CMS install').fill('')
+  await page.getByText('The same from a terminal').click()
+  const lines = await page.locator('details pre').allInnerTexts()
+  assert.match(lines[0] ?? '', /^headland envs create Production --account default --app blog --cms blog$/)
+  assert.match(lines[1] ?? '', /^curl /)
   await page.getByLabel('Name', { exact: true }).fill('Production')
-  await page.getByLabel('CMS install').fill('my-wordpress')
   await page.getByRole('button', { name: 'Add a variable' }).click()
   await page.getByLabel('Name of variable 1').fill('GREETING')
   await page.getByLabel('Value of variable 1').fill('hello')
@@ -67,15 +82,25 @@ test('log in, create an app and an environment, drop a zip, watch it, open the s
 
   await page.getByRole('heading', { name: 'Production', level: 1 }).waitFor()
   await page.getByText('Nothing deployed', { exact: true }).first().waitFor()
-  await page.getByRole('definition').filter({ hasText: 'Europe West' }).waitFor()
+  await page
+    .getByRole('definition')
+    .filter({ hasText: /^blog$/ })
+    .waitFor()
+  assert.equal(await page.getByText('Europe West').count(), 0, 'a region is told where there are several')
+  const help = page.getByRole('banner').getByRole('link', { name: 'Help' })
+  assert.equal(await help.getAttribute('href'), '/docs/guides/deploy')
+  const sent = page.getByText('Sent. It is being built.')
+  const isSent = sent.waitFor()
   await drop(page, 'site.zip', zipOf(siteOf('hello from the portal')))
-
-  await page.getByText('Sent. It is being built.').waitFor()
+  await isSent
   const opened = page.waitForEvent('popup')
   await page.getByRole('link', { name: 'Open the site' }).click()
   const site = await opened
   await site.getByText('hello from the portal').waitFor()
   await page.getByText('Live', { exact: true }).first().waitFor()
+  await sent.waitFor({ state: 'detached' })
+  await page.getByRole('table', { name: 'Recent operations' }).waitFor()
+  assert.equal(await page.getByRole('columnheader', { name: 'Why' }).count(), 0, 'no column without a word in it')
   assertQuiet(page)
 })
 
@@ -92,7 +117,7 @@ test('a folder is zipped in the browser, without packages and history', async (t
   const page = await browser.open()
   await logIn(page, ownerOf(service), `/${name.replace('accounts/', '')}`)
   await page.getByLabel('Folder', { exact: true }).setInputFiles(folder)
-  await page.getByText(/Sent, without (node_modules\/, \.git\/|\.git\/, node_modules\/)/).waitFor()
+  await page.getByText(/Left out of the last upload: (node_modules\/, \.git\/|\.git\/, node_modules\/)/).waitFor()
   await page.getByRole('link', { name: 'Open the site' }).waitFor()
   assert.equal((await siteAnswer(service, url)).text, 'from a folder')
   const { json } = await service.call(`/v1/${name}/builds`, { as })

@@ -42,6 +42,9 @@ before(async () => {
     { what: 'an empty environment', path: at(empty), sign: 'Deploy your app' },
     { what: 'the settings', path: `${at(live)}/settings`, sign: 'Delete environment' },
     { what: 'an address that leads nowhere', path: '/default/nothing', sign: 'Go to the apps' },
+    { what: 'the documentation', path: '/docs/', sign: 'has every call' },
+    { what: 'a guide', path: '/docs/guides/webhooks', sign: 'On this page' },
+    { what: 'a search of the documentation', path: '/docs/search?q=webhook', sign: 'the best first' },
   )
 })
 

@@ -605,7 +605,7 @@ for (const row of [
 
 test('a name of the wrong form is explained in words', async () => {
   const answer = await service.call(`${APPS}?appId=-`, { method: 'POST', as, body: NEW_APP })
-  assert.match(answer.json.error.message, /appId has a wrong form: 1 to 40 letters, digits, hyphens and underscores/)
+  assert.match(answer.json.error.message, /appId must have 1 to 40 letters, digits, hyphens and underscores/)
 })
 
 test('every field that is at fault is named, and not only the first', async () => {

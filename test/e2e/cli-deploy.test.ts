@@ -160,7 +160,7 @@ test('--list-files and --dry-run build nothing', async () => {
 })
 
 test('an archive that the service does not take is refused with its largest files', async () => {
-  const cwd = await project({ ...page('never'), 'video.mp4': randomBytes(8_000_000) })
+  const cwd = await project({ ...page('never'), 'video.mp4': randomBytes(8 * 1024 ** 2) })
   const { code, stderr } = await headland(['deploy', '--app', 'laptop', '--env', 'Production'], { cwd })
   assert.equal(code, 1, stderr)
   assert.match(stderr, /8\.0 MB {2}video\.mp4/)
@@ -178,7 +178,7 @@ test('a build that fails ends with 1, its reason, the line that shows it, and wh
   assert.deepEqual([code, stdout], [1, ''], stderr)
   assert.match(stderr, /\nFailed: BUILD_SCRIPT_FAILED\n/)
   assert.match(stderr, /\n {2}\d+ {2}before\n> \d+ {2}Error: the build is broken\n/)
-  assert.match(stderr, /docs\/troubleshooting\/build-script-failed\.md/)
+  assert.match(stderr, /More: http:\/\/\S+\/docs\/troubleshooting\/build-script-failed$/m)
   assert.match(stderr, /Nothing is live yet\./)
 
   const again = await headland(['rebuild', '--clean', '--json'], { cwd })

@@ -129,7 +129,7 @@ test('a build that leaves more than fits fails with why, and what was live stays
   assert.equal(reasonOf(failed), 'QUOTA_EXCEEDED')
   assert.match((await siteAnswer(service, url)).text, /small/)
   const { json } = await service.call(`/v1/${failed.metadata.build}`, { as })
-  assert.equal(json.failure.page, 'docs/troubleshooting/quota-exceeded.md')
+  assert.equal(json.failure.page, '/docs/troubleshooting/quota-exceeded')
 })
 
 test('deleting an environment makes room', async () => {

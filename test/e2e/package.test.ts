@@ -71,6 +71,14 @@ test('the portal answers from the first moment, with its page and its scripts', 
   assert.match(answer.headers.get('content-type') ?? '', /^text\/javascript/)
 })
 
+test('the documentation comes with the package, and the service serves it', async () => {
+  for (const path of ['/docs/', '/docs/guides/deploy', '/docs/troubleshooting/type-error', '/docs/changelog']) {
+    const answer = await fetch(`${service.api}${path}`)
+    assert.equal(answer.status, 200, path)
+    assert.match(await answer.text(), /<h1/)
+  }
+})
+
 test('an example is deployed by the command of the package, and its site is there again after a restart', async () => {
   const project = join(await temporaryFolder({ after }), 'my-site')
   await cp(join(folder, 'examples/node-server'), project, { recursive: true })

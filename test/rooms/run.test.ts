@@ -406,7 +406,7 @@ test('a build that forks without end is TOO_MANY_PROCESSES', async (t) => {
 
 test('a build that fills the disk is DISK_LIMIT', async (t) => {
   const build = script('i=0; while :; do i=$((i+1)); head -c 10000000 /dev/zero > file-$i; done')
-  const work = await workOf(t, { build }, { limits: { diskBytes: 200e6 } })
+  const work = await workOf(t, { build }, { limits: { diskBytes: 200 * 1024 ** 2 } })
   await assert.rejects(work.run(), failsWith('DISK_LIMIT', /more than 200 MB/))
 })
 

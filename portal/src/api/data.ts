@@ -18,7 +18,7 @@ import {
 import { useEffect } from 'react'
 import { call } from './client.ts'
 import { CallFailed, type Problem, problemOf } from './problem.ts'
-import type { Region } from './types.ts'
+import type { App, Region } from './types.ts'
 
 const STALE_MS = 15_000
 
@@ -82,12 +82,8 @@ export function useResource<T>(
   }
 }
 
-/** All regions: there are four, on one page. */
+/** All regions: there are a few, on one page. */
 export const useRegions = (): Region[] | undefined => useResource<{ regions: Region[] }>('regions').data?.regions
-
-/** The name that people read: `Europe West` of `regions/EU-W`. */
-export const regionName = (regions: readonly Region[] | undefined, name: string): string =>
-  regions?.find((region) => region.name === name)?.displayName ?? name.replace('regions/', '')
 
 export type LoadedList<T> = Omit<Loaded<T>, 'data'> & {
   items: T[] | undefined
@@ -147,6 +143,10 @@ export function useWholeList<T>(name: string, plural: string, options: ListOptio
   }, [isPartial, isFetching])
   return { ...list, items: isPartial ? undefined : items, isLoading: list.isLoading || isPartial }
 }
+
+/** The apps of an account, which the list of apps has read in most cases already. */
+export const useApps = (account: string): App[] | undefined =>
+  useWholeList<App>(`accounts/${account}/apps`, 'apps').items
 
 export type Action<Input, Output> = {
   run(input: Input): Promise<Output | undefined>

@@ -1,3 +1,5 @@
+import { isHelp } from '../help.ts'
+
 /** What went wrong, as the API says it: the message and the reason are shown as they come. */
 export type Problem = {
   /** 0 where there was no answer at all. */
@@ -10,6 +12,8 @@ export type Problem = {
   metadata: Readonly<Record<string, string>>
   retryAfterSeconds: number | undefined
   requestId: string | undefined
+  /** The page of the documentation that tells more. */
+  help?: string | undefined
 }
 
 export class CallFailed extends Error {
@@ -27,6 +31,7 @@ type Detail = {
   reason?: string
   metadata?: Record<string, string>
   fieldViolations?: { field: string; description: string }[]
+  links?: { url?: string }[]
 }
 
 /** The `error` of a reply or of an operation (AIP-193), or whatever a proxy in between answered. */
@@ -39,6 +44,7 @@ export function readProblem(
   const details = error?.details ?? []
   const info = details.find((detail) => detail['@type']?.endsWith('ErrorInfo'))
   const bad = details.find((detail) => detail['@type']?.endsWith('BadRequest'))
+  const help = details.find((detail) => detail['@type']?.endsWith('Help'))?.links?.[0]?.url
   const seconds = Number(retryAfter)
   return {
     status,
@@ -48,6 +54,7 @@ export function readProblem(
     metadata: info?.metadata ?? {},
     retryAfterSeconds: retryAfter && Number.isFinite(seconds) ? seconds : undefined,
     requestId: requestId ?? undefined,
+    help: isHelp(help) ? help : undefined,
   }
 }
 

@@ -2,18 +2,27 @@
 import type { ReactNode } from 'react'
 import { Link, useLocation } from 'wouter'
 import { useEvents, useLiveness } from '../api/events.ts'
+import { helpFor } from '../help.ts'
+import { ExternalLink } from '../parts/button.tsx'
 import { Icon } from '../parts/icon.tsx'
 import { Mark } from '../parts/mark.tsx'
-import { accountPath, appsPath } from '../paths.ts'
+import { accountPath, appsPath, newAppPath } from '../paths.ts'
 import { Invitations } from '../session/invitations.tsx'
 import { useSession } from '../session/session.tsx'
 import css from './account-frame.module.css'
 import { AccountSwitch } from './account-switch.tsx'
+import { currentOf } from './here.ts'
 import { Shortcuts } from './shortcuts.tsx'
 import { UserMenu } from './user-menu.tsx'
 
-export const accountLinks = (account: string) => [
-  { text: 'Apps', href: appsPath(account) },
+type AccountLink = {
+  text: string
+  href: string /** Pages of it whose address lies elsewhere. */
+  below?: readonly string[]
+}
+
+export const accountLinks = (account: string): AccountLink[] => [
+  { text: 'Apps', href: appsPath(account), below: [newAppPath(account)] },
   { text: 'Users', href: accountPath(account, 'users') },
   { text: 'API access', href: accountPath(account, 'api-access') },
   { text: 'Usage', href: accountPath(account, 'usage') },
@@ -37,19 +46,15 @@ export function AccountFrame({ children }: { children: ReactNode }) {
           </Link>
           <AccountSwitch />
           <nav className={css.nav} aria-label="Account">
-            {accountLinks(account).map(({ text, href }) => (
-              <Link
-                key={href}
-                href={href}
-                className={css.link}
-                aria-current={location === href || location.startsWith(`${href}/`) ? 'page' : undefined}
-              >
+            {accountLinks(account).map(({ text, href, below }) => (
+              <Link key={href} href={href} className={css.link} aria-current={currentOf(location, href, below)}>
                 {text}
               </Link>
             ))}
           </nav>
           <div className={css.right}>
             <LivenessNote />
+            <ExternalLink href={helpFor(location)}>Help</ExternalLink>
             <UserMenu />
           </div>
         </div>

@@ -2,6 +2,7 @@
 import { useRef } from 'react'
 import { Link } from 'wouter'
 import { problemOf } from '../api/problem.ts'
+import { DOCS } from '../help.ts'
 import { Icon } from '../parts/icon.tsx'
 import { useToast } from '../parts/toasts.tsx'
 import { mePath } from '../paths.ts'
@@ -46,6 +47,11 @@ export function UserMenu() {
             <Link href={mePath} className={css.item} onClick={close}>
               Your password and sessions
             </Link>
+          </li>
+          <li>
+            <a href={DOCS} className={css.item}>
+              Documentation
+            </a>
           </li>
           <li>
             <a href="/docs" className={css.item}>

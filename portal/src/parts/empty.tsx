@@ -1,10 +1,9 @@
 /** Nothing is here yet: says what to do next, and the call that does the same. */
-import type { ReactNode } from 'react'
-import type { CurlCall } from '../api/curl.ts'
+import type { ComponentProps, ReactNode } from 'react'
 import { Curl } from './curl.tsx'
 import css from './empty.module.css'
 
-type Props = { title: string; children?: ReactNode; action?: ReactNode; curl?: CurlCall }
+type Props = { title: string; children?: ReactNode; action?: ReactNode; curl?: ComponentProps<typeof Curl> }
 
 export function Empty({ title, children, action, curl }: Props) {
   return (

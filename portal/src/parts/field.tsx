@@ -10,6 +10,7 @@ import {
   useId,
 } from 'react'
 import type { Problem } from '../api/problem.ts'
+import { sentenceOf } from './fault-words.ts'
 import css from './field.module.css'
 
 type Common = {
@@ -59,7 +60,7 @@ function Frame({
       {children}
       {wrong && (
         <p id={`${id}-fault`} className={css.fault}>
-          {wrong}
+          {sentenceOf(label, wrong)}
         </p>
       )}
       {hint && (

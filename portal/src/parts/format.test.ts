@@ -19,8 +19,8 @@ test('a duration has the precision that is worth reading', () => {
     '0.0 s',
     '9.9 s',
     '10 s',
-    '1 min 00 s',
-    '3 min 05 s',
+    '1 min',
+    '3 min 5 s',
     '2 h 10 min',
   ])
 })

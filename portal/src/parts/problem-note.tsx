@@ -1,6 +1,6 @@
 /** What went wrong, in the words of the API, with its reason: the word that the documentation and programs know. */
 import type { Problem } from '../api/problem.ts'
-import { Button } from './button.tsx'
+import { Button, ExternalLink } from './button.tsx'
 import { Icon } from './icon.tsx'
 import css from './problem-note.module.css'
 import { WithCode } from './with-code.tsx'
@@ -28,7 +28,7 @@ export function ProblemNote({ problem, onRetry, title }: Props) {
           </ul>
         )}
         <p className={css.reason}>
-          <code>{problem.reason}</code>
+          <code>{problem.reason}</code> {problem.help && <ExternalLink href={problem.help}>Help</ExternalLink>}
           {problem.requestId && problem.status >= 500 && (
             <>
               {' '}

@@ -9,13 +9,14 @@ type Options = {
   /** Read out and not shown: what was pressed shows it already. */
   quiet?: boolean
 }
-type Say = (text: string, options?: Options) => void
+/** What it answers takes the news away before its time: where it is not true any more. */
+type Say = (text: string, options?: Options) => () => void
 type Toast = { id: number; text: string; tone: ToastTone; quiet: boolean }
 
 const SHOWN_MS = 6_000
 const SHOWN_MOST = 4
 
-const Context = createContext<Say>(() => undefined)
+const Context = createContext<Say>(() => () => undefined)
 
 export const useToast = (): Say => useContext(Context)
 
@@ -25,7 +26,9 @@ export function Toasts({ children }: { children: ReactNode }) {
   const say = useCallback<Say>((text, { tone = 'good', quiet = false } = {}) => {
     const id = next.current++
     setToasts((before) => [...before.slice(1 - SHOWN_MOST), { id, text, tone, quiet }])
-    setTimeout(() => setToasts((before) => before.filter((toast) => toast.id !== id)), SHOWN_MS)
+    const remove = () => setToasts((before) => before.filter((toast) => toast.id !== id))
+    setTimeout(remove, SHOWN_MS)
+    return remove
   }, [])
 
   return (

@@ -1,4 +1,5 @@
 /** What to do where nothing was uploaded yet, for whoever may: part of an empty page. */
+import { at, headland } from '../api/headland.ts'
 import type { Place } from '../api/names.ts'
 import { environmentPath } from '../paths.ts'
 import { ButtonLink } from './button.tsx'
@@ -11,6 +12,7 @@ export const uploadFirst = (place: Place) => ({
   ),
   curl: {
     method: 'POST' as const,
+    command: headland(['deploy'], at(place)),
     path: `/fu/v1/${place.name}:upload`,
     file: { field: 'repository', name: 'app.zip' },
   },

@@ -4,6 +4,7 @@
  * ends before it is.
  */
 import { CallFailed, noAnswer } from '../api/problem.ts'
+import { bytes as inWords } from '../parts/format.ts'
 import { faultOfName, faultOfPath, fold, isLocalSetting, isNeverSent, shown } from './names.ts'
 import { type Listing, RULE_FILES, type RuleTexts } from './rules.ts'
 
@@ -126,8 +127,7 @@ export async function selectFiles(given: readonly Entry[], options: Options): Pr
     const list = isLocalSetting(chosen.path) ? selection.localSettings : selection.files
     list.push(chosen)
     bytes += chosen.file.size
-    if (bytes > limits.bytes)
-      throw tooLarge(`There are more than ${Math.floor(limits.bytes / 1024 ** 2).toLocaleString('en')} MiB to send`)
+    if (bytes > limits.bytes) throw tooLarge(`There are more than ${inWords(limits.bytes)} to send`)
   }
 
   // One folder is the project, and not a part of it.
@@ -153,7 +153,7 @@ async function textsIn(entries: readonly Entry[], { ruleBytes }: SelectLimits): 
     if (entry?.kind !== 'file') return ''
     const { file } = await open(entry, name)
     if (file.size > ruleBytes)
-      throw refused(name, `it is larger than ${Math.floor(ruleBytes / 1024)} KiB, and may hold rules. Shorten it`)
+      throw refused(name, `it is larger than ${inWords(ruleBytes)}, and may hold rules. Shorten it`)
     return file.text()
   }
   return { git: await textOf(RULE_FILES.git), own: await textOf(RULE_FILES.own) }

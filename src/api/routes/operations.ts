@@ -59,6 +59,7 @@ export const operationRoutes = ({ operations, requests, ledger, stopping }: Part
       timeout: schema.optional(
         schema.string({
           pattern: '^\\d{1,6}(\\.\\d{1,9})?s$',
+          'x-form': 'must be a number of seconds with an s, such as 30s',
           description: `Seconds with an s, as in 30s, which is the default; more than ${LIMITS.waitSecondsMost}s counts as that.`,
         }),
       ),

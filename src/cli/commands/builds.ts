@@ -9,6 +9,7 @@ import { api } from '../path.ts'
 import { commitInWords, digestFor, idFor, peopleColumns, requesterInWords } from '../people.ts'
 import { warningsIn } from '../report.ts'
 import { factsOf, oneLine, printList, sizeOf, tell, when } from '../rows.ts'
+import { helpAt } from '../service.ts'
 import { type AtEnvironment, atEnvironment, lastPart } from '../where.ts'
 
 const EMPTY = "No builds yet. 'headland deploy' makes the first."
@@ -44,7 +45,7 @@ export async function showBuild(call: ClientCall): Promise<undefined> {
   const at = await atEnvironment(call)
   const build = tail === undefined ? await newest(at) : await read(at, await wholeId(at, 'builds', tail))
   if (call.options.json) call.terminal.print(JSON.stringify(build))
-  else call.terminal.print(inWords(call, build))
+  else call.terminal.print(inWords(call, build, at.service.url))
 }
 
 /** 0 when it is cancelled; 1 when it was over before that. */
@@ -91,7 +92,7 @@ function cacheInWords({ cache, state, bytes, savedBytes }: resources.Build['cach
   return `${used}, kept ${savedBytes > 0 ? sizeOf(savedBytes) : 'nothing'}`
 }
 
-function inWords({ terminal }: ClientCall, build: resources.Build): string {
+function inWords({ terminal }: ClientCall, build: resources.Build, url: string): string {
   const { failure, firstFailure, held, archive, plan, tools, caches, durations } = build
   const facts = factsOf({
     build: lastPart(build),
@@ -115,7 +116,7 @@ function inWords({ terminal }: ClientCall, build: resources.Build): string {
   const warnings = warningsIn(build).map((text) => `${terminal.paint('yellow', 'warning')}  ${oneLine(text)}`)
   const head = [facts, ...(warnings.length > 0 ? ['', ...warnings] : [])].join('\n')
   if (held) {
-    const told = factsOf({ reason: held.reason, do: held.todo, 'see also': held.page })
+    const told = factsOf({ reason: held.reason, do: held.todo, 'see also': helpAt(url, held.page) })
     return `${head}\n\n${terminal.paint('yellow', oneLine(held.message))}\n${told}`
   }
   if (!failure) return head
@@ -123,7 +124,7 @@ function inWords({ terminal }: ClientCall, build: resources.Build): string {
     reason: failure.reason,
     cause: [failure.cause, failure.retryable && 'A retry may help.'].filter(Boolean).join(' '),
     do: failure.todo,
-    'see also': failure.page,
+    'see also': helpAt(url, failure.page),
     log: `headland logs --build ${shortId(build.name)}${failure.logLine > 0 ? `, line ${failure.logLine}` : ''}`,
     changed: failure.changes.join('; '),
   })

@@ -89,11 +89,15 @@ test('purges say what went and who asked', () => {
     { ...record, source: 'WEBHOOK', what: {}, count: 0 },
     { ...record, source: 'APP', what: { tags: ['news', 'home'] }, count: 30 },
     { ...record, source: 'API', what: { paths: ['/a'] }, count: 1 },
+    { ...record, source: 'APP', what: { paths: ['/'], tags: ['_N_T_/layout', 'news'] }, count: 3 },
+    { ...record, source: 'APP', what: { tags: ['_N_T_/blog/[slug]/page', '_N_T_/blog/layout'] }, count: 2 },
   ] as const
   assert.deepEqual(detailsOf({ purges }, 'PURGE'), [
     'Everything was purged, by a webhook.',
-    'news, home and 28 more were purged, by the app itself.',
+    'tag news, tag home and 28 more were purged, by the app itself.',
     '/a was purged, by a call of the API.',
+    'Everything was purged, by the app itself.',
+    '/blog/[slug], all pages under /blog were purged, by the app itself.',
   ])
 })
 
@@ -117,7 +121,7 @@ test('the last line compares what is stored with what the app says', () => {
   const last = (given: Parameters<typeof facts>[0]) => timelineOf(facts(given)).at(-1)?.detail
   assert.equal(
     last(holding(stored())),
-    'Asked past the cache, the app answers with status 200 and 1.2 kB. The stored copy is the same.',
+    'Asked past the cache, the app answers with status 200 and 1.2 KB. The stored copy is the same.',
   )
   assert.match(last({ ...holding(stored()), origin: answer({ etag: '"two"' }) }) ?? '', /The stored copy is another\.$/)
   assert.match(last(holding(stored(), stored())) ?? '', /2 copies are stored, which differ by request headers\.$/)

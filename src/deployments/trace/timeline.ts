@@ -1,4 +1,5 @@
 /** What led to what visitors see, as one list, the newest last. Pure. */
+import { purgedInWords } from '../../base/index.ts'
 import { type Build, bytesInWords, secondsInWords } from '../../builds/index.ts'
 import type { resources } from '../../contract/index.ts'
 import type { Operation } from '../../operations/index.ts'
@@ -116,13 +117,12 @@ const ASKED_BY: Record<resources.TriggerSource, string> = {
   WEBHOOK: 'a webhook',
 }
 
-type Shown = keyof NonNullable<PurgeRecord['what']>
-
 function ofPurge({ time, what, count, source }: PurgeRecord): Event {
-  const named = (['paths', 'tags'] as Shown[]).flatMap((kind) => what[kind] ?? [])
-  const rest = count - named.length
+  const named = purgedInWords(what.paths ?? [], what.tags ?? [])
+  const rest = count - (what.paths?.length ?? 0) - (what.tags?.length ?? 0)
   const all = named.length > 0 ? `${named.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}` : 'Everything'
-  const verb = named.length === 1 || named.length === 0 ? 'was' : 'were'
+  const isOne = named.length + Math.max(0, rest) <= 1 && !named[0]?.startsWith('all ')
+  const verb = isOne ? 'was' : 'were'
   return { time, what: 'PURGE', detail: `${all} ${verb} purged, by ${ASKED_BY[source]}.` }
 }
 

@@ -2,6 +2,7 @@
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import { useAction } from '../../api/data.ts'
+import { headland } from '../../api/headland.ts'
 import type { IssuedCredential, Role } from '../../api/types.ts'
 import { Button } from '../../parts/button.tsx'
 import { Curl } from '../../parts/curl.tsx'
@@ -42,7 +43,13 @@ export function Generate({ account, onClose, onIssued }: Props) {
         />
         <RoleChoice role={role} onChange={setRole} />
         {!isAllInFields(generate.problem, ['displayName']) && <ProblemNote problem={generate.problem} />}
-        <Curl method="POST" path={path} body={body} />
+        <Curl
+          command={headland(['credentials', 'create'], { account, role })}
+          isOfOperator
+          method="POST"
+          path={path}
+          body={body}
+        />
         <DialogActions>
           <Button onClick={onClose}>Cancel</Button>
           <Button kind="primary" type="submit" busy={generate.isBusy} disabled={body.displayName === ''}>

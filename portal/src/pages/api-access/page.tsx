@@ -4,6 +4,7 @@ import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import { curlOf, quoted } from '../../api/curl.ts'
 import { useList } from '../../api/data.ts'
+import { headland } from '../../api/headland.ts'
 import type { Credential, IssuedCredential } from '../../api/types.ts'
 import type { AccountPageProps } from '../../pages.tsx'
 import { Button } from '../../parts/button.tsx'
@@ -69,7 +70,7 @@ export default function ApiAccessPage(_: AccountPageProps) {
     <Page title="API access" actions={canOwn && items?.length !== 0 && generate}>
       <p className={css.hint}>
         For programs, such as a CI job. {canOwn ? '' : 'Owners generate and revoke it. '}
-        <a href="/docs">API reference</a>
+        <a href="/docs">API reference</a>, <a href="/docs/guides/api">guide</a>
       </p>
       {issued && <Issued credential={issued} account={account} onDone={() => setIssued(undefined)} />}
       <ProblemNote problem={problem} onRetry={credentials.refresh} />
@@ -120,6 +121,9 @@ function Issued({ credential, account, onDone }: { credential: IssuedCredential;
         </Fact>
         <Fact name="For a terminal">
           <Kept text={lines.join('\n')} what="the lines for a terminal" />
+        </Fact>
+        <Fact name="A first command">
+          <Kept text={headland(['apps'], { account, url: location.origin })} what="a first command" />
         </Fact>
         <Fact name="A first call">
           <Kept text={curlOf({ path: `/v1/accounts/${account}/apps` }, location.origin)} what="a first call" />

@@ -1,7 +1,9 @@
 /** One app: its environments, and its end. */
 import { useLocation } from 'wouter'
 import { call } from '../../api/client.ts'
-import { regionName, useList, useRegions, useResource } from '../../api/data.ts'
+import { useApps, useList, useRegions, useResource } from '../../api/data.ts'
+import { headland } from '../../api/headland.ts'
+import { isRegionTold, regionName } from '../../api/regions.ts'
 import type { App, Environment } from '../../api/types.ts'
 import type { AccountPageProps } from '../../pages.tsx'
 import { Button, ButtonLink } from '../../parts/button.tsx'
@@ -27,6 +29,7 @@ export default function AppPage({ app: id = '' }: AccountPageProps) {
     pageSize: 200,
     query: { orderBy: 'createTime' },
   })
+  const apps = useApps(account)
   const regions = useRegions()
 
   if (!app.data && app.problem?.status === 404) return <NotFound title="There is no such app" />
@@ -54,15 +57,19 @@ export default function AppPage({ app: id = '' }: AccountPageProps) {
           )}
         </Panel>
       )}
-      <Panel title="Details">
-        <Facts>
-          <Fact name="Region">
-            {app.data && regions ? regionName(regions, app.data.region) : <Skeleton width={14} />}
-          </Fact>
-          <Fact name="Created">{app.data ? <Time at={app.data.createTime} /> : <Skeleton />}</Fact>
-        </Facts>
-      </Panel>
-      {canWrite && environments.items && (
+      {apps && (
+        <Panel title="Details">
+          <Facts>
+            <Fact name="Created">{app.data ? <Time at={app.data.createTime} /> : <Skeleton />}</Fact>
+            {isRegionTold(apps) && (
+              <Fact name="Region">
+                {app.data && regions ? regionName(regions, app.data.region) : <Skeleton width={14} />}
+              </Fact>
+            )}
+          </Facts>
+        </Panel>
+      )}
+      {canWrite && apps && environments.items && (
         <Delete account={account} app={id} etag={app.data?.etag} environments={environments.items} />
       )}
     </Page>
@@ -76,9 +83,10 @@ function NoEnvironment({ account, app, canWrite }: { account: string; app: strin
       {...(canWrite
         ? {
             curl: {
+              command: headland(['envs', 'create', 'Production'], { account, app, cms: app }),
               method: 'POST' as const,
               path: `/v1/accounts/${account}/apps/${app}/environments`,
-              body: { displayName: 'Production', branch: 'uploadable', cmsEnvironment: 'my-wordpress' },
+              body: { displayName: 'Production', branch: 'uploadable', cmsEnvironment: app },
             },
           }
         : {})}

@@ -1,8 +1,10 @@
 /** All apps of the account, and the state of each of their environments at a glance. */
 import { useMemo, useState } from 'react'
 import { Link, useSearchParams } from 'wouter'
-import { regionName, useRegions } from '../../api/data.ts'
+import { useRegions } from '../../api/data.ts'
+import { headland } from '../../api/headland.ts'
 import { idOf } from '../../api/names.ts'
+import { isRegionTold, regionName } from '../../api/regions.ts'
 import type { AccountPageProps } from '../../pages.tsx'
 import { ButtonLink } from '../../parts/button.tsx'
 import { Choices } from '../../parts/choices.tsx'
@@ -36,6 +38,7 @@ export default function AppsPage(_: AccountPageProps) {
   const [search, setSearch] = useState('')
   const [address] = useSearchParams()
   const state = stateIn(address.get('state'))
+  const isTold = isRegionTold(apps.items?.map(({ app }) => app))
   const shown = useMemo(() => apps.items && narrow(apps.items, { search, state }), [apps.items, search, state])
 
   return (
@@ -66,7 +69,12 @@ export default function AppsPage(_: AccountPageProps) {
         <ul className={css.apps} aria-label="Apps">
           {shown.map((each) => (
             <li key={each.app.name}>
-              <AppCard {...each} account={account} region={regionName(regions, each.app.region)} canWrite={canWrite} />
+              <AppCard
+                {...each}
+                account={account}
+                region={isTold ? regionName(regions, each.app.region) : undefined}
+                canWrite={canWrite}
+              />
             </li>
           ))}
         </ul>
@@ -100,7 +108,7 @@ function States({ account, apps, state }: StatesProps) {
   return <Choices label="State" choices={[{ text: 'All', href, isChosen: state === undefined }, ...choices]} />
 }
 
-type CardProps = Narrowed & { account: string; region: string; canWrite: boolean }
+type CardProps = Narrowed & { account: string; region: string | undefined; canWrite: boolean }
 
 function AppCard({ app, environments, total, account, region, canWrite }: CardProps) {
   const name = idOf(app.name)
@@ -111,7 +119,8 @@ function AppCard({ app, environments, total, account, region, canWrite }: CardPr
           <Link href={appPath(account, name)}>{name}</Link>
         </h2>
         <span className={css.facts}>
-          {region} · {environments.length < total && `${environments.length} of `}
+          {region && `${region} · `}
+          {environments.length < total && `${environments.length} of `}
           {counted(total, 'environment')}
         </span>
         {canWrite && (
@@ -140,6 +149,7 @@ function NoApps({ account, canWrite }: { account: string; canWrite: boolean }) {
               </ButtonLink>
             ),
             curl: {
+              command: headland(['apps', 'create', 'my-app'], { account, region: 'EU-W' }),
               method: 'POST' as const,
               path: `/v1/accounts/${account}/apps?appId=my-app`,
               body: { region: 'regions/EU-W', uploadable: {} },

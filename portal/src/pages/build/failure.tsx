@@ -1,5 +1,6 @@
 /** Why a build failed, what to do about it, and the line of the log that shows it. */
 import type { Build } from '../../api/types.ts'
+import { isHelp } from '../../help.ts'
 import { Button, ExternalLink } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { WithCode } from '../../parts/with-code.tsx'
@@ -42,12 +43,7 @@ export function FailureNote({ failure, onJump }: { failure: Failure; onJump(line
               Jump to line {logLine}
             </Button>
           )}
-          {page && (
-            <span className={css.quiet}>
-              More about it:{' '}
-              {/^https?:\/\//.test(page) ? <ExternalLink href={page}>{page}</ExternalLink> : <code>{page}</code>}
-            </span>
-          )}
+          {isHelp(page) && <ExternalLink href={page}>Help with this failure</ExternalLink>}
         </div>
       </div>
     </section>

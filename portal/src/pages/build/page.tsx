@@ -106,7 +106,13 @@ function Summary({ build }: { build: Build }) {
       <By requester={requestedBy} />
       {startTime ? (
         <span>
-          {finishTime ? 'took' : 'for'} <Took from={startTime} to={finishTime} />
+          {finishTime ? (
+            `took ${timesOf(build).total}`
+          ) : (
+            <>
+              for <Took from={startTime} />
+            </>
+          )}
         </span>
       ) : (
         <Unbegun build={build} />
@@ -136,7 +142,7 @@ function Unbegun({ build: { createTime, finishTime, waiting } }: { build: Build 
 function Times({ build }: { build: Build }) {
   const { trigger, phase, finishTime, durations } = build
   if (!finishTime) return <Phases steps={stepsOf(trigger, phase, 'running', durations)} label="Steps of the build" />
-  const times = timesOf(build)
+  const { times } = timesOf(build)
   return times.length > 0 ? <TimeBar times={times} /> : <p className={css.quiet}>It was over before it began.</p>
 }
 

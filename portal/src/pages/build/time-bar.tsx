@@ -1,6 +1,5 @@
 /** Where the time of a build went: one bar in proportion, and the same in numbers. */
 import { PHASE_WORDS } from '../../api/state.ts'
-import { duration } from '../../parts/format.ts'
 import css from './time-bar.module.css'
 import type { PhaseTime } from './times.ts'
 
@@ -18,16 +17,16 @@ export function TimeBar({ times }: { times: readonly PhaseTime[] }) {
         ))}
       </div>
       <ul className={css.legend} aria-label="Time of each phase">
-        {times.map(({ phase, seconds, share, isWhereItStopped }) => (
+        {times.map(({ phase, words, percent, isWhereItStopped }) => (
           <li key={phase} className={css.entry}>
             <span className={`${css.swatch} ${css[phase]} ${isWhereItStopped ? css.stopped : ''}`} aria-hidden="true" />
             <span>
-              {PHASE_WORDS[phase]}
+              {phase === 'OTHER' ? 'Between phases' : PHASE_WORDS[phase]}
               {isWhereItStopped && <strong>, stopped here</strong>}
             </span>
             <span className={css.seconds}>
-              {duration(seconds)}
-              <span className={css.share}>{Math.round(share * 100)} %</span>
+              {words}
+              <span className={css.share}>{percent} %</span>
             </span>
           </li>
         ))}

@@ -1,6 +1,7 @@
 /** Host names of one's own that lead to the environment, beside the one it was given. */
 import { useState } from 'react'
 import { useResource } from '../../api/data.ts'
+import { at, headland } from '../../api/headland.ts'
 import type { Environment } from '../../api/types.ts'
 import type { EnvironmentPageProps } from '../../pages.tsx'
 import { Button } from '../../parts/button.tsx'
@@ -64,6 +65,7 @@ export default function DomainsPage({ place }: EnvironmentPageProps) {
       <DnsHint url={url} domain={added ?? astray ?? data?.domains[0]} records={checks.data?.records} />
       {mayChange && (
         <Curl
+          command={headland(['domains', 'add', 'www.example.com'], at(place, environment?.displayName))}
           method="POST"
           path={`/v1/${place.name}/domains:replace`}
           body={{ domains: [...(data?.domains ?? []), 'www.example.com'] }}

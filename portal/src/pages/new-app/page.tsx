@@ -2,7 +2,9 @@
 import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { call } from '../../api/client.ts'
-import { useAction, useRegions } from '../../api/data.ts'
+import { useAction, useApps, useRegions } from '../../api/data.ts'
+import { headland } from '../../api/headland.ts'
+import { likelyRegion } from '../../api/regions.ts'
 import type { AccountPageProps } from '../../pages.tsx'
 import { Button, ButtonLink } from '../../parts/button.tsx'
 import { Curl } from '../../parts/curl.tsx'
@@ -21,7 +23,8 @@ export default function NewAppPage(_: AccountPageProps) {
   const regions = useRegions()
   const [appId, setAppId] = useState('')
   const [chosen, setRegion] = useState('')
-  const region = chosen || (regions?.[0]?.name ?? '')
+  const apps = useApps(account)
+  const region = chosen || likelyRegion(regions, apps)
   const path = `/v1/accounts/${account}/apps?appId=${encodeURIComponent(appId)}`
   const body = { region, uploadable: {} }
   const create = useAction(() => call(path, { method: 'POST', body }), { refreshes: [`accounts/${account}/apps`] })
@@ -51,15 +54,17 @@ export default function NewAppPage(_: AccountPageProps) {
           required
           mono
         />
-        <SelectField
-          label="Region"
-          name="region"
-          value={region}
-          onChange={(event) => setRegion(event.target.value)}
-          options={(regions ?? []).map(({ name, displayName }) => ({ value: name, text: displayName }))}
-          problem={create.problem}
-          hint="Where all environments of the app are hosted."
-        />
+        {regions?.length !== 1 && (
+          <SelectField
+            label="Region"
+            name="region"
+            value={region}
+            onChange={(event) => setRegion(event.target.value)}
+            options={(regions ?? []).map(({ name, displayName }) => ({ value: name, text: displayName }))}
+            problem={create.problem}
+            hint="Where all environments of the app are hosted."
+          />
+        )}
         {!isTaken && !isAllInFields(create.problem, FIELDS) && <ProblemNote problem={create.problem} />}
         <FormActions>
           <Button kind="primary" type="submit" busy={create.isBusy}>
@@ -67,7 +72,12 @@ export default function NewAppPage(_: AccountPageProps) {
           </Button>
           <ButtonLink href={appsPath(account)}>Cancel</ButtonLink>
         </FormActions>
-        <Curl method="POST" path={path} body={body} />
+        <Curl
+          command={headland(['apps', 'create', appId || 'my-app'], { account, region: region.replace('regions/', '') })}
+          method="POST"
+          path={path}
+          body={body}
+        />
       </Form>
     </Page>
   )

@@ -2,9 +2,10 @@
 import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { call } from '../../api/client.ts'
-import { useAction } from '../../api/data.ts'
+import { useAction, useList } from '../../api/data.ts'
+import { headland } from '../../api/headland.ts'
 import { partsOf, placeOf } from '../../api/names.ts'
-import type { NewEnvironment, Operation, ShellVariable } from '../../api/types.ts'
+import type { Environment, NewEnvironment, Operation, ShellVariable } from '../../api/types.ts'
 import type { AccountPageProps } from '../../pages.tsx'
 import { Button, ButtonLink } from '../../parts/button.tsx'
 import { Curl } from '../../parts/curl.tsx'
@@ -23,11 +24,15 @@ export default function NewEnvironmentPage({ app = '' }: AccountPageProps) {
   const { account, canWrite } = useSession()
   const [, go] = useLocation()
   const [displayName, setDisplayName] = useState('')
-  const [cmsEnvironment, setCmsEnvironment] = useState('')
+  const [chosenCms, setCms] = useState<string>()
   const [rootDirectory, setRootDirectory] = useState('')
   const [variables, setVariables] = useState<Variable[]>([])
 
   const environments = `accounts/${account}/apps/${app}/environments`
+  const { items: others } = useList<Environment>(environments, 'environments', { pageSize: 1 })
+  // The API wants a name, and any will do where there is no CMS: that of the environment before, or the app's own.
+  const suggestedCms = others?.[0]?.cmsEnvironment ?? app
+  const cmsEnvironment = chosenCms?.trim() || suggestedCms
   const given = variables.filter(({ key }) => key !== '')
   const body: NewEnvironment = {
     displayName,
@@ -69,15 +74,15 @@ export default function NewEnvironmentPage({ app = '' }: AccountPageProps) {
           required
         />
         <TextField
-          label="CMS install"
+          label="CMS install (optional)"
           name="cmsEnvironment"
-          value={cmsEnvironment}
-          onChange={(event) => setCmsEnvironment(event.target.value)}
+          value={chosenCms ?? suggestedCms}
+          placeholder={suggestedCms}
+          onChange={(event) => setCms(event.target.value)}
           problem={create.problem}
-          hint="Name of the content-management install that this environment shows."
+          hint="Your name for the content-management install that this environment shows. Any name will do."
           maxLength={100}
           autoComplete="off"
-          required
         />
         <TextField
           label="Folder of the app (optional)"
@@ -98,7 +103,17 @@ export default function NewEnvironmentPage({ app = '' }: AccountPageProps) {
           </Button>
           <ButtonLink href={appPath(account, app)}>Cancel</ButtonLink>
         </FormActions>
-        <Curl method="POST" path={`/v1/${environments}`} body={hidden(body)} />
+        <Curl
+          command={headland(['envs', 'create', displayName || 'Production'], {
+            account,
+            app,
+            cms: cmsEnvironment,
+            root: rootDirectory || undefined,
+          })}
+          method="POST"
+          path={`/v1/${environments}`}
+          body={hidden(body)}
+        />
       </Form>
     </Page>
   )

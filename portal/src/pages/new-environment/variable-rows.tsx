@@ -3,6 +3,7 @@ import { useEffect, useRef } from 'react'
 import type { Problem } from '../../api/problem.ts'
 import type { VariableKind } from '../../api/types.ts'
 import { Button } from '../../parts/button.tsx'
+import { sentenceOf } from '../../parts/fault-words.ts'
 import { KindSelect } from '../../parts/kind-select.tsx'
 import { kindByName } from '../../parts/kinds.ts'
 import css from './variable-rows.module.css'
@@ -76,5 +77,10 @@ export function VariableRows({ variables, onChange, problem }: Props) {
   )
 }
 
-const faultOf = (problem: Problem | undefined, index: number): string | undefined =>
-  Object.entries(problem?.fields ?? {}).find(([field]) => field.startsWith(`shellVariables[${index}]`))?.[1]
+const LABELS: Readonly<Record<string, string>> = { key: 'Name', value: 'Value', kind: 'Kind' }
+
+function faultOf(problem: Problem | undefined, index: number): string | undefined {
+  const start = `shellVariables[${index}]`
+  const [field, fault] = Object.entries(problem?.fields ?? {}).find(([name]) => name.startsWith(start)) ?? []
+  return fault && sentenceOf(LABELS[field?.slice(start.length + 1) ?? ''] ?? 'It', fault)
+}

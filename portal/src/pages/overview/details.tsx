@@ -1,9 +1,9 @@
 /** The facts about an environment, one to a line. */
 import { Link } from 'wouter'
-import { regionName, useRegions, useResource } from '../../api/data.ts'
+import { useResource } from '../../api/data.ts'
 import { idOf, type Place, shortId } from '../../api/names.ts'
 import { environmentState } from '../../api/state.ts'
-import type { App, Deployment, Environment } from '../../api/types.ts'
+import type { Deployment, Environment } from '../../api/types.ts'
 import { ExternalLink } from '../../parts/button.tsx'
 import { CopyButton, CopyText } from '../../parts/copy.tsx'
 import { counted } from '../../parts/format.ts'
@@ -19,8 +19,6 @@ type Props = { place: Place; environment: Environment }
 
 export function Details({ place, environment }: Props) {
   const { url, domains, build, cmsEnvironment, createTime } = environment
-  const { data: app } = useResource<App>(`accounts/${place.account}/apps/${place.app}`)
-  const regions = useRegions()
   const { data: deployment } = useResource<Deployment>(environment.deployment, {
     enabled: environment.deployment !== '',
   })
@@ -79,7 +77,6 @@ export function Details({ place, environment }: Props) {
         </Fact>
         {environment.freshness && <Fact name="New content">{environment.freshness.advice}</Fact>}
         <Fact name="CMS install">{cmsEnvironment}</Fact>
-        <Fact name="Region">{app && regions ? regionName(regions, app.region) : <Skeleton width={14} />}</Fact>
         <Fact name="Environment id">
           <CopyText text={place.environment} what="the environment id" />
         </Fact>

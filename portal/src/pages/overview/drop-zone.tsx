@@ -1,6 +1,9 @@
 /** Where an archive or a folder is dropped or chosen, and how far it is on its way. The whole page takes a drop. */
 import { type ChangeEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react'
+import { useResource } from '../../api/data.ts'
+import { at, headland } from '../../api/headland.ts'
 import { MESSAGE_MAX_LENGTH, type Place } from '../../api/names.ts'
+import type { Operation } from '../../api/types.ts'
 import { Button } from '../../parts/button.tsx'
 import { Curl } from '../../parts/curl.tsx'
 import { TextField } from '../../parts/field.tsx'
@@ -21,15 +24,23 @@ export function DropZone({ place, name, children }: Props) {
   const deploy = useDeploy(place.name)
   const say = useToast()
   const [message, setMessage] = useState('')
+  const [sent, setSent] = useState<{ operation: string; without: string; remove(): void }>()
+  const { data: operation } = useResource<Operation>(sent?.operation ?? '', { enabled: sent !== undefined })
   const isOver = usePageDrop(!deploy.progress, (entries) => begin(entries))
 
   async function begin(entries: readonly Entry[]) {
-    const sent = await deploy.start(entries, message.trim())
-    if (!sent) return
+    const done = await deploy.start(entries, message.trim())
+    if (!done) return
     setMessage('')
-    const without = inWords(sent.leftOut)
-    say(without ? `Sent, without ${without}. It is being built.` : 'Sent. It is being built.')
+    const without = inWords(done.leftOut)
+    const remove = say('Sent. It is being built.')
+    setSent({ operation: done.operation.name, without, remove })
   }
+
+  // It is live or has failed: the page says so, and that it is being built is not true any more.
+  useEffect(() => {
+    if (sent && operation?.done) sent.remove()
+  }, [sent, operation?.done])
 
   return (
     <div className={css.zone} data-over={isOver || undefined}>
@@ -52,7 +63,17 @@ export function DropZone({ place, name, children }: Props) {
         </>
       )}
       <ProblemNote problem={deploy.problem} title="It was not deployed" />
-      <Curl method="POST" path={`/fu/v1/${place.name}:upload`} file={{ field: 'repository', name: 'app.zip' }} />
+      {sent?.without && !deploy.progress && (
+        <p className={css.without} role="status">
+          Left out of the last upload: {sent.without}
+        </p>
+      )}
+      <Curl
+        command={headland(['deploy'], at(place, name))}
+        method="POST"
+        path={`/fu/v1/${place.name}:upload`}
+        file={{ field: 'repository', name: 'app.zip' }}
+      />
       {isOver && (
         <div className={css.curtain}>
           <p className={css.invitation}>

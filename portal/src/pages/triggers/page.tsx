@@ -1,6 +1,7 @@
 /** The ledger: who asked for builds and purges of an environment, and what became of it. */
 import { Link, useSearchParams } from 'wouter'
 import { useList } from '../../api/data.ts'
+import { at, headland } from '../../api/headland.ts'
 import { type Place, shortId } from '../../api/names.ts'
 import type { RecordedTrigger, TriggerSource } from '../../api/types.ts'
 import type { EnvironmentPageProps } from '../../pages.tsx'
@@ -87,7 +88,11 @@ function NoTriggers({ place }: { place: Place }) {
       <div className={css.empty}>
         <p>
           Every Rebuild, Clean Rebuild and purge is written down here: by a webhook, over the API or this portal, or by
-          the app itself. Create <Link href={environmentPath(place, 'settings/webhooks')}>webhooks</Link> and call one:
+          the app itself. From a terminal:
+        </p>
+        <pre className={css.call}>{headland(['rebuild'], at(place))}</pre>
+        <p>
+          Or create <Link href={environmentPath(place, 'settings/webhooks')}>webhooks</Link> and call one:
         </p>
         <pre className={css.call}>{call}</pre>
         <p>A call that is not in the list did not reach this service, or its token was wrong.</p>

@@ -23,7 +23,7 @@ export function TriggerTable({ place, triggers }: { place: Place; triggers: read
       cell: (trigger) => (
         <span className={css.what}>
           <span className={css.action}>{ACTIONS[trigger.action]}</span>
-          {trigger.purged && <Purged purged={trigger.purged} />}
+          {trigger.purged && <span className={css.small}>{purgedInWords(trigger)}</span>}
         </span>
       ),
     },
@@ -54,17 +54,6 @@ export function TriggerTable({ place, triggers }: { place: Place; triggers: read
     },
   ]
   return <Table label="Triggers, newest first" columns={columns} items={triggers} keyOf={({ name }) => name} />
-}
-
-function Purged({ purged }: { purged: NonNullable<RecordedTrigger['purged']> }) {
-  const { all, ...some } = purgedInWords(purged)
-  if (all) return <span className={css.small}>{all}</span>
-  return (
-    <span className={css.small}>
-      {some.first?.join(', ')}
-      {'rest' in some && some.rest > 0 && ` and ${some.rest} more`}
-    </span>
-  )
 }
 
 function Caller({ trigger: { source, userAgent, address } }: { trigger: RecordedTrigger }) {

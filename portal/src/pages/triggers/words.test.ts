@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import * as service from '../../../../src/base/index.ts'
 import { PROBLEMS } from '../../../../src/contract/index.ts'
-import { purgedInWords, REASONS, reasonInWords, sourceIn } from './words.ts'
+import type { RecordedTrigger } from '../../api/types.ts'
+import { purgedInWords, REASONS, reasonInWords, sourceIn, tagInWords } from './words.ts'
 
 test('every reason that has words is one of the contract', () => {
   assert.deepEqual(
@@ -16,11 +18,41 @@ test('an address that asks for a source there is not asks for all', () => {
   for (const given of [null, '', 'api', 'constructor', '<script>']) assert.equal(sourceIn(given), undefined)
 })
 
+const purge = (purged: NonNullable<RecordedTrigger['purged']>, source: RecordedTrigger['source'] = 'API') =>
+  purgedInWords({ purged, source })
+
 test('a purge is told by its first paths and tags, and how many more there were', () => {
-  assert.deepEqual(purgedInWords({ count: 0 }), { all: 'everything' })
-  assert.deepEqual(purgedInWords({ paths: ['/a'], tags: ['posts'], count: 2 }), { first: ['/a', 'tag posts'], rest: 0 })
-  assert.deepEqual(purgedInWords({ paths: ['/a', '/b', '/c', '/d'], count: 40 }), {
-    first: ['/a', '/b', '/c'],
-    rest: 37,
-  })
+  assert.equal(purge({ count: 0 }), 'the whole site')
+  assert.equal(purge({ paths: ['/a'], tags: ['posts'], count: 2 }), '/a, tag posts')
+  assert.equal(purge({ paths: ['/a', '/b', '/c', '/d'], count: 40 }), '/a, /b, /c and 37 more')
+})
+
+test('tags that Next.js makes out of paths are told as the pages that they mean', () => {
+  assert.equal(purge({ tags: ['_N_T_/layout'], count: 1 }, 'APP'), 'the whole site, by the app')
+  assert.equal(
+    purge({ paths: ['/blog'], tags: ['_N_T_/blog', 'posts'], count: 3 }, 'APP'),
+    '/blog, tag posts, by the app',
+  )
+  assert.equal(
+    purge({ tags: ['_N_T_/blog/layout', '_N_T_/blog/[slug]/page'], count: 2 }),
+    'all pages under /blog, /blog/[slug]',
+  )
+  for (const tag of ['_N_T_/', '_N_T_/index', '_N_T_/page', '_N_T_/(site)/page']) assert.equal(tagInWords(tag), '/')
+  assert.equal(tagInWords('_N_T_/(site)/layout'), 'the whole site')
+  assert.equal(tagInWords('_N_T_'), 'tag _N_T_')
+})
+
+test('the service tells tags in the same words', () => {
+  for (const tag of [
+    'posts',
+    '_N_T_/',
+    '_N_T_/layout',
+    '_N_T_/a/(b)/[c]/layout',
+    '_N_T_/a/page',
+    '_N_T_',
+    '',
+    '_N_T_//',
+    '_N_T_/page/layout',
+  ])
+    assert.equal(tagInWords(tag), service.tagInWords(tag), tag)
 })

@@ -35,11 +35,33 @@ export const sourceIn = (given: string | null): TriggerSource | undefined =>
 
 const SHOWN_AT_ONCE = 3
 
-export type PurgedInWords = { all: string; first?: undefined } | { all?: undefined; first: string[]; rest: number }
+const OF_NEXT = '_N_T_'
+const WHOLE_SITE = 'the whole site'
 
-/** What a purge was about: everything, or the first few paths and tags and how many more there were. */
-export function purgedInWords({ paths = [], tags = [], count }: NonNullable<RecordedTrigger['purged']>): PurgedInWords {
-  if (count === 0) return { all: 'everything' }
-  const first = [...paths, ...tags.map((tag) => `tag ${tag}`)].slice(0, SHOWN_AT_ONCE)
-  return { first, rest: Math.max(0, count - first.length) }
+/** A tag in words, as the service tells it (src/base/cache-tags.ts; a test compares): Next.js makes tags out of paths. */
+export function tagInWords(tag: string): string {
+  if (!tag.startsWith(`${OF_NEXT}/`)) return `tag ${tag}`
+  // Folders in parentheses group files, and are no part of an address.
+  const steps = tag.slice(OF_NEXT.length).split('/').slice(1)
+  const kind = steps.at(-1)
+  const path = pathOf(kind === 'layout' || kind === 'page' ? steps.slice(0, -1) : steps)
+  if (kind !== 'layout') return path
+  return path === '/' ? WHOLE_SITE : `all pages under ${path}`
+}
+
+function pathOf(steps: readonly string[]): string {
+  const shown = steps.filter((step) => !/^\(.*\)$/.test(step)).join('/')
+  return shown === '' || shown === 'index' ? '/' : `/${shown}`
+}
+
+/** What a purge was about, and whether the app asked for it by itself: `the whole site, by the app`, `/news and 37 more`. */
+export function purgedInWords({ purged, source }: Pick<RecordedTrigger, 'purged' | 'source'>): string {
+  if (!purged) return ''
+  const { paths = [], tags = [], count } = purged
+  const words = [...new Set([...paths, ...tags.map(tagInWords)])]
+  const isAll = count === 0 || words.includes(WHOLE_SITE)
+  const named = isAll ? [WHOLE_SITE] : words.slice(0, SHOWN_AT_ONCE)
+  // Those that the ledger does not name, and those for which there is no place here.
+  const rest = isAll ? 0 : Math.max(0, count - paths.length - tags.length) + words.length - named.length
+  return `${named.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}${source === 'APP' ? ', by the app' : ''}`
 }

@@ -2,6 +2,7 @@
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import { useAction } from '../../api/data.ts'
+import { headland } from '../../api/headland.ts'
 import type { AddedUser, Role } from '../../api/types.ts'
 import { Button } from '../../parts/button.tsx'
 import { Curl } from '../../parts/curl.tsx'
@@ -44,7 +45,13 @@ export function AddUser({ account, onClose, onAdded }: Props) {
         />
         <RoleChoice role={role} onChange={setRole} />
         {!isAllInFields(add.problem, ['email']) && <ProblemNote problem={add.problem} />}
-        <Curl method="POST" path={path} body={body} />
+        <Curl
+          command={headland(['users', 'create', body.email || 'name@example.com'], { account, role })}
+          isOfOperator
+          method="POST"
+          path={path}
+          body={body}
+        />
         <DialogActions>
           <Button onClick={onClose}>Cancel</Button>
           <Button kind="primary" type="submit" busy={add.isBusy} disabled={body.email === ''}>

@@ -1,6 +1,7 @@
 /** A variable that is not saved yet: a name, a kind and a value. */
 import { useEffect, useId, useRef } from 'react'
 import { Button } from '../../parts/button.tsx'
+import { sentenceOf } from '../../parts/fault-words.ts'
 import { KindSelect } from '../../parts/kind-select.tsx'
 import { kindByName } from '../../parts/kinds.ts'
 import { Pill } from '../../parts/pill.tsx'
@@ -51,7 +52,7 @@ export function AddedRow({ row: { id, key, value = '', kind = kindByName(key) },
         />
         {faults.key && (
           <p id={faultId} className={css.fault}>
-            {faults.key}
+            {sentenceOf('Name', faults.key)}
           </p>
         )}
       </div>

@@ -1,6 +1,8 @@
 /** The variables of an environment: names and plain values in sight, secrets on demand, and all changes saved together. */
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { useResource } from '../../api/data.ts'
+import { at, headland } from '../../api/headland.ts'
+import type { Place } from '../../api/names.ts'
 import type { Environment } from '../../api/types.ts'
 import type { EnvironmentPageProps } from '../../pages.tsx'
 import { Button } from '../../parts/button.tsx'
@@ -65,7 +67,7 @@ export default function VariablesPage({ place }: EnvironmentPageProps) {
       </p>
       {!rows && <ProblemNote problem={environment.problem} onRetry={environment.refresh} />}
       {isShown && <ProblemNote problem={full.problem} title="The secrets cannot be shown" />}
-      {rows?.length === 0 && <NoVariables name={name} action={canWrite && addButtons} />}
+      {rows?.length === 0 && <NoVariables place={place} action={canWrite && addButtons} />}
       {(!rows || rows.length > 0) && (
         <Panel
           title="Variables"
@@ -111,7 +113,7 @@ export default function VariablesPage({ place }: EnvironmentPageProps) {
         </Panel>
       )}
       {save.operation && <Saved key={save.operation.name} operation={save.operation.name} />}
-      {keys && keys.length > 0 && canWrite && <Curl {...patchCall(name, keys)} />}
+      {keys && keys.length > 0 && canWrite && <Curl {...patchCall(place, keys)} />}
       <details className={css.reserved}>
         <summary>Variables that every app gets from the service</summary>
         <p>{RESERVED.join(', ')}. Others under these names are refused.</p>
@@ -166,15 +168,16 @@ function useFarewell(hasUnsaved: boolean) {
   )
 }
 
-const patchCall = (name: string, keys: readonly string[]) => ({
+const patchCall = (place: Place, keys: readonly string[]) => ({
+  command: headland(['variables', 'set', 'NAME=value'], at(place)),
   method: 'PATCH' as const,
-  path: `/v1/${name}?updateMask=shellVariables`,
+  path: `/v1/${place.name}?updateMask=shellVariables`,
   body: { shellVariables: [...keys.map((key) => ({ key })), { key: 'NAME', kind: 'SECRET', value: '…' }] },
 })
 
-function NoVariables({ name, action }: { name: string; action: ReactNode }) {
+function NoVariables({ place, action }: { place: Place; action: ReactNode }) {
   return (
-    <Empty title="No variables yet" action={action} {...(action ? { curl: patchCall(name, []) } : {})}>
+    <Empty title="No variables yet" action={action} {...(action ? { curl: patchCall(place, []) } : {})}>
       {action
         ? 'Add the addresses and keys that the app needs, one by one or from a .env file. Values are kept sealed.'
         : 'Whoever may write here can add them.'}

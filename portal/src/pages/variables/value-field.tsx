@@ -1,5 +1,6 @@
 /** Where a value is typed. It may have lines, as keys and certificates do, and grows with them. */
 import { useEffect, useId, useRef } from 'react'
+import { sentenceOf } from '../../parts/fault-words.ts'
 import css from './row.module.css'
 
 type Props = {
@@ -41,7 +42,7 @@ export function ValueField({ label, placeholder, value, fault, readOnly, isFocus
       />
       {fault && (
         <p id={faultId} className={css.fault}>
-          {fault}
+          {sentenceOf('Value', fault)}
         </p>
       )}
     </div>

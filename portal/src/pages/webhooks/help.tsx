@@ -1,4 +1,7 @@
 /** How the URLs are put to use. */
+import { at, headland } from '../../api/headland.ts'
+import type { Place } from '../../api/names.ts'
+import { ExternalLink } from '../../parts/button.tsx'
 import { CopyButton } from '../../parts/copy.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import css from './page.module.css'
@@ -6,7 +9,7 @@ import css from './page.module.css'
 const CURL = 'curl -fsS -X POST "$WEBHOOK_URL"'
 const CRON = `WEBHOOK_URL=the URL for Rebuild\n0 3 * * *  curl -fsS -X POST "$WEBHOOK_URL"`
 
-export function Help() {
+export function Help({ place }: { place: Place }) {
   return (
     <Panel title="How to call them">
       <div className={css.help}>
@@ -23,11 +26,13 @@ export function Help() {
           <li>Publish something: the call appears here, and the dashboard of WordPress shows what became of it.</li>
         </ol>
         <p className={css.quiet}>
-          Any other plugin or CMS that calls a URL by POST works, too. Whatever it sends along is ignored.
+          Any other plugin or CMS that calls a URL by POST works, too. Whatever it sends along is ignored.{' '}
+          <ExternalLink href="/docs/guides/wordpress">WordPress, step by step</ExternalLink>
         </p>
       </div>
       <div className={css.help}>
         <h3>A terminal</h3>
+        <Line text={headland(['rebuild'], at(place))} what="the command" />
         <Line text={CURL} what="the call" />
       </div>
       <div className={css.help}>

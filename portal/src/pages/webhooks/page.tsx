@@ -79,7 +79,7 @@ export default function WebhooksPage({ place }: EnvironmentPageProps) {
             is lost or known to others is replaced by new ones: Regenerate all.
           </p>
           <QuietPeriod key={`${set.quietSeconds} ${set.quietSecondsMost}`} set={set} canWrite={canWrite} />
-          <Help />
+          <Help place={place} />
         </>
       )}
     </Page>

@@ -1,0 +1,99 @@
+/** Finds the parts of pages that have all words of a query. The work is bounded by the size of the documentation. */
+import { setImmediate } from 'node:timers/promises'
+import { type Block, blocksOf } from './blocks.ts'
+import { plain } from './inline.ts'
+import type { ManualPage } from './pages.ts'
+import { render } from './render.ts'
+
+export type Part = { address: string; page: string; heading: string; text: string; searched: string; joined: string }
+export type Hit = { address: string; page: string; heading: string; excerpt: string }
+
+export const QUERY_LENGTH_MOST = 100
+const WORDS_MOST = 8
+const HITS_MOST = 30
+const AROUND = 90
+/** Shorter words are found across the ends of others. */
+const JOINED_LENGTH_LEAST = 6
+
+/** Each page, cut at its headings; a page at a time, so that nothing else waits for all of them. */
+export async function partsOf(pages: Iterable<ManualPage>): Promise<Part[]> {
+  const parts: Part[] = []
+  for (const page of pages) {
+    parts.push(...partsOfOne(page))
+    await setImmediate()
+  }
+  return parts
+}
+
+function partsOfOne({ address, title, text }: ManualPage): Part[] {
+  const blocks = blocksOf(text)
+  const ids = render(blocks, () => undefined).headings.map(({ id }) => id)
+  const parts: { address: string; heading: string; texts: string[] }[] = []
+  for (const block of blocks) {
+    if (block.kind !== 'heading') parts.at(-1)?.texts.push(wordsIn(block))
+    else {
+      const id = ids.shift()
+      parts.push({ address: block.level === 1 ? address : `${address}#${id}`, heading: plain(block.text), texts: [] })
+    }
+  }
+  return parts.map(({ address: at, heading, texts }) => {
+    const words = texts.join(' ').replaceAll(/\s+/g, ' ')
+    const searched = `${heading} ${words}`.toLowerCase()
+    return { address: at, page: title, heading, text: words, searched, joined: joinedOf(searched) }
+  })
+}
+
+function wordsIn(block: Block): string {
+  switch (block.kind) {
+    case 'heading':
+    case 'paragraph':
+      return plain(block.text)
+    case 'code':
+      return block.text
+    case 'table':
+      return [block.head, ...block.rows].flat().map(plain).join(' ')
+    case 'list':
+      return block.items.flat().map(wordsIn).join(' ')
+    case 'quote':
+      return block.blocks.map(wordsIn).join(' ')
+    case 'rule':
+      return ''
+  }
+}
+
+export function search(parts: readonly Part[], query: string): Hit[] {
+  const words = wordsOf(query)
+  if (words.length === 0) return []
+  return parts
+    .filter((part) => words.every((word) => isIn(part, word)))
+    .map((part) => ({ part, score: scoreOf(part, words) }))
+    .toSorted((a, b) => b.score - a.score)
+    .slice(0, HITS_MOST)
+    .map(({ part: { address, page, heading, text } }) => ({ address, page, heading, excerpt: excerptOf(text, words) }))
+}
+
+/** As it stands there, or written as one word: `rollback` finds "roll back". */
+const isIn = ({ searched, page, joined }: Part, word: string): boolean =>
+  searched.includes(word) ||
+  page.toLowerCase().includes(word) ||
+  (word.length >= JOINED_LENGTH_LEAST && joined.includes(joinedOf(word)))
+
+const joinedOf = (text: string): string => text.replaceAll(/[\s_-]+/g, '')
+
+const wordsOf = (query: string): string[] =>
+  query.slice(0, QUERY_LENGTH_MOST).toLowerCase().split(/\s+/).filter(Boolean).slice(0, WORDS_MOST)
+
+/** A word in a title counts most, then one in a heading; decisions come after what they decided. */
+function scoreOf({ address, page, heading }: Part, words: readonly string[]): number {
+  const of = (text: string, weight: number) => words.filter((word) => text.toLowerCase().includes(word)).length * weight
+  return of(page, 4) + of(heading, 3) - (/\/(?:decisions|changelog)/.test(address) ? 5 : 0)
+}
+
+function excerptOf(text: string, words: readonly string[]): string {
+  const lower = text.toLowerCase()
+  const found = words.map((word) => lower.indexOf(word)).filter((at) => at >= 0)
+  const from = Math.max(0, Math.min(...found, text.length) - AROUND)
+  const start = found.length === 0 ? 0 : from
+  const cut = text.slice(start, start + 2 * AROUND)
+  return `${start > 0 ? '… ' : ''}${cut.trim()}${start + 2 * AROUND < text.length ? ' …' : ''}`
+}

@@ -1,0 +1,33 @@
+/** A file of ours from memory, in the form that its reader takes, or 304 where they have it already. */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { PortalFile } from '../portal/index.ts'
+
+export function sendFile(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  file: PortalFile,
+  headers: Readonly<Record<string, string>>,
+) {
+  const form = chooseForm(request.headers['accept-encoding'], file)
+  const etag = `"${file.digest}-${form}"`
+  reply.headers(headers)
+  reply.headers({
+    etag,
+    vary: 'accept-encoding',
+    'cache-control': file.isImmutable ? 'public, max-age=31536000, immutable' : 'no-cache',
+  })
+  if (request.headers['if-none-match']?.includes(etag)) return reply.code(304).send()
+  if (form !== 'identity') reply.header('content-encoding', form)
+  return reply.type(file.type).send(file.forms[form])
+}
+
+function chooseForm(accepted: string | undefined, { forms }: PortalFile): 'br' | 'gzip' | 'identity' {
+  const wanted = new Set(
+    (accepted ?? '')
+      .toLowerCase()
+      .split(',')
+      .filter((part) => !/;\s*q\s*=\s*0(?:\.0*)?\s*$/.test(part))
+      .map((part) => part.split(';', 1)[0]?.trim()),
+  )
+  return (['br', 'gzip'] as const).find((form) => forms[form] && wanted.has(form)) ?? 'identity'
+}
