@@ -87,7 +87,7 @@ test('a person gets no empty column, and columns that fit: left out where it mus
     'b0d8d4ff  ada@example.com   Fix the hea…',
     '1a2b3c4d  webhook WordPre…  字字字',
   ])
-  assert.deepEqual(at(30), ['BUILD     BY', 'b0d8d4ff  ada@example.com', '1a2b3c4d  webhook WordPress/…'])
+  assert.deepEqual(at(30), ['BUILD     BY', 'b0d8d4ff  ada@example.com', '1a2b3c4d  webhook WordPress/6…'])
   assert.equal(at(10)[1], 'b0d8d4ff')
 })
 
