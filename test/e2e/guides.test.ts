@@ -92,6 +92,7 @@ const GUIDES: Record<string, Guide> = {
       settings = '',
       ,
       built = '',
+      told = '',
       failed = '',
       back = '',
       credentials = '',
@@ -103,6 +104,7 @@ const GUIDES: Record<string, Guide> = {
       assert.doesNotMatch(listed, /\.headland\.json/)
       assert.match(settings, /^\.env\.production$/m)
       assert.match(built, /SUCCEEDED/)
+      assert.match(told, /UPLOAD +DONE .*Larger pictures on the front page/)
       assert.match(failed, /SUCCEEDED/)
       assert.match(back, /LIVE/)
       assert.match(credentials, /[0-9a-f-]{36}/)
