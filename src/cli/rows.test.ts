@@ -56,9 +56,10 @@ const WIDE = [
   { build: '1a2b3c4d', state: 'FAILED', reason: '', by: 'webhook WordPress/6.9', message: '字字字' },
 ]
 
-test('a person gets no empty column, and columns that fit: shortened first, and then left out', () => {
-  const at = (columns: number) =>
-    tableFor({ isShown: true, columns: () => columns }, WIDE, ['message', 'by']).split('\n')
+const NARROW = { shortened: ['message', 'by'], leftOut: ['state', 'message', 'by'] }
+
+test('a person gets no empty column, and columns that fit: left out where it must be, and else shortened', () => {
+  const at = (columns: number) => tableFor({ isShown: true, columns: () => columns }, WIDE, NARROW).split('\n')
   assert.deepEqual(at(100), [
     'BUILD     STATE      BY                     MESSAGE',
     'b0d8d4ff  SUCCEEDED  ada@example.com        Fix the header of all pages',
@@ -66,16 +67,17 @@ test('a person gets no empty column, and columns that fit: shortened first, and 
   ])
   assert.equal(at(60)[1], 'b0d8d4ff  SUCCEEDED  ada@example.com        Fix the header…')
   assert.equal(at(49)[2], '1a2b3c4d  FAILED     webhook WordP…  字字字')
-  assert.deepEqual(at(36), [
-    'BUILD     STATE      BY',
-    'b0d8d4ff  SUCCEEDED  ada@example…',
-    '1a2b3c4d  FAILED     webhook Wor…',
+  assert.deepEqual(at(40), [
+    'BUILD     BY                MESSAGE',
+    'b0d8d4ff  ada@example.com   Fix the hea…',
+    '1a2b3c4d  webhook WordPre…  字字字',
   ])
-  assert.equal(at(10)[1], 'b0d8d4ff  SUCCEEDED')
+  assert.deepEqual(at(30), ['BUILD     BY', 'b0d8d4ff  ada@example.com', '1a2b3c4d  webhook WordPress/6…'])
+  assert.equal(at(10)[1], 'b0d8d4ff')
 })
 
 test('a program gets every column as it is', () => {
-  const text = tableFor({ isShown: false, columns: () => 20 }, WIDE, ['message', 'by'])
+  const text = tableFor({ isShown: false, columns: () => 20 }, WIDE, NARROW)
   assert.match(text, /^BUILD +STATE +REASON +BY +MESSAGE\n.*Fix the header of all pages\n/)
 })
 

@@ -14,15 +14,19 @@ export type Row = Record<string, string>
 type ListForm<T> = {
   row: (item: T) => Row
   empty: string
-  /** In a terminal that is too narrow: the columns that are shortened, and then left out, in this order. */
-  narrow?: readonly string[]
+  narrow?: Narrow
 }
+
+/** For a terminal that is too narrow: the columns that can be shortened, and those that are left out, each in this order. */
+export type Narrow = { shortened: readonly string[]; leftOut: readonly string[] }
+
+const WIDE: Narrow = { shortened: [], leftOut: [] }
 
 /** The rows under their headings; where there are none, people are told what to do next. */
 export function printList<T>(
   { terminal, options }: Pick<ClientCall, 'terminal' | 'options'>,
   items: readonly T[],
-  { row, empty, narrow = [] }: ListForm<T>,
+  { row, empty, narrow = WIDE }: ListForm<T>,
 ) {
   if (options.json) return terminal.print(JSON.stringify(items))
   if (items.length === 0) return terminal.say(empty)
@@ -33,7 +37,7 @@ export function printList<T>(
 export function tableFor(
   terminal: Pick<Terminal, 'isShown' | 'columns'>,
   rows: readonly Row[],
-  narrow: readonly string[] = [],
+  narrow: Narrow = WIDE,
 ): string {
   const all = rows.map(cells)
   if (!terminal.isShown) return table(all)
@@ -51,16 +55,20 @@ const GAP = 2
 /** A column that has less says nothing any more. */
 const SHORTEST = 12
 
-function fitted(rows: readonly Row[], columns: number, narrow: readonly string[]): Row[] {
+function fitted(rows: readonly Row[], columns: number, { shortened: short, leftOut }: Narrow): Row[] {
   let shown: Row[] = [...rows]
-  const excess = () => widthsOf(shown).reduce((sum, [, width]) => sum + width + GAP, -GAP) - columns
-  for (const name of narrow) {
+  const excess = (least = Number.POSITIVE_INFINITY) =>
+    widthsOf(shown).reduce(
+      (sum, [name, width]) => sum + GAP + (short.includes(name) ? Math.min(width, least) : width),
+      -GAP,
+    ) - columns
+  for (const name of leftOut) {
+    if (excess(SHORTEST) > 0) shown = shown.map(({ [name]: _, ...row }) => row)
+  }
+  for (const name of short) {
     const width = new Map(widthsOf(shown)).get(name) ?? 0
     const next = Math.max(SHORTEST, width - Math.max(0, excess()))
     if (next < width) shown = shown.map((row) => ({ ...row, [name]: shortened(row[name] ?? '', next) }))
-  }
-  for (const name of narrow) {
-    if (excess() > 0) shown = shown.map(({ [name]: _, ...row }) => row)
   }
   return shown
 }

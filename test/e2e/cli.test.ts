@@ -171,8 +171,11 @@ test('builds are listed, and a failed one is shown with what to do about it', as
   await deploy(service, as, name, { 'package.json': JSON.stringify({ scripts: { build: 'exit 3' } }) })
   const { stdout } = await succeeds('builds')
   const [heading = '', failed = '', ...others] = stdout.trimEnd().split('\n')
-  assert.match(heading, /^BUILD +STATE +TRIGGER +ASKED +SECONDS +REASON$/)
-  assert.match(failed, /^[0-9a-f-]{36} +FAILED +UPLOAD +\S+Z +\d+ +BUILD_SCRIPT_FAILED$/)
+  assert.match(heading, /^BUILD +STATE +TRIGGER +BY +ASKED +SECONDS +REASON +ARCHIVE +COMMIT +MESSAGE$/)
+  assert.match(
+    failed,
+    /^[0-9a-f-]{36} +FAILED +UPLOAD +credential \S.* +\S+Z +\d+ +BUILD_SCRIPT_FAILED +sha256:\w{64}$/,
+  )
   assert.equal(others.length, 3)
   const some = await succeeds('builds', '--limit', '2')
   assert.equal(some.stdout.trimEnd().split('\n').length, 3)
@@ -197,7 +200,9 @@ test('a build that runs is cancelled, and is over when the command ends', async 
 
 test('the deployment before the live one is made live, and given again the one before that', async () => {
   const listed = await succeeds('deployments')
-  assert.match(listed.stdout, /^DEPLOYMENT +STATE +BUILD +ACTIVATABLE +LIVE\n\S{36} +LIVE +\S{36} +yes +\S+Z\n/)
+  const [heading = '', live = ''] = listed.stdout.split('\n')
+  assert.match(heading, /^DEPLOYMENT +STATE +TRIGGER +BY +LIVE +ACTIVATABLE +BUILD +ARCHIVE +COMMIT +MESSAGE$/)
+  assert.match(live, /^\S{36} +LIVE +UPLOAD +credential \S.* +\S+Z +yes +\S{36} +sha256:\w{64}$/)
   const [three, two] = (await read(`${name}/deployments`)).deployments as resources.Deployment[]
   const back = await succeeds('deployments', 'activate', 'previous')
   assert.equal(back.stdout.trim(), url)

@@ -93,6 +93,7 @@ const GUIDES: Record<string, Guide> = {
       settings = '',
       ,
       built = '',
+      told = '',
       failed = '',
       back = '',
       unpinned = '',
@@ -106,6 +107,7 @@ const GUIDES: Record<string, Guide> = {
       assert.doesNotMatch(listed, /\.headland\.json/)
       assert.match(settings, /^\.env\.production$/m)
       assert.match(built, /SUCCEEDED/)
+      assert.match(told, /UPLOAD +DONE .*Larger pictures on the front page/)
       assert.match(failed, /SUCCEEDED/)
       assert.match(back, /LIVE/)
       assert.match(unpinned, /rebuilds? builds? the newest upload/)

@@ -34,7 +34,7 @@ export async function listBuilds(call: ClientCall): Promise<undefined> {
       ...peopleColumns(build),
     }),
     empty: EMPTY,
-    narrow: ['message', 'commit', 'by', 'archive', 'seconds'],
+    narrow: { shortened: ['message', 'commit', 'by'], leftOut: ['archive', 'seconds', 'commit', 'message', 'by'] },
   })
   if (hasMore && !call.options.json) call.terminal.say(`There are more: --limit ${limit * 5} shows them.`)
 }

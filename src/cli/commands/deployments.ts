@@ -30,7 +30,10 @@ export async function listDeployments(call: ClientCall): Promise<undefined> {
       ...peopleColumns(one),
     }),
     empty: "No deployments yet. 'headland deploy' makes the first.",
-    narrow: ['message', 'commit', 'by', 'archive', 'build', 'activatable'],
+    narrow: {
+      shortened: ['message', 'commit', 'by'],
+      leftOut: ['archive', 'build', 'activatable', 'commit', 'message', 'by'],
+    },
   })
   if (hasMore && !call.options.json) call.terminal.say(`There are more: --limit ${limit * 5} shows them.`)
 }

@@ -23,7 +23,7 @@ export async function listOperations(call: ClientCall): Promise<undefined> {
       ...peopleColumns(metadata),
     }),
     empty: 'No operations yet.',
-    narrow: ['message', 'commit', 'by', 'build'],
+    narrow: { shortened: ['message', 'commit', 'by'], leftOut: ['build', 'commit', 'message', 'by'] },
   })
   if (found.hasMore && !call.options.json) call.terminal.say(`There are more: --limit ${limit * 5} shows them.`)
 }

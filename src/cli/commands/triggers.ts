@@ -7,7 +7,7 @@ import { idFor, requesterInWords } from '../people.ts'
 import { printList, tableFor, when } from '../rows.ts'
 import { atEnvironment } from '../where.ts'
 
-const NARROW = ['caller', 'by', 'from', 'operation']
+const NARROW = { shortened: ['caller', 'by'], leftOut: ['from', 'operation', 'caller', 'by'] }
 
 export async function listTriggers(call: ClientCall): Promise<undefined> {
   const limit = limitOf(call.options)
