@@ -6,7 +6,15 @@ import type { Archives } from '../../archives/index.ts'
 import type { Changes, Clock } from '../../base/index.ts'
 import type { Builds } from '../../builds/index.ts'
 import type { Ceilings, resources } from '../../contract/index.ts'
-import type { ClearCache, Deployments, ReplaceDomains, Requests, Retries, SiteUrl, Trace } from '../../deployments/index.ts'
+import type {
+  ClearCache,
+  Deployments,
+  ReplaceDomains,
+  Requests,
+  Retries,
+  SiteUrl,
+  Trace,
+} from '../../deployments/index.ts'
 import type { Operations } from '../../operations/index.ts'
 import type { Supervisor } from '../../runtime/index.ts'
 import type { LineLogs } from '../../storage/index.ts'
