@@ -127,6 +127,8 @@ export async function startWordPress(t: Scope, { address }: { address: string })
     address,
     port,
     folder,
+    /** Of the administrator, for the REST API. */
+    applicationPassword,
     rest,
     admin,
     read,
