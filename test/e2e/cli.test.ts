@@ -233,7 +233,7 @@ test('webhooks are made, called, shown, regenerated and deleted', async () => {
   const shown = await succeeds('webhooks', 'show')
   assert.match(shown.stdout, /^purgeCache +last called 2/m)
   assert.match(shown.stdout, /^cleanRebuild +not called yet$/m)
-  assert.match(shown.stdout, /^\S+Z +PURGE_CACHE +WEBHOOK +200 +127\.0\.0\.1 +Editor/m)
+  assert.match(shown.stdout, /^\S+Z +PURGE_CACHE +WEBHOOK +webhook Editor 31m +200 +\S{36} +127\.0\.0\.1 +Editor/m)
   assert.doesNotMatch(shown.stdout, /\u009b/, 'a caller does not write escape sequences to a terminal')
   const { webhooks } = await json('webhooks', 'regenerate', '--yes')
   assert.equal((await fetch(purge, { method: 'POST' })).status, 401)
