@@ -71,7 +71,8 @@ test('a failing build shows its reason and leads to the line; script in log line
 
   const why = page.getByRole('region', { name: 'Why it failed' })
   await why.getByText(reason).waitFor()
-  await why.getByRole('heading', { name: message }).waitFor()
+  // What stands between backticks is shown as code.
+  await why.getByRole('heading', { name: message.replaceAll('`', '') }).waitFor()
   // Opened at the line that shows it, and led there again after scrolling away.
   await lineOf(page, logLine).getByText('Error: cannot find the moon').waitFor()
   await assertInSight(page, logLine)
