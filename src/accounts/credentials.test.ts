@@ -3,11 +3,12 @@ import { test } from 'node:test'
 import { lowerRooms } from '../../test/support/parts.ts'
 import { statement, toPage } from '../storage/index.ts'
 
-test('an issued credential is known with its account and role; a wrong password and a wrong id are not', async (t) => {
+test('an issued credential is known with its account, role and name; a wrong password and a wrong id are not', async (t) => {
   const { accounts, credentials } = await lowerRooms(t)
   const account = await accounts.create('agency')
   const { credential, password } = await credentials.issue(account.id, { role: 'viewer', displayName: 'CI' })
-  assert.deepEqual(await credentials.verify(credential.id, password.reveal()), { account, role: 'viewer' })
+  const known = { account, role: 'viewer', displayName: 'CI' }
+  assert.deepEqual(await credentials.verify(credential.id, password.reveal()), known)
   assert.equal(await credentials.verify(credential.id, `${password.reveal()}x`), undefined)
   assert.equal(await credentials.verify(account.id, password.reveal()), undefined)
 })

@@ -24,7 +24,7 @@ const id = (description: string) =>
 /** A visible, well-formed line of text: no control character or line separator, no half of a surrogate pair, not blank. */
 export const lineOfText = '^(?=.*\\S)[^\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}]*$'
 
-const LINE_OF_TEXT = 'must be one line of text that is not blank'
+export const LINE_OF_TEXT = 'must be one line of text that is not blank'
 
 export const accountName = string({
   pattern: '^[a-z][a-z0-9-]{1,38}[a-z0-9]$',
@@ -48,6 +48,7 @@ export const credentialId = id('Id of the credential: its userId.')
 
 export const commitSha = string({
   pattern: '^(?:[0-9a-f]{40}|[0-9a-f]{64})$',
+  'x-form': 'must have 40 hexadecimal digits, or 64 of SHA-256',
   description: 'Id of a git commit, whole: 40 hexadecimal digits, or 64 of SHA-256.',
 })
 

@@ -1,6 +1,6 @@
 /** Who asked for something, and what was sent: members of the account see it, and no one else. */
 import { LIMITS } from './limits.ts'
-import { commitSha, lineOfText } from './names.ts'
+import { commitSha, LINE_OF_TEXT, lineOfText } from './names.ts'
 import { boolean, nullable, object, oneOf, optional, type Static, string } from './schema.ts'
 
 export const REQUESTER_KINDS = ['USER', 'CREDENTIAL', 'WEBHOOK', 'SCHEDULE', 'APP', 'SERVICE'] as const
@@ -25,11 +25,13 @@ export const requestedBy = nullable(requester, {
 const branch = string({
   maxLength: LIMITS.branchLength,
   pattern: lineOfText,
+  'x-form': LINE_OF_TEXT,
   description: 'The branch that was checked out.',
 })
 const subject = string({
   maxLength: LIMITS.messageLength,
   pattern: lineOfText,
+  'x-form': LINE_OF_TEXT,
   description: "The first line of the commit's message.",
 })
 const isDirty = boolean({
@@ -58,6 +60,7 @@ export const describedQuery = {
     string({
       maxLength: LIMITS.messageLength,
       pattern: lineOfText,
+      'x-form': LINE_OF_TEXT,
       description: 'What this archive is about: one line of text, shown with its builds and deployments.',
     }),
   ),
