@@ -84,6 +84,7 @@ test('what is wrong is told in words that follow the name of the field', () => {
     [schema.array(schema.string()), {}, 'field must be a list.'],
     [schema.array(schema.string(), { maxItems: 2 }), ['a', 'b', 'c'], 'field must have at most 2 entries.'],
     [schema.array(schema.string(), { minItems: 1 }), [], 'field must not be empty.'],
+    [schema.mapOf(schema.integer(), { maxProperties: 1 }), { a: 1, b: 2 }, 'field must have at most 1 entry.'],
     [schema.oneOf(['SECRET', 'PLAIN']), 'x', 'field must be one of: SECRET, PLAIN.'],
     [schema.oneOf(['SECRET', 'PLAIN']), 7, 'field must be one of: SECRET, PLAIN.'],
     [schema.oneOf(['uploadable']), 'main', 'field must be uploadable.'],
