@@ -190,6 +190,19 @@ const GUIDES: Record<string, Guide> = {
       )
     },
   },
+  'docs/guides/freshness.md': {
+    ground: 'a live page',
+    see: ([traced = '']) => assert.match(traced, /^Visitors get the file \/index\.html/),
+  },
+  'docs/guides/wordpress-preview.md': {
+    ground: 'an environment',
+    async see(_, { environment }) {
+      const { WORDPRESS_USER, WORDPRESS_APPLICATION_PASSWORD, PREVIEW_SECRET } = await variablesOf(environment)
+      assert.deepEqual([WORDPRESS_USER, WORDPRESS_APPLICATION_PASSWORD], ['preview', SECRET])
+      assert.match(PREVIEW_SECRET ?? '', /^[0-9a-f]{48}$/)
+      assert.deepEqual(await namesOfEnvironments(environment), ['Preview', 'Test'])
+    },
+  },
   'docs/guides/domains.md': {
     ground: 'an environment',
     async see([, listed = ''], { environment }) {
