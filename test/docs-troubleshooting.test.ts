@@ -1,6 +1,6 @@
 /** Every way in which a build or a start can fail has a page, and what the page says is true. */
 import assert from 'node:assert/strict'
-import { access, readdir, readFile } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { diagnose, type FailedPhase } from '../src/builds/diagnose.ts'
@@ -98,11 +98,4 @@ test('the table of the index has every reason as the code has it', async () => {
     }),
   )
   assert.deepEqual(rows, expected)
-})
-
-test('every link of the pages leads to a file', async () => {
-  for (const name of await readdir(FOLDER)) {
-    const text = await readFile(join(FOLDER, name), 'utf8')
-    for (const [, target = ''] of text.matchAll(/\]\(([^)]+)\)/g)) await access(join(FOLDER, target))
-  }
 })
