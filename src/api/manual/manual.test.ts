@@ -56,6 +56,10 @@ test('each reason of an error has a place in the documentation that its link lea
   }
 })
 
+test('a table has no empty heading, which a screen reader would read out', () => {
+  assert.match(bodyOf('| a | |\n|---|---|\n| b | c |\n'), /<th[^>]*>a<\/th><td role="cell"><\/td>/)
+})
+
 test('blocks nest as they are written', () => {
   assert.equal(
     bodyOf('# A `b`\n\ntext *em* and **`x`** here'),

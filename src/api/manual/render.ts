@@ -48,7 +48,12 @@ export function render(blocks: readonly Block[], resolve: Resolve): Rendered {
   /** Roles are said again: browsers forget them where a narrow screen shows each row as a block. */
   function table(head: readonly string[], rows: readonly string[][]): Html {
     const labels = head.map(plain)
-    const cells = head.map((cell) => html`<th role="columnheader" scope="col">${inline(cell, resolve)}</th>`)
+    // A heading without a word is none.
+    const cells = head.map((cell) =>
+      cell.trim() === ''
+        ? html`<td role="cell"></td>`
+        : html`<th role="columnheader" scope="col">${inline(cell, resolve)}</th>`,
+    )
     return html`<div class="${head.length > 3 ? 'table wide' : 'table'}" role="group" aria-label="Table: ${labels.filter(Boolean).join(', ')}" tabindex="0"><table role="table">
 <thead role="rowgroup"><tr role="row">${cells}</tr></thead>
 <tbody role="rowgroup">${rows.map((row) => html`\n${rowOf(row, labels)}`)}</tbody></table></div>\n`
