@@ -62,12 +62,21 @@ const TYPED: Record<string, string[][]> = {
     [SHORT, ...AT],
     ['previous', ...AT],
   ],
+  operations: [AT, []],
+  triggers: [AT],
+  unpin: [AT],
+  traffic: [AT, [...AT, '--range', '7d']],
   purge: [AT],
   trace: [['/', ...AT], ['https://shop.example.com/'], ['https://other.example.com/']],
   domains: [AT],
   'domains add': [
     ['new.example.com', ...AT],
     ['shop.example.com', ...AT],
+  ],
+  'domains check': [AT],
+  'domains redirect': [
+    ['shop.example.com', 'new.example.com', ...AT],
+    ['shop.example.com', '--end', ...AT],
   ],
   'domains remove': [
     ['shop.example.com', ...AT],

@@ -90,7 +90,7 @@ for (const [scheme, to, variable, asked] of [
     const logged = await headland(login, { cwd, env, input: `${password}\n` })
     assert.equal(logged.code, 0, logged.all)
 
-    const names = ['--app', `${scheme}-app`, '--region', 'UK', '--env', 'Production', '--cms', 'cms']
+    const names = ['--create', '--app', `${scheme}-app`, '--region', 'UK', '--env', 'Production', '--cms', 'cms']
     const deployed = await headland(['deploy', '--account', 'default', ...names], { cwd, env })
     assert.equal(deployed.code, 0, deployed.all)
     assert.match(deployed.stdout, /^http:\/\/.+\.localhost:\d+$/m)
