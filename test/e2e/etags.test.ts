@@ -146,7 +146,7 @@ test('a list of domains is replaced only if it is the one that was read', async 
   refused(await replace(name, { domains: [] }, { 'if-match': etag }), /list of domains/)
   assert.equal(first.json.etag, (await read(`${name}/domains`)).etag)
   const second = await replace(name, { domains: [], etag: first.json.etag })
-  assert.deepEqual(second.json, { domains: [], nextPageToken: '', etag })
+  assert.deepEqual(second.json, { domains: [], redirects: [], nextPageToken: '', etag })
 })
 
 test('a deletion takes an etag in its body or as If-Match, and needs none', async () => {
