@@ -167,7 +167,7 @@ const callForEach = (url: string): string => `
 async function hoarding(): Promise<Files> {
   const files = await filesIn(join(EXAMPLES, EXAMPLE))
   const about = JSON.parse(String(files['package.json']))
-  const [from, hidden] = ['.next/cache/fetch-cache', '.next/cache/swc/hidden']
+  const [from, hidden] = ['.next/cache/fetch-cache', '.next/cache/turbopack/hidden']
   const copy = (one: string, other: string) =>
     `node -e "const fs = require('fs'); if (fs.existsSync('${one}')) fs.cpSync('${one}', '${other}', { recursive: true })"`
   about.scripts.build = `${copy(hidden, from)} && next build && ${copy(from, hidden)}`
