@@ -179,6 +179,14 @@ test('a rebuild of another archive than the last one is a violation', () => {
   assertViolation(/a rebuild made version 1/)
 })
 
+test('a rebuild of the archive that a rollback pinned is none', () => {
+  const { environment, called, violations } = life()
+  called('upload', { upload: { version: 2, kind: 'server', label: 'e1-2' }, operation: '' })
+  called('activate', { activated: 1, operation: '' })
+  environment.rebuilt = MARKS
+  assert.deepEqual(violations(), [])
+})
+
 test('a page of another account is a violation', () => {
   const { visited, assertViolation } = life()
   visited({ account: 'theirs' })

@@ -207,13 +207,20 @@ function checkSites(records: Records, { environments }: Found): Violation[] {
       wrong.push(`its site shows version ${shown}, which is older than ${floor}, which went live`)
     }
     if (build === '' && floor > 0) wrong.push(`version ${floor} went live, and nothing is live`)
-    if (rebuilt && !lastVersions(records.calls, about).includes(rebuilt.version)) {
-      wrong.push(
-        `a rebuild made version ${rebuilt.version}; the last upload was one of ${lastVersions(records.calls, about)}`,
-      )
+    // A rollback pins its version until an upload is live.
+    const expected = [...lastVersions(records.calls, about), ...activatedVersions(records.calls, about)]
+    if (rebuilt && !expected.includes(rebuilt.version)) {
+      wrong.push(`a rebuild made version ${rebuilt.version}; the last upload or rollback was one of ${expected}`)
     }
     return wrong.map((what) => ({ what, about }))
   })
+}
+
+/** Of all rollbacks that were not refused: whether an upload has ended one depends on how its build ended. */
+function activatedVersions(calls: readonly Call[], environment: string): number[] {
+  return calls.flatMap((call) =>
+    call.kind === 'activate' && call.about === environment && call.outcome !== 'refused' ? (call.activated ?? []) : [],
+  )
 }
 
 /** The last upload that was acknowledged, and those after it of which nobody knows. */
