@@ -58,7 +58,7 @@ export function renderOperation(
   }
 }
 
-/** For whoever holds a token of a webhook: without the environment, and without people and what they wrote. */
+/** For a caller with a token of a webhook: without the environment, and without people and what they wrote. */
 export function renderForToken(account: Account, operation: Operation) {
   const { response: _, metadata, ...shown } = renderOperation(account, operation)
   const { requestedBy: _who, message: _message, commit: _commit, ...facts } = metadata

@@ -45,7 +45,7 @@ export async function withPlainFile<T>(file: string, use: (handle: FileHandle) =
 }
 
 function openNow(file: string, followsLinks: boolean): Promise<FileHandle | undefined> {
-  // Without O_NONBLOCK, opening a pipe waits for somebody who writes into it.
+  // Without O_NONBLOCK, opening a pipe waits for a process that writes into it.
   const flags = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (followsLinks ? 0 : (constants.O_NOFOLLOW ?? 0))
   return open(file, flags).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return undefined

@@ -1,4 +1,4 @@
-/** Looks at what a build left, beside what is live, before anybody gets it. */
+/** Looks at what a build left, beside what is live, before visitors get it. */
 import type { Environment, Environments } from '../apps/index.ts'
 import { type Build, type Builds, endpointsAsked, type Outputs, pagesIn, type Suspected } from '../builds/index.ts'
 import { Problem } from '../contract/index.ts'
@@ -13,7 +13,7 @@ export type Inspected = {
   suspected: Suspected | undefined
   /** Whether it must not go live by itself. */
   isToBeHeld: boolean
-  /** The servers that should have been reached, for whoever builds again when they answer. */
+  /** The servers that should have been reached, for the retry when they answer. */
   endpoints: Endpoint[]
   /** All that could not be reached, also those that the live deployment's build did not reach either. */
   unreached: ReadonlySet<string>

@@ -39,7 +39,7 @@ export function createRedeploy(parts: Parts): { activate: Handler; update: Handl
   }
 
   return {
-    /** Somebody has decided what is live, so the service does not build again by itself. */
+    /** A person has decided what is live, so the service does not build again by itself. */
     async activate(operation, work) {
       const finish = await goLive(operation, operation.activates ?? '', work)
       return async (tx) => {

@@ -5,7 +5,7 @@
  *   waiting   `nextTime` says when its servers are asked next, or, where none are known, when it is built again
  *   given up  `nextTime` is null: the time is over, or it was built again too often without success
  *
- * It is gone when a build goes live, when somebody makes a deployment live by hand, and with its environment.
+ * It is gone when a build goes live, when a deployment is made live by hand, and with its environment.
  */
 import type { Clock } from '../base/index.ts'
 import type { Endpoint } from '../engines/index.ts'

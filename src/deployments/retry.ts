@@ -45,7 +45,7 @@ export function createRetry(parts: Parts) {
     await Promise.all(Array.from({ length: AT_ONCE }, take))
   }
 
-  /** One that fails is due again later, and keeps nobody else from being tried. */
+  /** One that fails is due again later, and keeps no other one from being tried. */
   async function tryAgain(retry: Retry) {
     try {
       if (await retries.claim(retry)) await decide(retry)

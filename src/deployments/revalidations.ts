@@ -6,7 +6,7 @@
  * The record is bounded. Where there are too many tags, the oldest become one statement: everything that is as old has expired.
  * To expire too much costs time, and never shows an old page.
  */
-import type { Clock } from '../base/index.ts'
+import { type Clock, withoutTrailingSlashes } from '../base/index.ts'
 import { type Reader, rows, type Sql, statement, type Transaction } from '../storage/index.ts'
 
 export type Revalidated = {
@@ -117,7 +117,7 @@ const PATH_TAG = '_N_T_'
 
 function tagsOfPath(given: string): string[] {
   const [pathname = '/'] = given.split(/[?#]/, 1)
-  const path = encodeTag(decoded(pathname.replace(/(?<=.)\/+$/, '')))
+  const path = encodeTag(decoded(withoutTrailingSlashes(pathname) || '/'))
   return [path, PATH_TAG + path, ...(path === '/' ? [`${PATH_TAG}/index`] : [])]
 }
 

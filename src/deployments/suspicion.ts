@@ -97,12 +97,12 @@ function lostIn({ pages, livePages, limits }: Evidence): LostPages | null {
   const lost = livePages.size - pages.size
   const { maxLostPagesPercent, minLostPages } = limits
   if (lost < Math.max(1, minLostPages) || lost * 100 <= maxLostPagesPercent * livePages.size) return null
-  const missing = [...livePages].filter((page) => !pages.has(page)).sort()
+  const missing = [...livePages].filter((page) => !pages.has(page))
   return {
     before: livePages.size,
     now: pages.size,
     count: missing.length,
-    names: missing.slice(0, NAMED_PAGES).map(shortened),
+    names: missing.slice(0, NAMED_PAGES).map(shortened).sort(),
   }
 }
 

@@ -2,7 +2,7 @@
  * Which paths of a site are asked for most, and which of those that it does not have, in a bounded amount of memory. Each
  * list is a summary of Misra and Gries: where it is full, a new path takes one from every count instead of a place, and
  * counts of nothing go. So a path that makes up more than one in `pathsOfList` of the requests is always in it, and
- * nobody fills it with paths that are asked for once. A count is never too high.
+ * a visitor cannot fill it with paths that are asked for once. A count is never too high.
  */
 
 export type PathCounts = { found: [path: string, requests: number][]; missing: [path: string, requests: number][] }

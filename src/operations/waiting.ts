@@ -14,7 +14,7 @@ export function createWaiting({ sql, clock }: { sql: Sql; clock: Clock }) {
 
   /**
    * How many builds are before this one in the queue, itself included; 0 when it does not wait. In a long queue counting
-   * ends early. Those that still let calls settle stand before nobody.
+   * ends early. Those that still let calls settle are not counted.
    */
   async function queuePosition({ id, doneTime, phase }: Operation): Promise<number> {
     if (doneTime !== null || phase !== 'QUEUED') return 0

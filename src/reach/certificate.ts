@@ -12,7 +12,7 @@ const ISSUER_LENGTH = 100
 export function readCertificate({ address, port, name, now = Date.now }: Asked): Promise<resources.CertificateCheck> {
   return new Promise((resolve) => {
     let isConnected = false
-    // Nothing is sent to the server, so a certificate that is not valid harms nobody: it is what we want to see.
+    // Nothing is sent to the server, so a certificate that is not valid does no harm: it is what we want to see.
     const socket = connect({ host: address, port, servername: name, rejectUnauthorized: false, timeout: HANDSHAKE_MS })
     const end = (check: resources.CertificateCheck) => {
       clearTimeout(patience)

@@ -120,6 +120,11 @@ test('what looks like an id, an address or a secret is masked before it is kept'
   for (const [path, masked] of cases) assert.equal(maskPath(path), masked)
   const { sql, clock, environment, rows } = await furnished(t)
   const paths = createTrafficPaths({ sql, clock })
+
+  test('a segment of very many letters is masked by one look at it', () => {
+    const path = `/${'a'.repeat(1_000_000)}`
+    assert.equal(maskPath(path), path)
+  })
   paths.hear(await environment(), {
     found: [
       ['/reset/9f86d081884c7d659a2feaa0c55ad015', 1],

@@ -7,7 +7,7 @@ const ACTION_WORDS: Record<resources.TriggerAction, string> = {
   PURGE_CACHE: 'Purge Cache',
 }
 
-/** `WordPress/6.9` of `WordPress/6.9; https://cms.example`. Whoever has no name is called by the webhook. */
+/** `WordPress/6.9` of `WordPress/6.9; https://cms.example`. A caller without a name gets that of the webhook. */
 export function webhookRequester(action: resources.TriggerAction, userAgent: string): resources.Requester {
   const [product = ''] = userAgent.split(/[;(]/, 1)
   const name = product.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim()

@@ -30,6 +30,9 @@ const INPUTS: Record<string, () => Promise<unknown>> = {
     attack(lockfileOf(100 * MEBIBYTE), { fails: /^LOCKFILE_MISMATCH$/ }),
   'a visitor who asks for a part by very many blanks': () =>
     attack(page('a page'), { visit: '/', headers: { range: `bytes=${' '.repeat(30_000)}x` } }),
+  'a purge of hundreds of paths of very many slashes': purgeSlashes,
+  'a reader of the documentation who asks for very many slashes': async () =>
+    assert.equal((await service.call(`/docs/${'/'.repeat(15_000)}x`)).status, 404),
   'an app that floods its log': () => attack(appOf(floodFor(4)), { visit: '/flood' }),
 }
 
@@ -68,6 +71,14 @@ async function attack(
     assert.ok(log.text.includes(lastLine), `…${log.text.slice(-1000)}`)
   }
   return environment
+}
+
+async function purgeSlashes() {
+  const { name } = await createEnvironment(service, as)
+  const path = `${'/'.repeat(LIMITS.purgeEntryLength - 1)}x`
+  const paths = Array.from({ length: 400 }, () => path)
+  const { status, text } = await service.call(`/v1/${name}:clearCache`, { method: 'POST', as, body: { paths } })
+  assert.equal(status, 200, text)
 }
 
 /** A few hundred kilobytes as they are sent. */

@@ -75,7 +75,7 @@ export const TRIGGER_WORDS: Record<Trigger, string> = {
   PURGE_CACHE: 'Purge cache',
 }
 
-/** The reasons that are no failure: somebody wanted it to end, or its output waits for somebody to look at it. */
+/** The reasons that are no failure: it was cancelled or replaced, or its output waits for a person to look at it. */
 const ENDED_ON_PURPOSE = {
   OPERATION_CANCELLED: 'cancelled',
   SUPERSEDED: 'superseded',

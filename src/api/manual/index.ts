@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { gzipSync } from 'node:zlib'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { withoutTrailingSlashes } from '../../base/index.ts'
 import type { PortalFile } from '../../portal/index.ts'
 import { sendFile } from '../send-file.ts'
 import { blocksOf } from './blocks.ts'
@@ -90,7 +91,7 @@ export function createManual(top?: string) {
         const file = await fileAt(path)
         if (file) return sendFile(request, reply, file, HEADERS)
         if (OF_AN_ACCOUNT.test(path)) return otherwise(request, reply)
-        const other = path.replace(/(?:\/README)?\.md$|\/+$/, '')
+        const other = withoutTrailingSlashes(path.replace(/(?:\/README)?\.md$/, ''))
         if (other !== path && (await fileAt(other))) return reply.redirect(other, 308)
         return reply
           .code(404)

@@ -9,7 +9,7 @@ export const heldBuilds: Migration = {
     // What is suspicious about the output, as JSON.
     sql`ALTER TABLE builds ADD COLUMN suspicion TEXT`,
     sql`ALTER TABLE builds ADD COLUMN is_held BIGINT NOT NULL DEFAULT 0`,
-    // Somebody wants it live, whatever its output looks like.
+    // It is to go live, whatever its output looks like.
     sql`ALTER TABLE builds ADD COLUMN is_forced BIGINT NOT NULL DEFAULT 0`,
     // The limits of an environment, as JSON; null for the usual ones.
     sql`ALTER TABLE environments ADD COLUMN suspicious_output TEXT`,

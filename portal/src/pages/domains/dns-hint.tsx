@@ -54,8 +54,8 @@ export function DnsHint({ url, domain = 'www.example.com', records }: Props) {
       <div className={css.hint}>
         {addresses.length === 0 && (
           <p>
-            This service does not know its own public addresses, so it cannot tell whether a name leads here. Whoever
-            runs it can set them: <code>publicAddresses</code>.
+            This service does not know its own public addresses, so it cannot tell whether a name leads here. The
+            operator can set them: <code>publicAddresses</code>.
           </p>
         )}
         {isLocalName(new URL(url).hostname) && (

@@ -59,7 +59,7 @@ export default function DomainsPage({ place }: EnvironmentPageProps) {
         <p className={css.quiet}>
           {mayChange
             ? 'No domain of your own yet. Add one above; the site answers on it at once, as soon as DNS leads here.'
-            : 'No domain of your own yet. Whoever may write here can add one.'}
+            : 'No domain of your own yet. A developer or an owner can add one.'}
         </p>
       )}
       <DnsHint url={url} domain={added ?? astray ?? data?.domains[0]} records={checks.data?.records} />

@@ -66,7 +66,7 @@ function Change({ environment }: { environment: Environment }) {
   async function submit() {
     if (!isReadable || isSame) return
     const saved = await save.run()
-    if (saved) say('operation' in saved ? 'Saved.' : 'Somebody else has changed this meanwhile: look at it again.')
+    if (saved) say('operation' in saved ? 'Saved.' : 'Another person has changed this meanwhile. Look at it again.')
   }
 
   return (

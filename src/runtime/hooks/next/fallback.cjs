@@ -1,5 +1,5 @@
 'use strict'
-// A page that has expired is made anew before anybody gets it. Where that fails, as with a CMS that is down, the old page is
+// A page that has expired is made anew before a visitor gets it. Where that fails, as with a CMS that is down, the old page is
 // better than an error: the request is made again, inside of this machine, by a request that may be answered with what has
 // expired, and its answer takes the place of the error. Nothing but this process knows the word that such a request has.
 const { randomBytes, timingSafeEqual } = require('node:crypto')
