@@ -92,8 +92,31 @@ describe('a Next.js app whose content changes', { skip }, () => {
     await site.allShow(['/posts/two', '/legacy'], old)
   })
 
-  test('with the CMS down, a purge leaves the old pages instead of errors, and the edge does not keep them', async () => {
+  test('what was read from the CMS before a purge is not kept after it', async () => {
+    cms.write()
+    await site.purge()
+    const answers = cms.holdAnswers()
+    const early = site.shown('/posts/one')
+    await answers.isAsked
+    const number = cms.write()
+    await site.purge()
+    answers.release()
+    await early
+    await site.allShow(POSTS, number)
+  })
+
+  test('with the CMS down, a purge leaves the old pages instead of errors; with the CMS back, a purge means fresh ones at once', async () => {
     await Promise.all(ALL.map(site.shown))
+    cms.isDown = true
+    await site.purge()
+    for (const path of STORED) await site.shown(path)
+    cms.isDown = false
+    const first = cms.write()
+    await site.purge()
+    await site.allShow(STORED, first)
+  })
+
+  test('with the CMS back, the old pages go without a purge too', async () => {
     cms.isDown = true
     await site.purge()
     for (const path of STORED) await site.shown(path)

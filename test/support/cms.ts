@@ -14,6 +14,8 @@ export type Cms = {
   number(): number
   /** Changes the text; gives its number. */
   write(): number
+  /** From now on answers are made, and not sent before they are released. */
+  holdAnswers(): { isAsked: Promise<void>; release: () => void }
   /** Resolves when a build has read the text that there is now. */
   readByBuild(): Promise<void>
 }
@@ -21,9 +23,13 @@ export type Cms = {
 export async function startCms(t: Scope): Promise<Cms> {
   let number = 1
   let readers: (() => void)[] = []
-  const server = createServer((request, response) => {
+  let held: { asked: () => void; released: Promise<void> } | undefined
+  const server = createServer(async (request, response) => {
     if (cms.isDown) return response.writeHead(503).end()
-    response.end(`text-${number}-end`, () => {
+    const text = `text-${number}-end`
+    held?.asked()
+    await held?.released
+    response.end(text, () => {
       if (!request.url?.includes('by=build')) return
       for (const read of readers) read()
       readers = []
@@ -43,6 +49,16 @@ export async function startCms(t: Scope): Promise<Cms> {
     isDown: false,
     number: () => number,
     write: () => ++number,
+    holdAnswers() {
+      const asked = Promise.withResolvers<void>()
+      const released = Promise.withResolvers<void>()
+      held = { asked: asked.resolve, released: released.promise }
+      const release = () => {
+        held = undefined
+        released.resolve()
+      }
+      return { isAsked: asked.promise, release }
+    },
     readByBuild: () => new Promise((resolve) => readers.push(resolve)),
   }
   return cms

@@ -134,7 +134,7 @@ function start(purges, expiries) {
       withhold(visit, key, pathOf(key))
       return { ...seen(entry), lastModified: longAgo(entry) }
     }
-    if (mayHaveExpired(visit, key)) {
+    if (mayHaveExpired(visit, key, expiries.newest())) {
       if (visit) {
         noteExpired(visit, key)
         markOutdated(visit)
@@ -167,10 +167,18 @@ function start(purges, expiries) {
   function wrapSet(set) {
     return async function setAndTold(key, value, ...rest) {
       if (reads.getStore() === key) return
+      if (value?.kind === 'IMAGE') return set.call(this, key, value, ...rest)
       const visit = visits.getStore()
-      if (value?.kind === 'FETCH' || value?.kind === 'IMAGE') {
-        if (value.kind === 'FETCH') carefully(() => madeAnew(visit, key))
+      const isFetch = value?.kind === 'FETCH'
+      const isOutdated = carefully(() => isOlderThanExpiry(visit, key, { ...rest[0], isFetch }, value), false)
+      if (isFetch) {
+        if (isOutdated) return
+        carefully(() => madeAnew(visit, key))
         return set.call(this, key, value, ...rest)
+      }
+      if (isOutdated) {
+        carefully(() => describe(key, value, Date.now(), { isExpired: true }))
+        return
       }
       const before = visit?.found?.get(key)
       // Next.js keeps the old one as if it were new where making it anew has failed. One that has expired stays so.
@@ -188,6 +196,12 @@ function start(purges, expiries) {
       else if (before === undefined && carefully(() => expiries.isReplaced())) purges.soon([], { made: [tag], time })
       return result
     }
+  }
+
+  /** It was read before a purge that means it, and would be stored as if it were from after that. */
+  function isOlderThanExpiry(visit, key, context, value) {
+    if (!visit) return false
+    return expiries.judge(visit.startTime, () => tagsFor(visit, key, context, value)) === 'expired'
   }
 
   function wrapRevalidateTag(revalidateTag) {

@@ -27,6 +27,9 @@ function createExpiries(file = FILE) {
     /** Whether another deployment is about to take this one's place, and has to know which pages were made meanwhile. */
     isReplaced: () => look().isReplaced,
 
+    /** The time of the last revalidation. */
+    newest: () => look().newest,
+
     /**
      * - `expired`: it was revalidated after it was made, so it must not be served any more;
      * - `built`: the build made it. It may be served while it is made anew;

@@ -8,7 +8,10 @@ const http = require('node:http')
 const HEADER = 'x-headland-expired'
 const SECRET = randomBytes(32).toString('hex')
 const TIMEOUT_MS = 20_000
-/** After a failure the old page is served without another try for so long: a CMS that is down is not asked for each visitor. */
+/**
+ * After a failure the old page is served without another try for so long: a CMS that is down is not asked for each visitor.
+ * A revalidation or a purge ends the pause, since the next visitor is to see what it was for.
+ */
 const PAUSE_MS = 10_000
 const KEYS_MOST = 10_000
 
@@ -17,7 +20,7 @@ const HOP_BY_HOP = new Set(['connection', 'keep-alive', 'transfer-encoding', 'da
 
 /** What was not served because it has expired, and was not made anew yet: paths, and when that was. */
 const withheld = new Map()
-/** Entries that could not be made anew, and until when the old ones do. */
+/** Entries that could not be made anew: until when the old ones do, and which revalidation was the newest one. */
 const pauses = new Map()
 
 /**
@@ -35,9 +38,11 @@ function expiredModeOf(req) {
 }
 
 /** Whether this visit gets an entry although it has expired. */
-function mayHaveExpired(visit, key) {
-  if (visit?.expiredMode === 'kept') put(pauses, key, Date.now() + PAUSE_MS)
-  return visit?.expiredMode !== undefined || (pauses.get(key) ?? 0) > Date.now()
+function mayHaveExpired(visit, key, newest) {
+  if (visit?.expiredMode === 'kept') put(pauses, key, { until: Date.now() + PAUSE_MS, newest })
+  if (visit?.expiredMode !== undefined) return true
+  const pause = pauses.get(key)
+  return pause !== undefined && pause.until > Date.now() && pause.newest === newest
 }
 
 /** The visit does not get it, and waits for a new one. */

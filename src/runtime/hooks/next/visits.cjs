@@ -29,6 +29,7 @@ function watchServers() {
       res,
       // As it came: Next.js changes it on its way.
       url: req.url,
+      startTime: Date.now(),
       expiredMode: expiredModeOf(req),
       isOutdated: false,
       isGuarded: false,
