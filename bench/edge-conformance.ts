@@ -1,7 +1,7 @@
 /** How much of the public suite of cache behaviour the edge passes, beside the caches that people use. */
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fetchCacheSuite, startCacheSuite, type Tally, tallyOf } from '../test/support/cache-suite.ts'
+import { fetchCacheSuite, startCacheSuite, type Tally, tallyOf } from '../test/support/edge/cache-suite.ts'
 import type { Bench, Result } from './bench.ts'
 import { startEdgeBefore } from './edge.ts'
 import { type Origin, PEERS, type Peer } from './peers.ts'

@@ -11,7 +11,7 @@ import { type Config, machineEnvironment } from './config.ts'
 import type { resources } from './contract/index.ts'
 import { type Engine, type Limits, type Networks, openLimiter, openNetworks } from './engines/index.ts'
 import { openPlain } from './engines/plain.ts'
-import { openSandbox } from './engines/sandbox.ts'
+import { openSandbox } from './engines/sandbox/sandbox.ts'
 
 export type Machine = {
   engine: Engine

@@ -64,12 +64,14 @@ import {
 } from './deployments/index.ts'
 import { LATENCY_BOUNDS_MS, startEdge } from './edge/index.ts'
 import { endOrphans } from './engines/index.ts'
+import { createValues } from './kv/index.ts'
 import { openMachine } from './machine.ts'
 import { createOperations, startWorker } from './operations/index.ts'
 import { openPortal } from './portal/index.ts'
 import { createDomainChecks, createLookup } from './reach/index.ts'
+import { createCounts, createUpkeep } from './retention/index.ts'
 import { createSupervisor } from './runtime/index.ts'
-import { openDiskBlobs } from './storage/blobs-disk.ts'
+import { openDiskBlobs } from './storage/blobs/blobs-disk.ts'
 import {
   createBallast,
   createLineLogs,
@@ -82,11 +84,9 @@ import {
   statement,
   watchPlace,
 } from './storage/index.ts'
-import { openSqlite, openSqliteApart } from './storage/sqlite.ts'
+import { openSqlite, openSqliteApart } from './storage/sql/sqlite.ts'
 import { createTraffic, createTrafficPaths, forgetTrafficPaths } from './traffic/index.ts'
 import { createLedger } from './triggers/index.ts'
-import { createCounts, createUpkeep } from './upkeep/index.ts'
-import { createValues } from './values/index.ts'
 import { version } from './version.ts'
 import { type Stall, watchStalls } from './watchdog/index.ts'
 import { createWebhookRates, createWebhookSets, createWebhooks } from './webhooks/index.ts'

@@ -56,7 +56,7 @@ test('the edge process takes its own room, http and the watchdog, which take not
       .flatMap(({ path, text }) => importsOf(text).map((specifier) => join(path, '..', specifier)))
       .filter((target) => target.startsWith('src/') && !target.startsWith(`src/${room}/`))
   // What the control process does for the edge: the edge process does not load it.
-  const isOfEdgeProcess = (path: string) => !['src/edge/watch.ts', 'src/edge/make-manifest.ts'].includes(path)
+  const isOfEdgeProcess = (path: string) => !['src/edge/watch.ts', 'src/edge/static/make-manifest.ts'].includes(path)
   const lower = ['http', 'watchdog']
   assert.deepEqual(
     [...new Set(takenBy('edge', isOfEdgeProcess))].toSorted(),
@@ -115,7 +115,7 @@ test('the table of floors is read row by row, up to its end', () => {
 })
 
 test('a missing room and a room too many are both named', () => {
-  const rooms = ['src/main.ts', 'src/config.ts', 'src/apps/index.ts', 'src/storage/sql.ts', 'src/cellar/index.ts']
+  const rooms = ['src/main.ts', 'src/config.ts', 'src/apps/index.ts', 'src/storage/sql/sql.ts', 'src/cellar/index.ts']
   assert.deepEqual(strayRooms(rooms.map(empty), small), [
     'src/cellar/ is not in the table of floors',
     'the table has edge/, src/ has not',
@@ -152,7 +152,7 @@ type Broken = { rule: string; path: string; text: string; complaint: RegExp }
 const BROKEN: Broken[] = [
   {
     rule: 'an import upward',
-    path: 'src/storage/sql.ts',
+    path: 'src/storage/sql/sql.ts',
     text: `import { apps } from '../apps/index.ts'`,
     complaint: /^src\/storage\/sql\.ts imports '\.\.\/apps\/index\.ts': upward, from storage\/ on floor 1 to apps\/ on/,
   },

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { diagnose, type FailedPhase } from '../src/builds/diagnose.ts'
+import { diagnose, type FailedPhase } from '../src/builds/diagnose/index.ts'
 import { BUILD_FAILURES, helpPage, PROBLEMS, type Reason } from '../src/contract/index.ts'
 
 const TOP = join(import.meta.dirname, '..')

@@ -17,8 +17,8 @@ import {
 import { delimiter, join } from 'node:path'
 import { createLog } from '../src/base/index.ts'
 import { openPortal } from '../src/portal/index.ts'
-import { prepareDocker } from './support/docker-packages.ts'
 import { isLong } from './support/long.ts'
+import { prepareDocker } from './support/machine/docker-packages.ts'
 
 const isRoot = process.getuid?.() === 0
 

@@ -1,5 +1,5 @@
 /** Cheap archives whose pages say whose they are, of which version, build and variables, and when they were made. */
-import type { Files } from '../test/support/deploy.ts'
+import type { Files } from '../test/support/service/deploy.ts'
 import type { Marks, Upload } from './journal.ts'
 import type { ArchiveKind } from './plan.ts'
 

@@ -1,7 +1,7 @@
 /** Those who come from outside: a CMS that calls webhooks, and visitors. And one who looks whether operations are done. */
 import { Agent, request } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
-import { targetOf } from '../test/support/webhooks.ts'
+import { targetOf } from '../test/support/service/webhooks.ts'
 import { readMarks } from './archives.ts'
 import type { House } from './house.ts'
 import { type Journal, now } from './journal.ts'

@@ -1,7 +1,7 @@
 /** The owner of an account: uploads, rebuilds, purges, variables, roll-backs, cancels, deletions; never waits for an end. */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { resources } from '../src/contract/index.ts'
-import { formOf } from '../test/support/deploy.ts'
+import { formOf } from '../test/support/service/deploy.ts'
 import { archiveOf } from './archives.ts'
 import { tagOf } from './check-visits.ts'
 import type { House } from './house.ts'

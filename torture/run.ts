@@ -4,7 +4,7 @@
  *   node torture/run.ts [--seconds 120] [--seed 7] [--accounts 3]
  */
 import { parseArgs } from 'node:util'
-import { noSmallDisk } from '../test/support/small-disk.ts'
+import { noSmallDisk } from '../test/support/machine/small-disk.ts'
 import { type Outcome, torture } from './torture.ts'
 
 const { values } = parseArgs({

@@ -1,8 +1,8 @@
 /** One account and its slots: which app and environment each holds now, as far as the account was told. */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { resources } from '../src/contract/index.ts'
-import type { WebhookUrls } from '../test/support/webhooks.ts'
-import { urlsOf } from '../test/support/webhooks.ts'
+import type { WebhookUrls } from '../test/support/service/webhooks.ts'
+import { urlsOf } from '../test/support/service/webhooks.ts'
 import type { House, Reply } from './house.ts'
 import type { Call, Journal } from './journal.ts'
 import { SLOTS } from './plan.ts'

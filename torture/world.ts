@@ -10,7 +10,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { type Scope, temporaryFolder } from '../test/support/folder.ts'
-import { addAddress } from '../test/support/wordpress.ts'
+import { addAddress } from '../test/support/service/wordpress.ts'
 
 export type Mood = 'answers' | 'hangs' | 'fails' | 'refuses'
 

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { temporaryFolder } from '../../test/support/folder.ts'
 import { createIds, systemClock } from '../base/index.ts'
 import { MIGRATIONS, migrate, statement, toPage } from '../storage/index.ts'
-import { openSqlite } from '../storage/sqlite.ts'
+import { openSqlite } from '../storage/sql/sqlite.ts'
 import { createMembers } from './members.ts'
 
 test('users from before there were members are members, each under an id that can be named', async (t) => {

@@ -1,6 +1,6 @@
+export { createInAppServer } from './app-api/app-api.ts'
 export { createAuth } from './auth.ts'
 export { createBrowserSession } from './browser-session.ts'
-export { createInAppServer } from './in-app.ts'
 export { createMetrics } from './metrics.ts'
 export type { Route } from './route.ts'
 export { createRoutes } from './routes/index.ts'

@@ -7,7 +7,7 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Portal } from '../portal/index.ts'
-import { html } from './html.ts'
+import { html } from './docs/html.ts'
 import { sendFile } from './send-file.ts'
 
 const POLICY = [

@@ -13,14 +13,14 @@ import { fieldInvalid, LIMITS, names, Problem, resources, schema } from '../cont
 import type { Portal } from '../portal/index.ts'
 import { doing } from '../watchdog/index.ts'
 import { type Auth, membershipIn, type Principal } from './auth.ts'
+import { createManual } from './docs/manual/index.ts'
 import { sendClientError, sendProblem } from './errors.ts'
-import { createManual } from './manual/index.ts'
 import type { Metrics } from './metrics.ts'
-import { openDoor } from './open-door.ts'
 import { createPortalFiles } from './portal-files.ts'
 import { refusePreconditions } from './preconditions.ts'
+import { openDoor } from './raw-endpoint.ts'
 import { type Call, isJson, type Route, showsEtag } from './route.ts'
-import { createCheck } from './validation.ts'
+import { createCheck } from './validation/index.ts'
 import { withoutSecrets } from './webhook-url.ts'
 
 const PATH_PARAMETERS: Record<string, schema.Schema> = {

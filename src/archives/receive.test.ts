@@ -11,7 +11,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { temporaryFolder } from '../../test/support/folder.ts'
 import { writeZip, zipOf } from '../../test/support/zip.ts'
 import { Problem } from '../contract/index.ts'
-import { openDiskBlobs } from '../storage/blobs-disk.ts'
+import { openDiskBlobs } from '../storage/blobs/blobs-disk.ts'
 import { type Archive, type ArchiveLimits, createArchives, DEFAULT_ARCHIVE_LIMITS } from './index.ts'
 
 type Answer = Partial<Archive> & { reason?: string; metadata?: Record<string, string>; message?: string }

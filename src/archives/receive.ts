@@ -2,8 +2,8 @@
 import type { Readable } from 'node:stream'
 import type { Blobs, Digest } from '../storage/index.ts'
 import { withArchive } from './check.ts'
-import { openForm } from './form.ts'
 import type { ArchiveLimits } from './limits.ts'
+import { openForm } from './multipart.ts'
 
 /** `files` counts what will be unpacked: files and links. */
 export type Archive = { digest: Digest; bytes: number; files: number }

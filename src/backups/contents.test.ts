@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { temporaryFolder } from '../../test/support/folder.ts'
 import { MIGRATIONS, migrate, statement } from '../storage/index.ts'
-import { openSqlite } from '../storage/sqlite.ts'
+import { openSqlite } from '../storage/sql/sqlite.ts'
 import { contentsOf, SOURCES_SINCE } from './contents.ts'
 import { examineDatabase } from './database.ts'
 

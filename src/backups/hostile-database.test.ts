@@ -5,6 +5,7 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, type TestContext, test } from 'node:test'
+import { temporaryFolder } from '../../test/support/folder.ts'
 import {
   assertRefused,
   attempt,
@@ -13,11 +14,10 @@ import {
   packed,
   pieces,
   withDatabase,
-} from '../../test/support/backup.ts'
-import { temporaryFolder } from '../../test/support/folder.ts'
+} from '../../test/support/service/backup.ts'
 import { type Statement, statement } from '../storage/index.ts'
-import { openSqliteApart } from '../storage/sqlite.ts'
-import { restore } from './restore.ts'
+import { openSqliteApart } from '../storage/sql/sqlite.ts'
+import { restore } from './restore/restore.ts'
 
 let made: Backup
 const ends: (() => unknown)[] = []

@@ -7,8 +7,8 @@ import { once } from 'node:events'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { BackupRefused, type Entry, type Opaque } from './entry.ts'
-import { bytesOf, nextHeader } from './tar-read.ts'
-import { END, headerOf, opaqueKey } from './tar-write.ts'
+import { bytesOf, nextHeader } from './tar/read.ts'
+import { END, headerOf, opaqueKey } from './tar/write.ts'
 
 const ATTRIBUTES = [
   '--xattrs',

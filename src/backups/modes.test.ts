@@ -3,10 +3,10 @@ import assert from 'node:assert/strict'
 import { chown, lstat, mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { attempt, type Backup, makeBackup, packed, pieces, type Whole } from '../../test/support/backup.ts'
 import { temporaryFolder } from '../../test/support/folder.ts'
-import { openSqliteApart } from '../storage/sqlite.ts'
-import { restore } from './restore.ts'
+import { attempt, type Backup, makeBackup, packed, pieces, type Whole } from '../../test/support/service/backup.ts'
+import { openSqliteApart } from '../storage/sql/sqlite.ts'
+import { restore } from './restore/restore.ts'
 
 const isRoot = process.getuid?.() === 0
 const [UID, FOREIGN] = [200_001, 31_337]

@@ -18,13 +18,13 @@ import {
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { temporaryFolder } from '../../test/support/folder.ts'
-import { type House, house } from '../../test/support/upkeep.ts'
+import { type House, house } from '../../test/support/service/retention.ts'
+import { createUpkeep } from '../retention/index.ts'
 import { createHolds, HOLD_MS, isHeld, openVault, statement } from '../storage/index.ts'
-import { openSqlite, openSqliteApart } from '../storage/sqlite.ts'
-import { createUpkeep } from '../upkeep/index.ts'
+import { openSqlite, openSqliteApart } from '../storage/sql/sqlite.ts'
 import { draftOf, pack } from './pack.ts'
-import { restore } from './restore.ts'
-import { writeBackup } from './write-file.ts'
+import { restore } from './restore/restore.ts'
+import { writeBackup } from './restore/write-file.ts'
 
 const isRoot = process.getuid?.() === 0
 

@@ -12,11 +12,11 @@ import { type Contents, contentsOf, type Part } from './contents.ts'
 import { DatabaseDamaged } from './damaged.ts'
 import { copyDatabase, examineDatabase, examineSchema, type Facts, type OpenSql, releaseAll } from './database.ts'
 import { atEnd, BackupRefused, type Entry, FORMAT, HEAD, type Head, LIST, lineOf, MOST, TAG } from './entry.ts'
-import { checkOwnKey, type FoundKey } from './keys.ts'
 import { opaqueAmong } from './marks.ts'
 import { startTag, type Tag, writtenTag } from './proof.ts'
 import { createDisk, type Disk, type Found, openFile } from './read-disk.ts'
-import { END, headerOf, padding } from './tar-write.ts'
+import { checkOwnKey, type FoundKey } from './restore/keys.ts'
+import { END, headerOf, padding } from './tar/write.ts'
 
 export type PackParts = {
   sql: Sql

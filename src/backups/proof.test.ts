@@ -19,11 +19,11 @@ import {
   replaced,
   type Whole,
   withRows,
-} from '../../test/support/backup.ts'
+} from '../../test/support/service/backup.ts'
 import { statement } from '../storage/index.ts'
-import { openSqliteApart } from '../storage/sqlite.ts'
+import { openSqliteApart } from '../storage/sql/sqlite.ts'
 import { HEAD, LIST, TAG } from './entry.ts'
-import { checkBackup } from './restore.ts'
+import { checkBackup } from './restore/restore.ts'
 
 let made: Backup
 let withKey: Backup

@@ -7,7 +7,7 @@ import { createHmac, type Hmac } from 'node:crypto'
 import { sameDigest } from '../base/index.ts'
 import { createVault } from '../storage/index.ts'
 import { BackupRefused, FORMAT_WITHOUT_TAG, type Head } from './entry.ts'
-import type { FoundKey } from './keys.ts'
+import type { FoundKey } from './restore/keys.ts'
 
 /** HMAC-SHA256 of the list's bytes. */
 export type Tag = Hmac

@@ -26,11 +26,11 @@ import {
   SCHEMA_LEAST,
   TAG,
 } from './entry.ts'
-import { readOwners } from './owners.ts'
 import { endProof, hasTag, type Proof, refuseUnproven, TAG_BYTES } from './proof.ts'
-import { createRoom } from './room.ts'
-import { type Bytes, entryOf, nextHeader, skipPadding } from './tar-read.ts'
-import { createUnpacker, type Unpacker } from './unpack.ts'
+import { createRoom } from './restore/free-space.ts'
+import { readOwners } from './restore/owners.ts'
+import { createUnpacker, type Unpacker } from './restore/unpack.ts'
+import { type Bytes, entryOf, nextHeader, skipPadding } from './tar/read.ts'
 
 export const DATABASE = 'headland.db'
 export const KEY = 'master.key'

@@ -5,7 +5,7 @@
 import { isatty } from 'node:tty'
 import { styleText } from 'node:util'
 import { type DestinationStream, destination, type Logger, pino } from 'pino'
-import { logText } from './log-text.ts'
+import { logText } from './text/log-text.ts'
 
 export type Log = Logger
 

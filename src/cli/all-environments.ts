@@ -1,7 +1,7 @@
 /** The environments of all apps of an account, in as few requests as can be. */
 import { LIMITS, type resources } from '../contract/index.ts'
-import { api, type Path } from './path.ts'
-import type { Service } from './service.ts'
+import type { Service } from './connection/service.ts'
+import { api, type Path } from './project/path.ts'
 
 /** `account` is its path below `/v1/`: `accounts/default`. */
 export const allEnvironments = (service: Service, account: Path): Promise<resources.Environment[]> =>

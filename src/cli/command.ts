@@ -1,7 +1,7 @@
 /** A command of the client: it speaks to a Headland over HTTP, as whoever typed it. */
 import type { CommandForm, OptionValues } from '../contract/index.ts'
-import type { ProxyVariables } from './proxy.ts'
-import type { Terminal } from './terminal.ts'
+import type { ProxyVariables } from './connection/proxy.ts'
+import type { Terminal } from './output/terminal.ts'
 
 export type CiCommit = { sha: string; branch?: string | undefined; subject?: string | undefined }
 

@@ -4,14 +4,14 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { EXIT, names, type resources } from '../contract/index.ts'
+import { CallFailed, helpAt, type Service } from './connection/service.ts'
 import type { Interrupts } from './interrupts.ts'
-import { followLog, type LogLine, readLog } from './log-lines.ts'
 import { finish } from './operation.ts'
-import { api, type Path, resource } from './path.ts'
+import { followLog, type LogLine, readLog } from './output/log-lines.ts'
+import type { Failed, Report } from './output/report.ts'
+import type { Terminal } from './output/terminal.ts'
+import { api, type Path, resource } from './project/path.ts'
 import { confirm } from './questions.ts'
-import type { Failed, Report } from './report.ts'
-import { CallFailed, helpAt, type Service } from './service.ts'
-import type { Terminal } from './terminal.ts'
 
 type Followed = {
   service: Service

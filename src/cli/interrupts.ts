@@ -2,7 +2,7 @@
  * Ctrl-C, and the signals by which machines say the same. Whatever is under way hears of them by an `AbortSignal`, and so
  * can clean up after itself; for a while somebody may answer Ctrl-C in another way.
  */
-import { Interrupted } from './terminal.ts'
+import { Interrupted } from './output/terminal.ts'
 
 export type Interrupts = {
   /** Aborted when the command is to end. */

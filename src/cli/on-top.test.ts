@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { EXIT } from '../contract/index.ts'
+import { CallFailed } from './connection/service.ts'
 import { changeOnTop } from './on-top.ts'
-import { CallFailed } from './service.ts'
 
 const outdated = () => new CallFailed(409, 'ETAG_MISMATCH', 'changed')
 

@@ -3,7 +3,7 @@
  * faster, the change is made to what is there now. It is given up where both changed the same, and after so many tries.
  */
 import { setTimeout as pause } from 'node:timers/promises'
-import { CallFailed } from './service.ts'
+import { CallFailed } from './connection/service.ts'
 
 /** Of those who meet, one gets through in every round: enough for more people than ever meet. */
 const TRIES_MOST = 12

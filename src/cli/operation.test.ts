@@ -4,8 +4,8 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { EXIT, operationError, Problem, type resources } from '../contract/index.ts'
+import { CallFailed, createService } from './connection/service.ts'
 import { failureIn, finish } from './operation.ts'
-import { CallFailed, createService } from './service.ts'
 
 const asked = { name: 'accounts/a/apps/b/environments/c/operations/d', done: false } as resources.Operation
 

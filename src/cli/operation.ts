@@ -4,9 +4,9 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { EXIT, type resources, STATUS_CODES } from '../contract/index.ts'
-import { api, type Path, resource } from './path.ts'
-import { CallFailed, problemOf, type Service } from './service.ts'
-import type { Terminal } from './terminal.ts'
+import { CallFailed, problemOf, type Service } from './connection/service.ts'
+import type { Terminal } from './output/terminal.ts'
+import { api, type Path, resource } from './project/path.ts'
 
 /** Shorter than what proxies allow a reply to take: nginx and AWS 60 s, some 30 s. */
 const WAIT_SECONDS = 20

@@ -4,9 +4,9 @@ import { UsageError } from '../contract/index.ts'
 import type { ClientCall } from './command.ts'
 import { purge } from './commands/purge.ts'
 import { readPairs, readPairsIn } from './commands/variable-pairs.ts'
-import { tailIn } from './ids.ts'
 import { limitOf, makeSure, numberIn } from './options.ts'
-import { Interrupted } from './terminal.ts'
+import { Interrupted } from './output/terminal.ts'
+import { tailIn } from './project/ids.ts'
 
 const ID = '0197a3c4-5b6d-7e8f-9a0b-1c2d3e4f5a6b'
 

@@ -2,7 +2,7 @@
 import { printableLine } from '../base/index.ts'
 import { type OptionValues, optionText, UsageError } from '../contract/index.ts'
 import type { ClientCall } from './command.ts'
-import { Interrupted } from './terminal.ts'
+import { Interrupted } from './output/terminal.ts'
 
 export const LIMIT_OPTION = {
   limit: { type: 'string', value: 'NUMBER', describe: 'How many, the newest first; 20 unless given.' },

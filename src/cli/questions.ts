@@ -1,6 +1,6 @@
 /** Questions to whoever sits at the terminal. Return alone takes what is suggested. */
 import { printableLine } from '../base/index.ts'
-import { Interrupted, type Terminal } from './terminal.ts'
+import { Interrupted, type Terminal } from './output/terminal.ts'
 
 const REPEATS = 3
 

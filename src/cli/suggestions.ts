@@ -4,8 +4,8 @@
  */
 import { didYouMean } from '../base/index.ts'
 import type { resources } from '../contract/index.ts'
-import { api, type Path } from './path.ts'
-import { CallFailed, type Service } from './service.ts'
+import { CallFailed, type Service } from './connection/service.ts'
+import { api, type Path } from './project/path.ts'
 
 /** Of an account, or of an app in one. */
 type Named = { account: string; app?: string }

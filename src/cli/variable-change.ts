@@ -1,7 +1,7 @@
 /** A change of an environment's variables. Those that are not named stay as they are, also where others change them. */
 import type { resources } from '../contract/index.ts'
 import { changeOnTop } from './on-top.ts'
-import type { AtEnvironment } from './where.ts'
+import type { AtEnvironment } from './project/where.ts'
 
 export type VariableChange = {
   after(before: resources.ChangedVariable[]): resources.ChangedVariable[]

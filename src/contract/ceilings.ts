@@ -1,5 +1,5 @@
 /** How many of something one account may have, so that none of them takes the place of the others. */
-import { Problem } from './problems.ts'
+import { Problem } from './problems/problems.ts'
 
 export const CEILING_KINDS = [
   'APPS',

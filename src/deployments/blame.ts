@@ -2,7 +2,7 @@
 import type { Environment, SealedVariable, Variables } from '../apps/index.ts'
 import type { Archives } from '../archives/index.ts'
 import { type Build, type BuildFacts, type Builds, changesSince, describeChanges } from '../builds/index.ts'
-import type { Deployments } from './deployments.ts'
+import type { Deployments } from './records/deployments.ts'
 
 type Parts = { archives: Archives; builds: Builds; deployments: Deployments; variables: Variables }
 

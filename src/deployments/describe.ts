@@ -4,8 +4,8 @@ import { toRfc3339 } from '../base/index.ts'
 import type { LatestBuild, Pin } from '../builds/index.ts'
 import { names, type resources } from '../contract/index.ts'
 import type { LatestOperation } from '../operations/index.ts'
-import type { HeldDeployment } from './deployments.ts'
-import type { Retry } from './retries.ts'
+import type { HeldDeployment } from './records/deployments.ts'
+import type { Retry } from './records/retries.ts'
 
 export type SiteUrl = (hostLabel: string) => string
 

@@ -2,8 +2,8 @@
 import type { Clock, Log } from '../base/index.ts'
 import type { Edge } from '../edge/index.ts'
 import type { Supervisor } from '../runtime/index.ts'
+import { DRAIN_MS } from './deploy/switch.ts'
 import type { Routing } from './routing.ts'
-import { DRAIN_MS } from './switch.ts'
 
 type Parts = {
   clock: Clock

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Scope } from '../../test/support/folder.ts'
-import { house } from '../../test/support/upkeep.ts'
+import { house } from '../../test/support/service/retention.ts'
 import type { Purge } from '../edge/index.ts'
 import { toPage } from '../storage/index.ts'
 import type { Asked } from '../triggers/index.ts'
-import { createClearCache } from './clear-cache.ts'
 import { createPurges } from './purges.ts'
-import { createRevalidations } from './revalidations.ts'
+import { createRevalidations } from './records/revalidations.ts'
+import { createClearCache } from './requests/clear-cache.ts'
 
 /** The edge says that it is done at once, or, while it is away, never. */
 async function open(t: Scope) {

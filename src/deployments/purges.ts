@@ -12,7 +12,7 @@ import type { Edge } from '../edge/index.ts'
 import type { Supervisor } from '../runtime/index.ts'
 import type { Sql } from '../storage/index.ts'
 import { APP_REQUESTER, type Asked, type Ledger, type Shown } from '../triggers/index.ts'
-import { type Revalidations, tagsOfPurge } from './revalidations.ts'
+import { type Revalidations, tagsOfPurge } from './records/revalidations.ts'
 
 /** Everything of the environment where neither is given; where one is, what has one of its entries. */
 export type Purged = { paths?: readonly string[]; tags?: readonly string[] }

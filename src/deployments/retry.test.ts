@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Scope } from '../../test/support/folder.ts'
-import { house } from '../../test/support/upkeep.ts'
+import { house } from '../../test/support/service/retention.ts'
 import type { Account } from '../accounts/index.ts'
 import type { Environment } from '../apps/index.ts'
 import { Problem } from '../contract/index.ts'
 import type { Endpoint } from '../engines/index.ts'
 import { toPage } from '../storage/index.ts'
-import { createBuildRequests } from './request-build.ts'
-import { createRetries, MAX_REBUILDS } from './retries.ts'
+import { createRetries, MAX_REBUILDS } from './records/retries.ts'
+import { createBuildRequests } from './requests/request-build.ts'
 import { createRetry } from './retry.ts'
 
 const INTERVAL_MS = 60_000

@@ -10,8 +10,8 @@ import type { Answers } from '../engines/index.ts'
 import type { Operations } from '../operations/index.ts'
 import type { Sql } from '../storage/index.ts'
 import { SERVICE_REQUESTER } from '../triggers/index.ts'
-import type { BuildRequests } from './request-build.ts'
-import { MAX_REBUILDS, type Retries, type Retry } from './retries.ts'
+import { MAX_REBUILDS, type Retries, type Retry } from './records/retries.ts'
+import type { BuildRequests } from './requests/request-build.ts'
 
 type Parts = {
   sql: Sql

@@ -11,7 +11,7 @@ import type { Outputs } from '../builds/index.ts'
 import { type Edge, MANIFEST_NAME, type RouteTable, type Target } from '../edge/index.ts'
 import type { Supervisor } from '../runtime/index.ts'
 import { type Sql, statement, type Transaction } from '../storage/index.ts'
-import { type MadeOf, readMadeOf } from './made-of.ts'
+import { type MadeOf, readMadeOf } from './records/made-of.ts'
 
 const FOLLOW_MS = 1000
 

@@ -3,12 +3,12 @@ import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { ask, connectionsOf, startTestEdge } from '../../test/support/edge.ts'
-import { type Client, connectTo, startLaneServer } from '../../test/support/lane.ts'
+import { ask, connectionsOf, startTestEdge } from '../../test/support/edge/edge.ts'
+import { type Client, connectTo, startLaneServer } from '../../test/support/edge/fast-path.ts'
 import { until } from '../../test/support/until.ts'
 import { createConnections } from './connections.ts'
+import { toWire } from './http/wire.ts'
 import { LIMITS, type Limits } from './limits.ts'
-import { toWire } from './wire.ts'
 
 async function startCounting(t: TestContext, limits: Partial<Limits>, isExempt?: (address: string) => boolean) {
   const http = createServer((_, response) => response.end('ok'))

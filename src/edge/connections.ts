@@ -16,8 +16,8 @@
 import type { IncomingMessage, Server } from 'node:http'
 import type { Socket } from 'node:net'
 import { clientNetwork } from '../http/index.ts'
+import { refuseOn } from './http/strict.ts'
 import type { Limits } from './limits.ts'
-import { refuseOn } from './strict.ts'
 
 export type Connection = {
   readonly socket: Socket

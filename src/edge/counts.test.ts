@@ -13,12 +13,12 @@ import {
   startRawUpstream,
   startTestEdge,
   startUpstream,
-} from '../../test/support/edge.ts'
+} from '../../test/support/edge/edge.ts'
 import { temporaryFolder } from '../../test/support/folder.ts'
 import { until } from '../../test/support/until.ts'
 import { type Counts, createCounts, LATENCY_BOUNDS_MS } from './counts.ts'
-import { createManifest, writeManifest } from './manifest.ts'
 import type { Target } from './routes.ts'
+import { createManifest, writeManifest } from './static/manifest.ts'
 
 /** What was counted so far for one environment, since the first call: reports are added up, as the control process does. */
 function adding(edge: { takeCounts(): Record<string, Counts> | undefined }) {

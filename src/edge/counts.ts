@@ -3,8 +3,8 @@
  * connection that stays open for a day is seen on that day. An answer of the fast lane costs two look-ups and six additions.
  */
 import type { Socket } from 'node:net'
+import { statusOf, type Wire } from './http/wire.ts'
 import type { PathCounts, Paths } from './paths.ts'
-import { statusOf, type Wire } from './wire.ts'
 
 export type Counts = {
   requests: number

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { ask, HOST, serverTarget, startTestEdge, startUpstream } from '../../test/support/edge.ts'
+import { ask, HOST, serverTarget, startTestEdge, startUpstream } from '../../test/support/edge/edge.ts'
 import { createPaths } from './paths.ts'
 
 const LIMITS = { pathsOfList: 10, pathsOfAll: 40, pathLength: 20 }

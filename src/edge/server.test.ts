@@ -12,7 +12,7 @@ import {
   serverTarget,
   startTestEdge,
   startUpstream,
-} from '../../test/support/edge.ts'
+} from '../../test/support/edge/edge.ts'
 import { until } from '../../test/support/until.ts'
 
 test('hosts are found whatever their case, port and last dot, and each target has its page', async (t) => {

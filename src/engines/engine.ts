@@ -1,6 +1,6 @@
 /** Runs other people's programs: to their end, or until they are told to stop. Adapters say how much they keep apart. */
 
-import type { Excess, Limits } from './limits.ts'
+import type { Excess, Limits } from './limits/index.ts'
 import type { NetworkView } from './network/view.ts'
 
 /** A folder or file of this machine, and where the program sees it. */

@@ -9,7 +9,7 @@ export {
   runToEnd,
 } from './engine.ts'
 export { heapWithin } from './heap.ts'
-export { type Excess, type Limiter, type Limits, openLimiter } from './limits.ts'
+export { type Excess, type Limiter, type Limits, openLimiter } from './limits/index.ts'
 export {
   CONTACT_OUTCOMES,
   type Contact,
@@ -17,13 +17,13 @@ export {
   contactKey,
   newContacts,
 } from './network/contacts.ts'
+export { type Networks, networkProblem, openNetworks } from './network/index.ts'
 export type { Answers, Endpoint } from './network/reach.ts'
 export { DEFAULT_NETWORK_SETTINGS, type NetworkSettings } from './network/settings.ts'
 export type { NetworkView } from './network/view.ts'
-export { type Networks, networkProblem, openNetworks } from './network.ts'
 export { endOrphans } from './orphans.ts'
-export { overlayProblem, removeScratch } from './overlay.ts'
 export { checkInner } from './paths.ts'
-export { trySandbox } from './sandbox-trial.ts'
-export { seccompProgram } from './seccomp.ts'
+export { overlayProblem, removeScratch } from './sandbox/overlay.ts'
+export { trySandbox } from './sandbox/trial.ts'
+export { seccompProgram } from './seccomp/index.ts'
 export { checkTenant } from './users.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { testPlain } from '../../test/support/engine.ts'
+import { testPlain } from '../../test/support/machine/engine.ts'
 import { PATIENCE_MS, until } from '../../test/support/until.ts'
 import { type Job, type Output, runToEnd } from './engine.ts'
 

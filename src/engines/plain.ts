@@ -5,10 +5,11 @@
  * Mounts cannot be made here. A job's paths are turned into those of the machine: what is mounted at /app is found where
  * it really lies.
  */
-import { startCaged } from './caged.ts'
+
 import type { Engine, Job } from './engine.ts'
-import type { Limiter } from './limits.ts'
+import type { Limiter } from './limits/index.ts'
 import { LAUNCHER } from './process.ts'
+import { startCaged } from './start-limited.ts'
 import { checkTenant } from './users.ts'
 
 export function openPlain(limiter: Limiter): Engine {

@@ -8,7 +8,7 @@
  * A hold runs out by itself: its holder may have died.
  */
 import type { Clock, NewId } from '../base/index.ts'
-import { type Reader, type Sql, statement } from './sql.ts'
+import { type Reader, type Sql, statement } from './sql/sql.ts'
 
 /** It does no harm that files stay a few minutes longer; that they go too soon would spoil a copy. */
 export const HOLD_MS = 5 * 60_000

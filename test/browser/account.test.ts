@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { deploy, nodeServer } from '../support/deploy.ts'
-import { createEnvironment, siteAnswer } from '../support/environment.ts'
+import { deploy, nodeServer } from '../support/service/deploy.ts'
+import { createEnvironment, siteAnswer } from '../support/service/environment.ts'
 import { until } from '../support/until.ts'
 import {
   assertAccessible,

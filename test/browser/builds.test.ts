@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { deploy, type Files, page as files, nodeServer, untilDone, upload } from '../support/deploy.ts'
-import { createEnvironment, siteAnswer } from '../support/environment.ts'
+import { deploy, type Files, page as files, nodeServer, untilDone, upload } from '../support/service/deploy.ts'
+import { createEnvironment, siteAnswer } from '../support/service/environment.ts'
 import { zipOf } from '../support/zip.ts'
 import {
   assertAccessible,

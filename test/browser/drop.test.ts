@@ -4,10 +4,10 @@ import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { after, test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { nodeServer } from '../support/deploy.ts'
-import { createEnvironment } from '../support/environment.ts'
 import { type Scope, temporaryFolder } from '../support/folder.ts'
-import { startService } from '../support/service.ts'
+import { nodeServer } from '../support/service/deploy.ts'
+import { createEnvironment } from '../support/service/environment.ts'
+import { startService } from '../support/service/service.ts'
 import { assertAccessible, assertFits, assertQuiet, logIn, ownerOf, startBrowser } from './portal.ts'
 
 const service = await startService({ after })

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { deploy, page as siteOf } from '../support/deploy.ts'
-import { createApp, createEnvironment } from '../support/environment.ts'
-import { startService } from '../support/service.ts'
+import { deploy, page as siteOf } from '../support/service/deploy.ts'
+import { createApp, createEnvironment } from '../support/service/environment.ts'
+import { startService } from '../support/service/service.ts'
 import { assertAccessible, assertFits, assertQuiet, logIn, ownerOf, SIZES, startBrowser, visit } from './portal.ts'
 
 const service = await startService({ after })

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { fillAccount } from '../support/many-environments.ts'
-import { startService } from '../support/service.ts'
+import { fillAccount } from '../support/service/many-environments.ts'
+import { startService } from '../support/service/service.ts'
 import { assertAccessible, assertFits, assertQuiet, logIn, ownerOf, SIZES, startBrowser } from './portal.ts'
 
 const ENVIRONMENTS = 230

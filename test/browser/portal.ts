@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import type { Scope } from '../support/folder.ts'
-import { startService, type TestService } from '../support/service.ts'
+import { startService, type TestService } from '../support/service/service.ts'
 import { PATIENCE_MS, until } from '../support/until.ts'
 
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')

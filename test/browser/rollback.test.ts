@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { deploy, page as files, untilDone } from '../support/deploy.ts'
-import { createEnvironment } from '../support/environment.ts'
+import { deploy, page as files, untilDone } from '../support/service/deploy.ts'
+import { createEnvironment } from '../support/service/environment.ts'
 import { until } from '../support/until.ts'
 import {
   assertAccessible,

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import type { resources } from '../../src/contract/index.ts'
-import { deploy, nodeServer } from '../support/deploy.ts'
-import { startDns } from '../support/dns.ts'
-import { createApp, createEnvironment, siteAnswer } from '../support/environment.ts'
+import { startDns } from '../support/machine/dns.ts'
+import { deploy, nodeServer } from '../support/service/deploy.ts'
+import { createApp, createEnvironment, siteAnswer } from '../support/service/environment.ts'
 import { until } from '../support/until.ts'
 import {
   assertAccessible,

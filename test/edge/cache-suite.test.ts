@@ -1,8 +1,8 @@
 /** The edge under the public suite of HTTP cache behaviour. What it does not pass is listed here, each with its reason. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { fetchCacheSuite, type Judged, KINDS, startCacheSuite, tallyOf } from '../support/cache-suite.ts'
-import { serverTarget, startTestEdge } from '../support/edge.ts'
+import { fetchCacheSuite, type Judged, KINDS, startCacheSuite, tallyOf } from '../support/edge/cache-suite.ts'
+import { serverTarget, startTestEdge } from '../support/edge/edge.ts'
 import { temporaryFolder } from '../support/folder.ts'
 
 const NEWER_AGE = 'RFC 9111, section 5.1, which is younger: the first Age counts, and one that is no number is ignored'

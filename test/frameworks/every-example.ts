@@ -1,7 +1,7 @@
 /** Every example: uploaded, planned as it says, built in the sandbox, and answering. Takes minutes: `npm run test:frameworks`. */
 import { after, test } from 'node:test'
-import { deployExample, exampleNames } from '../support/examples.ts'
-import { startService } from '../support/service.ts'
+import { deployExample, exampleNames } from '../support/service/examples.ts'
+import { startService } from '../support/service/service.ts'
 
 const ends: (() => unknown)[] = []
 const service = await startService({ after: (end: () => unknown) => void ends.unshift(end) })

@@ -6,11 +6,11 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { promisify } from 'node:util'
 import type { resources } from '../../src/contract/index.ts'
-import { deploy, type Files, filesIn, untilDone } from '../support/deploy.ts'
-import { createEnvironment, siteAnswer } from '../support/environment.ts'
-import { EXAMPLES } from '../support/examples.ts'
 import { temporaryFolder } from '../support/folder.ts'
-import { startService } from '../support/service.ts'
+import { deploy, type Files, filesIn, untilDone } from '../support/service/deploy.ts'
+import { createEnvironment, siteAnswer } from '../support/service/environment.ts'
+import { EXAMPLES } from '../support/service/examples.ts'
+import { startService } from '../support/service/service.ts'
 
 const ends: (() => unknown)[] = []
 const file = { after: (end: () => unknown) => void ends.unshift(end) }

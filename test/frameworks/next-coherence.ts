@@ -6,9 +6,9 @@ import assert from 'node:assert/strict'
 import { type IncomingHttpHeaders, request } from 'node:http'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { untilDone } from '../support/deploy.ts'
-import { type Deployed, deployExample } from '../support/examples.ts'
-import { startService } from '../support/service.ts'
+import { untilDone } from '../support/service/deploy.ts'
+import { type Deployed, deployExample } from '../support/service/examples.ts'
+import { startService } from '../support/service/service.ts'
 import { until } from '../support/until.ts'
 
 const ends: (() => unknown)[] = []

@@ -7,12 +7,12 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { type Cms, startCms } from '../support/cms.ts'
-import type { Files } from '../support/deploy.ts'
-import { EXAMPLES } from '../support/examples.ts'
 import { temporaryFolder } from '../support/folder.ts'
-import { deployNumberedSite, type NumberedSite } from '../support/numbered-site.ts'
-import { type Login, startService, type TestService } from '../support/service.ts'
+import { type Cms, startCms } from '../support/service/cms.ts'
+import type { Files } from '../support/service/deploy.ts'
+import { EXAMPLES } from '../support/service/examples.ts'
+import { deployNumberedSite, type NumberedSite } from '../support/service/numbered-site.ts'
+import { type Login, startService, type TestService } from '../support/service/service.ts'
 
 const ends: (() => unknown)[] = []
 const file = { after: (end: () => unknown) => void ends.unshift(end) }

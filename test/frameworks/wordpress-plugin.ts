@@ -9,10 +9,10 @@ import type { ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { after, describe, type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
-import { type Handle, startHook, startSilentServer, TOKEN, takes } from '../support/hook.ts'
-import { pluginIn } from '../support/plugin.ts'
+import { type Handle, startHook, startSilentServer, TOKEN, takes } from '../support/edge/hook.ts'
+import { pluginIn } from '../support/service/plugin.ts'
+import { addAddress, PLUGIN, phpText, startWordPress, type WordPress } from '../support/service/wordpress.ts'
 import { until } from '../support/until.ts'
-import { addAddress, PLUGIN, phpText, startWordPress, type WordPress } from '../support/wordpress.ts'
 
 const ends: (() => unknown)[] = []
 const file = { after: (end: () => unknown) => void ends.unshift(end) }

@@ -6,10 +6,10 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, describe, type TestContext, test } from 'node:test'
 import { chromium, type Page } from 'playwright-core'
-import { type Handle, TOKEN, takes } from '../support/hook.ts'
-import { pluginIn } from '../support/plugin.ts'
+import { type Handle, TOKEN, takes } from '../support/edge/hook.ts'
+import { pluginIn } from '../support/service/plugin.ts'
+import { addAddress, startWordPress, type WordPress } from '../support/service/wordpress.ts'
 import { PATIENCE_MS, until } from '../support/until.ts'
-import { addAddress, startWordPress, type WordPress } from '../support/wordpress.ts'
 
 const ends: (() => unknown)[] = []
 const file = { after: (end: () => unknown) => void ends.unshift(end) }

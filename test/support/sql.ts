@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { systemClock } from '../../src/base/index.ts'
 import { MIGRATIONS, migrate, type Sql } from '../../src/storage/index.ts'
-import { openSqlite } from '../../src/storage/sqlite.ts'
+import { openSqlite } from '../../src/storage/sql/sqlite.ts'
 import { type Scope, temporaryFolder } from './folder.ts'
 
 export async function migratedSql(t: Scope): Promise<Sql> {

@@ -12,9 +12,9 @@ export type Floors = ReadonlyMap<string, number>
 
 /** What stands behind an interface, chosen in one place. */
 export const ADAPTERS: readonly string[] = [
-  'src/storage/sqlite.ts',
-  'src/storage/blobs-disk.ts',
-  'src/engines/sandbox.ts',
+  'src/storage/sql/sqlite.ts',
+  'src/storage/blobs/blobs-disk.ts',
+  'src/engines/sandbox/sandbox.ts',
   'src/engines/plain.ts',
 ]
 const CHOOSERS = ['src/main.ts', 'src/machine.ts']

@@ -4,9 +4,9 @@
  */
 import { useEffect, useState } from 'react'
 import { useLocation } from 'wouter'
+import { Button } from '../components/controls/button.tsx'
+import { Dialog, DialogActions } from '../components/controls/dialog.tsx'
 import { ENVIRONMENT_PAGES } from '../pages.tsx'
-import { Button } from '../parts/button.tsx'
-import { Dialog, DialogActions } from '../parts/dialog.tsx'
 import { appsPath } from '../paths.ts'
 import { useSession } from '../session/session.tsx'
 import css from './shortcuts.module.css'

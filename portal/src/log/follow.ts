@@ -10,7 +10,7 @@
  *   refused    the service said no, and would say so again
  */
 import { ask, urlOf } from '../api/client.ts'
-import { readEventStream } from '../api/event-stream.ts'
+import { readEventStream } from '../api/live/event-stream.ts'
 import { CallFailed, type Problem } from '../api/problem.ts'
 import type { Line } from './lines.ts'
 import { createTextReader, readEventLine } from './read-lines.ts'

@@ -1,8 +1,8 @@
 /** Looks for a text in the log: Enter goes to the next line that holds it, Shift and Enter to the one before. */
-import { Button } from '../parts/button.tsx'
-import { number } from '../parts/format.ts'
-import { Icon } from '../parts/icon.tsx'
-import field from '../parts/search-field.module.css'
+import { Button } from '../components/controls/button.tsx'
+import field from '../components/controls/search-field.module.css'
+import { number } from '../components/facts/format.ts'
+import { Icon } from '../components/layout/icon.tsx'
 import css from './log-search.module.css'
 
 type Props = {

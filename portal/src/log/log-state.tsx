@@ -1,8 +1,8 @@
 /** Below a log: whether it is whole, comes, or has to be waited for; and the way to have it as a file. */
 import { useAction } from '../api/data.ts'
-import { Button } from '../parts/button.tsx'
-import { counted } from '../parts/format.ts'
-import { ProblemNote } from '../parts/problem-note.tsx'
+import { Button } from '../components/controls/button.tsx'
+import { counted } from '../components/facts/format.ts'
+import { ProblemNote } from '../components/feedback/problem-note.tsx'
 import { downloadLog } from './download.ts'
 import css from './log-view.module.css'
 import type { Log } from './use-log.ts'

@@ -3,8 +3,8 @@
  * Screen readers get a region to read and not every line as it comes; the page says in a sentence how far the work is.
  */
 import { type ReactNode, useCallback, useDeferredValue, useEffect, useMemo, useRef, useState } from 'react'
-import { Button } from '../parts/button.tsx'
-import { ProblemNote } from '../parts/problem-note.tsx'
+import { Button } from '../components/controls/button.tsx'
+import { ProblemNote } from '../components/feedback/problem-note.tsx'
 import { type Target, writeLine } from './address.ts'
 import type { Line } from './lines.ts'
 import { HeadingRow, LogLine, Probe } from './log-line.tsx'

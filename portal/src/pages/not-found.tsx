@@ -1,7 +1,7 @@
 /** An address that leads nowhere, or to something that is gone. */
 import { Link } from 'wouter'
-import { Empty } from '../parts/empty.tsx'
-import { Page } from '../parts/page.tsx'
+import { Empty } from '../components/feedback/empty.tsx'
+import { Page } from '../components/layout/page.tsx'
 
 type Props = { title?: string; detail?: string }
 

@@ -1,8 +1,8 @@
 /** Somebody who belongs to no account: they may have been invited to one, and else an owner has to add them. */
 import type { Session } from '../api/types.ts'
-import { Button } from '../parts/button.tsx'
-import { Empty } from '../parts/empty.tsx'
-import { Page } from '../parts/page.tsx'
+import { Button } from '../components/controls/button.tsx'
+import { Empty } from '../components/feedback/empty.tsx'
+import { Page } from '../components/layout/page.tsx'
 import { Invitations } from './invitations.tsx'
 import css from './no-account.module.css'
 import { useLogOut } from './session.tsx'

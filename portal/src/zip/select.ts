@@ -4,7 +4,7 @@
  * ends before it is.
  */
 import { CallFailed, noAnswer } from '../api/problem.ts'
-import { bytes as inWords } from '../parts/format.ts'
+import { bytes as inWords } from '../components/facts/format.ts'
 import { faultOfName, faultOfPath, fold, isLocalSetting, isNeverSent, shown } from './names.ts'
 import { type Listing, RULE_FILES, type RuleTexts } from './rules.ts'
 

@@ -1,5 +1,5 @@
-import { renderDocs } from '../docs-page.ts'
-import { describeApi } from '../openapi.ts'
+import { describeApi } from '../docs/openapi.ts'
+import { renderDocs } from '../docs/page.ts'
 import { type Route, route } from '../route.ts'
 
 const tag = 'Documentation'

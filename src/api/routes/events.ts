@@ -2,10 +2,10 @@ import { Readable } from 'node:stream'
 import type { Changes, Clock } from '../../base/index.ts'
 import { resources } from '../../contract/index.ts'
 import type { Auth } from '../auth.ts'
-import { eventsOf } from '../event-stream.ts'
-import type { OpenStreams } from '../open-streams.ts'
 import { type Route, route } from '../route.ts'
-import { untilOver } from '../stream.ts'
+import { eventsOf } from '../streams/event-stream.ts'
+import type { OpenStreams } from '../streams/open-streams.ts'
+import { untilOver } from '../streams/stream.ts'
 
 const tag = 'Events'
 

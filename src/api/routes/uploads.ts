@@ -4,7 +4,7 @@ import type { Archives } from '../../archives/index.ts'
 import { planSource } from '../../builds/index.ts'
 import { fieldInvalid, Problem, resources, schema } from '../../contract/index.ts'
 import type { Requests } from '../../deployments/index.ts'
-import type { RoomOnDisk } from '../../upkeep/index.ts'
+import type { RoomOnDisk } from '../../retention/index.ts'
 import { renderOperation } from '../render.ts'
 import { type Route, route } from '../route.ts'
 

@@ -1,6 +1,6 @@
 import type { Environments } from '../../apps/index.ts'
 import { resources } from '../../contract/index.ts'
-import type { Counts, Usage } from '../../upkeep/index.ts'
+import type { Counts, Usage } from '../../retention/index.ts'
 import { environmentOf } from '../environment-of.ts'
 import { type Route, route } from '../route.ts'
 

@@ -8,10 +8,10 @@ import { fileURLToPath } from 'node:url'
 import semver from 'semver'
 import { Problem } from '../../contract/index.ts'
 import type { Mount } from '../../engines/index.ts'
-import type { Adapter, Plan } from '../plan.ts'
-import { answerOf, arrange, isArranged, type Runner } from '../step.ts'
-import type { Toolchains } from '../toolchain.ts'
-import { type View, WORK, type Workplace } from '../workplace.ts'
+import type { Adapter, Plan } from '../plan/plan.ts'
+import { answerOf, arrange, isArranged, type Runner } from '../run/step.ts'
+import { type View, WORK, type Workplace } from '../run/workspace.ts'
+import type { Toolchains } from '../toolchain/index.ts'
 
 /** Programs of ours that run inside. */
 const PROGRAMS = fileURLToPath(new URL('./inside', import.meta.url))

@@ -1,5 +1,5 @@
 /** Presets of Nitro, with which Nuxt and SolidStart are built, that leave something to be served here. */
-import type { Plan } from '../plan.ts'
+import type { Plan } from '../plan/plan.ts'
 
 /** Those that make a server for Node, as every host of such has them. */
 export const SERVERS: readonly string[] = [

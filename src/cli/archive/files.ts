@@ -6,7 +6,7 @@ import { lstat, readdir, realpath } from 'node:fs/promises'
 import { dirname, join, relative, sep } from 'node:path'
 import { printableLine } from '../../base/index.ts'
 import { isEnvFile, Problem } from '../../contract/index.ts'
-import { PROJECT_FILE } from '../project-file.ts'
+import { PROJECT_FILE } from '../project/project-file.ts'
 import { envFileJudge } from './env-files.ts'
 import { type Rules, readRules } from './rules.ts'
 

@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto'
 import { join, resolve } from 'node:path'
-import { NotPlain, readSmallFile } from '../small-files.ts'
+import { NotPlain, readSmallFile } from '../project/small-files.ts'
 
 const INDEX_BYTES_MOST = 128 * 1024 * 1024
 const FILE_BYTES_MOST = 1024 * 1024

@@ -5,7 +5,7 @@ import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { type Scope, temporaryFolder } from '../../../test/support/folder.ts'
 import { createArchives, DEFAULT_ARCHIVE_LIMITS } from '../../archives/index.ts'
-import { openDiskBlobs } from '../../storage/blobs-disk.ts'
+import { openDiskBlobs } from '../../storage/blobs/blobs-disk.ts'
 import { filesOf } from './files.ts'
 import { withArchive } from './pack.ts'
 

@@ -6,7 +6,7 @@
 import { stat } from 'node:fs/promises'
 import { dirname, join, relative, sep } from 'node:path'
 import ignore from 'ignore'
-import { readSmallFile } from '../small-files.ts'
+import { readSmallFile } from '../project/small-files.ts'
 
 const GIT_FILE = '.gitignore'
 const OWN_FILE = '.headlandignore'

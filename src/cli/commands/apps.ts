@@ -3,10 +3,10 @@ import { LIMITS, names, requiredOption, type resources, UsageError } from '../..
 import { allEnvironments, appOf } from '../all-environments.ts'
 import type { ClientCall } from '../command.ts'
 import { ifMatch, makeSure } from '../options.ts'
-import { api } from '../path.ts'
-import { printList, tell, when } from '../rows.ts'
+import { printList, tell, when } from '../output/rows.ts'
+import { api } from '../project/path.ts'
+import { atAccount, lastPart } from '../project/where.ts'
 import { withSuggestions } from '../suggestions.ts'
-import { atAccount, lastPart } from '../where.ts'
 
 const LARGE_PAGES = { pageSize: LIMITS.pageSizeMost }
 

@@ -2,15 +2,15 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { EXIT, type resources, shortId, UsageError } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
-import { countInWords } from '../figures.ts'
-import { tailIn, wholeId } from '../ids.ts'
+import { helpAt } from '../connection/service.ts'
 import { limitOf } from '../options.ts'
-import { api } from '../path.ts'
-import { commitInWords, digestFor, idFor, peopleColumns, requesterInWords } from '../people.ts'
-import { warningsIn } from '../report.ts'
-import { factsOf, oneLine, printList, sizeOf, tell, when } from '../rows.ts'
-import { helpAt } from '../service.ts'
-import { type AtEnvironment, atEnvironment, lastPart } from '../where.ts'
+import { countInWords } from '../output/figures.ts'
+import { commitInWords, digestFor, idFor, peopleColumns, requesterInWords } from '../output/people.ts'
+import { warningsIn } from '../output/report.ts'
+import { factsOf, oneLine, printList, sizeOf, tell, when } from '../output/rows.ts'
+import { tailIn, wholeId } from '../project/ids.ts'
+import { api } from '../project/path.ts'
+import { type AtEnvironment, atEnvironment, lastPart } from '../project/where.ts'
 
 const EMPTY = "No builds yet. 'headland deploy' makes the first."
 /** A build that is cancelled has ended within 5 s; one that waits, at once. */

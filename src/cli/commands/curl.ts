@@ -8,10 +8,10 @@ import { resolve } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { EXIT, optionText, UsageError } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
-import { createConnection } from '../connection.ts'
-import { CallFailed, unreachable } from '../service.ts'
-import { findSite, lookupFor, type Site } from '../site.ts'
-import { readSmallFile } from '../small-files.ts'
+import { createConnection } from '../connection/connection.ts'
+import { CallFailed, unreachable } from '../connection/service.ts'
+import { findSite, lookupFor, type Site } from '../connection/site.ts'
+import { readSmallFile } from '../project/small-files.ts'
 
 /** Within which a site says something. */
 const SILENCE_MS = 5 * 60_000

@@ -1,14 +1,14 @@
 /** Deployments: what was live, what is, and what shall be, back or forward, without a build. */
 import { type resources, shortId, UsageError } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
-import { tailIn, wholeId } from '../ids.ts'
 import { finishInSight } from '../operation.ts'
 import { limitOf } from '../options.ts'
-import { api } from '../path.ts'
-import { digestFor, idFor, peopleColumns, requesterInWords } from '../people.ts'
-import { noteOnActivation } from '../pin.ts'
-import { oneLine, printList, tell, when } from '../rows.ts'
-import { type AtEnvironment, atEnvironment, lastPart } from '../where.ts'
+import { digestFor, idFor, peopleColumns, requesterInWords } from '../output/people.ts'
+import { noteOnActivation } from '../output/pin.ts'
+import { oneLine, printList, tell, when } from '../output/rows.ts'
+import { tailIn, wholeId } from '../project/ids.ts'
+import { api } from '../project/path.ts'
+import { type AtEnvironment, atEnvironment, lastPart } from '../project/where.ts'
 
 /** What is kept of an environment is far less, so what lies further back cannot be made live. */
 const SEEN_MOST = 1000

@@ -4,9 +4,9 @@ import { didYouMean } from '../../base/index.ts'
 import { type resources, UsageError } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
 import { changeOnTop } from '../on-top.ts'
-import { api } from '../path.ts'
-import { oneLine, printList, tell } from '../rows.ts'
-import { type AtEnvironment, atEnvironment } from '../where.ts'
+import { oneLine, printList, tell } from '../output/rows.ts'
+import { api } from '../project/path.ts'
+import { type AtEnvironment, atEnvironment } from '../project/where.ts'
 
 export async function listDomains(call: ClientCall): Promise<undefined> {
   const { terminal, options } = call

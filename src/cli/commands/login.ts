@@ -4,14 +4,14 @@
  */
 import { names, optionText, type resources, type schema, UsageError } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
-import { api } from '../path.ts'
-import { findProject, PROJECT_FILE } from '../project-file.ts'
-import { isThisMachine } from '../proxy.ts'
+import { isThisMachine } from '../connection/proxy.ts'
+import { createSavedLogins, isExpired, serviceUrl } from '../connection/saved-logins.ts'
+import { type Authorization, CallFailed, createService, notAHeadland, textOf } from '../connection/service.ts'
+import { oneLine } from '../output/rows.ts'
+import { api } from '../project/path.ts'
+import { findProject, PROJECT_FILE } from '../project/project-file.ts'
+import { lastPart } from '../project/where.ts'
 import { askText } from '../questions.ts'
-import { oneLine } from '../rows.ts'
-import { createSavedLogins, isExpired, serviceUrl } from '../saved-logins.ts'
-import { type Authorization, CallFailed, createService, notAHeadland, textOf } from '../service.ts'
-import { lastPart } from '../where.ts'
 
 type Session = schema.Static<typeof resources.session>
 type Account = { name: string; role: resources.Role }

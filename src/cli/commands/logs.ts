@@ -1,18 +1,18 @@
 /** Prints the log of a running app, or of a build. Its lines are data, and go to stdout. */
 import { printableLine } from '../../base/index.ts'
 import { EXIT, markIn, optionText, type resources, UsageError } from '../../contract/index.ts'
-import { afterLast, beginningOf, LINES_OF_APP, markInWords } from '../app-log.ts'
 import type { ClientCall } from '../command.ts'
 import { tellFailure } from '../follow-build.ts'
-import { tailIn, wholeId } from '../ids.ts'
 import { listenForInterrupts } from '../interrupts.ts'
-import { followLog, type LogLine, readLog } from '../log-lines.ts'
 import { numberIn } from '../options.ts'
-import { api, resource } from '../path.ts'
-import { createHeadings, lineInWords } from '../report-text.ts'
-import { reportFor } from '../reports.ts'
-import { Interrupted } from '../terminal.ts'
-import { type AtEnvironment, atEnvironment } from '../where.ts'
+import { afterLast, beginningOf, LINES_OF_APP, markInWords } from '../output/app-log.ts'
+import { followLog, type LogLine, readLog } from '../output/log-lines.ts'
+import { createHeadings, lineInWords } from '../output/report-text.ts'
+import { reportFor } from '../output/reports.ts'
+import { Interrupted } from '../output/terminal.ts'
+import { tailIn, wholeId } from '../project/ids.ts'
+import { api, resource } from '../project/path.ts'
+import { type AtEnvironment, atEnvironment } from '../project/where.ts'
 
 /** A build that is followed to its end decides the exit code, as in a deploy. */
 export async function logs(call: ClientCall): Promise<number> {

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { ClientCall } from '../command.ts'
-import { findSite } from '../site.ts'
+import { findSite } from '../connection/site.ts'
 
 export async function open(call: ClientCall): Promise<undefined> {
   const { terminal, options, positionals, environment } = call

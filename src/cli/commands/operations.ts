@@ -2,10 +2,10 @@
 import { names, type resources } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
 import { limitOf } from '../options.ts'
-import { api } from '../path.ts'
-import { idFor, peopleColumns, requesterInWords } from '../people.ts'
-import { printList, when } from '../rows.ts'
-import { atEnvironment } from '../where.ts'
+import { idFor, peopleColumns, requesterInWords } from '../output/people.ts'
+import { printList, when } from '../output/rows.ts'
+import { api } from '../project/path.ts'
+import { atEnvironment } from '../project/where.ts'
 
 export async function listOperations(call: ClientCall): Promise<undefined> {
   const limit = limitOf(call.options)

@@ -2,9 +2,9 @@
 import { type resources, UsageError } from '../../contract/index.ts'
 
 import type { ClientCall } from '../command.ts'
-import { api } from '../path.ts'
-import { oneLine, tell } from '../rows.ts'
-import { atEnvironment } from '../where.ts'
+import { oneLine, tell } from '../output/rows.ts'
+import { api } from '../project/path.ts'
+import { atEnvironment } from '../project/where.ts'
 
 export async function purge(call: ClientCall): Promise<undefined> {
   const paths = call.positionals

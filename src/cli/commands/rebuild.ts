@@ -3,10 +3,10 @@ import { EXIT, type resources } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
 import { followBuild } from '../follow-build.ts'
 import { listenForInterrupts } from '../interrupts.ts'
-import { api } from '../path.ts'
-import { noteOnRebuild } from '../pin.ts'
-import { reportFor } from '../reports.ts'
-import { atEnvironment } from '../where.ts'
+import { noteOnRebuild } from '../output/pin.ts'
+import { reportFor } from '../output/reports.ts'
+import { api } from '../project/path.ts'
+import { atEnvironment } from '../project/where.ts'
 
 export async function rebuild(call: ClientCall): Promise<number> {
   const { terminal, options } = call

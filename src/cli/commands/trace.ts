@@ -2,10 +2,10 @@
 import { names, optionText, type resources, table, UsageError } from '../../contract/index.ts'
 import { allEnvironments, appOf } from '../all-environments.ts'
 import type { ClientCall } from '../command.ts'
-import { api, type Path, resource } from '../path.ts'
-import { factsOf, oneLine, sizeOf, when } from '../rows.ts'
-import type { Service } from '../service.ts'
-import { accountsOf, atEnvironment, atService, lastPart } from '../where.ts'
+import type { Service } from '../connection/service.ts'
+import { factsOf, oneLine, sizeOf, when } from '../output/rows.ts'
+import { api, type Path, resource } from '../project/path.ts'
+import { accountsOf, atEnvironment, atService, lastPart } from '../project/where.ts'
 
 export async function trace(call: ClientCall): Promise<undefined> {
   const { service, path } = await environmentAt(call)

@@ -1,9 +1,9 @@
 /** How much a site is visited: totals, the paths that are visited most, and those that are asked for and missing. */
 import { optionText, type resources, table } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
-import { api } from '../path.ts'
-import { factsOf, oneLine, sizeOf } from '../rows.ts'
-import { atEnvironment } from '../where.ts'
+import { factsOf, oneLine, sizeOf } from '../output/rows.ts'
+import { api } from '../project/path.ts'
+import { atEnvironment } from '../project/where.ts'
 
 /** Of each list; `--json` has all that the service tells. */
 const PATHS_SHOWN = 10

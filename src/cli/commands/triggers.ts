@@ -2,10 +2,10 @@
 import type { resources } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
 import { limitOf } from '../options.ts'
-import { api } from '../path.ts'
-import { idFor, requesterInWords } from '../people.ts'
-import { printList, tableFor, when } from '../rows.ts'
-import { atEnvironment } from '../where.ts'
+import { idFor, requesterInWords } from '../output/people.ts'
+import { printList, tableFor, when } from '../output/rows.ts'
+import { api } from '../project/path.ts'
+import { atEnvironment } from '../project/where.ts'
 
 const NARROW = { shortened: ['caller', 'by'], leftOut: ['from', 'operation', 'caller', 'by'] }
 

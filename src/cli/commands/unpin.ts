@@ -1,9 +1,9 @@
 /** Ends what a rollback pinned. */
 import type { resources } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
-import { api } from '../path.ts'
-import { oneLine, tell } from '../rows.ts'
-import { atEnvironment, lastPart } from '../where.ts'
+import { oneLine, tell } from '../output/rows.ts'
+import { api } from '../project/path.ts'
+import { atEnvironment, lastPart } from '../project/where.ts'
 
 export async function unpin(call: ClientCall): Promise<undefined> {
   const { service, path, environment } = await atEnvironment(call)

@@ -2,9 +2,9 @@
 import { type OptionValues, optionText, type resources } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
 import { makeSure, numberIn } from '../options.ts'
-import { api } from '../path.ts'
-import { factsOf, oneLine, tell, when } from '../rows.ts'
-import { type AtEnvironment, atEnvironment } from '../where.ts'
+import { factsOf, oneLine, tell, when } from '../output/rows.ts'
+import { api } from '../project/path.ts'
+import { type AtEnvironment, atEnvironment } from '../project/where.ts'
 import { triggersInRows } from './triggers.ts'
 
 const TRIGGERS_SHOWN = 10

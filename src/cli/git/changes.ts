@@ -6,7 +6,7 @@ import { lstat } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
 import type { SourceFile } from '../archive/files.ts'
 import { type Indexed, idOf, readIndex } from '../archive/git-index.ts'
-import { NotPlain, readSmallFile } from '../small-files.ts'
+import { NotPlain, readSmallFile } from '../project/small-files.ts'
 import { readPlain } from './head.ts'
 import { treeIdOf } from './tree.ts'
 

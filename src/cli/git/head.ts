@@ -5,7 +5,7 @@
  */
 import { join, resolve } from 'node:path'
 import { names } from '../../contract/index.ts'
-import { NotPlain, readSmallFile } from '../small-files.ts'
+import { NotPlain, readSmallFile } from '../project/small-files.ts'
 
 export type Repository = {
   /** Of this working tree: has HEAD and the index. */

@@ -5,7 +5,7 @@
 import { type FileHandle, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { constants, inflateSync } from 'node:zlib'
-import { NotPlain, withPlainFile } from '../small-files.ts'
+import { NotPlain, withPlainFile } from '../project/small-files.ts'
 import { type Repository, readPlain } from './head.ts'
 
 /** Commits have a few hundred bytes; the rest of a longer one is not read. */

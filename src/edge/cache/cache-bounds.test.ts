@@ -5,8 +5,8 @@ import { type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { type CachedApp, cachedApp, send, statusOf } from '../../../test/support/cache.ts'
-import { ask, HOST, serverTarget, untilStill } from '../../../test/support/edge.ts'
+import { type CachedApp, cachedApp, send, statusOf } from '../../../test/support/edge/cache.ts'
+import { ask, HOST, serverTarget, untilStill } from '../../../test/support/edge/edge.ts'
 import { until } from '../../../test/support/until.ts'
 
 const MIB = 1024 * 1024

@@ -1,7 +1,7 @@
 /** Bodies that are not what was announced. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ask, edgeBefore, startRawUpstream } from '../../../test/support/edge.ts'
+import { ask, edgeBefore, startRawUpstream } from '../../../test/support/edge/edge.ts'
 
 test('a body that is not what was announced is never stored, and never looks whole to a reader', async (t) => {
   const HEAD = 'HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\n'

@@ -5,8 +5,8 @@ import { type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { test } from 'node:test'
-import { cachedApp, send, statusOf } from '../../../test/support/cache.ts'
-import { HOST, readRaw, untilStill } from '../../../test/support/edge.ts'
+import { cachedApp, send, statusOf } from '../../../test/support/edge/cache.ts'
+import { HOST, readRaw, untilStill } from '../../../test/support/edge/edge.ts'
 import { until } from '../../../test/support/until.ts'
 
 const MINUTE = { 'cache-control': 'max-age=60' }

@@ -4,8 +4,8 @@ import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { test } from 'node:test'
 import { brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib'
-import { type CachedApp, cachedApp, send, statusOf } from '../../../test/support/cache.ts'
-import type { Answer } from '../../../test/support/edge.ts'
+import { type CachedApp, cachedApp, send, statusOf } from '../../../test/support/edge/cache.ts'
+import type { Answer } from '../../../test/support/edge/edge.ts'
 import { until } from '../../../test/support/until.ts'
 
 const PAGE = `<p>${'A page that is worth compressing. '.repeat(200)}</p>`

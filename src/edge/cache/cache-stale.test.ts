@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
-import { cachedApp, counting, send, statusOf } from '../../../test/support/cache.ts'
-import { ask, HOST, serverTarget, untilStill } from '../../../test/support/edge.ts'
+import { cachedApp, counting, send, statusOf } from '../../../test/support/edge/cache.ts'
+import { ask, HOST, serverTarget, untilStill } from '../../../test/support/edge/edge.ts'
 import { until } from '../../../test/support/until.ts'
 
 const REVALIDATED = { 'cache-control': 's-maxage=10, stale-while-revalidate=60' }

@@ -1,8 +1,8 @@
 /** What readers get of what is stored: whole, in part, or the word that their copy is right. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { cachedApp, counting, send, statusOf } from '../../../test/support/cache.ts'
-import { ask, askRaw, HOST } from '../../../test/support/edge.ts'
+import { cachedApp, counting, send, statusOf } from '../../../test/support/edge/cache.ts'
+import { ask, askRaw, HOST } from '../../../test/support/edge/edge.ts'
 
 const MINUTE = { 'cache-control': 's-maxage=60' }
 

@@ -8,10 +8,10 @@
  *   over        nothing leads out
  */
 
-import type { Asking, Failure, Listener } from '../upstream/instances.ts'
-import type { Head } from '../upstream/response-reader.ts'
-import type { RequestHeaders } from './header-list.ts'
-import type { StoredResponse } from './object.ts'
+import type { Asking, Failure, Listener } from '../proxy/upstream/instances.ts'
+import type { Head } from '../proxy/upstream/response-reader.ts'
+import type { RequestHeaders } from './fields/header-list.ts'
+import type { StoredResponse } from './store/object.ts'
 
 export type Outgoing = { status: number; reason: string; headers: string[] }
 

@@ -1,3 +1,3 @@
 export { assembleCache, type CacheSettings } from './assemble.ts'
-export type { Inspection, StoredObject } from './inspect.ts'
-export type { Purge } from './purge.ts'
+export type { Inspection, StoredObject } from './store/inspect.ts'
+export type { Purge } from './store/purge.ts'

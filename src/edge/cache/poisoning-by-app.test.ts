@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import type { Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { ask, askRaw, edgeBefore, HOST, startRawUpstream, untilStill } from '../../../test/support/edge.ts'
+import { ask, askRaw, edgeBefore, HOST, startRawUpstream, untilStill } from '../../../test/support/edge/edge.ts'
 
 /** An app that answers with these bytes, and what a visitor gets of it; twice, so that what is stored is seen. */
 async function answersWith(

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type TestContext, test } from 'node:test'
-import { cachedApp, send, statusOf } from '../../../test/support/cache.ts'
-import { type Answer, ask, askRaw, HOST } from '../../../test/support/edge.ts'
+import { cachedApp, send, statusOf } from '../../../test/support/edge/cache.ts'
+import { type Answer, ask, askRaw, HOST } from '../../../test/support/edge/edge.ts'
 
 const MINUTE = { 'cache-control': 's-maxage=60' }
 

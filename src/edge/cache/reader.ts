@@ -1,12 +1,12 @@
 /** A visitor who waits for a response, or reads along with others. */
-import { toClient } from '../headers.ts'
-import { PAGES, type Page, sendPage } from '../pages.ts'
-import type { Failure } from '../upstream/instances.ts'
-import type { Visit } from '../visit.ts'
+import { toClient } from '../http/headers.ts'
+import { PAGES, type Page, sendPage } from '../http/pages.ts'
+import type { Visit } from '../http/visit.ts'
+import type { Failure } from '../proxy/upstream/instances.ts'
 import type { Outgoing, Reader, Way } from './fetches.ts'
-import type { StoredResponse } from './object.ts'
+import { answerFrom } from './policy/validation.ts'
 import { notModified } from './reply.ts'
-import { answerFrom } from './validation.ts'
+import type { StoredResponse } from './store/object.ts'
 
 type Parts = {
   /** Our line in Cache-Status. */

@@ -2,12 +2,12 @@
 import type { ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream'
-import type { Encoding } from '../negotiate.ts'
+import type { Encoding } from '../http/negotiate.ts'
 import type { Outgoing } from './fetches.ts'
-import { chooseForm, type Form } from './form.ts'
-import { fieldOf, type RequestHeaders } from './header-list.ts'
-import { headersOf, type StoredResponse } from './object.ts'
-import { answerFrom, notModifiedHeaders } from './validation.ts'
+import { fieldOf, type RequestHeaders } from './fields/header-list.ts'
+import { answerFrom, notModifiedHeaders } from './policy/validation.ts'
+import { chooseForm, type Form } from './store/encoding.ts'
+import { headersOf, type StoredResponse } from './store/object.ts'
 
 export type Question = { method: string; headers: RequestHeaders }
 

@@ -1,10 +1,10 @@
-/** Version 1 where only a part of it is to be had; with all of it, see test/rooms/limits.test.ts. */
+/** Version 1 where only a part of it is to be had; with all of it, see test/modules/limits.test.ts. */
 import assert from 'node:assert/strict'
 import { dirname } from 'node:path/posix'
 import { test } from 'node:test'
-import type { Limits } from '../limits.ts'
 import { openCgroup1 } from './cgroup1.ts'
 import type { Files } from './files.ts'
+import type { Limits } from './index.ts'
 
 const LIMITS: Limits = {
   memoryBytes: 1_000_000,

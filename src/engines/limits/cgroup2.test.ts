@@ -4,11 +4,11 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { dirname } from 'node:path/posix'
 import { test } from 'node:test'
-import type { Limits } from '../limits.ts'
 import { groupAt, isBeingEntered, openCgroup2, type Relation } from './cgroup2.ts'
 import { enter } from './enter.ts'
 import { type Files, kernelFiles } from './files.ts'
 import { readHierarchies } from './hierarchies.ts'
+import type { Limits } from './index.ts'
 
 const LIMITS: Limits = {
   memoryBytes: 1_000_000_000,

@@ -1,5 +1,5 @@
 /** The way into a cage: a program that takes on the limits itself and then turns into the job, so that no moment is free. */
-import type { Limits } from '../limits.ts'
+import type { Limits } from './index.ts'
 
 /**
  * Goes through the doors, up to the dashes; takes on the limits of a process; turns into the command. Nothing is ever

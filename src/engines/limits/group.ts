@@ -1,6 +1,7 @@
 /** A cgroup, or one in each hierarchy, that holds one job: what both versions have in common. */
-import type { Excess, Limits } from '../limits.ts'
+
 import { codeOf, type Files, writeIfThere } from './files.ts'
+import type { Excess, Limits } from './index.ts'
 
 export type Groups = {
   kind: 'cgroup2' | 'cgroup1'

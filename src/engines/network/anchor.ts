@@ -5,10 +5,10 @@
  */
 import { chooseBlock, formatAddress, formatRange, overlaps, parseAddress, type Range, sizeOf } from './addresses.ts'
 import { makeNamespace, type Namespace, NetworkError, runIp } from './commands.ts'
-import { setForwarding } from './forwarding.ts'
+import type { Resolver } from './dns/resolvers.ts'
+import { setForwarding } from './firewall/forwarding.ts'
 import { deleteLink, insideLines, outsideLines, routesInUse } from './links.ts'
 import { interfacesOf } from './names.ts'
-import type { Resolver } from './resolvers.ts'
 import type { Policy } from './settings.ts'
 import { labelOfService } from './sweep.ts'
 

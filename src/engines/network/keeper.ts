@@ -1,9 +1,9 @@
 /** Sees to it that the rules are there and fit the machine, for as long as the service runs. */
-import { decideForwarding, type Forwarding, lookAtMachine, setForwarding } from './forwarding.ts'
+import { decideForwarding, type Forwarding, lookAtMachine, setForwarding } from './firewall/forwarding.ts'
+import { type Rules, rulesOf } from './firewall/rules.ts'
+import { guardedByTables, hasTable, loadRules, removeTable, watchTables } from './firewall/table.ts'
 import { linksLike } from './links.ts'
 import { interfacesOf } from './names.ts'
-import { type Rules, rulesOf } from './rules.ts'
-import { guardedByTables, hasTable, loadRules, removeTable, watchTables } from './table.ts'
 
 const LOOK_AGAIN_MS = 5000
 

@@ -5,9 +5,9 @@ import { once } from 'node:events'
 import { createServer as createHttpServer } from 'node:http'
 import { type AddressInfo, createServer } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { readQuestion } from './dns-message.ts'
+import { readQuestion } from './dns/message.ts'
+import type { Resolver } from './dns/resolvers.ts'
 import { createReach } from './reach.ts'
-import type { Resolver } from './resolvers.ts'
 import { DEFAULT_NETWORK_SETTINGS, readPolicy } from './settings.ts'
 
 const block = { first: 0x0ac90000, bits: 22 }

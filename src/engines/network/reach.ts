@@ -8,8 +8,8 @@ import { request as requestByHttp } from 'node:http'
 import { request as requestByHttps } from 'node:https'
 import { connect, isIPv4 } from 'node:net'
 import type { Range } from './addresses.ts'
-import { refusalsNow } from './refusals.ts'
-import type { Resolver } from './resolvers.ts'
+import type { Resolver } from './dns/resolvers.ts'
+import { refusalsNow } from './firewall/refusals.ts'
 import type { Policy } from './settings.ts'
 
 /** `tcp`: what is spoken there is not known, so that a connection has to do. */

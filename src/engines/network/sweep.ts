@@ -5,9 +5,9 @@
  */
 import { readFileSync, readlinkSync } from 'node:fs'
 import { TakenError } from './commands.ts'
+import { hasTable, idsOfTables, removeTable } from './firewall/table.ts'
 import { deleteLink, labelOf, linksLike } from './links.ts'
 import { interfacesOf } from './names.ts'
-import { hasTable, idsOfTables, removeTable } from './table.ts'
 
 /** Says how many things there were. The service's own table stays: it is replaced, so that there always is one. */
 export async function sweep(ownId: string): Promise<number> {

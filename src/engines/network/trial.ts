@@ -3,7 +3,7 @@
  * programs, Docker the best known, drop everything that they did not set up. Tried and not guessed.
  */
 import { run } from './commands.ts'
-import { strictChains } from './table.ts'
+import { strictChains } from './firewall/table.ts'
 
 /** Says which of the two ways is open. Nobody listens there: being refused is the answer, and silence is the fault. */
 const CALLS = `

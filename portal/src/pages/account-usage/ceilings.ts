@@ -1,7 +1,7 @@
 /** What is limited for an account, in words. */
 import type { AccountUsage } from '../../api/types.ts'
-import { bytes, number } from '../../parts/format.ts'
-import { shareOf, shortBytes } from '../usage/share.ts'
+import { bytes, number } from '../../components/facts/format.ts'
+import { shareOf, shortBytes } from '../usage/disk/share.ts'
 
 type Ceiling = AccountUsage['ceilings'][number]
 export type Counted = Pick<Ceiling, 'used' | 'limit'> & { kind: Ceiling['kind'] | 'FILES' }

@@ -1,6 +1,6 @@
 /** What else is limited for an account: how many there are, beside how many there may be. */
 import type { AccountUsage } from '../../api/types.ts'
-import { Bars, BarsComing } from '../../parts/bars.tsx'
+import { Bars, BarsComing } from '../../components/layout/bars.tsx'
 import { countedIn, shownOf } from './ceilings.ts'
 
 export function Ceilings({ usage }: { usage: AccountUsage }) {

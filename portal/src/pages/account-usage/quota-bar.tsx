@@ -1,7 +1,7 @@
 /** How much of what the account may hold is taken. */
 import type { AccountUsage } from '../../api/types.ts'
-import { Icon } from '../../parts/icon.tsx'
-import { Skeleton } from '../../parts/skeleton.tsx'
+import { Skeleton } from '../../components/feedback/skeleton.tsx'
+import { Icon } from '../../components/layout/icon.tsx'
 import { quotaOf } from './quota.ts'
 import css from './quota-bar.module.css'
 

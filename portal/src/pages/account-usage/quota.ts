@@ -1,6 +1,6 @@
 /** How near an account is to what it may hold. */
-import { bytes } from '../../parts/format.ts'
-import { percent, shareOf, shortBytes } from '../usage/share.ts'
+import { bytes } from '../../components/facts/format.ts'
+import { percent, shareOf, shortBytes } from '../usage/disk/share.ts'
 
 export type Quota = { share: number; state: 'none' | 'well' | 'near' | 'over'; words: string }
 

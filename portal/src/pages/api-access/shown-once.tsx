@@ -3,9 +3,9 @@
  * good. It stays until the reader says that it is kept, and takes the focus when it comes.
  */
 import { type ReactNode, useEffect, useId, useRef } from 'react'
-import { Button } from '../../parts/button.tsx'
-import { CopyButton } from '../../parts/copy.tsx'
-import { Icon } from '../../parts/icon.tsx'
+import { Button } from '../../components/controls/button.tsx'
+import { CopyButton } from '../../components/controls/copy.tsx'
+import { Icon } from '../../components/layout/icon.tsx'
 import css from './shown-once.module.css'
 
 type Props = { title: string; children: ReactNode; onDone(): void; done?: string }

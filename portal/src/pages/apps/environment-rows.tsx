@@ -1,11 +1,11 @@
 /** The environments of one app, a line each: name, state, address, and when it was last deployed. */
 import { Link } from 'wouter'
+import { environmentState } from '../../api/live/state.ts'
 import { partsOf, placeOf, timeOfId } from '../../api/names.ts'
-import { environmentState } from '../../api/state.ts'
 import type { Environment } from '../../api/types.ts'
-import { ExternalLink } from '../../parts/button.tsx'
-import { StatePill } from '../../parts/state-pill.tsx'
-import { Time } from '../../parts/time.tsx'
+import { ExternalLink } from '../../components/controls/button.tsx'
+import { StatePill } from '../../components/facts/state-pill.tsx'
+import { Time } from '../../components/facts/time.tsx'
 import { environmentPath } from '../../paths.ts'
 import css from './environment-rows.module.css'
 

@@ -1,6 +1,7 @@
 /** Which apps and environments are shown: those of a state, with all words of a search. */
+
+import { environmentState } from '../../api/live/state.ts'
 import { idOf } from '../../api/names.ts'
-import { environmentState } from '../../api/state.ts'
 import type { App, Environment } from '../../api/types.ts'
 
 export type AppWithEnvironments = { app: App; environments: readonly Environment[] }

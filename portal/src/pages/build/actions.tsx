@@ -5,8 +5,8 @@ import { type Action, useAction } from '../../api/data.ts'
 import { idOf, type Place } from '../../api/names.ts'
 import type { Problem } from '../../api/problem.ts'
 import type { Build, Operation } from '../../api/types.ts'
-import { Button } from '../../parts/button.tsx'
-import { useToast } from '../../parts/toasts.tsx'
+import { Button } from '../../components/controls/button.tsx'
+import { useToast } from '../../components/feedback/toasts.tsx'
 import { environmentPath } from '../../paths.ts'
 
 export type BuildActions = {

@@ -1,12 +1,12 @@
 /** What went into a build: the archive, the tools, the plan, what was kept from earlier builds, whom it called. */
 import type { ReactNode } from 'react'
-import { TRIGGER_WORDS } from '../../api/state.ts'
+import { TRIGGER_WORDS } from '../../api/live/state.ts'
 import type { Build } from '../../api/types.ts'
-import { CopyButton } from '../../parts/copy.tsx'
-import { bytes, counted } from '../../parts/format.ts'
-import { Fact, Facts, Panel } from '../../parts/panel.tsx'
-import { By, CommitLine } from '../../parts/people.tsx'
-import { Time } from '../../parts/time.tsx'
+import { CopyButton } from '../../components/controls/copy.tsx'
+import { bytes, counted } from '../../components/facts/format.ts'
+import { By, CommitLine } from '../../components/facts/people.tsx'
+import { Time } from '../../components/facts/time.tsx'
+import { Fact, Facts, Panel } from '../../components/layout/panel.tsx'
 import css from './details.module.css'
 import { factsOf, reasonsOf } from './plan.ts'
 

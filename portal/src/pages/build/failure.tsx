@@ -1,9 +1,9 @@
 /** Why a build failed, what to do about it, and the line of the log that shows it. */
 import type { Build } from '../../api/types.ts'
+import { Button, ExternalLink } from '../../components/controls/button.tsx'
+import { Icon } from '../../components/layout/icon.tsx'
+import { WithCode } from '../../components/layout/with-code.tsx'
 import { isHelp } from '../../help.ts'
-import { Button, ExternalLink } from '../../parts/button.tsx'
-import { Icon } from '../../parts/icon.tsx'
-import { WithCode } from '../../parts/with-code.tsx'
 import css from './failure.module.css'
 
 type Failure = NonNullable<Build['failure']>

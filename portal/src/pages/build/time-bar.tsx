@@ -1,5 +1,5 @@
 /** Where the time of a build went: one bar in proportion, and the same in numbers. */
-import { PHASE_WORDS } from '../../api/state.ts'
+import { PHASE_WORDS } from '../../api/live/state.ts'
 import css from './time-bar.module.css'
 import type { PhaseTime } from './times.ts'
 

@@ -3,7 +3,7 @@
  * lies between them, to the time that the build took, and the shares to 100 %.
  */
 import type { Build, Phase } from '../../api/types.ts'
-import { durations as inWords, wholeParts } from '../../parts/format.ts'
+import { durations as inWords, wholeParts } from '../../components/facts/format.ts'
 
 const ORDER: readonly Phase[] = ['UNPACKING', 'PLANNING', 'INSTALLING', 'BUILDING', 'STARTING', 'SWITCHING']
 

@@ -1,11 +1,11 @@
 /** What is different when another deployment is made live: both side by side, and what follows from it. */
 import { useResource } from '../../api/data.ts'
+import { TRIGGER_WORDS } from '../../api/live/state.ts'
 import { shortId } from '../../api/names.ts'
-import { TRIGGER_WORDS } from '../../api/state.ts'
 import type { Build, Deployment } from '../../api/types.ts'
-import { Sent } from '../../parts/people.tsx'
-import { Skeleton } from '../../parts/skeleton.tsx'
-import { Time } from '../../parts/time.tsx'
+import { Sent } from '../../components/facts/people.tsx'
+import { Time } from '../../components/facts/time.tsx'
+import { Skeleton } from '../../components/feedback/skeleton.tsx'
 import css from './comparison.module.css'
 
 type Props = { live: Deployment | undefined; next: Deployment }

@@ -1,5 +1,5 @@
 /** What a deployment is and may become, in words. */
-import type { Shown } from '../../api/state.ts'
+import type { Shown } from '../../api/live/state.ts'
 import type { Deployment } from '../../api/types.ts'
 
 export function deploymentState({ state, instance }: Deployment): Shown {

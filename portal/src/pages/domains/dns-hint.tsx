@@ -1,8 +1,8 @@
 /** What has to stand in DNS, so that a name leads here. */
 import type { DnsRecord } from '../../api/types.ts'
-import { CopyText } from '../../parts/copy.tsx'
-import { Panel } from '../../parts/panel.tsx'
-import { type Column, Table } from '../../parts/table.tsx'
+import { CopyText } from '../../components/controls/copy.tsx'
+import { Panel } from '../../components/layout/panel.tsx'
+import { type Column, Table } from '../../components/layout/table.tsx'
 import css from './page.module.css'
 import { isLocalName } from './site-address.ts'
 

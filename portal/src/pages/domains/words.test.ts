@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { CERTIFICATE_STATES, DNS_STATES } from '../../../../src/contract/domain-checks.ts'
+import { CERTIFICATE_STATES, DNS_STATES } from '../../../../src/contract/resources/domain-checks.ts'
 import { certificateWords, dnsWords } from './words.ts'
 
 test('every state has a word, and a bad one says what to do', () => {

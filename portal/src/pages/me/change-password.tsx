@@ -2,10 +2,10 @@
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import { useAction } from '../../api/data.ts'
-import { Button } from '../../parts/button.tsx'
-import { Form, FormActions, isAllInFields, TextField } from '../../parts/field.tsx'
-import { ProblemNote } from '../../parts/problem-note.tsx'
-import { useToast } from '../../parts/toasts.tsx'
+import { Button } from '../../components/controls/button.tsx'
+import { Form, FormActions, isAllInFields, TextField } from '../../components/controls/field.tsx'
+import { ProblemNote } from '../../components/feedback/problem-note.tsx'
+import { useToast } from '../../components/feedback/toasts.tsx'
 
 const FIELDS = ['password', 'newPassword'] as const
 const NOTHING = { password: '', newPassword: '', again: '' }

@@ -2,10 +2,10 @@
 import { useEffect, useRef } from 'react'
 import type { Problem } from '../../api/problem.ts'
 import type { VariableKind } from '../../api/types.ts'
-import { Button } from '../../parts/button.tsx'
-import { sentenceOf } from '../../parts/fault-words.ts'
-import { KindSelect } from '../../parts/kind-select.tsx'
-import { kindByName } from '../../parts/kinds.ts'
+import { Button } from '../../components/controls/button.tsx'
+import { KindSelect } from '../../components/controls/kind-select.tsx'
+import { kindByName } from '../../components/facts/kinds.ts'
+import { sentenceOf } from '../../components/feedback/fault-words.ts'
 import css from './variable-rows.module.css'
 
 /** Without a kind, the name decides. */

@@ -4,8 +4,8 @@ import { useAction } from '../../api/data.ts'
 import type { Place } from '../../api/names.ts'
 import type { Problem } from '../../api/problem.ts'
 import type { Environment, Operation } from '../../api/types.ts'
-import { Button } from '../../parts/button.tsx'
-import { useToast } from '../../parts/toasts.tsx'
+import { Button } from '../../components/controls/button.tsx'
+import { useToast } from '../../components/feedback/toasts.tsx'
 
 export type EnvironmentActions = {
   rebuild(clean: boolean): Promise<void>

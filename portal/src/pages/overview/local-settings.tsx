@@ -1,7 +1,7 @@
 /** Asks whether files with local settings leave this computer. Unless somebody ticks the box, they do not. */
 import { useState } from 'react'
-import { Button } from '../../parts/button.tsx'
-import { Icon } from '../../parts/icon.tsx'
+import { Button } from '../../components/controls/button.tsx'
+import { Icon } from '../../components/layout/icon.tsx'
 import { shown } from '../../zip/names.ts'
 import css from './local-settings.module.css'
 import type { Question } from './use-deploy.ts'

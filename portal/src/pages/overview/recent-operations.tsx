@@ -1,12 +1,12 @@
 /** What was done to an environment lately, newest first. */
 import { Link } from 'wouter'
+import { isOfBuild, operationState, problemOfOperation, TRIGGER_WORDS } from '../../api/live/state.ts'
 import { idOf, type Place } from '../../api/names.ts'
-import { isOfBuild, operationState, problemOfOperation, TRIGGER_WORDS } from '../../api/state.ts'
 import type { Operation } from '../../api/types.ts'
-import { By, Sent } from '../../parts/people.tsx'
-import { StatePill } from '../../parts/state-pill.tsx'
-import { type Column, Table } from '../../parts/table.tsx'
-import { Time } from '../../parts/time.tsx'
+import { By, Sent } from '../../components/facts/people.tsx'
+import { StatePill } from '../../components/facts/state-pill.tsx'
+import { Time } from '../../components/facts/time.tsx'
+import { type Column, Table } from '../../components/layout/table.tsx'
 import { environmentPath } from '../../paths.ts'
 import css from './recent-operations.module.css'
 

@@ -3,11 +3,11 @@ import { useState } from 'react'
 import { useAction } from '../../api/data.ts'
 import { saveEnvironment } from '../../api/save.ts'
 import type { Environment } from '../../api/types.ts'
-import { Button } from '../../parts/button.tsx'
-import { Form, FormActions, isAllInFields, SelectField, TextField } from '../../parts/field.tsx'
-import { Fact, Facts, Panel } from '../../parts/panel.tsx'
-import { ProblemNote } from '../../parts/problem-note.tsx'
-import { useToast } from '../../parts/toasts.tsx'
+import { Button } from '../../components/controls/button.tsx'
+import { Form, FormActions, isAllInFields, SelectField, TextField } from '../../components/controls/field.tsx'
+import { ProblemNote } from '../../components/feedback/problem-note.tsx'
+import { useToast } from '../../components/feedback/toasts.tsx'
+import { Fact, Facts, Panel } from '../../components/layout/panel.tsx'
 
 type Limits = Environment['suspiciousOutput']
 

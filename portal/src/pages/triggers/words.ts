@@ -38,7 +38,7 @@ const SHOWN_AT_ONCE = 3
 const OF_NEXT = '_N_T_'
 const WHOLE_SITE = 'the whole site'
 
-/** A tag in words, as the service tells it (src/base/cache-tags.ts; a test compares): Next.js makes tags out of paths. */
+/** A tag in words, as the service tells it (src/base/text/cache-tags.ts; a test compares): Next.js makes tags out of paths. */
 export function tagInWords(tag: string): string {
   if (!tag.startsWith(`${OF_NEXT}/`)) return `tag ${tag}`
   // Folders in parentheses group files, and are no part of an address.

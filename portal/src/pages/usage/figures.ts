@@ -1,8 +1,8 @@
 /** What is shown of an environment's visits, in plain sight: a chart for each. */
 import type { Traffic } from '../../api/types.ts'
-import { bytes, number } from '../../parts/format.ts'
-import { milliseconds, percent, shortBytes, shortNumber } from './share.ts'
-import { byteTicks, countTicks, percentTicks, timeToAnswerTicks } from './ticks.ts'
+import { bytes, number } from '../../components/facts/format.ts'
+import { byteTicks, countTicks, percentTicks, timeToAnswerTicks } from './chart/ticks.ts'
+import { milliseconds, percent, shortBytes, shortNumber } from './disk/share.ts'
 
 export type Counts = Traffic['totals']
 

@@ -1,8 +1,8 @@
 /** What is not saved yet, at the foot of the window for as long as it is so. */
-import { Button } from '../../parts/button.tsx'
-import { useConfirm } from '../../parts/confirm.tsx'
-import { MeanwhileNote } from '../../parts/meanwhile.tsx'
-import { ProblemNote } from '../../parts/problem-note.tsx'
+import { Button } from '../../components/controls/button.tsx'
+import { useConfirm } from '../../components/controls/confirm.tsx'
+import { MeanwhileNote } from '../../components/feedback/meanwhile.tsx'
+import { ProblemNote } from '../../components/feedback/problem-note.tsx'
 import { type Counts, countsOf, type Draft } from './draft.ts'
 import css from './save-bar.module.css'
 import type { Save } from './use-save.ts'

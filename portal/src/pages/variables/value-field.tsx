@@ -1,6 +1,6 @@
 /** Where a value is typed. It may have lines, as keys and certificates do, and grows with them. */
 import { useEffect, useId, useRef } from 'react'
-import { sentenceOf } from '../../parts/fault-words.ts'
+import { sentenceOf } from '../../components/feedback/fault-words.ts'
 import css from './row.module.css'
 
 type Props = {

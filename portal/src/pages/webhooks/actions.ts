@@ -1,7 +1,7 @@
 /** The three actions in words, and what stops when their URLs do. */
 
 import type { RecordedTrigger, WebhookAction, WebhookSet } from '../../api/types.ts'
-import { ago } from '../../parts/format.ts'
+import { ago } from '../../components/facts/format.ts'
 
 export const ACTION_WORDS: Record<WebhookAction, { name: string; does: string; use: string }> = {
   rebuild: {

@@ -1,9 +1,9 @@
 /** How the URLs are put to use. */
 import { at, headland } from '../../api/headland.ts'
 import type { Place } from '../../api/names.ts'
-import { ExternalLink } from '../../parts/button.tsx'
-import { CopyButton } from '../../parts/copy.tsx'
-import { Panel } from '../../parts/panel.tsx'
+import { ExternalLink } from '../../components/controls/button.tsx'
+import { CopyButton } from '../../components/controls/copy.tsx'
+import { Panel } from '../../components/layout/panel.tsx'
 import css from './page.module.css'
 
 const CURL = 'curl -fsS -X POST "$WEBHOOK_URL"'

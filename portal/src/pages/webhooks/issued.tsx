@@ -1,9 +1,9 @@
 /** The URLs, the one time that they can be seen. They can be copied without being shown to the room. */
 import { useEffect, useRef, useState } from 'react'
 import type { IssuedWebhookSet, WebhookAction } from '../../api/types.ts'
-import { Button } from '../../parts/button.tsx'
-import { CopyButton } from '../../parts/copy.tsx'
-import { Icon } from '../../parts/icon.tsx'
+import { Button } from '../../components/controls/button.tsx'
+import { CopyButton } from '../../components/controls/copy.tsx'
+import { Icon } from '../../components/layout/icon.tsx'
 import { ACTION_WORDS, masked } from './actions.ts'
 import css from './issued.module.css'
 

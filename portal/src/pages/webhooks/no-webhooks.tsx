@@ -1,7 +1,7 @@
 /** No webhooks yet: what they are for, and what each would do. */
 import type { Place } from '../../api/names.ts'
-import { Button } from '../../parts/button.tsx'
-import { Empty } from '../../parts/empty.tsx'
+import { Button } from '../../components/controls/button.tsx'
+import { Empty } from '../../components/feedback/empty.tsx'
 import { ACTION_WORDS } from './actions.ts'
 import css from './page.module.css'
 

@@ -1,8 +1,8 @@
 /** The three webhooks, with what each does and when it was last called. Their URLs are never shown again. */
 
 import type { WebhookSet } from '../../api/types.ts'
-import { type Column, Table } from '../../parts/table.tsx'
-import { Time } from '../../parts/time.tsx'
+import { Time } from '../../components/facts/time.tsx'
+import { type Column, Table } from '../../components/layout/table.tsx'
 import { ACTION_WORDS } from './actions.ts'
 import css from './page.module.css'
 

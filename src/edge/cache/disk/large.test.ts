@@ -3,8 +3,8 @@ import { readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { test } from 'node:test'
-import { type Opened, openTestDisk } from '../../../../test/support/disk.ts'
 import { temporaryFolder } from '../../../../test/support/folder.ts'
+import { type Opened, openTestDisk } from '../../../../test/support/machine/disk.ts'
 import { until } from '../../../../test/support/until.ts'
 
 const MIB = 1024 * 1024

@@ -1,0 +1,137 @@
+/**
+ * Keeps what is shown fresh. While the stream of changes is open, each change refreshes what it touches, and lists over all
+ * apps every few seconds at most, as each of many builds at work changes them all the time; whenever it is
+ * opened, everything is fetched anew, as nobody knows what was missed. While it is closed, everything is asked for every
+ * few seconds. A tab that nobody looks at gives its connection back.
+ */
+import { type QueryClient, useQueryClient } from '@tanstack/react-query'
+import { useEffect, useSyncExternalStore } from 'react'
+import { CallFailed } from '../problem.ts'
+import { SESSION_KEY } from '../session-key.ts'
+import { isAffected, isOverAllApps } from './affected.ts'
+import { readEventStream } from './event-stream.ts'
+import { refresh } from './refresh.ts'
+import { throttled } from './throttled.ts'
+
+export type Liveness = 'connecting' | 'live' | 'polling'
+
+const POLL_MS = 4_000
+const RETRY_MS = { first: 1_000, most: 30_000 }
+const HIDDEN_MS = 20_000
+const ALL_APPS_MS = 2_000
+
+let liveness: Liveness = 'connecting'
+const listeners = new Set<() => void>()
+
+function become(next: Liveness) {
+  if (liveness === next) return
+  liveness = next
+  for (const listener of listeners) listener()
+}
+
+/** Whether changes arrive by themselves just now. */
+export function useLiveness(): Liveness {
+  return useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    () => liveness,
+  )
+}
+
+export function useEvents(account: string) {
+  const client = useQueryClient()
+  useEffect(() => follow(client, account), [client, account])
+}
+
+function follow(client: QueryClient, account: string): () => void {
+  const over = new AbortController()
+  let connection: AbortController | undefined
+  let hiding: ReturnType<typeof setTimeout> | undefined
+  let isHidden = document.hidden
+  let wake: (() => void) | undefined
+
+  const pause = (ms: number) =>
+    new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, ms)
+      wake = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+
+  const refreshWhere = (isMeant: (key: string) => boolean) =>
+    refresh(client, ({ queryKey }) => isMeant(String(queryKey[0])))
+  const refreshAllApps = throttled(() => refreshWhere(isOverAllApps), ALL_APPS_MS)
+
+  async function connect(): Promise<void> {
+    connection = new AbortController()
+    await readEventStream(`/v1/accounts/${account}/events`, {
+      signal: AbortSignal.any([over.signal, connection.signal]),
+      onEvent({ event, data }) {
+        if (event === 'hello') {
+          become('live')
+          client.invalidateQueries({ predicate: isOfService })
+        }
+        if (event !== 'change') return
+        const { name } = JSON.parse(data) as { name: string }
+        refreshWhere((key) => !isOverAllApps(key) && isAffected(key, name))
+        if (name.startsWith(`accounts/${account}/apps/`)) refreshAllApps.call()
+      },
+    })
+  }
+
+  async function run() {
+    let wait = RETRY_MS.first
+    while (!over.signal.aborted) {
+      if (isHidden) {
+        await pause(RETRY_MS.most)
+        continue
+      }
+      const begun = Date.now()
+      // Refused, broken or ended: whatever it was, the answer is to ask for ourselves until it works again.
+      await connect().catch((error) => {
+        // Nobody is logged in any more: that is for the log-in page to mend.
+        if (error instanceof CallFailed && error.problem.status === 401) client.setQueryData(SESSION_KEY, null)
+      })
+      if (over.signal.aborted) return
+      become('polling')
+      if (Date.now() - begun > RETRY_MS.most) wait = RETRY_MS.first
+      await pause(wait * (0.75 + Math.random() / 2))
+      wait = Math.min(wait * 2, RETRY_MS.most)
+    }
+  }
+
+  const poll = setInterval(() => {
+    if (liveness === 'polling' && !document.hidden) client.invalidateQueries({ predicate: isOfService })
+  }, POLL_MS)
+
+  function onVisibility() {
+    clearTimeout(hiding)
+    if (document.hidden) {
+      hiding = setTimeout(() => {
+        isHidden = true
+        connection?.abort()
+      }, HIDDEN_MS)
+    } else if (isHidden) {
+      isHidden = false
+      wake?.()
+    }
+  }
+
+  document.addEventListener('visibilitychange', onVisibility)
+  run()
+  return () => {
+    over.abort()
+    wake?.()
+    refreshAllApps.stop()
+    clearTimeout(hiding)
+    clearInterval(poll)
+    document.removeEventListener('visibilitychange', onVisibility)
+    become('connecting')
+  }
+}
+
+/** Who is logged in changes only by what this page does. */
+const isOfService = ({ queryKey }: { queryKey: readonly unknown[] }): boolean => queryKey[0] !== SESSION_KEY[0]

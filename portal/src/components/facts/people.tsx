@@ -1,0 +1,57 @@
+/**
+ * Who asked for something, and what was sent. Names and messages are text of others: each is set apart (`bdi`), so that
+ * marks of direction in one turn nothing else round.
+ */
+import { shortSha } from '../../api/names.ts'
+import type { Commit, Requester } from '../../api/types.ts'
+import css from './people.module.css'
+
+/** Before all but users: a credential can be called by an e-mail address, too. */
+const KINDS: Record<Requester['kind'], string> = {
+  USER: '',
+  CREDENTIAL: 'credential ',
+  WEBHOOK: 'webhook ',
+  SCHEDULE: 'schedule ',
+  APP: '',
+  SERVICE: '',
+}
+
+type ByProps = { requester: Requester | null /** The kind stands beside it already. */; isKindShown?: boolean }
+
+export function By({ requester, isKindShown = false }: ByProps) {
+  if (!requester) return null
+  const kind = isKindShown ? '' : KINDS[requester.kind]
+  return (
+    <span className={css.by} title={`${kind}${requester.name}`}>
+      {kind}
+      <bdi>{requester.name}</bdi>
+    </span>
+  )
+}
+
+type SentProps = { message: string; commit: Commit | null }
+
+/** The message, and below it the commit and its branch. */
+export function Sent({ message, commit }: SentProps) {
+  if (message === '' && !commit) return null
+  return (
+    <span className={css.sent}>
+      {message !== '' && (
+        <bdi className={css.message} title={message}>
+          {message}
+        </bdi>
+      )}
+      {commit && <CommitLine commit={commit} />}
+    </span>
+  )
+}
+
+export function CommitLine({ commit: { sha, branch, isDirty } }: { commit: Commit }) {
+  return (
+    <span className={css.commit}>
+      <code title={sha}>{shortSha(sha)}</code>
+      {branch !== undefined && <bdi className={css.branch}>{branch}</bdi>}
+      {isDirty && <span title="What was sent differs from the commit">with changes</span>}
+    </span>
+  )
+}

@@ -1,0 +1,105 @@
+/** What an app can ask of the service from inside: to purge its own pages, and to keep values. */
+import { isUtf8 } from 'node:buffer'
+import type { IncomingMessage } from 'node:http'
+import { fieldInvalid, LIMITS, Problem, resources } from '../../contract/index.ts'
+import type { Purges } from '../../deployments/index.ts'
+import type { Values } from '../../kv/index.ts'
+import { createCheck } from '../validation/index.ts'
+import type { Caller, InAppRates } from './rates.ts'
+
+/** Where an app finds them, below the address of the listener. */
+export const APPS_API = '/v1'
+export const KV_STORE = '/kv/v1'
+
+/** What the address asks for. */
+export type Wanted =
+  | { use: 'apps-api'; methods: readonly ['POST']; environmentId: string }
+  | { use: 'kv-store'; methods: readonly ['GET', 'PUT']; key: string }
+
+export function readTarget(target: string): Wanted {
+  // As it came: keys hold slashes, escapes and whatever else their app puts there, and nobody but the app reads them.
+  if (target.startsWith(`${KV_STORE}/`)) {
+    return { use: 'kv-store', methods: ['GET', 'PUT'], key: target.slice(KV_STORE.length + 1) }
+  }
+  const [, environmentId] = PURGE.exec(target) ?? []
+  if (environmentId !== undefined) return { use: 'apps-api', methods: ['POST'], environmentId }
+  throw new Problem('ROUTE_NOT_FOUND')
+}
+
+const PURGE = new RegExp(`^${APPS_API}/envs/([^/]+)/edge/cache/tags:purge$`)
+
+export type Answer = { status: 200 | 204; body?: string | Uint8Array }
+
+type Parts = { purges: Pick<Purges, 'byApp'>; values: Values; rates: InAppRates }
+
+/** `release` is called when the bytes of the call are not in memory any more. */
+export type Call = { caller: Caller; request: IncomingMessage; onRelease(release: () => void): void }
+
+export function createInAppCalls({ purges, values, rates }: Parts) {
+  const checkTags = createCheck(resources.purgedTags, 'body')
+
+  async function bodyOf({ caller, request, onRelease }: Call, use: Wanted['use'], most: number): Promise<Buffer> {
+    if (!/^application\/json\s*(;|$)/i.test(request.headers['content-type'] ?? '')) {
+      throw new Problem('CONTENT_TYPE_UNSUPPORTED')
+    }
+    const length = Number(request.headers['content-length'] ?? most)
+    if (length > most) throw tooLarge(most)
+    onRelease(rates.hold(caller, use, length))
+    const chunks: Buffer[] = []
+    let bytes = 0
+    // Who sends too much is told so; the usual loop would hang up.
+    for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+      bytes += chunk.length
+      if (bytes > most) throw tooLarge(most)
+      chunks.push(chunk)
+    }
+    const body = Buffer.concat(chunks)
+    if (body.length === 0) throw new Problem('JSON_MALFORMED', 'The body is empty.')
+    if (!isUtf8(body)) throw new Problem('JSON_MALFORMED', 'The body is not valid UTF-8.')
+    return body
+  }
+
+  return {
+    /** A path is a tag of its page, too; so what begins with a slash is purged as both. */
+    async purge(call: Call): Promise<Answer> {
+      const found = checkTags(parseJson(await bodyOf(call, 'apps-api', LIMITS.bodyBytes)))
+      if ('error' in found) throw found.error
+      const { tags, ...times } = found.value as resources.PurgedTags
+      const paths = tags.filter((tag) => tag.startsWith('/'))
+      await purges.byApp({ id: call.caller.environmentId }, paths.length > 0 ? { paths, tags } : { tags }, times)
+      return { status: 200, body: '{}' }
+    },
+
+    /** The value is handed back as it was sent: whoever reads it is whoever wrote it, so nobody here parses it. */
+    async value(call: Call, key: string): Promise<Answer> {
+      const { caller, request, onRelease } = call
+      const { environmentId } = caller
+      if (key === '' || key.length > LIMITS.valueKeyLength) {
+        throw fieldInvalid('key', `must have 1 to ${LIMITS.valueKeyLength} characters`)
+      }
+      if (request.method === 'PUT') {
+        await values.put(environmentId, key, await bodyOf(call, 'kv-store', LIMITS.valueBytes))
+        return { status: 204 }
+      }
+      const bytes = await values.bytesOf(environmentId, key)
+      if (bytes === undefined) throw new Problem('VALUE_NOT_FOUND')
+      onRelease(rates.hold(caller, 'kv-store', bytes))
+      const body = await values.get(environmentId, key)
+      if (body === undefined) throw new Problem('VALUE_NOT_FOUND')
+      return { status: 200, body }
+    },
+  }
+}
+
+const tooLarge = (limit: number): Problem =>
+  new Problem('BODY_TOO_LARGE', `The body is larger than ${limit.toLocaleString('en')} bytes.`, {
+    metadata: { limit: String(limit) },
+  })
+
+function parseJson(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'))
+  } catch {
+    throw new Problem('JSON_MALFORMED')
+  }
+}

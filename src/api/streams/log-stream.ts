@@ -1,0 +1,92 @@
+/**
+ * A log in its two forms: text from a line on, or, for whoever accepts `text/event-stream`, what is there and then each
+ * line as it is written. The id of an event is the number of its line, so a broken connection resumes where it was.
+ */
+import { Readable } from 'node:stream'
+import { schema } from '../../contract/index.ts'
+import type { LineLogs, LogLine } from '../../storage/index.ts'
+import type { Auth } from '../auth.ts'
+import type { Call } from '../route.ts'
+import type { OpenStreams } from './open-streams.ts'
+import { untilOver } from './stream.ts'
+
+export const logQuery = schema.object({
+  offset: schema.optional(
+    schema.integer({
+      minimum: 0,
+      description: 'Leave out so many lines from the start; `X-Next-Offset` says how to go on.',
+    }),
+  ),
+})
+
+type Source = {
+  logs: LineLogs
+  name: string
+  isOver(): Promise<boolean>
+  auth: Auth
+  streams: OpenStreams
+  stopping: AbortSignal
+}
+
+/** A comment now and then keeps proxies from closing a quiet connection, and finds out when nobody listens any more. */
+const KEEP_ALIVE_MS = 15_000
+
+export async function sendLog(
+  call: Call<schema.Static<typeof logQuery>, unknown>,
+  { logs, name, isOver, auth, streams, stopping }: Source,
+) {
+  const { query, request, reply } = call
+  // Also for text: whoever reads slowly holds a file open.
+  streams.enter(call, 'logs')
+  const lastEventId = Number(request.headers['last-event-id'] ?? 0)
+  const after = Number.isSafeInteger(lastEventId) && lastEventId > 0 ? lastEventId : (query.offset ?? 0)
+  if (!String(request.headers.accept).includes('text/event-stream')) {
+    const offset = query.offset ?? 0
+    const last = await logs.lastNumber(name)
+    reply.type('text/plain; charset=utf-8')
+    reply.header('x-next-offset', Math.max(last, offset))
+    return Readable.from(asText(logs.pieces(name, offset), last), { objectMode: false })
+  }
+  const signal = untilOver(call, { auth, access: 'viewer', stopping })
+  reply.type('text/event-stream; charset=utf-8')
+  reply.header('cache-control', 'no-store')
+  return Readable.from(withKeepAlive(logs.follow(name, after, isOver, signal), signal), { objectMode: false })
+}
+
+/** No line after the last that the caller was told of: it would get that one twice. */
+async function* asText(pieces: AsyncGenerator<LogLine[]>, last: number): AsyncGenerator<string> {
+  for await (const lines of pieces) {
+    const told = lines.filter(({ number }) => number <= last)
+    if (told.length > 0) yield told.map((line) => `${toText(line)}\n`).join('')
+    if (told.length < lines.length) return
+  }
+}
+
+/** `12 2026-01-01T00:00:00.000Z BUILDING stdout text` */
+const toText = ({ number, time, phase, stream, text }: LogLine): string =>
+  `${number} ${new Date(time).toISOString()} ${phase || '-'} ${stream} ${text}`
+
+const toEvent = (line: LogLine): string => `id: ${line.number}\nevent: line\ndata: ${JSON.stringify(line)}\n\n`
+
+async function* withKeepAlive(lines: AsyncGenerator<LogLine>, signal: AbortSignal): AsyncGenerator<string> {
+  // Sent at once, so that the caller knows the stream is open.
+  yield ': open\n\n'
+  let next = lines.next()
+  while (!signal.aborted) {
+    const timer = Promise.withResolvers<'quiet'>()
+    const timeout = setTimeout(() => timer.resolve('quiet'), KEEP_ALIVE_MS)
+    const arrived = await Promise.race([next, timer.promise])
+    clearTimeout(timeout)
+    if (arrived === 'quiet') {
+      yield ': quiet\n\n'
+      continue
+    }
+    if (arrived.done) {
+      // A service that stops, or a reader who may not read on, is no end of the log: it goes on without them.
+      if (!signal.aborted) yield 'event: end\ndata: {}\n\n'
+      return
+    }
+    yield toEvent(arrived.value)
+    next = lines.next()
+  }
+}

@@ -1,0 +1,41 @@
+/**
+ * How much a restore may write. What is compressed may be a million times larger than its file, and its sizes are only proven
+ * at its end: so each entry is asked for before it is written, and the disk is never filled.
+ */
+import { statfsSync } from 'node:fs'
+import { BackupRefused } from '../entry.ts'
+
+/** Left for everybody else on the disk. */
+export const RESERVE_BYTES = 256 * 1024 * 1024
+const RESERVE_FILES = 10_000
+const BLOCK = 4096
+
+export type Free = { bytes: number; files: number }
+
+export function createRoom(folder: string, look: (folder: string) => Free = freeIn) {
+  let left: Free = { bytes: 0, files: 0 }
+  return {
+    /** Throws unless there is room for one more, and something to spare. */
+    take(bytes: number) {
+      const needed = (Math.ceil(bytes / BLOCK) + 1) * BLOCK
+      if (left.bytes < needed || left.files < 1) {
+        const { bytes: free, files } = look(folder)
+        left = { bytes: free - RESERVE_BYTES, files: files - RESERVE_FILES }
+      }
+      left.bytes -= needed
+      left.files -= 1
+      if (left.bytes < 0 || left.files < 0)
+        throw new BackupRefused(
+          `There is not enough room in ${folder}: the backup goes on with a file of ${bytes} bytes. Make room, or restore to another disk.`,
+        )
+    },
+  }
+}
+
+export type Room = ReturnType<typeof createRoom>
+
+/** Some file systems do not count their files. */
+function freeIn(folder: string): Free {
+  const { bavail, bsize, files, ffree } = statfsSync(folder)
+  return { bytes: bavail * bsize, files: files === 0 ? Number.MAX_SAFE_INTEGER : ffree }
+}

@@ -1,0 +1,59 @@
+/** Which master key goes with a backup: it is told by its name, before anything is written. */
+import { readFile } from 'node:fs/promises'
+import { createVault } from '../../storage/index.ts'
+import { BackupRefused } from '../entry.ts'
+
+export type KeySources = {
+  /** The setting. */
+  given: string | undefined
+  /** `master.key` of the data folder. */
+  file: string
+  /** A file that the caller named. */
+  named?: string | undefined
+}
+
+/** The key as text in base64, and where it was found. */
+export type FoundKey = { text: string; keyId: string; from: 'setting' | 'named' | 'file' }
+
+/** The first of them that there is, in the order in which a caller says it most plainly. */
+export async function findKey({ given, file, named }: KeySources): Promise<FoundKey | undefined> {
+  if (named !== undefined) return keyOf(await readFile(named, 'utf8').catch(unreadable(named)), 'named', named)
+  if (given !== undefined) return keyOf(given, 'setting', 'The setting masterKey')
+  const text = await readFile(file, 'utf8').catch((error) => {
+    if (error.code !== 'ENOENT') throw error
+  })
+  return text === undefined ? undefined : keyOf(text, 'file', file)
+}
+
+function keyOf(text: string, from: FoundKey['from'], origin: string): FoundKey {
+  try {
+    return { text: text.trim(), keyId: createVault(Buffer.from(text.trim(), 'base64')).keyId, from }
+  } catch (cause) {
+    throw new BackupRefused(`${origin} does not hold a master key.`, { cause })
+  }
+}
+
+const unreadable = (file: string) => (cause: Error) => {
+  throw new BackupRefused(`The key file ${file} cannot be read: ${cause.message}`, { cause })
+}
+
+/** Throws unless a backup can be proven with what there is. */
+export function checkOwnKey(found: FoundKey | undefined, keyId: string | null) {
+  if (keyId === null || found?.keyId === keyId) return
+  throw new BackupRefused(
+    `A backup is proven with master key ${keyId}, and ${found ? `the key that was found is ${found.keyId}` : 'no key was found'}. Put it back as master.key in the data folder, or give it as the setting masterKey.`,
+  )
+}
+
+/** Throws unless secrets of the backup can be opened with what there is. */
+export function checkKey(found: FoundKey | undefined, { keyId, hasKey }: { keyId: string | null; hasKey: boolean }) {
+  if (keyId === null || (hasKey && found === undefined)) return
+  if (found === undefined)
+    throw new BackupRefused(
+      `The secrets are sealed with master key ${keyId}, which is not in the backup. Give your copy of the key with --key-file FILE, or as the setting masterKey.`,
+    )
+  if (found.keyId !== keyId)
+    throw new BackupRefused(
+      `The secrets are sealed with master key ${keyId}, and the key that was found is ${found.keyId}. Give the right one: --key-file FILE, the setting masterKey, or master.key in the data folder.`,
+    )
+}

@@ -1,0 +1,47 @@
+/**
+ * To whom restored files belong. What a backup says of owners is not asked: the service's own belong to the owner of the data
+ * folder, and an app's to the user of its environment, by rows that were checked.
+ */
+import { execFile } from 'node:child_process'
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { checkTenantUid } from '../../base/index.ts'
+import { checkDigest, type Reader, statement } from '../../storage/index.ts'
+
+/** The user of each output, by its path in the data folder. */
+export async function readOwners(reader: Reader): Promise<Map<string, number>> {
+  const rows = await reader.query<{ output_digest: string; uid: number }>(statement`
+    SELECT DISTINCT b.output_digest, e.uid FROM builds b JOIN environments e ON e.id = b.environment_id
+    WHERE b.output_digest IS NOT NULL AND e.uid IS NOT NULL`)
+  return new Map(
+    rows.map(({ output_digest, uid }) => {
+      checkDigest(output_digest)
+      return [`outputs/${output_digest.slice('sha256:'.length)}`, checkTenantUid(uid)]
+    }),
+  )
+}
+
+/** Root can choose users for apps; a service of another user runs all of them as itself. */
+export async function giveToOwners(folder: string, dataDir: string, owners: ReadonlyMap<string, number>) {
+  if (process.getuid?.() !== 0) return
+  const { uid, gid } = await stat(dataDir)
+  if (uid !== 0) return chown(uid, gid, [folder])
+  for (const [output, user] of owners) {
+    const parts = ['files', 'source'].map((part) => join(folder, output, part))
+    const there = await Promise.all(parts.map((path) => stat(path).then(() => [path], absent)))
+    await chown(user, user, there.flat())
+  }
+}
+
+/** Links are given away themselves, and never followed. */
+async function chown(uid: number, gid: number, paths: readonly string[]) {
+  if (paths.length === 0) return
+  const args = ['--recursive', '--no-dereference', '-P', `${uid}:${gid}`, '--', ...paths]
+  await promisify(execFile)('chown', args, { env: { PATH: '/usr/bin:/bin' } })
+}
+
+function absent(error: NodeJS.ErrnoException): string[] {
+  if (error.code !== 'ENOENT') throw error
+  return []
+}

@@ -1,0 +1,130 @@
+/**
+ * Puts entries into a folder that nobody uses yet, or only checks them. A name comes once, and under a folder that came before
+ * it: so nothing is ever written through a link. Modes of folders come last, as they may forbid to write there. Of what is the
+ * service's own, modes are those that the service itself would give; of an app's, what may be read, written and run. Everything
+ * belongs to the user who restores until the rows were checked.
+ */
+
+import { createHash } from 'node:crypto'
+import {
+  chmodSync,
+  closeSync,
+  fchmodSync,
+  futimesSync,
+  linkSync,
+  lutimesSync,
+  mkdirSync,
+  openSync,
+  symlinkSync,
+  writeSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { broken, type Entry, MOST } from '../entry.ts'
+import { putMarks } from '../marks.ts'
+import { checkName, isOfTenant, isPassage } from '../names.ts'
+import { type Bytes, skipPadding } from '../tar/read.ts'
+import type { Room } from './free-space.ts'
+
+type Options = {
+  folder: string
+  /** Whether to write an entry at all. */
+  isWanted(path: string): boolean
+  room: Pick<Room, 'take'>
+  signal?: AbortSignal | undefined
+  most?: typeof MOST
+}
+
+/** A line of base64, and some. */
+const KEY_BYTES_MOST = 1024
+
+export function createUnpacker({ folder, isWanted, room, signal, most = MOST }: Options) {
+  const kinds = new Map<string, Entry['kind']>()
+  const folders: Entry[] = []
+  const marks: Entry[] = []
+  let nameBytes = 0
+
+  function check(entry: Entry) {
+    const { path, kind, to = '' } = entry
+    checkName(entry)
+    const named = JSON.stringify(path)
+    if (kinds.has(path)) throw broken(`it has ${named} twice`)
+    const above = path.includes('/') ? path.slice(0, path.lastIndexOf('/')) : undefined
+    if (above !== undefined && kinds.get(above) !== 'folder') throw broken(`${named} lies in no folder`)
+    if (kind === 'hardlink' && kinds.get(to) !== 'file') throw broken(`${named} is a link to no file`)
+    nameBytes += path.length + to.length
+    if (kinds.size >= most.entries || nameBytes > most.nameBytes)
+      throw broken('it has more entries than any data folder')
+    if (path === 'master.key' && entry.size > KEY_BYTES_MOST) throw broken('its key is none')
+    kinds.set(path, kind)
+  }
+
+  function place(entry: Entry) {
+    const { path, kind, time, to = '' } = entry
+    const full = join(folder, path)
+    if (kind === 'folder') {
+      mkdirSync(full, { mode: 0o700 })
+      folders.push(entry)
+    } else if (kind === 'symlink') {
+      symlinkSync(to, full)
+      lutimesSync(full, time, time)
+    } else if (kind === 'hardlink') linkSync(join(folder, to), full)
+    if (kind === 'whiteout' || entry.opaque) marks.push(entry)
+  }
+
+  /** The digest of what was read. */
+  async function file({ path, mode, time, size }: Entry, bytes: Bytes): Promise<string> {
+    const hash = createHash('sha256')
+    const target = isWanted(path) ? openSync(join(folder, path), 'wx', 0o600) : undefined
+    try {
+      for await (const piece of bytes.pieces(size)) {
+        signal?.throwIfAborted()
+        hash.update(piece)
+        if (target !== undefined) writeAll(target, piece)
+      }
+      if (target !== undefined) {
+        fchmodSync(target, modeOf({ path, mode, kind: 'file' }))
+        futimesSync(target, time, time)
+      }
+    } finally {
+      if (target !== undefined) closeSync(target)
+    }
+    await skipPadding(bytes, size)
+    return hash.digest('hex')
+  }
+
+  return {
+    /** The digest of a file's bytes. */
+    async take(entry: Entry, bytes: Bytes): Promise<string | undefined> {
+      check(entry)
+      if (isWanted(entry.path)) room.take(entry.size)
+      if (entry.kind === 'file') return file(entry, bytes)
+      if (isWanted(entry.path)) place(entry)
+      return undefined
+    },
+
+    /** When everything is there. */
+    async finish() {
+      await putMarks(folder, marks)
+      for (const entry of folders.reverse()) {
+        const full = join(folder, entry.path)
+        chmodSync(full, modeOf(entry))
+        lutimesSync(full, entry.time, entry.time)
+      }
+    },
+    has: (path: string): boolean => kinds.has(path),
+  }
+}
+
+export type Unpacker = ReturnType<typeof createUnpacker>
+
+/** As in a data folder that the service made. Nothing ever runs as another user than the one who starts it. */
+function modeOf({ path, kind, mode }: Pick<Entry, 'path' | 'kind' | 'mode'>): number {
+  if (isOfTenant(path)) return mode & 0o777
+  if (kind === 'file') return 0o600
+  return isPassage(path) ? 0o711 : 0o700
+}
+
+/** A nearly full disk takes a part. */
+function writeAll(file: number, piece: Buffer) {
+  for (let from = 0; from < piece.byteLength; ) from += writeSync(file, piece, from)
+}

@@ -1,0 +1,70 @@
+/**
+ * Bytes of a backup into a file: written aside, on the disk before it has its name, for its owner alone. One whose name ends
+ * in `.zst` is compressed. However it ends, nothing half is left.
+ */
+import { createHash } from 'node:crypto'
+import { lstat, open, rename, rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { pipeline, Readable } from 'node:stream'
+import { createZstdCompress } from 'node:zlib'
+import { BackupRefused } from '../entry.ts'
+
+export type Written = { bytes: number; digest: string }
+
+type Options = { draft: string; isForced: boolean }
+
+export const isCompressed = (file: string): boolean => file.endsWith('.zst')
+
+export async function refuseExisting(file: string) {
+  const isThere = await lstat(file).then(
+    () => true,
+    (error) => {
+      if (error.code === 'ENOENT') return false
+      throw error
+    },
+  )
+  if (isThere) throw new BackupRefused(`${file} exists. Choose another name, or replace it with --force.`)
+}
+
+export async function writeBackup(
+  source: AsyncIterable<Buffer>,
+  file: string,
+  { draft, isForced }: Options,
+): Promise<Written> {
+  if (!isForced) await refuseExisting(file)
+  const handle = await open(draft, 'wx', 0o600).catch((error) => {
+    throw new BackupRefused(`${file} cannot be written: ${error.message}`, { cause: error })
+  })
+  try {
+    const written = { bytes: 0, digest: '' }
+    const hash = createHash('sha256')
+    for await (const piece of isCompressed(file) ? compressed(source) : source) {
+      hash.update(piece)
+      written.bytes += piece.byteLength
+      await handle.writeFile(piece)
+    }
+    await handle.sync()
+    await handle.close()
+    if (!isForced) await refuseExisting(file)
+    await rename(draft, file)
+    await syncFolder(dirname(file))
+    return { ...written, digest: `sha256:${hash.digest('hex')}` }
+  } catch (error) {
+    await handle.close().catch(() => undefined)
+    await rm(draft, { force: true })
+    throw error
+  }
+}
+
+/** Node's own pieces are of 16 KiB, and each is a turn of the loop. */
+const PIECE_BYTES = 1024 * 1024
+
+function compressed(source: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
+  // Whoever reads is told of a fault of the source.
+  return pipeline(Readable.from(source), createZstdCompress({ chunkSize: PIECE_BYTES }), () => undefined)
+}
+
+export async function syncFolder(path: string) {
+  const folder = await open(path)
+  await folder.sync().finally(() => folder.close())
+}

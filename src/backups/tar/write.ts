@@ -1,0 +1,75 @@
+/**
+ * Entries as a tar that any tool can list: ustar headers (POSIX.1-1988), and extended ones (pax, POSIX.1-2001) where a name
+ * or a number does not fit. The overlay's mark is an attribute in the form that GNU tar has for those.
+ */
+import type { Entry } from '../entry.ts'
+
+export const BLOCK = 512
+
+const TYPES = { file: '0', hardlink: '1', symlink: '2', whiteout: '3', folder: '5' } as const
+
+const NAME_BYTES = 100
+/** What fits into the digits of a header. */
+const SIZE_MOST = 0o77777777777
+const ID_MOST = 0o7777777
+
+export const opaqueKey = (kind: string): string => `SCHILY.xattr.${kind}.overlay.opaque`
+
+/** The header, and an extended one before it if it takes one. The bytes of a file follow, filled up to whole blocks. */
+export function headerOf(entry: Entry): Buffer {
+  const { path, kind, uid, gid, size, to = '', opaque } = entry
+  const name = kind === 'folder' ? `${path}/` : path
+  const records: [string, string][] = []
+  if (Buffer.byteLength(name) > NAME_BYTES) records.push(['path', name])
+  if (Buffer.byteLength(to) > NAME_BYTES) records.push(['linkpath', to])
+  if (size > SIZE_MOST) records.push(['size', String(size)])
+  if (uid > ID_MOST) records.push(['uid', String(uid)])
+  if (gid > ID_MOST) records.push(['gid', String(gid)])
+  if (opaque !== undefined) records.push([opaqueKey(opaque), 'y'])
+  const header = ustar({ ...entry, path: name, to }, TYPES[kind])
+  if (records.length === 0) return header
+  const body = Buffer.concat(records.map(([key, value]) => record(key, value)))
+  const about = { ...entry, path: 'pax', to: '', size: body.byteLength, mode: 0o600 }
+  return Buffer.concat([ustar(about, 'x'), body, padding(body.byteLength), header])
+}
+
+const ZEROS = Buffer.alloc(2 * BLOCK)
+
+export const padding = (size: number): Buffer => ZEROS.subarray(0, (BLOCK - (size % BLOCK)) % BLOCK)
+
+/** Two empty blocks. */
+export const END = ZEROS
+
+function ustar({ path, mode, uid, gid, size, time, to = '' }: Entry, type: string): Buffer {
+  const header = Buffer.alloc(BLOCK)
+  const octal = (value: number, most: number, at: number, digits: number) =>
+    header.write((value > most ? 0 : value).toString(8).padStart(digits, '0'), at, 'latin1')
+  Buffer.from(path).copy(header, 0, 0, NAME_BYTES)
+  octal(mode, ID_MOST, 100, 7)
+  octal(uid, ID_MOST, 108, 7)
+  octal(gid, ID_MOST, 116, 7)
+  octal(size, SIZE_MOST, 124, 11)
+  octal(time, SIZE_MOST, 136, 11)
+  header.write(type, 156, 'latin1')
+  Buffer.from(to).copy(header, 157, 0, NAME_BYTES)
+  header.write('ustar\x0000', 257, 'latin1')
+  octal(0, ID_MOST, 329, 7)
+  octal(0, ID_MOST, 337, 7)
+  header.write(`${checksumOf(header).toString(8).padStart(6, '0')}\0 `, 148, 'latin1')
+  return header
+}
+
+/** The sum of all bytes, those of the checksum itself counted as blanks. */
+export function checksumOf(header: Buffer): number {
+  let sum = 8 * 0x20
+  for (let at = 0; at < BLOCK; at++) if (at < 148 || at >= 156) sum += header[at] as number
+  return sum
+}
+
+/** `<length> <key>=<value>\n`, where the length counts its own digits. */
+function record(key: string, value: string): Buffer {
+  const rest = Buffer.from(` ${key}=${value}\n`)
+  let length = rest.byteLength + 1
+  while (String(length).length + rest.byteLength !== length) length = String(length).length + rest.byteLength
+  return Buffer.concat([Buffer.from(String(length)), rest])
+}

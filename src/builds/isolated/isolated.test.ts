@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict'
+import { open, readdir, writeFile } from 'node:fs/promises'
+import { constants, enableCompileCache } from 'node:module'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { temporaryFolder } from '../../../test/support/folder.ts'
+import { sourceOf } from '../../../test/support/plan.ts'
+import { aside, TooMuch } from './isolated.ts'
+import { diagnosePhase, planSource } from './on-demand.ts'
+
+const platform = { os: 'linux', cpu: 'arm64', libc: 'glibc' } as const
+
+test('work that takes more memory than it may is ended, and the service goes on', async (t) => {
+  const path = join(await temporaryFolder(t), 'lockfile')
+  await writeFile(path, `[${'[],'.repeat(2_000_000)}0]`)
+  await using file = await open(path)
+  const work = aside('lockfile', { platform }, { file, limits: { heapMegabytes: 20 } })
+  await assert.rejects(work, (error: TooMuch) => error instanceof TooMuch && error.what === 'memory')
+})
+
+test('work that takes longer than it may is ended', async () => {
+  const answers = { files: () => new Promise(() => undefined) }
+  const work = aside('plan', { rootDirectory: '' }, { answers, limits: { ms: 1000 } })
+  await assert.rejects(work, (error: TooMuch) => error instanceof TooMuch && error.what === 'time')
+})
+
+test('what was compiled for one task is there for the next', async (t) => {
+  const folder = await temporaryFolder(t)
+  assert.equal(enableCompileCache(folder).status, constants.compileCacheStatus.ENABLED)
+  await planSource(sourceOf({ 'package.json': { scripts: { start: 'node a.js' } } }), '', 'ours')
+  assert.ok((await readdir(folder, { recursive: true })).length > 10)
+})
+
+test('an app is planned beside the service, whatever the number of its files', async () => {
+  const app = { 'package.json': { scripts: { start: 'node a.js' } }, 'apps/a/package.json': {} }
+  const many = Object.fromEntries(Array.from({ length: 5000 }, (_, at) => [`file-${at}`, '']))
+  const plan = await planSource(sourceOf({ ...app, ...many }), '', 'ours')
+  assert.deepEqual(plan.output.kind === 'server' && plan.output.start.argv, ['node', 'a.js'])
+})
+
+test('what is wrong with an app is told as if it were planned here', async () => {
+  await assert.rejects(planSource(sourceOf({ 'package.json': '{' }), '', 'ours'), {
+    name: 'Problem',
+    reason: 'PLAN_FAILED',
+    message: /^package\.json is not well-formed JSON/,
+  })
+  await assert.rejects(
+    planSource({ ...sourceOf({ 'package.json': '{' }), read: broken }, '', 'ours'),
+    /the disk is gone/,
+  )
+})
+
+const broken = () => Promise.reject(new Error('the disk is gone'))
+
+test('a log of many long lines is diagnosed beside the service', async () => {
+  const lines = Array.from({ length: 8000 }, (_, at) => ({ number: at + 1, text: 'Error: '.repeat(2000) }))
+  const exit = { code: 1, signal: null }
+  const failure = {
+    phase: 'BUILDING',
+    argv: ['npm', 'run', 'build'],
+    exit,
+    lines,
+    packageManager: 'npm',
+    lockfile: null,
+    missing: [],
+    cmsHosts: [],
+    names: {},
+  } as const
+  assert.equal((await diagnosePhase(failure)).reason, 'BUILD_SCRIPT_FAILED')
+})

@@ -1,0 +1,107 @@
+/**
+ * Work whose size a tenant chooses, in a process of its own: its heap and its time have an end, and whatever becomes of it,
+ * the service goes on. No thread: V8 does not hold a thread to its heap while JSON is parsed, and then ends the whole process.
+ */
+import { fork } from 'node:child_process'
+import type { FileHandle } from 'node:fs/promises'
+import { getCompileCacheDir } from 'node:module'
+import { constants, setPriority } from 'node:os'
+import { extname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { Problem } from '../../contract/index.ts'
+import type { FromAside, Tasks, ToAside } from './messages.ts'
+
+const PROGRAM = fileURLToPath(new URL(`./process${extname(import.meta.url)}`, import.meta.url))
+
+const LIMITS = { heapMegabytes: 512, ms: 60_000 }
+
+/** It was ended, since it took more time or memory than anything takes that is made to be read. */
+export class TooMuch extends Error {
+  readonly what: 'time' | 'memory'
+
+  constructor(what: 'time' | 'memory') {
+    super(`it took too much ${what}`)
+    this.what = what
+  }
+}
+
+type Options = {
+  /** What the process may ask for while it works, by name. */
+  answers?: Readonly<Record<string, (...values: never[]) => Promise<unknown>>>
+  /** What it reads by a descriptor, so that it needs no path. */
+  file?: FileHandle
+  limits?: Partial<typeof LIMITS>
+}
+
+/** Rejects with the task's own Problem, or with TooMuch. */
+export async function aside<Name extends keyof Tasks>(
+  task: Name,
+  input: Tasks[Name]['input'],
+  { answers = {}, file, limits }: Options = {},
+): Promise<Tasks[Name]['result']> {
+  const { heapMegabytes, ms } = { ...LIMITS, ...limits }
+  const child = fork(PROGRAM, {
+    execArgv: [`--max-old-space-size=${heapMegabytes}`, '--no-warnings'],
+    env: cacheOfCode(),
+    serialization: 'advanced',
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc', file?.fd ?? 'ignore'],
+  })
+  const { promise, resolve, reject } = Promise.withResolvers<Tasks[Name]['result']>()
+  const timer = setTimeout(() => {
+    reject(new TooMuch('time'))
+    child.kill('SIGKILL')
+  }, ms)
+
+  // A message that the process does not live to read is followed by its exit, which says all.
+  const send = (message: ToAside) => void (child.connected && child.send(message, () => undefined))
+
+  child.on('spawn', () => {
+    if (child.pid !== undefined) lowerPriority(child.pid)
+    send({ task, input })
+  })
+  child.on('message', (message: FromAside) => {
+    if ('done' in message) resolve(message.done as Tasks[Name]['result'])
+    else if ('problem' in message) reject(new Problem(message.problem.reason, message.problem.message, message.problem))
+    else if ('fault' in message) reject(new Error(message.fault))
+    else void answer(message.ask, message.values)
+  })
+  child.on('error', reject)
+  child.on('exit', (code, signal) =>
+    reject(
+      signal === 'SIGABRT' || signal === 'SIGKILL'
+        ? new TooMuch('memory')
+        : new Error(`it ended with ${signal ?? code}`),
+    ),
+  )
+
+  async function answer(name: string, values: unknown[]) {
+    try {
+      send({ answer: await answers[name]?.(...(values as never[])) })
+    } catch (error) {
+      reject(error)
+      child.kill('SIGKILL')
+    }
+  }
+
+  try {
+    return await promise
+  } finally {
+    clearTimeout(timer)
+    child.kill('SIGKILL')
+  }
+}
+
+/** What was compiled for the last one is there for the next, which starts in a third of the time. */
+function cacheOfCode(): Record<string, string> {
+  const folder = getCompileCacheDir()
+  return folder === undefined ? {} : { NODE_COMPILE_CACHE: folder }
+}
+
+/** Visitors and the API come first. */
+function lowerPriority(pid: number) {
+  try {
+    setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL)
+  } catch {
+    // It is over already, or may not be slowed down: neither matters.
+  }
+}

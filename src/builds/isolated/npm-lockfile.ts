@@ -1,0 +1,62 @@
+/** Reads npm's lockfile without holding up the service, and looks for the native packages that it asks for. */
+import { Problem } from '../../contract/index.ts'
+import { type Missing, missingOf, type Platform } from '../diagnose/native-packages.ts'
+import { bytesInWords } from '../run/log-words.ts'
+import { isAnythingIn, openFileIn } from '../run/untrusted-folder.ts'
+import { aside, TooMuch } from './isolated.ts'
+import type { Lockfile } from './lockfile.ts'
+
+/** Those of the largest repositories have 20 MB. */
+export const LOCKFILE_BYTES_MOST = 32 * 1024 ** 2
+
+/** Nothing where there is no such file. */
+export async function readNpmLockfile(top: string, path: string): Promise<Lockfile | undefined> {
+  const found = await openFileIn(top, path)
+  if (!found) return undefined
+  await using file = found.file
+  if (found.bytes > LOCKFILE_BYTES_MOST)
+    throw unreadable(
+      path,
+      `has ${bytesInWords(found.bytes)}, and at most ${bytesInWords(LOCKFILE_BYTES_MOST)} are read`,
+    )
+  try {
+    return await aside('lockfile', { platform: PLATFORM }, { file })
+  } catch (error) {
+    if (!(error instanceof TooMuch)) throw error
+    throw unreadable(path, `takes more ${error.what} to read than any lockfile does`)
+  }
+}
+
+/** What npm writes down of an install, beside the packages: what is there, and what of it asks for what. */
+const INSTALLED = 'node_modules/.package-lock.json'
+
+/** The same of an install without a lockfile. It is for words alone, so that one which cannot be read is none. */
+export async function readInstalled(top: string): Promise<Lockfile | undefined> {
+  try {
+    return await readNpmLockfile(top, INSTALLED)
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error
+    return undefined
+  }
+}
+
+/** Native packages for this machine that the lockfile asks for and the folder does not have. */
+export const missingNatives = (lockfile: Lockfile, top: string): Promise<Missing[]> =>
+  missingOf(lockfile.natives, (folder) => isAnythingIn(top, folder))
+
+const unreadable = (path: string, why: string): Problem =>
+  new Problem(
+    'LOCKFILE_MISMATCH',
+    `${path} ${why}. Run \`npm install\` on your machine and upload the one it writes.`,
+    {
+      metadata: { lockfile: path },
+    },
+  )
+
+/** Node tells which C library it was linked with, which is the machine's. */
+function libcOfMachine(): 'glibc' | 'musl' {
+  const { header } = process.report.getReport() as { header: { glibcVersionRuntime?: string } }
+  return header.glibcVersionRuntime === undefined ? 'musl' : 'glibc'
+}
+
+export const PLATFORM: Platform = { os: process.platform, cpu: process.arch, libc: libcOfMachine() }

@@ -1,0 +1,64 @@
+/**
+ * What a build needs of other people's texts. Planning and the search for a cause read whatever a tenant wrote, so both happen
+ * aside. The rest is loaded by the first build: it would be a tenth of the work of every start.
+ */
+import { createTurns } from '../../base/index.ts'
+import { Problem } from '../../contract/index.ts'
+import type { Diagnosis, PhaseFailure } from '../diagnose/index.ts'
+import type { Store } from '../plan/package-managers/index.ts'
+import type { PackageManager, Plan } from '../plan/plan.ts'
+import type { Source } from '../plan/project/project.ts'
+import { aside, TooMuch } from './isolated.ts'
+
+/** Of one account, one app at a time is planned, so that no account has all processors. */
+const inTurn = createTurns()
+
+const FILES_AT_A_TIME = 2000
+
+/** The plan for an app, by its files. */
+export function planSource(source: Source, rootDirectory: string, accountId: string): Promise<Plan> {
+  const { files, read, head } = source
+  const some = async (from: number) => files.slice(from, from + FILES_AT_A_TIME)
+  return inTurn(accountId, () =>
+    aside('plan', { rootDirectory }, { answers: { files: some, read, head } }).catch((error) => {
+      if (!(error instanceof TooMuch)) throw error
+      throw new Problem(
+        'PLAN_FAILED',
+        `To read the app's configuration takes too much ${error.what}. Look for a package.json or a configuration file that was generated, and make it smaller.`,
+        { metadata: { what: error.what } },
+      )
+    }),
+  )
+}
+
+const LINES_MOST = 5000
+const CHARACTERS_MOST = { line: 4000, log: 4_000_000 }
+
+/** Why a phase failed, going by its last lines. */
+export async function diagnosePhase(failure: PhaseFailure): Promise<Diagnosis> {
+  const lines = lastOf(failure.lines)
+  try {
+    return await aside('diagnose', { ...failure, lines })
+  } catch (error) {
+    if (!(error instanceof TooMuch)) throw error
+    const { diagnose } = await import('../diagnose/index.ts')
+    return diagnose({ ...failure, lines: [] })
+  }
+}
+
+function lastOf(lines: PhaseFailure['lines']): PhaseFailure['lines'] {
+  let characters = 0
+  const short = lines
+    .slice(-LINES_MOST)
+    .map(({ number, text }) => ({ number, text: text.slice(0, CHARACTERS_MOST.line) }))
+  const first = short.findLastIndex(({ text }) => {
+    characters += text.length
+    return characters > CHARACTERS_MOST.log
+  })
+  return short.slice(first + 1)
+}
+
+export async function packageStoreOf(manager: PackageManager | null): Promise<Store> {
+  const { storeOf } = await import('../plan/package-managers/index.ts')
+  return storeOf(manager?.name ?? 'npm', manager?.version ?? '*')
+}

@@ -1,0 +1,57 @@
+/** The process beside the service: one task, one answer, and it ends. It opens no file but those of the program itself. */
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { flushCompileCache } from 'node:module'
+import { Problem } from '../../contract/index.ts'
+import type { FromAside, Order, Tasks } from './messages.ts'
+
+/** Where the service put the file that the task is about. */
+const FILE_DESCRIPTOR = 4
+
+const send = (message: FromAside) => process.send?.(message)
+
+async function ask<T>(name: string, ...values: unknown[]): Promise<T> {
+  const answered = once(process, 'message')
+  send({ ask: name, values })
+  const [message] = (await answered) as [{ answer: T }]
+  return message.answer
+}
+
+const tasks: { [Name in keyof Tasks]: (input: Tasks[Name]['input']) => Promise<Tasks[Name]['result']> } = {
+  async plan({ rootDirectory }) {
+    const files: string[] = []
+    for (let more = true; more; ) {
+      const some = await ask<string[]>('files', files.length)
+      files.push(...some)
+      more = some.length > 0
+    }
+    const [{ readProject }, { planBuild }] = await Promise.all([
+      import('../plan/project/project.ts'),
+      import('../plan/plan.ts'),
+    ])
+    const read = (path: string) => ask<string | undefined>('read', path)
+    const head = (path: string, bytes: number) => ask<string | undefined>('head', path, bytes)
+    return planBuild(await readProject({ files, read, head }, rootDirectory))
+  },
+  async diagnose(failure) {
+    const { diagnose } = await import('../diagnose/index.ts')
+    return diagnose(failure)
+  },
+  async lockfile({ platform }) {
+    const { parseLockfile } = await import('./lockfile.ts')
+    return parseLockfile(readFileSync(FILE_DESCRIPTOR, 'utf8'), platform)
+  },
+}
+
+process.once('disconnect', () => process.exit())
+const [message] = (await once(process, 'message')) as [Order]
+try {
+  const done = await tasks[message.task](message.input as never)
+  // Before the answer: whoever has it ends this process.
+  flushCompileCache()
+  send({ done })
+} catch (error) {
+  if (error instanceof Problem)
+    send({ problem: { reason: error.reason, message: error.message, metadata: error.metadata } })
+  else send({ fault: error instanceof Error ? (error.stack ?? error.message) : String(error) })
+}

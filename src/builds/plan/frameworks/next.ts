@@ -1,0 +1,145 @@
+/** Next.js: a server of its own, the same as a `standalone` folder, or an `export` of plain files. */
+import semver from 'semver'
+import type { Command, ServerOutput, StaticOutput } from '../plan.ts'
+import type { Project } from '../project/project.ts'
+import { wordsAfter } from '../project/script-arguments.ts'
+import {
+  buildCommand,
+  buildScript,
+  installedCommand,
+  isAlone,
+  isDevelopmentServer,
+  namedStart,
+  plainWords,
+  productionText,
+  scriptText,
+  startCommand,
+  startScript,
+} from '../project/scripts.ts'
+import { basePathOf, type Framework, filesIn, folderInside, namesWith, rangeOf } from './framework.ts'
+import { readSaid } from './said.ts'
+import { serverIn } from './serve.ts'
+
+const DIST_FOLDER = '.next'
+const EXPORT_FOLDER = 'out'
+
+export const next: Framework = {
+  name: 'nextjs',
+  reads: namesWith('next.config', ['js', 'mjs', 'ts', 'mts', 'cjs']),
+
+  choose(project) {
+    const version = rangeOf(project, 'next')
+    if (version === undefined) return undefined
+    const config = readConfig(project)
+    // An export takes distDir as the place for its files, and works in .next as always.
+    const dist = config.output === 'export' ? DIST_FOLDER : (config.distDir ?? DIST_FOLDER)
+    return {
+      version,
+      because: ['package.json depends on next', ...config.because],
+      build: buildCommand(project) ?? installedCommand(project, 'next', 'build'),
+      output: outputOf(project, config, dist),
+      caches: {
+        compile: compilersOf(project, version).map((name) => `${dist}/cache/${name}`),
+        // What the build fetched from the CMS. Kept, it would publish the old content again.
+        data: [`${dist}/cache/fetch-cache`, `${dist}/cache/images`],
+      },
+      environment: { NEXT_TELEMETRY_DISABLED: '1' },
+    }
+  },
+}
+
+/** The folders of the bundler that builds the app: those of the other would be carried from build to build for nothing. */
+function compilersOf(project: Project, range: string): string[] {
+  const words = wordsAfter(project, 'next build') ?? []
+  const has = (...flags: string[]): boolean => flags.some((flag) => words.includes(flag))
+  if (has('--turbopack', '--turbo')) return TURBOPACK
+  if (has('--webpack')) return WEBPACK
+  const isWithin = (majors: string) => semver.validRange(range) !== null && semver.subset(range, majors)
+  if (isWithin('>=16.0.0-0')) return TURBOPACK
+  return isWithin('<16.0.0-0') ? WEBPACK : [...TURBOPACK, ...WEBPACK]
+}
+
+const TURBOPACK = ['turbopack']
+const WEBPACK = ['webpack', 'swc']
+
+type Config = {
+  output: 'server' | 'standalone' | 'export'
+  distDir: string | undefined
+  basePath: string
+  because: string[]
+}
+
+function readConfig(project: Project): Config {
+  const { path, settings, because, string } = readSaid(project, next.reads, 'next build')
+  const expression = settings.get('output') ?? ''
+  let output: Config['output'] | undefined = outputIn(expression)
+  if (output !== undefined) because.push(`${path} says output: '${output}'`)
+  else if (/^[^,;}]*['"`](?:export|standalone)['"`]/.test(expression))
+    because.push(`${path} computes output, so the app is taken for a server`)
+  if (output === undefined && /\bnext export\b/.test(scriptText(project, buildScript(project) ?? ''))) {
+    // Before Next 13.3 an export was a second command.
+    because.push('the build script runs next export')
+    output = 'export'
+  }
+  if (output === 'standalone' && namedStart(project) !== undefined) output = 'server'
+  if (output === 'standalone' && (project.rootDirectory !== '' || ROOT_SETTINGS.some((name) => settings.has(name)))) {
+    because.push('where server.js comes to lie depends on folders above the app, so next start serves it')
+    output = 'server'
+  }
+
+  const distDir = string('distDir')
+  return {
+    output: output ?? 'server',
+    distDir: distDir && folderInside(distDir, path ?? ''),
+    basePath: basePathOf(string('basePath') ?? ''),
+    because,
+  }
+}
+
+/** With these Next takes another folder for the top, and makes the same folders again inside of its standalone output. */
+const ROOT_SETTINGS = ['outputFileTracingRoot', 'experimental.outputFileTracingRoot', 'turbopack.root']
+
+/** `'export'`, or what a condition on production comes to, since a build is always one for production. */
+const OUTPUT =
+  /^(?:process\.env\.NODE_ENV\s*===?\s*['"]production['"]\s*\?\s*)?['"`](export|standalone)['"`](?!\s*[?=&|+.])/
+
+const outputIn = (expression: string): 'standalone' | 'export' | undefined =>
+  OUTPUT.exec(expression)?.[1] as 'standalone' | 'export' | undefined
+
+function outputOf(project: Project, config: Config, dist: string): StaticOutput | ServerOutput {
+  if (config.output === 'export') return filesIn(config.distDir ?? EXPORT_FOLDER, { basePath: config.basePath })
+  const more = { writable: writableIn(project, dist), environment: COHERENT }
+  if (config.output === 'server') return serverIn('.', nextStart(project, startScript(project)), more)
+  const folder = `${dist}/standalone`
+  // Next leaves these to whoever deploys, thinking of a CDN; its server.js serves them when they are there.
+  const copies = [
+    { from: `${dist}/static`, to: `${folder}/${dist}/static` },
+    { from: 'public', to: `${folder}/public` },
+  ]
+  return serverIn(folder, { argv: ['node', 'server.js'] }, { copies, ...more })
+}
+
+/** What Next.js revalidates leaves the edge's cache too: see runtime/hooks. A variable of the app switches it off. */
+const COHERENT = { HEADLAND_NEXT_COHERENCE: 'on' }
+
+/**
+ * Fetched data and optimised images, and pages that are rendered again while the app runs. They are made where the build has
+ * left none; Next.js before 14 takes a folder `server/app` for an app router, and does not start without its manifest.
+ */
+function writableIn({ files }: Project, dist: string): string[] {
+  const has = (folder: string): boolean =>
+    [...files].some((path) => path.startsWith(`${folder}/`) || path.startsWith(`src/${folder}/`))
+  const rendered = has('pages') && !has('app') ? ['server/pages'] : ['server/app', 'server/pages', 'server/route-cache']
+  return ['cache', ...rendered].map((folder) => `${dist}/${folder}`)
+}
+
+/** `next start` without npm, whatever port the script names: the app is told its port by PORT. */
+function nextStart(project: Project, script: string | undefined): Command {
+  if (script === undefined || isDevelopmentServer(project, script)) return installedCommand(project, 'next', 'start')
+  const text = productionText(project, script)
+  const isNext = /^next start(?: |$)/.test(text) && isAlone(project, script)
+  const words = isNext ? plainWords(text.replaceAll(ADDRESS, '')) : undefined
+  return words === undefined ? startCommand(project, script) : installedCommand(project, ...words)
+}
+
+const ADDRESS = / +(?:-p|--port|-H|--hostname)(?: +|=|(?=\d))\S+/g

@@ -1,0 +1,77 @@
+/** React Router as a framework: a server of its own, or one page with its files. */
+import { posix } from 'node:path'
+import { Problem } from '../../../contract/index.ts'
+import type { Project } from '../project/project.ts'
+import { buildCommand, installedCommand } from '../project/scripts.ts'
+import { basePathOf, type Choice, type Framework, filesIn, namesWith, rangeOf } from './framework.ts'
+import { readSaid, type Said } from './said.ts'
+import { customStart, serve, serveByScript } from './serve.ts'
+
+export const reactRouter: Framework = {
+  name: 'react-router',
+  reads: namesWith('react-router.config', ['ts', 'js', 'mts', 'mjs']),
+
+  choose(project) {
+    const version = rangeOf(project, '@react-router/dev')
+    if (version === undefined) return undefined
+    const said = readSaid(project, reactRouter.reads, 'react-router build')
+    const { output, because } = outputOf(project, said, '', '@react-router/serve')
+    return {
+      version,
+      because: ['package.json depends on @react-router/dev', ...said.because, ...because],
+      build: buildCommand(project) ?? installedCommand(project, 'react-router', 'build'),
+      output,
+      caches: { compile: ['node_modules/.vite', 'node_modules/.cache'], data: [] },
+    }
+  },
+}
+
+/** The same for Remix, which has the settings among the plugins of Vite. */
+export function outputOf(
+  project: Project,
+  said: Said,
+  prefix: string,
+  server: '@react-router/serve' | '@remix-run/serve',
+): Pick<Choice, 'output' | 'because'> {
+  const folder = said.folder(`${prefix}buildDirectory`) ?? 'build'
+  if (said.boolean(`${prefix}ssr`) === false) {
+    const basePath = basePathOf(said.string(`${prefix}basename`) ?? '')
+    return {
+      output: filesIn(posix.join(folder, 'client'), { singlePage: !hasPrerenderedHome(said, prefix), basePath }),
+      because: [],
+    }
+  }
+  const entry = posix.join(folder, 'server', said.string(`${prefix}serverBuildFile`) ?? 'index.js')
+  return serveBy(project, server, `./${entry}`)
+}
+
+/** By the server that comes with the framework, where it is installed. */
+export function serveBy(
+  project: Project,
+  server: '@react-router/serve' | '@remix-run/serve',
+  entry: string,
+): Pick<Choice, 'output' | 'because'> {
+  const command = server === '@react-router/serve' ? 'react-router-serve' : 'remix-serve'
+  if (rangeOf(project, server) !== undefined)
+    return serve(project, {
+      folder: '.',
+      start: installedCommand(project, command, entry),
+      isWritten: new RegExp(`^${command} ${RegExp.escape(entry)}$`),
+      commands: [command],
+    })
+  const custom = customStart(project)
+  if (custom !== undefined) return serveByScript(project, custom)
+  throw new Problem(
+    'PLAN_FAILED',
+    `Nothing starts the app's server. Install ${server}, or start a server of your own by the script start.`,
+  )
+}
+
+/** Then `index.html` is that page, and would be wrong for any other path. */
+function hasPrerenderedHome({ settings, code }: Said, prefix: string): boolean {
+  if (/\bprerender\s{0,9}\(/.test(code)) return true
+  const expression = settings.get(`${prefix}prerender`)
+  if (expression === undefined || /^false\b/.test(expression)) return false
+  const [, list] = /^\[([^\]]*)\]/.exec(expression) ?? []
+  return list === undefined || /['"`]\/['"`]/.test(list)
+}

@@ -1,0 +1,63 @@
+/** Vite by itself, with React, Vue, Svelte, Solid or nothing: files, and one page that finds its way by script. */
+import type { Project } from '../project/project.ts'
+import { buildCommand, installedCommand } from '../project/scripts.ts'
+import {
+  basePathOf,
+  type Framework,
+  filesIn,
+  firstDependencyOf,
+  folderInside,
+  namesWith,
+  rangeOf,
+} from './framework.ts'
+import { runsServer } from './node.ts'
+import { readSaid } from './said.ts'
+import { BUILT_FOLDERS } from './static.ts'
+
+/** Frameworks that build with Vite, leave something else behind than Vite does, and are not known here. */
+const BUILT_ON_VITE = [
+  '@analogjs/platform',
+  '@builder.io/qwik-city',
+  '@qwik.dev/router',
+  '@tanstack/react-start',
+  '@tanstack/solid-start',
+  'vike',
+  'vinxi',
+]
+
+export const vite: Framework = {
+  name: 'vite',
+  reads: namesWith('vite.config', ['js', 'mjs', 'ts', 'cjs', 'mts', 'cts']),
+
+  choose(project) {
+    const version = rangeOf(project, 'vite')
+    if (version === undefined || firstDependencyOf(project, BUILT_ON_VITE) !== undefined || runsServer(project))
+      return undefined
+    const said = readConfig(project)
+    return {
+      version,
+      because: ['package.json depends on vite', ...said.because],
+      build: buildCommand(project) ?? installedCommand(project, 'vite', 'build'),
+      output: filesIn(said.folder, {
+        candidates: said.isComputed ? BUILT_FOLDERS.filter((folder) => folder !== said.folder) : [],
+        singlePage: true,
+        basePath: said.basePath,
+      }),
+      caches: { compile: ['node_modules/.vite', 'node_modules/.cache'], data: [] },
+    }
+  },
+}
+
+type Said = { folder: string; isComputed: boolean; basePath: string; because: string[] }
+
+function readConfig(project: Project): Said {
+  const { path, because, string, isComputed: isUnknown } = readSaid(project, vite.reads, 'vite build')
+  const root = string('root')
+  const outDir = string('build.outDir', '--outDir')
+  const basePath = basePathOf(string('base', '--base') ?? '')
+  const isComputed = isUnknown('root') || (outDir === undefined && isUnknown('build.outDir'))
+  if (isComputed) because.push(`${path} computes where the output goes, so it is looked for`)
+  // Vite takes outDir from its root, which is another folder in some apps.
+  const folder = isComputed ? 'dist' : folderInside(`${root ?? '.'}/${outDir ?? 'dist'}`, path ?? 'the build script')
+  return { folder, isComputed, basePath, because }
+}

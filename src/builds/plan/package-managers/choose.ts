@@ -1,0 +1,65 @@
+/** Which package manager installs an app's packages, and in which version: what package.json says, or else the lockfile. */
+import semver from 'semver'
+import type { PackageJson } from '../project/package-json.ts'
+import { type Home, LOCKFILES } from './home.ts'
+import { MANAGERS } from './managers.ts'
+import { npm } from './npm.ts'
+import type { Manager } from './package-manager.ts'
+import { isBerryLockfile, isPlugAndPlay, yarnBerry } from './yarn-berry.ts'
+
+export type Packages = {
+  manager: Manager
+  /** A semver range. */
+  version: string
+  /** Relative to the home. */
+  lockfile: string | null
+  /** Whether the lockfile can be taken as it is. */
+  isLocked: boolean
+  /** Whether there will be no `node_modules`, so that the manager must start whatever needs a package. */
+  isPlugAndPlay: boolean
+  /** Why this one, when it was chosen by something else than its lockfile alone. */
+  because: string[]
+}
+
+export function choosePackages(home: Home, own: PackageJson | undefined): Packages {
+  const { said, because } = whatIsSaid(home, own)
+  const there = LOCKFILES.filter((name) => home.files.has(name))
+  const manager = MANAGERS.find((manager) => {
+    const lockfile = manager.lockfiles.find((name) => home.files.has(name))
+    if (said === undefined ? lockfile === undefined : said.name !== manager.name) return false
+    return manager.isMeant({ version: said?.version, lockfile: lockfile && home.texts[lockfile], home })
+  })
+  const chosen = manager ?? npm
+  // An empty one is only there to mark the folder.
+  const lockfile = chosen.lockfiles.find((name) => home.files.has(name) && home.texts[name]?.trim() !== '') ?? null
+  const head = lockfile === null ? undefined : (home.texts[lockfile] ?? '')
+  const isForeign = chosen === yarnBerry && head !== undefined && !isBerryLockfile(head)
+  if (isForeign) because.push('yarn.lock is of Yarn 1, so Yarn writes it anew')
+  const unread = there.filter((name) => !chosen.lockfiles.includes(name))
+  if (unread.length > 0) because.push(`${unread.join(', ')}: not read, since ${chosen.name} installs the packages`)
+  return {
+    manager: chosen,
+    version: said?.version ?? chosen.versionFor(head),
+    lockfile,
+    isLocked: lockfile !== null && !isForeign,
+    isPlugAndPlay: chosen === yarnBerry && isPlugAndPlay(home),
+    because,
+  }
+}
+
+type Said = { name: Manager['name']; version: string | undefined }
+
+const VERSION_LENGTH_MOST = 100
+
+/** Where packages are installed has the first word, as it has when somebody runs the manager there. */
+function whatIsSaid(home: Home, own: PackageJson | undefined): { said: Said | undefined; because: string[] } {
+  const wanted = home.packageJson?.packageManager ?? own?.packageManager
+  if (wanted === undefined) return { said: undefined, because: [] }
+  const written = `${wanted.field} of package.json`
+  const name = MANAGERS.find((manager) => manager.name === wanted.name)?.name
+  if (name === undefined) return { said: undefined, because: [`${written} names no known package manager`] }
+  const isRange = wanted.version.length <= VERSION_LENGTH_MOST && semver.validRange(wanted.version) !== null
+  if (!isRange) return { said: { name, version: undefined }, because: [`${written} names ${name}, but no version`] }
+  const version = wanted.version === '*' ? undefined : wanted.version
+  return { said: { name, version }, because: [`${written} is ${name}${version === undefined ? '' : ` ${version}`}`] }
+}

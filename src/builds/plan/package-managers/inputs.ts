@@ -1,0 +1,74 @@
+/**
+ * The files that decide what an install brings. Whoever has the same ones gets the same packages, so that installed
+ * packages can be used again; and an install that sees nothing else cannot come out differently.
+ */
+import { posix } from 'node:path'
+import type { PackageJson } from '../project/package-json.ts'
+import type { Packages } from './choose.ts'
+import { areUnderstood } from './globs.ts'
+import type { Home } from './home.ts'
+import { doesSomething, INSTALL_SCRIPTS } from './install-scripts.ts'
+
+export type Inputs = { inputs: string[] | null; because: string[] }
+
+/** They are kept with every build, and shown. */
+const INPUTS_MOST = { files: 500, characters: 32 * 1024 }
+
+/** Files that change packages after they were downloaded. */
+const PATCH = /(?:^|\/)patches\/|\.(?:patch|diff)$/
+
+export function inputsOf(home: Home, packages: Packages): Inputs {
+  const obstacle = obstacleIn(home, packages)
+  if (obstacle !== undefined)
+    return { inputs: null, because: [`${obstacle}, so packages are installed anew when the source changes`] }
+  const { manager } = packages
+  const isInput = (path: string): boolean =>
+    path === 'package.json' ||
+    manager.lockfiles.includes(path) ||
+    manager.settings.includes(posix.basename(path)) ||
+    manager.settingsFolders.some((folder) => path.startsWith(`${folder}/`)) ||
+    PATCH.test(path) ||
+    // More than the workspaces alone: to leave one out would be worse.
+    (home.globs !== undefined && path.endsWith('/package.json'))
+  const found = [...[...home.files].filter(isInput), ...filesNamedIn(home, manager.settings)]
+  const inputs = [...new Set(found)].map((path) => posix.join(home.folder, path)).sort()
+  if (inputs.length > INPUTS_MOST.files || inputs.join('').length > INPUTS_MOST.characters)
+    return {
+      inputs: null,
+      because: ['too many files decide what is installed, so it is done anew when the source changes'],
+    }
+  return { inputs, because: [] }
+}
+
+function obstacleIn({ files, packageJson, texts, globs, members }: Home, { manager }: Packages): string | undefined {
+  if (members === undefined) return 'there are too many workspaces to look into'
+  if (globs !== undefined && !areUnderstood(globs)) return 'which folders are workspaces cannot be told for certain'
+  const own = { folder: '', packageJson }
+  for (const { folder, packageJson } of [own, ...members]) {
+    const name = posix.join(folder, 'package.json')
+    const script = INSTALL_SCRIPTS.find((script) => doesSomething(packageJson?.scripts[script] ?? ''))
+    if (script !== undefined) return `the script ${script} of ${name} runs with every install`
+    const [local] = packageJson?.localPackages ?? []
+    if (local !== undefined) return `${name} takes ${shown(local)} from a folder`
+  }
+  const withCommands = members.find(({ packageJson }: { packageJson: PackageJson }) => packageJson.hasCommands)
+  if (withCommands) return `${withCommands.folder} brings commands`
+  if (manager.name !== 'pnpm') return undefined
+  const program = ['.pnpmfile.cjs', '.pnpmfile.mjs', 'pnpmfile.js'].find((name) => files.has(name))
+  if (program) return `${program} runs with every install`
+  const settings = manager.settings.find((name) => PNPM_LOCAL.test(texts[name] ?? ''))
+  return settings === undefined ? undefined : `${settings} makes the install depend on other files`
+}
+
+/** Packages from folders, copies of workspaces, and a program that has a say. */
+const PNPM_LOCAL =
+  /pnpmfile|inject-workspace-packages *= *true|injectWorkspacePackages: *true|: *['"]?(?:file|link|portal):/i
+
+const NAME_LENGTH = 100
+const shown = (name: string): string => name.slice(0, NAME_LENGTH)
+
+/** A certificate, a plugin, a release of the manager: whatever a setting names that is there. */
+function filesNamedIn({ files, texts }: Home, settings: readonly string[]): string[] {
+  const words = settings.flatMap((name) => (texts[name] ?? '').match(/[^\s"'=,[\]{}]+/g) ?? [])
+  return words.map((word) => posix.normalize(word)).filter((path) => files.has(path))
+}

@@ -1,0 +1,220 @@
+/**
+ * The packages of an app: those that an earlier build installed from the very same, or newly installed ones. Where layers
+ * are possible, an install sees nothing but the files that decide its result, so that what comes of it can be used wherever
+ * those are the same.
+ */
+import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { createWriteStream } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { promisify } from 'node:util'
+import { Problem } from '../../contract/index.ts'
+import type { Digest } from '../../storage/index.ts'
+import type { Missing } from '../diagnose/native-packages.ts'
+import type { Lockfile } from '../isolated/lockfile.ts'
+import { missingNatives, PLATFORM, readInstalled, readNpmLockfile } from '../isolated/npm-lockfile.ts'
+import { packageStoreOf } from '../isolated/on-demand.ts'
+import type { Install, Plan } from '../plan/plan.ts'
+import type { BuildCaches } from './caches.ts'
+import { inWords } from './log-words.ts'
+import type { PackageStore, Packages } from './packages.ts'
+import { type Runner, runStep } from './step.ts'
+import { SWITCHES } from './tool-variables.ts'
+import { openFileIn, sizeOf, textIn } from './untrusted-folder.ts'
+import { type View, WORK, type Workplace } from './workspace.ts'
+
+export type Installation = {
+  plan: Plan
+  place: Workplace
+  caches: BuildCaches
+  packages: PackageStore
+  archive: Digest
+  accountId: string
+  environmentId: string
+  isClean: boolean
+  /** What the tenant has set, by name. */
+  variables: Readonly<Record<string, string>>
+  /** Variables of every step, whatever the tenant has set. */
+  environment: Readonly<Record<string, string>>
+  deadlineMs: number
+  /** From here on nobody takes these packages away from the build. False if somebody already did. */
+  claim(packagesId: string): Promise<boolean>
+  /** Records new packages and claims them for the build. Rejects where the account may not hold so much. */
+  admit(packages: Packages): Promise<void>
+}
+
+/** Kept packages that lie under a build: what the build changes in them goes to a layer of its own. */
+export type Installed = {
+  packages: Packages
+  layer: string
+  /** Native packages that should be there, as far as that is known. */
+  missing: readonly Missing[]
+} | null
+
+/** Without layers it leaves the packages in the source, and nothing to lay under. */
+export async function install(runner: Runner, given: Installation, step: Install): Promise<Installed> {
+  const { plan, place, packages } = given
+  const { log } = runner
+  if (!place.isLayered) {
+    await runStep(runner, await stepOf(given, step, await place.view('install', []), given.variables))
+    return null
+  }
+  const variables =
+    step.inputs === null ? given.variables : installerVariables(given, await namesInSettings(given, step))
+  const lockfile = await npmLockfileOf(given)
+  const wanted = await wantedBy(runner, given, step, { variables, lockfile })
+  const found = wanted === null || given.isClean ? undefined : await packages.find(wanted)
+  if (found && (await given.claim(found.id))) {
+    log.say(
+      'INSTALLING',
+      `Nothing to install: ${basisOf(plan, step)} as before, ${inWords(found)} of packages are there.`,
+    )
+    given.caches.note('packages', 'HIT', found.bytes)
+    const layer = packages.folderOf(found.id)
+    return { packages: found, layer, missing: await whatIsMissing(given, lockfile, join(layer, step.folder)) }
+  }
+  given.caches.note('packages', given.isClean ? 'DROPPED' : 'MISS', 0)
+  if (wanted === null) log.say('INSTALLING', 'There is no lockfile: versions are chosen now, and may differ next time.')
+  const below = step.inputs === null ? place.source : await copyInputs(place, step.inputs)
+  const view = await place.view('install', [below])
+  await runStep(runner, await stepOf(given, step, view, variables))
+  const changes = view.layers[0] as string
+  // Whoever uses them next may be another user: changes go to a layer of its own, so this lets nobody in.
+  if (place.user) await promisify(execFile)('chmod', ['-R', 'a+rwX', changes])
+  const size = await sizeOf(changes)
+  log.say('INSTALLING', `Installed ${inWords(size)}.`)
+  const missing = await whatIsMissing(given, lockfile, join(changes, step.folder))
+  for (const native of missing.slice(0, NAMED_MOST)) log.say('INSTALLING', inSentence(native))
+  const id = packages.newId()
+  const fresh: Packages = { id, wanted: wanted ?? id, ...size }
+  // Kept before the build begins: whatever becomes of it, the next one with the same lockfile has them at once.
+  await given.admit(fresh)
+  await packages.keep(changes, id)
+  given.caches.saved('packages', size.bytes)
+  return { packages: fresh, layer: packages.folderOf(id), missing }
+}
+
+/** Nothing where another manager installs, or nothing is locked. */
+async function npmLockfileOf({ plan, place }: Installation): Promise<Lockfile | undefined> {
+  const { name, lockfile } = plan.packageManager ?? {}
+  return name === 'npm' && lockfile ? readNpmLockfile(place.source, lockfile) : undefined
+}
+
+const NAMED_MOST = 20
+const NAME_LENGTH_MOST = 214
+
+/**
+ * npm says nothing when a package for this platform is not there, and the build fails later with words that blame something
+ * else. Other managers leave nothing that tells it in a moment.
+ */
+async function whatIsMissing({ plan }: Installation, lockfile: Lockfile | undefined, installed: string) {
+  if (plan.packageManager?.name !== 'npm') return []
+  const known = lockfile ?? (await readInstalled(installed))
+  return known ? missingNatives(known, installed) : []
+}
+
+function inSentence({ name, parent }: Missing): string {
+  const who = parent ? `, which ${parent.name.slice(0, NAME_LENGTH_MOST)} ${parent.version} asks for` : ''
+  return `The native package ${name.slice(0, NAME_LENGTH_MOST)} is missing for ${PLATFORM.os}-${PLATFORM.cpu}${who}.`
+}
+
+async function stepOf(given: Installation, step: Install, view: View, variables: Readonly<Record<string, string>>) {
+  const { plan, caches, environment, deadlineMs } = given
+  const store = await packageStoreOf(plan.packageManager)
+  const kept = await caches.store()
+  return {
+    phase: 'INSTALLING' as const,
+    argv: step.argv,
+    cwd: join(WORK, step.folder),
+    environment: { ...SWITCHES, ...plan.environment, ...variables, ...environment, ...store.environment },
+    view,
+    mounts: [kept.mount],
+    overlays: kept.overlays,
+    deadlineMs,
+  }
+}
+
+/**
+ * A digest of everything that the result depends on; null when nothing pins the versions. npm checks what it takes out of
+ * its store against the lockfile, so what comes of it is the same for every environment of the account; what comes of the
+ * others stays with one.
+ */
+async function wantedBy(
+  { toolchain }: Runner,
+  given: Installation,
+  { argv, folder, inputs }: Install,
+  { variables, lockfile }: { variables: Readonly<Record<string, string>>; lockfile: Lockfile | undefined },
+): Promise<string | null> {
+  const { plan, place, archive } = given
+  if (!plan.packageManager?.lockfile) return null
+  const isVerified = (await packageStoreOf(plan.packageManager)).isVerified
+  const isShared = inputs !== null && isVerified && lockfile?.isPinned === true
+  const hash = createHash('sha256')
+  const add = (...values: unknown[]) => hash.update(`${JSON.stringify(values)}\n`)
+  add('packages', 1, isShared ? given.accountId : given.environmentId)
+  add(process.platform, process.arch, toolchain.node, toolchain.packageManager, argv, folder)
+  add(Object.entries(variables).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+  if (inputs === null) add(archive)
+  else for (const path of inputs) add(path, await digestOf(place, path))
+  return hash.digest('hex')
+}
+
+async function digestOf(place: Workplace, path: string): Promise<string> {
+  await using file = await openInput(place, path)
+  const hash = createHash('sha256')
+  for await (const chunk of file.createReadStream({ autoClose: false })) hash.update(chunk)
+  return hash.digest('hex')
+}
+
+/** They are few. Links are not followed: the plan names files alone. */
+async function copyInputs(place: Workplace, inputs: readonly string[]): Promise<string> {
+  const folder = await place.makeFolder('inputs')
+  for (const path of inputs) {
+    if (dirname(path) !== '.') await place.makeFolder('inputs', ...dirname(path).split('/'))
+    await using file = await openInput(place, path)
+    const { mode } = await file.stat()
+    const copy = createWriteStream(join(folder, path), { flags: 'wx', mode: mode & 0o777 })
+    await pipeline(file.createReadStream({ autoClose: false }), copy)
+  }
+  return folder
+}
+
+async function openInput({ source }: Workplace, path: string) {
+  const found = await openFileIn(source, path)
+  if (!found) throw new Problem('PLAN_FAILED', `${path} is no file, and the packages depend on it.`)
+  return found.file
+}
+
+const SETTINGS_BYTES_MOST = 256 * 1024
+const SETTINGS_MOST = 100
+
+/** Names of variables that the settings files among the inputs refer to, as `${NAME}` or `${NAME:-default}`. */
+async function namesInSettings({ place }: Installation, { inputs }: Install): Promise<Set<string>> {
+  const files = (inputs ?? []).filter((path) => SETTINGS_FILE.test(path)).slice(0, SETTINGS_MOST)
+  const found = new Set<string>()
+  for (const path of files) {
+    const text = (await textIn(place.source, path, SETTINGS_BYTES_MOST)) ?? ''
+    for (const [, name = ''] of text.matchAll(REFERENCE)) found.add(name)
+  }
+  return found
+}
+
+const SETTINGS_FILE = /(^|\/)(\.npmrc|\.yarnrc|\.yarnrc\.yml|bunfig\.toml|pnpm-workspace\.yaml)$/
+const REFERENCE = /\$\{([\w.]{1,256})/g
+
+/**
+ * What package managers and installers read of the tenant's variables. The others are none of a dependency's business: an
+ * install script that somebody smuggled into a package finds no key of the CMS.
+ */
+function installerVariables({ variables }: Installation, named: ReadonlySet<string>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(variables).filter(([name]) => INSTALLER_VARIABLE.test(name) || named.has(name)),
+  )
+}
+
+const INSTALLER_VARIABLE =
+  /^(npm_|NPM_|YARN_|PNPM_|BUN_|NODE_(?!ENV$)|npm-)|(_MIRROR|_CDNURL|_BINARY_HOST|_SKIP_(CHROMIUM_|BROWSER_)?DOWNLOAD)$/
+
+const basisOf = ({ packageManager }: Plan, { inputs }: Install): string =>
+  inputs === null ? 'the source is' : `${packageManager?.lockfile} is`

@@ -1,0 +1,79 @@
+/**
+ * Installed packages: folders that never change, kept once and laid under every build and every running app that uses them.
+ * A build claims them in the database before it uses them, and before new ones come into place, so that no other process
+ * takes them away. What no build refers to is left over and goes.
+ */
+import { lstat, mkdir, readdir, rename } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type Clock, checkId, type NewId, removeTree } from '../../base/index.ts'
+import { isHeld, type Sql, statement, type Transaction } from '../../storage/index.ts'
+import type { Size } from './untrusted-folder.ts'
+
+export type Packages = Size & {
+  id: string
+  /** What they were installed from, as a digest; their own id where no lockfile pins them. */
+  wanted: string
+}
+
+type Parts = { sql: Sql; clock: Clock; newId: NewId; folder: string }
+
+export function createPackageStore({ sql, clock, newId, folder }: Parts) {
+  const folderOf = (id: string): string => join(folder, checkId(id))
+
+  return {
+    folderOf,
+    newId,
+
+    /** The newest that were installed from the same. */
+    async find(wanted: string): Promise<Packages | undefined> {
+      const [found] = await sql.query<Packages>(
+        statement`SELECT id, wanted, files, bytes FROM packages WHERE wanted = ${wanted} ORDER BY id DESC LIMIT 1`,
+      )
+      return found && (await this.has(found.id)) ? found : undefined
+    },
+    async has(id: string): Promise<boolean> {
+      return (await lookAt(folderOf(id)))?.isDirectory() === true
+    },
+
+    /** Takes the folder away from its place, once they are recorded and claimed. */
+    async keep(source: string, id: string) {
+      await mkdir(folder, { recursive: true, mode: 0o711 })
+      await rename(source, folderOf(id))
+    },
+    async record(tx: Transaction, accountId: string, { id, wanted, files, bytes }: Packages) {
+      await tx.query(statement`
+        INSERT INTO packages (id, account_id, wanted, files, bytes, create_time)
+        VALUES (${id}, ${accountId}, ${wanted}, ${files}, ${bytes}, ${clock.now()})`)
+    },
+
+    /** Removes what is left over, and says how many. The row goes first: a folder without one is nobody's. */
+    async collect(): Promise<number> {
+      await sql.transaction((tx) =>
+        tx.query(statement`
+          DELETE FROM packages WHERE NOT EXISTS (SELECT 1 FROM builds WHERE builds.packages_id = packages.id)`),
+      )
+      // Looked at before the rows: packages that come meanwhile have a row before they have a folder.
+      const names = await namesIn(folder)
+      const rows = await sql.query<{ id: string }>(statement`SELECT id FROM packages`)
+      const known = new Set(rows.map(({ id }) => id))
+      const leftOver = names.filter((name) => !known.has(name))
+      if (await isHeld(sql, clock.now())) return 0
+      for (const name of leftOver) await removeTree(join(folder, name))
+      return leftOver.length
+    },
+  }
+}
+
+export type PackageStore = ReturnType<typeof createPackageStore>
+
+async function lookAt(path: string) {
+  return lstat(path).catch(absent)
+}
+
+async function namesIn(folder: string): Promise<string[]> {
+  return (await readdir(folder).catch(absent)) ?? []
+}
+
+function absent(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== 'ENOENT') throw error
+}

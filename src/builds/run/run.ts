@@ -1,0 +1,164 @@
+/** Does what a plan says, in the sandbox: install, build, and find the output. Nothing outside of the work folder changes. */
+import { join } from 'node:path'
+import {
+  type Contact,
+  type Engine,
+  heapWithin,
+  type Limits,
+  type Networks,
+  type NetworkView,
+} from '../../engines/index.ts'
+import type { Digest, LineLog } from '../../storage/index.ts'
+import { placeAdapter } from '../adapters/place.ts'
+import { foreignPresets } from '../adapters/presets.ts'
+import { hostsAsked } from '../diagnose/hosts.ts'
+import { needsPrograms, type Plan } from '../plan/plan.ts'
+import type { Toolchain, Toolchains } from '../toolchain/index.ts'
+import type { BuildCaches } from './caches.ts'
+import { type Installed, install } from './install.ts'
+import { findOutput, type OutputFolders } from './output-folder.ts'
+import type { PackageStore, Packages } from './packages.ts'
+import { type Runner, runStep } from './step.ts'
+import { SWITCHES } from './tool-variables.ts'
+import { isAnythingIn } from './untrusted-folder.ts'
+import { WORK, type Workplace } from './workspace.ts'
+
+export type Deadlines = { installMs: number; buildMs: number }
+
+export const DEFAULT_DEADLINES: Deadlines = { installMs: 10 * 60_000, buildMs: 20 * 60_000 }
+
+export type RunParts = {
+  engine: Engine
+  packages: PackageStore
+  deadlines: Deadlines
+  limits: Limits
+  networks: Networks | undefined
+}
+
+export type Run = {
+  plan: Plan
+  place: Workplace
+  caches: BuildCaches
+  toolchain: Toolchain
+  adapters: Toolchains['adapters']
+  archive: Digest
+  accountId: string
+  environmentId: string
+  isClean: boolean
+  /** What the tenant has set, by name. */
+  variables: Readonly<Record<string, string>>
+  /** What the service tells every build. */
+  metadata: Readonly<Record<string, string>>
+  log: LineLog
+  signal: AbortSignal
+  enter(phase: 'INSTALLING' | 'BUILDING'): Promise<void>
+  claim(packagesId: string): Promise<boolean>
+  admit(packages: Packages): Promise<void>
+  /** Told at the end, good or bad, where that can be known. */
+  contacted(contacts: readonly Contact[]): Promise<void>
+}
+
+/** The plan is the one that was given, but for what only the build could tell. */
+export type Made = { plan: Plan; output: OutputFolders; installed: Installed }
+
+export async function runPlan(parts: RunParts, run: Run): Promise<Made> {
+  const view = needsPrograms(run.plan) ? await parts.networks?.open('build', { isRecorded: true }) : undefined
+  try {
+    return await runIn(view, parts, run)
+  } finally {
+    // Whatever comes of this, the build's own end is what counts.
+    await view
+      ?.contacts()
+      .then(run.contacted)
+      .catch(() => run.log.say('BUILDING', 'Whom it called could not be found out.'))
+    await view?.close()
+  }
+}
+
+async function runIn(
+  network: NetworkView | undefined,
+  { engine, packages, deadlines, limits }: RunParts,
+  run: Run,
+): Promise<Made> {
+  const { plan, place, toolchain, caches, log, signal } = run
+  const { name: packageManager = null, lockfile = null } = plan.packageManager ?? {}
+  const cmsHosts = hostsAsked(run.variables, run.metadata)
+  const around = { engine, toolchain, user: place.user, limits, network }
+  const runner: Runner = { ...around, log, signal, packageManager, lockfile, cmsHosts }
+  const environment = environmentOf(plan, toolchain)
+  const deadlineMs = deadlines.buildMs
+
+  let installed: Installed = null
+  if (plan.install) {
+    await run.enter('INSTALLING')
+    installed = await install(
+      runner,
+      { ...run, packages, variables: run.variables, environment, deadlineMs: deadlines.installMs },
+      plan.install,
+    )
+  }
+  const isChanged = plan.build !== null || installed !== null
+  const below = [...(installed ? [installed.layer] : []), place.source]
+  const view = isChanged ? await place.view('build', below) : place.untouched()
+  const changes = view.layers[0] as string
+  if (plan.build) {
+    await run.enter('BUILDING')
+    await caches.restore(changes)
+    const { adapter } = plan
+    const parts = { plan, place, view, adapters: run.adapters, isClean: run.isClean, deadlineMs }
+    const placed = adapter && (await placeAdapter(runner, parts, adapter))
+    const nodeCache = await caches.nodeCache()
+    await runStep(runner, {
+      phase: 'BUILDING',
+      argv: plan.build.argv,
+      cwd: join(WORK, plan.rootDirectory),
+      environment: {
+        ...heapWithin(limits),
+        ...nodeCache.environment,
+        ...SWITCHES,
+        ...plan.environment,
+        ...withoutForeignPresets(run),
+        ...run.metadata,
+        ...adapter?.environment,
+        ...environment,
+      },
+      view,
+      mounts: [nodeCache.mount],
+      deadlineMs,
+      missing: installed?.missing ?? [],
+    })
+    await placed?.remove()
+    await caches.gather(changes)
+  }
+  const made = await settledPlan(plan, changes, log)
+  return { plan: made, output: await findOutput(runner, { plan: made, place, view, deadlineMs }), installed }
+}
+
+function withoutForeignPresets({ plan, variables, log }: Run): Record<string, string> {
+  const foreign = foreignPresets(plan, variables)
+  for (const name of foreign)
+    log.say('BUILDING', `The variable ${name} is left out: it names a preset that builds for another host.`)
+  return Object.fromEntries(Object.entries(variables).filter(([name]) => !foreign.includes(name)))
+}
+
+/** With files in place of a server, where the build left none. */
+async function settledPlan(plan: Plan, changes: string, log: LineLog): Promise<Plan> {
+  const { files } = plan.adapter ?? {}
+  if (!files || (await isAnythingIn(changes, join(plan.rootDirectory, files.server)))) return plan
+  log.say('BUILDING', 'The build left no server, since nothing is rendered on request: its files are served.')
+  return { ...plan, output: files.output }
+}
+
+/** Where commands of packages are found: beside the app, and where its workspace was installed. */
+export function binariesOf({ rootDirectory, install: step }: Plan): string[] {
+  const folders = new Set([rootDirectory, step?.folder ?? rootDirectory])
+  return [...folders].map((folder) => join(WORK, folder, 'node_modules/.bin'))
+}
+
+/** Variables of every step, whatever the tenant has set. */
+const environmentOf = (plan: Plan, toolchain: Toolchain): Record<string, string> => ({
+  PATH: [...binariesOf(plan), toolchain.path].join(':'),
+  HOME: '/tmp',
+  TMPDIR: '/tmp',
+  ...toolchain.environment,
+})

@@ -1,0 +1,164 @@
+/** One command of a plan, run in the sandbox to its end. A failure is told with its reason and the line that shows it. */
+import { Problem } from '../../contract/index.ts'
+import {
+  type Engine,
+  type Excess,
+  type Exit,
+  type Job,
+  type Limits,
+  type Mount,
+  type NetworkView,
+  type Output,
+  runToEnd,
+} from '../../engines/index.ts'
+import type { LineLog } from '../../storage/index.ts'
+import type { Missing } from '../diagnose/native-packages.ts'
+import { diagnosePhase } from '../isolated/on-demand.ts'
+import type { Toolchain } from '../toolchain/index.ts'
+import { bytesInWords, secondsInWords } from './log-words.ts'
+import type { View } from './workspace.ts'
+
+export type Phase = 'INSTALLING' | 'BUILDING'
+
+export type Runner = {
+  engine: Engine
+  toolchain: Toolchain
+  user: Job['user']
+  log: LineLog
+  signal: AbortSignal
+  packageManager: string | null
+  limits: Limits
+  network: NetworkView | undefined
+  /** The path of the lockfile in the archive. */
+  lockfile: string | null
+  /** Hosts that stand in the variables of the environment. */
+  cmsHosts: readonly string[]
+}
+
+export type Step = {
+  phase: Phase
+  argv: readonly string[]
+  cwd: string
+  environment: Readonly<Record<string, string>>
+  view: View
+  mounts?: readonly Mount[]
+  overlays?: Job['overlays']
+  deadlineMs: number
+  /** Native packages that should be there and are not. */
+  missing?: readonly Missing[]
+}
+
+/** Resolves when it ended well. */
+export async function runStep(runner: Runner, step: Step): Promise<void> {
+  const { log, signal } = runner
+  const { phase, argv, deadlineMs } = step
+  log.say(phase, `$ ${argv.join(' ')}`)
+  const firstLine = log.lastNumber()
+  const startTime = performance.now()
+  const deadline = new AbortController()
+  const timer = setTimeout(() => deadline.abort(), deadlineMs)
+  try {
+    const exit = await runInside(runner, step, AbortSignal.any([signal, deadline.signal]))
+    signal.throwIfAborted()
+    const tookMs = performance.now() - startTime
+    if (exit.code === 0 && !deadline.signal.aborted) {
+      log.say(phase, `\`${argv.join(' ')}\` took ${secondsInWords(tookMs)}.`)
+      return
+    }
+    const beyond = exit.excess?.find((limit) => limit !== 'memory')
+    if (beyond) throw beyondLimit(beyond, phase, runner.limits)
+    const lines = await log.linesAfter(firstLine)
+    const found = await diagnosePhase({
+      phase,
+      argv,
+      exit,
+      lines: lines.filter(({ stream }) => stream !== 'service'),
+      packageManager: runner.packageManager,
+      lockfile: runner.lockfile,
+      missing: step.missing ?? [],
+      cmsHosts: runner.cmsHosts,
+      names: await namesIn(runner),
+      ...(exit.excess ? { oomKilled: exit.excess.includes('memory') } : {}),
+      ...(deadline.signal.aborted ? { deadlineSeconds: Math.round(deadlineMs / 1000) } : {}),
+    })
+    throw new Problem(found.reason, found.message, {
+      metadata: { ...found.metadata, phase, logLine: String(found.logLine) },
+    })
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** Which names led to the addresses that were called. A failure is told all the same where that cannot be found out. */
+async function namesIn({ network }: Runner): Promise<Record<string, string>> {
+  const contacts = (await network?.contacts().catch(() => undefined)) ?? []
+  return Object.fromEntries(contacts.flatMap(({ host, addresses }) => (host ? addresses.map((at) => [at, host]) : [])))
+}
+
+function beyondLimit(excess: Exclude<Excess, 'memory'>, phase: Phase, limits: Limits): Problem {
+  const { processes, diskBytes, diskFiles } = limits
+  if (excess === 'files')
+    return new Problem(
+      'DISK_LIMIT',
+      `It had more than ${(diskFiles ?? 0).toLocaleString('en')} files and folders on the disk, or so many that they could not be counted in time.`,
+      { metadata: { phase, what: 'files', limit: String(diskFiles) } },
+    )
+  return excess === 'processes'
+    ? new Problem('TOO_MANY_PROCESSES', `It had more than ${processes} processes and threads at a time.`, {
+        metadata: { phase, limit: String(processes) },
+      })
+    : new Problem('DISK_LIMIT', `It wrote more than ${bytesInWords(diskBytes ?? 0)} to the disk.`, {
+        metadata: { phase, limit: String(diskBytes) },
+      })
+}
+
+type Arrangement = Omit<Step, 'environment' | 'phase'>
+
+/** By the app's own user and in its sandbox: what a build left may be links, which the service would follow. */
+export async function isArranged(runner: Runner, step: Arrangement): Promise<boolean> {
+  const signal = AbortSignal.any([runner.signal, AbortSignal.timeout(step.deadlineMs)])
+  const exit = await runInside(runner, { ...step, phase: 'BUILDING', environment: {} }, signal)
+  runner.signal.throwIfAborted()
+  return exit.code === 0
+}
+
+const ANSWER_LENGTH_MOST = 1000
+
+/** What a command says, of which nothing goes to the log; nothing when it fails. */
+export async function answerOf(runner: Runner, step: Arrangement): Promise<string | undefined> {
+  let answer = ''
+  const onOutput: Output = (stream, chunk) => {
+    if (stream === 'stdout' && answer.length < ANSWER_LENGTH_MOST) answer += chunk.toString('latin1')
+  }
+  const signal = AbortSignal.any([runner.signal, AbortSignal.timeout(step.deadlineMs)])
+  const exit = await runInside(runner, { ...step, phase: 'BUILDING', environment: {} }, signal, onOutput)
+  runner.signal.throwIfAborted()
+  return exit.code === 0 && answer.length <= ANSWER_LENGTH_MOST ? answer : undefined
+}
+
+export async function arrange(runner: Runner, step: Arrangement) {
+  if (await isArranged(runner, step)) return
+  throw new Problem('NO_OUTPUT', `The output could not be put in place: \`${step.argv.join(' ')}\` failed.`)
+}
+
+function runInside(
+  runner: Runner,
+  step: Step,
+  signal: AbortSignal,
+  onOutput: Output = (stream, chunk) => runner.log.write(stream, step.phase, chunk),
+): Promise<Exit> {
+  const { engine, toolchain, user, limits, network } = runner
+  const { argv, cwd, environment, view, mounts = [], overlays = [] } = step
+  const job: Job = {
+    argv,
+    cwd,
+    environment: { PATH: toolchain.path, ...environment },
+    mounts: [view.mount, ...mounts, ...toolchain.mounts],
+    overlays: [...view.overlays, ...overlays],
+    user,
+    limits,
+    name: 'build',
+    ...(network ? { network } : {}),
+  }
+  return runToEnd(engine, job, onOutput, signal)
+}

@@ -1,0 +1,269 @@
+/**
+ * Calls the public API of one Headland. What goes wrong is thrown as a `CallFailed`, with the exit code that it means. An
+ * answer has a size and a time within which it comes, whatever the server is.
+ */
+import { EXIT, helpPage, LIMITS, PROBLEMS, type Reason } from '../../contract/index.ts'
+import type { Path } from '../project/path.ts'
+import { type Connection, createConnection } from './connection.ts'
+import type { ProxyServer, ProxyVariables } from './proxy.ts'
+
+/** An API credential, or the session of a user with the time at which it ends. */
+export type Authorization = { userId: string; password: string } | { cookie: string; expireTime?: string }
+
+type Query = Readonly<Record<string, string | number | boolean | undefined>>
+
+export type CallOptions = {
+  method?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  query?: Query
+  body?: unknown
+  headers?: Record<string, string>
+  signal?: AbortSignal
+}
+
+export type Service = {
+  /** Its address without a slash at the end. */
+  url: string
+  /** As request headers. */
+  authorization: Record<string, string>
+  connection: Connection
+  /** The JSON of the answer. */
+  call<T>(path: Path, options?: CallOptions): Promise<T>
+  /** The answer itself, for what is not JSON. Whoever reads it sees to its size and its time. */
+  ask(path: Path, options?: CallOptions): Promise<Response>
+  /** All pages of a list: `list(path`/v1/accounts/${account}/apps`, 'apps')`. */
+  list<T>(path: Path, field: string, query?: Query): Promise<T[]>
+  /** The first ones of a list that may be long, and whether there are more. */
+  first<T>(path: Path, field: string, limit: number): Promise<{ items: T[]; hasMore: boolean }>
+}
+
+/** A whole page of the longest list has a few MB. */
+const ANSWER_BYTES_MOST = 32 * 1024 * 1024
+const LIST_LENGTH_MOST = 128 * 1024 * 1024
+const PAGES_MOST = 1000
+/** Of the first ones of a list, pages beyond those that full ones would take. */
+const SHORT_PAGES_MOST = 20
+const ERROR_BYTES_MOST = 256 * 1024
+const MESSAGE_LENGTH_MOST = 4000
+/** Longer than any call takes: what does not end with the answer is an operation. */
+const ANSWER_MS_MOST = 120_000
+
+export class CallFailed extends Error {
+  /** 0 where there was no answer. */
+  readonly status: number
+  /** One of the error reference, or `NO_ANSWER`, or `HTTP_502` where somebody else answered. */
+  readonly reason: string
+  readonly exitCode: number
+  /** What to do about it, where the error reference knows. */
+  readonly todo: string | undefined
+  /** The page of the service that tells more, where `url` is given. */
+  readonly help: string | undefined
+  readonly retryAfterSeconds: number | undefined
+
+  constructor(status: number, reason: string, message: string, retryAfterSeconds?: number, url?: string) {
+    super(message.length > MESSAGE_LENGTH_MOST ? `${message.slice(0, MESSAGE_LENGTH_MOST)} …` : message)
+    this.name = 'CallFailed'
+    this.status = status
+    this.reason = reason
+    this.todo = problemOf(reason)?.todo
+    this.help = url !== undefined && problemOf(reason) ? helpAt(url, helpPage(reason as Reason)) : undefined
+    this.exitCode = exitCodeOf(status, reason)
+    this.retryAfterSeconds = retryAfterSeconds
+  }
+}
+
+export function createService(
+  url: string,
+  authorization: Authorization | undefined,
+  { answerMs = ANSWER_MS_MOST, proxies = {} }: { answerMs?: number | undefined; proxies?: ProxyVariables } = {},
+): Service {
+  const sent = headersOf(authorization)
+  const connection = createConnection(url, proxies)
+
+  /** Until there is a result, the caller has enough, or it is too late. */
+  async function inTime<T>(signal: AbortSignal | undefined, work: (until: AbortSignal) => Promise<T>): Promise<T> {
+    const late = new AbortController()
+    const timer = setTimeout(() => late.abort(new Error(`no answer within ${answerMs / 1000} s`)), answerMs)
+    try {
+      return await work(signal ? AbortSignal.any([signal, late.signal]) : late.signal)
+    } catch (error) {
+      if (signal?.aborted || error instanceof CallFailed) throw error
+      throw unreachable(url, late.signal.aborted ? late.signal.reason : error, connection.proxy)
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  async function send(path: Path, options: CallOptions, signal: AbortSignal): Promise<Response> {
+    const { method = 'GET', query, body, headers } = options
+    const response = await connection.send(withQuery(`${url}${path}`, query), {
+      method,
+      headers: {
+        accept: 'application/json',
+        'user-agent': 'headland',
+        ...sent,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      body: body === undefined ? undefined : JSON.stringify(body),
+      signal,
+    })
+    if (response.ok) return response
+    const text = await textOf(response, ERROR_BYTES_MOST)
+    throw failureOf(url, response.status, response.headers, text, connection.proxy)
+  }
+
+  const ask = (path: Path, options: CallOptions = {}): Promise<Response> =>
+    inTime(options.signal, (until) => send(path, options, until))
+
+  /** The JSON of an answer, and the length of its text. */
+  async function read<T>(path: Path, options: CallOptions = {}): Promise<{ answer: T; length: number }> {
+    const text = await inTime(options.signal, async (until) =>
+      textOf(await send(path, options, until), ANSWER_BYTES_MOST),
+    )
+    const answer = text === '' ? {} : parse(text)
+    if (typeof answer !== 'object' || answer === null) throw notAHeadland(url)
+    return { answer: answer as T, length: text.length }
+  }
+
+  /** Page by page; `query` is asked before each. */
+  async function* pagesOf<T>(path: Path, field: string, query: () => Query) {
+    let length = 0
+    let pageToken: string | undefined
+    for (let pages = 0; pages < PAGES_MOST && length < LIST_LENGTH_MOST; pages++) {
+      const page = await read<Record<string, unknown>>(path, { query: { ...query(), pageToken } })
+      length += page.length
+      const { [field]: items = [], nextPageToken: next = '' } = page.answer
+      if (!Array.isArray(items) || typeof next !== 'string') throw notAHeadland(url)
+      pageToken = next
+      yield { items: items as T[], isLast: next === '' }
+      if (next === '') return
+    }
+    throw new CallFailed(0, 'NO_ANSWER', `The list of ${field} at ${url} has no end.`)
+  }
+
+  return {
+    url,
+    authorization: sent,
+    connection,
+    ask,
+    call: async <T>(path: Path, options?: CallOptions) => (await read<T>(path, options)).answer,
+    async list<T>(path: Path, field: string, query: Query = {}) {
+      const all: T[] = []
+      // No size is asked for unless given: not every list is one of pages, and none takes a parameter that it does not know.
+      for await (const { items } of pagesOf<T>(path, field, () => query)) for (const item of items) all.push(item)
+      return all
+    },
+    async first<T>(path: Path, field: string, limit: number) {
+      const found: T[] = []
+      const query = () => ({ pageSize: Math.min(limit - found.length, LIMITS.pageSizeMost) })
+      // A service may give fewer than it was asked for, and not one by one without end.
+      let pagesLeft = SHORT_PAGES_MOST + Math.ceil(limit / LIMITS.pageSizeMost)
+      for await (const { items, isLast } of pagesOf<T>(path, field, query)) {
+        found.push(...items.slice(0, limit - found.length))
+        pagesLeft -= 1
+        if (found.length === limit || isLast || pagesLeft === 0) return { items: found, hasMore: !isLast }
+      }
+      return { items: found, hasMore: false }
+    },
+  }
+}
+
+/** What an error says, as far as it is there: nobody has looked at it yet. */
+type Told = { error?: { message?: unknown; details?: { reason?: string }[] } | null } | null
+
+/** The failure that an answer tells of; a proxy in between may have written it. */
+export function failureOf(
+  url: string,
+  status: number,
+  headers: Headers,
+  text: string,
+  proxy?: ProxyServer,
+): CallFailed {
+  if (proxy && status === 407) return refusedBy(proxy, url, status)
+  const told = (parse(text) as Told | undefined)?.error
+  const after = Number(headers.get('retry-after') ?? Number.NaN)
+  const retryAfterSeconds = after >= 0 && after < Number.POSITIVE_INFINITY ? after : undefined
+  const details = Array.isArray(told?.details) ? told.details : []
+  const reason = details.map((detail) => detail?.reason).find((one) => typeof one === 'string' && one !== '')
+  if (typeof told?.message === 'string' && told.message !== '')
+    return new CallFailed(status, reason ?? `HTTP_${status}`, told.message, retryAfterSeconds, url)
+  const where = headers.get('location')
+  const through = proxy ? `, or the proxy ${proxy.shown} for it` : ''
+  const said = where ? `${url} leads on to ${where}; give that address.` : `${url}${through} answered with ${status}.`
+  return new CallFailed(status, `HTTP_${status}`, said, retryAfterSeconds)
+}
+
+/** Whatever answers there, it is something else. */
+export const notAHeadland = (url: string): CallFailed =>
+  new CallFailed(0, 'NO_ANSWER', `${url} does not answer as a Headland does. Is it the right address?`)
+
+type Fault = Error & { code?: string; statusCode?: number; cause?: { message?: string; code?: string } }
+
+export function unreachable(url: string, error: unknown, proxy?: ProxyServer): CallFailed {
+  const { message, code, statusCode, cause } = error as Fault
+  if (proxy && code === 'ERR_PROXY_TUNNEL' && statusCode !== undefined) return refusedBy(proxy, url, statusCode)
+  const why = cause?.message || cause?.code || message || code
+  if (!proxy)
+    return new CallFailed(0, 'NO_ANSWER', `${url} was not reached: ${why}. Is it the right address, and is it running?`)
+  const hint = `Is ${proxy.variable} right? What needs no proxy is named in NO_PROXY.`
+  return new CallFailed(0, 'NO_ANSWER', `${url} was not reached through the proxy ${proxy.shown}: ${why}. ${hint}`)
+}
+
+/** It stands between, and said no. Its password is not told. */
+function refusedBy({ shown, variable, url: { username } }: ProxyServer, url: string, status: number): CallFailed {
+  const said = `The proxy ${shown} does not lead to ${url}: it answered with ${status}.`
+  const todo = {
+    407: username
+      ? `It does not take the user and the password in ${variable}: correct them, with special characters percent-encoded.`
+      : `It wants a user and a password: put them into ${variable}, as in http://USER:PASSWORD@proxy.example.com:3128.`,
+  }[status]
+  const instead = `Ask who runs it, or name ${new URL(url).hostname} in NO_PROXY if it is reached without it.`
+  return new CallFailed(status, `HTTP_${status}`, `${said} ${todo ?? instead}`)
+}
+
+/** A row of the error reference; a reason is what a server said, and may be any word. */
+export const problemOf = (reason: string): (typeof PROBLEMS)[Reason] | undefined =>
+  Object.hasOwn(PROBLEMS, reason) ? PROBLEMS[reason as Reason] : undefined
+
+/** A page of the documentation, which the service itself serves. One of an earlier version named a file. */
+export const helpAt = (url: string, page: string): string => (page.startsWith('/') ? `${url}${page}` : page)
+
+/** Whose fault an error is decides how the command ends. */
+export function exitCodeOf(status: number, reason: string): number {
+  const fault = problemOf(reason)?.fault
+  if (fault !== undefined) return fault === 'service' ? EXIT.service : EXIT.caller
+  return status === 0 || status >= 500 || status === 429 ? EXIT.service : EXIT.caller
+}
+
+function headersOf(authorization: Authorization | undefined): Record<string, string> {
+  if (!authorization) return {}
+  if ('cookie' in authorization) return { cookie: authorization.cookie }
+  const { userId, password } = authorization
+  return { authorization: `Basic ${Buffer.from(`${userId}:${password}`).toString('base64')}` }
+}
+
+function withQuery(url: string, query: Query = {}): string {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== '')
+  const search = new URLSearchParams(given.map(([key, value]): [string, string] => [key, String(value)])).toString()
+  return search ? `${url}?${search}` : url
+}
+
+/** A text that is longer is nothing that was asked for. */
+export async function textOf(response: Response, most: number): Promise<string> {
+  const pieces: Uint8Array[] = []
+  let bytes = 0
+  for await (const piece of response.body ?? []) {
+    bytes += piece.length
+    if (bytes > most) throw new Error(`its answer has more than ${most} bytes`)
+    pieces.push(piece)
+  }
+  return Buffer.concat(pieces).toString('utf8')
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

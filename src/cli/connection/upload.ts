@@ -1,0 +1,183 @@
+/**
+ * Sends an archive as a form with its length told, so that the service can say no before it has all of it. `fetch` can
+ * neither tell how much of a body is sent nor read an answer that comes before its end; `node:http` can do both.
+ */
+import { randomUUID } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http'
+import { request as httpsRequest } from 'node:https'
+import { setTimeout as pause, setImmediate as turn } from 'node:timers/promises'
+import type { resources } from '../../contract/index.ts'
+import type { Archive } from '../archive/pack.ts'
+import { api, resource } from '../project/path.ts'
+import { CallFailed, failureOf, problemOf, type Service, unreachable } from './service.ts'
+
+export type UploadOptions = {
+  signal: AbortSignal
+  /** Called again from the start when a broken connection is opened anew. */
+  onProgress(sentBytes: number, totalBytes: number): void
+  isOnlyValidated?: boolean
+  /** What is said about the archive. */
+  described?: resources.Described
+  pauseMs?: number
+  answerMs?: number
+  stallMs?: number
+}
+
+const TRIES = 4
+const PAUSE_MS = 1000
+const PAUSE_MOST_MS = 15_000
+const CHUNK_BYTES = 256 * 1024
+const ANSWER_BYTES_MOST = 4 * 1024 * 1024
+/** Once the service has all of it, or has begun to answer: it reads the archive through before it answers. */
+const ANSWER_MS_MOST = 5 * 60_000
+/** Within which it takes the next piece. */
+const STALL_MS_MOST = 5 * 60_000
+
+/**
+ * The answer of the service. A connection that breaks before everything was sent is opened again: the service takes only
+ * what is whole, so nothing can have happened. One that breaks after it is not: the archive may have been taken.
+ */
+export async function upload<T>(
+  service: Service,
+  environment: string,
+  archive: Pick<Archive, 'path' | 'bytes'>,
+  options: UploadOptions,
+): Promise<T> {
+  const { signal, pauseMs = PAUSE_MS } = options
+  for (let tries = 1; ; tries++) {
+    const sending = { isWhole: false }
+    try {
+      return await send<T>(service, environment, archive, options, sending)
+    } catch (error) {
+      signal.throwIfAborted()
+      if (!(error instanceof CallFailed)) throw error
+      if (error.status === 0 && sending.isWhole) throw unanswered(service, error)
+      if (tries === TRIES || !isWorthARetry(error)) throw error
+      const told = error.retryAfterSeconds === undefined ? 0 : error.retryAfterSeconds * 1000
+      await pause(Math.min(Math.max(told, pauseMs * 2 ** (tries - 1)), PAUSE_MOST_MS), undefined, { signal })
+    }
+  }
+}
+
+const isWorthARetry = ({ status, reason }: CallFailed): boolean =>
+  status === 0 || (problemOf(reason)?.retryable ?? [502, 503, 504].includes(status))
+
+const unanswered = ({ url }: Service, { message }: CallFailed): CallFailed =>
+  new CallFailed(
+    0,
+    'NO_ANSWER',
+    `${url} has the whole archive, but its answer was lost (${message}). 'headland builds' tells whether it is being built.`,
+  )
+
+async function send<T>(
+  service: Service,
+  environment: string,
+  archive: Pick<Archive, 'path' | 'bytes'>,
+  options: UploadOptions,
+  sending: { isWhole: boolean },
+): Promise<T> {
+  const { signal, onProgress, answerMs = ANSWER_MS_MOST, stallMs = STALL_MS_MOST } = options
+  const boundary = `headland-${randomUUID()}`
+  const head = `--${boundary}\r\nContent-Disposition: form-data; name="repository"; filename="app.zip"\r\nContent-Type: application/zip\r\n\r\n`
+  const tail = `\r\n--${boundary}--\r\n`
+  const path = api`/fu/v1/${resource(environment)}:upload`
+  const url = new URL(`${service.url}${path}${queryOf(options)}`)
+  const ask = url.protocol === 'https:' ? httpsRequest : httpRequest
+  const request = ask(url, {
+    method: 'POST',
+    agent: service.connection.agent,
+    headers: {
+      'user-agent': 'headland',
+      ...service.authorization,
+      accept: 'application/json',
+      'content-type': `multipart/form-data; boundary=${boundary}`,
+      'content-length': head.length + archive.bytes + tail.length,
+    },
+  })
+  request.setTimeout(stallMs, () => request.destroy(new Error('it takes no more')))
+  let overdue: NodeJS.Timeout | undefined
+  const answered = answerTo(request)
+  // It may come at any time, and is waited for below.
+  answered.catch(() => undefined)
+  const leave = () => request.destroy()
+  signal.addEventListener('abort', leave, { once: true })
+  try {
+    await sendBody()
+    overdue = setTimeout(() => request.destroy(new Error('it does not answer')), answerMs)
+    const answer = await answered
+    const text = await textOf(answer)
+    if (answer.statusCode === 200) return JSON.parse(text) as T
+    throw failureOf(service.url, answer.statusCode ?? 0, headersOf(answer), text, service.connection.proxy)
+  } catch (error) {
+    signal.throwIfAborted()
+    throw error instanceof CallFailed ? error : unreachable(service.url, error, service.connection.proxy)
+  } finally {
+    clearTimeout(overdue)
+    signal.removeEventListener('abort', leave)
+    request.destroy()
+  }
+
+  /** Until all is sent, or there is an answer already, or no connection any more. */
+  async function sendBody() {
+    const over = Promise.withResolvers<'over'>()
+    answered.then(
+      () => over.resolve('over'),
+      () => over.resolve('over'),
+    )
+    const write = (piece: Buffer | string) =>
+      Promise.race([
+        over.promise,
+        new Promise<'sent'>((resolve) => request.write(piece, (error) => error ?? resolve('sent'))),
+      ])
+    if ((await write(head)) === 'over') return
+    let sent = 0
+    for await (const chunk of createReadStream(archive.path, { highWaterMark: CHUNK_BYTES })) {
+      if ((await write(chunk)) === 'over') return
+      sent += chunk.length
+      onProgress(sent, archive.bytes)
+      // What has come is read before more is written: a connection that is closed fails the write, and an answer that was
+      // there is lost with it.
+      await turn()
+    }
+    await Promise.race([over.promise, new Promise<void>((resolve) => request.end(tail, resolve))])
+    sending.isWhole = true
+  }
+}
+
+function queryOf({ isOnlyValidated, described }: UploadOptions): string {
+  const { message, commit } = described ?? { message: '', commit: null }
+  const given = {
+    validateOnly: isOnlyValidated ? 'true' : '',
+    message,
+    commit: commit?.sha ?? '',
+    commitBranch: commit?.branch ?? '',
+    commitSubject: commit?.subject ?? '',
+    commitDirty: commit?.isDirty === undefined ? '' : String(commit.isDirty),
+  }
+  const query = new URLSearchParams(Object.entries(given).filter(([, value]) => value !== '')).toString()
+  return query === '' ? '' : `?${query}`
+}
+
+function answerTo(request: ClientRequest): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    request.once('response', resolve)
+    // There may be one after the answer too, which nobody needs to hear of.
+    request.on('error', reject)
+    request.once('close', () => reject(new Error('the connection was closed')))
+  })
+}
+
+async function textOf(answer: IncomingMessage): Promise<string> {
+  const pieces: Buffer[] = []
+  let bytes = 0
+  for await (const piece of answer) {
+    pieces.push(piece)
+    bytes += piece.length
+    if (bytes > ANSWER_BYTES_MOST) throw new Error(`its answer has more than ${ANSWER_BYTES_MOST} bytes`)
+  }
+  return Buffer.concat(pieces).toString('utf8')
+}
+
+const headersOf = ({ headers }: IncomingMessage): Headers =>
+  new Headers(Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)]))

@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Scope } from '../../../test/support/folder.ts'
+import { PATIENCE_MS } from '../../../test/support/until.ts'
+import { createService } from '../connection/service.ts'
+import { api } from '../project/path.ts'
+import { createEventParser, followLog, type LogLine, lastNumber, readLog } from './log-lines.ts'
+
+const LOG = api`/log`
+const PATIENCE = { pauseMs: 5, pauseMostMs: 20 }
+
+const lineOf = (number: number): LogLine => ({
+  number,
+  time: 0,
+  stream: 'stdout',
+  phase: 'BUILDING',
+  text: `line ${number}`,
+})
+const eventOf = (number: number): string => `id: ${number}\nevent: line\ndata: ${JSON.stringify(lineOf(number))}\n\n`
+const END = 'event: end\ndata: {}\n\n'
+
+type Handle = (after: number, response: ServerResponse, request: IncomingMessage, attempt: number) => unknown
+
+async function listen(t: Scope, handle: Handle, port = 0) {
+  let attempts = 0
+  const server = createServer((request, response) => {
+    response.setHeader('content-type', 'text/event-stream')
+    handle(Number(request.headers['last-event-id'] ?? 0), response, request, ++attempts)
+  })
+  server.listen(port, '127.0.0.1')
+  await once(server, 'listening')
+  const close = () => {
+    server.closeAllConnections()
+    server.close()
+  }
+  t.after(close)
+  const at = (server.address() as AddressInfo).port
+  return { service: createService(`http://127.0.0.1:${at}`, undefined), port: at, close, attempts: () => attempts }
+}
+
+async function numbersOf(lines: AsyncIterable<LogLine>): Promise<number[]> {
+  const numbers: number[] = []
+  for await (const { number } of lines) numbers.push(number)
+  return numbers
+}
+
+const upTo = (most: number): number[] => Array.from({ length: most }, (_, index) => index + 1)
+const signal = AbortSignal.timeout(PATIENCE_MS)
+
+test('a stream that breaks anywhere goes on after the last line: none twice, none lost', async (t) => {
+  const { service, attempts } = await listen(t, async (after, response, _, attempt) => {
+    response.write(': open\n\n')
+    if (attempt % 4 === 0) return response.destroy()
+    // Some resume a little before where they should; and some break in the middle of an event.
+    const from = attempt % 3 === 0 ? Math.max(0, after - 2) : after
+    for (const number of upTo(20)
+      .filter((one) => one > from)
+      .slice(0, 4))
+      response.write(eventOf(number))
+    if (after >= 16) return response.end(END)
+    if (attempt % 2 === 0) return response.end(eventOf(after + 5).slice(0, 20))
+    await wait(5)
+    response.destroy()
+  })
+  assert.deepEqual(await numbersOf(followLog(service, LOG, { signal, patience: PATIENCE })), upTo(20))
+  assert.ok(attempts() > 4)
+})
+
+test('a service that is away and comes back at the same address is waited for, and that is told once', async (t) => {
+  const first = await listen(t, (_, response) => {
+    response.write(eventOf(1) + eventOf(2))
+  })
+  const told: boolean[] = []
+  const onConnection = (isThere: boolean) => told.push(isThere)
+  const numbers: number[] = []
+  for await (const { number } of followLog(first.service, LOG, { signal, onConnection, patience: PATIENCE })) {
+    numbers.push(number)
+    if (number !== 2) continue
+    first.close()
+    const comesBack = (after: number, response: ServerResponse) => response.end(eventOf(after + 1) + END)
+    setTimeout(() => listen(t, comesBack, first.port), 100)
+  }
+  assert.deepEqual(numbers, [1, 2, 3])
+  assert.deepEqual(told, [false, true])
+})
+
+test('a log without an end goes on behind what a service that stops says of its end', async (t) => {
+  const { service } = await listen(t, (after, response) => response.end(eventOf(after + 1) + END))
+  const numbers: number[] = []
+  for await (const { number } of followLog(service, LOG, { signal, hasEnd: false, patience: PATIENCE })) {
+    numbers.push(number)
+    if (number === 3) break
+  }
+  assert.deepEqual(numbers, [1, 2, 3])
+})
+
+test('a connection on which nothing is heard is opened again', async (t) => {
+  const { service } = await listen(t, (after, response, _, attempt) => {
+    response.write(': open\n\n')
+    if (attempt > 1) response.end(eventOf(after + 1) + END)
+  })
+  const lines = followLog(service, LOG, { signal, patience: { ...PATIENCE, silenceMs: 50 } })
+  assert.deepEqual(await numbersOf(lines), [1])
+})
+
+test('a service that says no is not asked again', async (t) => {
+  const { service, attempts } = await listen(t, (_, response) => response.writeHead(404).end('{}'))
+  await assert.rejects(numbersOf(followLog(service, LOG, { signal, patience: PATIENCE })), { status: 404 })
+  assert.equal(attempts(), 1)
+})
+
+test('a service that stays away is given up in the end', async (t) => {
+  const { service, close } = await listen(t, () => undefined)
+  close()
+  const lines = followLog(service, LOG, { signal, patience: { ...PATIENCE, absenceMs: 50 } })
+  await assert.rejects(numbersOf(lines), { reason: 'NO_ANSWER', exitCode: 3 })
+})
+
+test('following ends when it is told to', async (t) => {
+  const { service } = await listen(t, (_, response) => response.write(eventOf(1)))
+  const stop = new AbortController()
+  const following = (async () => {
+    for await (const _ of followLog(service, LOG, { signal: stop.signal, patience: PATIENCE }))
+      stop.abort(new Error('enough'))
+  })()
+  await assert.rejects(following, /enough/)
+})
+
+test('the text of a log is read line by line, from where it is asked for', async (t) => {
+  const { service } = await listen(t, (_, response, { url }) => {
+    response.setHeader('x-next-offset', '12')
+    response.write(`11 2026-01-01T00:00:00.000Z BUILDING stdout ${url}\n12 2026-01-01T00:00`)
+    response.end(':01.000Z - stderr a b  c\nhalf a li')
+  })
+  const lines: LogLine[] = []
+  for await (const line of readLog(service, LOG, 10)) lines.push(line)
+  const time = Date.UTC(2026, 0, 1)
+  assert.deepEqual(lines, [
+    { number: 11, time, phase: 'BUILDING', stream: 'stdout', text: '/log?offset=10' },
+    { number: 12, time: time + 1000, phase: '', stream: 'stderr', text: 'a b  c' },
+  ])
+  assert.equal(await lastNumber(service, LOG), 12)
+})
+
+test('events are whole, wherever the text is cut', () => {
+  const text = ': quiet\r\nevent: line\r\ndata: a\r\ndata:b\r\n\r\ndata: c\n\nevent: lost\n\nid: 1\ndata\n\n'
+  const expected = [
+    { event: 'line', data: 'a\nb' },
+    { event: 'message', data: 'c' },
+    { event: 'message', data: '' },
+  ]
+  for (const size of [1, 2, 3, 5, 100]) {
+    const take = createEventParser()
+    const pieces = text.match(new RegExp(`[^]{1,${size}}`, 'g')) ?? []
+    assert.deepEqual(pieces.flatMap(take), expected, `in pieces of ${size}`)
+  }
+})

@@ -1,0 +1,235 @@
+/**
+ * Lines of a log, in order, each once. A log is read as text, which is quick for what is there, or followed as events; a
+ * connection that drops, and a service that starts anew, are waited for, and the rest is asked for from the last line on.
+ */
+import { setTimeout as pause } from 'node:timers/promises'
+import { CallFailed, type CallOptions, type Service } from '../connection/service.ts'
+import type { Path } from '../project/path.ts'
+
+export type LogLine = {
+  number: number
+  /** Milliseconds since 1970. */
+  time: number
+  stream: 'stdout' | 'stderr' | 'service'
+  /** Of a build; empty for what a running app writes. */
+  phase: string
+  text: string
+}
+
+type FollowOptions = {
+  /** The number of the last line that is there already. */
+  after?: number
+  signal: AbortSignal
+  /** False for a running app: where a service says that its log is over, the service is about to stop. */
+  hasEnd?: boolean
+  /** Hears of it when the connection is lost, and when it is there again. */
+  onConnection?(isThere: boolean): void
+  patience?: Partial<Patience>
+}
+
+type Patience = { pauseMs: number; pauseMostMs: number; silenceMs: number; absenceMs: number }
+
+const PATIENCE: Patience = {
+  pauseMs: 250,
+  pauseMostMs: 5000,
+  // The service says something every 15 seconds, if only that there is nothing to say.
+  silenceMs: 50_000,
+  // A service that starts anew is back long before.
+  absenceMs: 4 * 60_000,
+}
+
+/** Ends when the log does; a log of a running app has no end. Throws when the service says no, or is away for too long. */
+export async function* followLog(
+  service: Service,
+  path: Path,
+  { after = 0, signal, hasEnd = true, onConnection, patience }: FollowOptions,
+): AsyncGenerator<LogLine> {
+  const { pauseMs, pauseMostMs, silenceMs, absenceMs } = { ...PATIENCE, ...patience }
+  let last = after
+  let wait = pauseMs
+  let lostAt: number | undefined
+  for (;;) {
+    try {
+      for await (const { event, data } of eventsOf(service, path, last, silenceMs, signal)) {
+        if (lostAt !== undefined) onConnection?.(true)
+        lostAt = undefined
+        wait = pauseMs
+        if (event === 'end' && hasEnd) return
+        if (event !== 'line') continue
+        const line = lineIn(data)
+        if (line.number <= last) continue
+        last = line.number
+        yield line
+      }
+    } catch (error) {
+      signal.throwIfAborted()
+      if (isRefusal(error)) throw error
+      if (lostAt !== undefined && performance.now() - lostAt > absenceMs) throw error
+    }
+    signal.throwIfAborted()
+    if (lostAt === undefined) onConnection?.(false)
+    lostAt ??= performance.now()
+    await pause(wait, undefined, { signal })
+    wait = Math.min(wait * 2, pauseMostMs)
+  }
+}
+
+/** One that is busy or away may come back; one that says no will say no again, and one that sends no log sends none again. */
+function isRefusal(error: unknown): boolean {
+  if (!(error instanceof CallFailed)) return false
+  if (error instanceof NotALog) return true
+  return error.status >= 300 && error.status < 500 && error.status !== 408 && error.status !== 429
+}
+
+class NotALog extends CallFailed {
+  constructor() {
+    super(0, 'NO_ANSWER', 'What the service sends is not a log of a Headland. Is it the right address?')
+  }
+}
+
+type ServerEvent = { event: string; data: string }
+
+/** One connection, which begins with an event of its own name, so that an open one is known from one that is not. */
+async function* eventsOf(
+  service: Service,
+  path: Path,
+  last: number,
+  silenceMs: number,
+  signal: AbortSignal,
+): AsyncGenerator<ServerEvent> {
+  const headers = { accept: 'text/event-stream', ...(last > 0 ? { 'last-event-id': String(last) } : {}) }
+  const take = createEventParser()
+  for await (const text of textOf(service, path, { headers, signal }, silenceMs)) {
+    if (text === undefined) yield { event: 'open', data: '' }
+    else yield* take(text)
+  }
+}
+
+/** The service cuts a line at 8,192 characters; JSON may write six for one. */
+const HELD_LENGTH_MOST = 256 * 1024
+
+/** Takes pieces of text, cut anywhere, and gives the events that are whole (HTML, section 9.2.6). */
+export function createEventParser(): (text: string) => ServerEvent[] {
+  let rest = ''
+  let event = ''
+  let data: string[] = []
+  let length = 0
+  return (text) => {
+    const found: ServerEvent[] = []
+    rest += text
+    if (rest.length + length > HELD_LENGTH_MOST + text.length) throw new NotALog()
+    if (!/[\r\n]/.test(text)) return found
+    const lines = rest.split(/\r\n|\n|\r(?!$)/)
+    rest = lines.pop() ?? ''
+    for (const line of lines) {
+      if (line === '') {
+        if (data.length > 0) found.push({ event: event || 'message', data: data.join('\n') })
+        event = ''
+        data = []
+        length = 0
+        continue
+      }
+      const [, field, value = ''] = /^([^:]*)(?:: ?(.*))?$/s.exec(line) ?? []
+      if (field === 'event') event = value
+      if (field === 'data') data.push(value)
+      length += line.length
+    }
+    return found
+  }
+}
+
+/** The line that an event holds. */
+function lineIn(data: string): LogLine {
+  let line: Partial<LogLine> | null
+  try {
+    line = JSON.parse(data)
+  } catch {
+    throw new NotALog()
+  }
+  const { number, time, stream, phase, text } = line ?? {}
+  const isLine = Number.isSafeInteger(number) && isTime(time) && typeof phase === 'string' && typeof text === 'string'
+  if (!isLine || !STREAMS.includes(stream as LogLine['stream'])) throw new NotALog()
+  return { number, time, stream, phase, text } as LogLine
+}
+
+const STREAMS: readonly LogLine['stream'][] = ['stdout', 'stderr', 'service']
+
+/** One that a calendar has. */
+const isTime = (time: unknown): boolean => !Number.isNaN(new Date(time as number).getTime())
+
+/** The number of the last line that a log has. */
+export async function lastNumber(service: Service, path: Path): Promise<number> {
+  const response = await service.ask(path, { headers: { accept: 'text/plain' } })
+  await response.body?.cancel()
+  const number = Number(response.headers.get('x-next-offset') ?? 0)
+  if (!Number.isSafeInteger(number)) throw new NotALog()
+  return number
+}
+
+/** Of text that is none of a log, and of lines that were there before. */
+const STRAY_LENGTH_MOST = 4 * 1024 * 1024
+
+/** What a log has now, after a line. */
+export async function* readLog(service: Service, path: Path, after: number): AsyncGenerator<LogLine> {
+  const options = { query: { offset: after }, headers: { accept: 'text/plain' } }
+  let rest = ''
+  let strayLength = 0
+  let last = after
+  for await (const text of textOf(service, path, options, PATIENCE.silenceMs)) {
+    rest += text ?? ''
+    if (rest.length > HELD_LENGTH_MOST + (text ?? '').length || strayLength > STRAY_LENGTH_MOST) throw new NotALog()
+    if (!text?.includes('\n')) continue
+    const lines = rest.split('\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines) {
+      const read = readTextLine(line)
+      if (!read || read.number <= last) strayLength += line.length + 1
+      else {
+        last = read.number
+        yield read
+      }
+    }
+  }
+}
+
+/** `12 2026-01-01T00:00:00.000Z BUILDING stdout text`; `-` stands for no phase. */
+function readTextLine(line: string): LogLine | undefined {
+  const [, number, time = '', phase = '', stream, text = ''] =
+    /^(\d{1,15}) (\S+) (\S+) (stdout|stderr|service) (.*)$/s.exec(line) ?? []
+  if (number === undefined || !isTime(Date.parse(time))) return undefined
+  return {
+    number: Number(number),
+    time: Date.parse(time),
+    phase: phase === '-' ? '' : phase,
+    stream: stream as LogLine['stream'],
+    text,
+  }
+}
+
+/** The text of an answer as it comes, after `undefined` for its beginning. Where nothing is heard for so long, it is over. */
+async function* textOf(
+  service: Service,
+  path: Path,
+  { signal, ...options }: CallOptions,
+  silenceMs: number,
+): AsyncGenerator<string | undefined> {
+  const silent = new AbortController()
+  let timer: NodeJS.Timeout | undefined
+  const hear = () => {
+    clearTimeout(timer)
+    timer = setTimeout(() => silent.abort(new Error('nothing was heard of the service')), silenceMs)
+  }
+  hear()
+  try {
+    const until = signal ? AbortSignal.any([signal, silent.signal]) : silent.signal
+    const response = await service.ask(path, { ...options, signal: until })
+    yield undefined
+    if (!response.body) return
+    for await (const text of response.body.pipeThrough(new TextDecoderStream())) {
+      hear()
+      yield text
+    }
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,37 @@
+/** Who asked for something and what was sent, in words for a terminal. */
+import { names, type resources, shortId } from '../../contract/index.ts'
+import type { Terminal } from './terminal.ts'
+
+/** Their kind stands before all but users: a credential can be called by an e-mail address, too. */
+const KINDS: Record<resources.RequesterKind, string> = {
+  USER: '',
+  CREDENTIAL: 'credential ',
+  WEBHOOK: 'webhook ',
+  SCHEDULE: 'schedule ',
+  APP: '',
+  SERVICE: '',
+}
+
+/** Empty where a service of an earlier version did not record it. */
+export const requesterInWords = (requester: resources.Requester | null | undefined): string =>
+  requester ? `${KINDS[requester.kind] ?? ''}${requester.name}` : ''
+
+/** `c0ffee0 main`; a plus marks what was sent with changes that were not committed. */
+export function commitInWords(commit: resources.Commit | null | undefined): string {
+  if (!commit) return ''
+  const sha = `${names.shortSha(commit.sha)}${commit.isDirty ? '+' : ''}`
+  return commit.branch ? `${sha} ${commit.branch}` : sha
+}
+
+/** For people its end, which the portal shows, too; for programs the whole id. */
+export const idFor = ({ isShown }: Pick<Terminal, 'isShown'>, name: string): string =>
+  isShown ? shortId(name) : name.slice(name.lastIndexOf('/') + 1)
+
+/** The same of the digest of an archive. A service of an earlier version names none with a deployment. */
+export const digestFor = ({ isShown }: Pick<Terminal, 'isShown'>, archive: { digest: string } | undefined): string =>
+  archive === undefined ? '' : isShown ? names.shortDigest(archive.digest) : archive.digest
+
+type Asked = Partial<Pick<resources.Build, 'requestedBy' | 'commit' | 'message'>>
+
+/** The columns that builds, deployments and operations have in common. */
+export const peopleColumns = ({ commit, message = '' }: Asked) => ({ commit: commitInWords(commit), message })

@@ -1,0 +1,168 @@
+/**
+ * Names of accounts, apps and environments, and ids of builds and deployments, for a shell that completes what is typed.
+ * They come at once or not at all: nothing is asked of the person, nothing is told of what went wrong, and what was heard is good for half a minute.
+ */
+import { createHash } from 'node:crypto'
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { printableLine } from '../../base/index.ts'
+import { type resources, shortId } from '../../contract/index.ts'
+import type { ClientCall, Completion, NameKind } from '../command.ts'
+import { oneLine, when } from '../output/rows.ts'
+import { api } from './path.ts'
+import { readSmallFile, replaceFile } from './small-files.ts'
+import { accountsOf, atAccount, atApp, atEnvironment, atService, lastPart } from './where.ts'
+
+/** Who presses Tab waits for this long. */
+const ANSWER_MS = 1500
+const NAMES_MOST = 1000
+const NAME_LENGTH_MOST = 200
+const ABOUT_LENGTH_MOST = 100
+/** Of builds and deployments, the newest: what is older is named by its whole id. */
+const IDS_MOST = 50
+
+/** Those that can be completed; none where the service does not answer, or would have to ask who it is. */
+export async function namesFor(
+  kind: NameKind,
+  call: ClientCall,
+  typed: readonly string[],
+  answerMs = ANSWER_MS,
+): Promise<Completion[]> {
+  const late = Promise.withResolvers<Completion[]>()
+  const timer = setTimeout(() => late.resolve([]), answerMs)
+  const asked = { ...call, options: optionsIn(typed), answerMs }
+  try {
+    return fit(await Promise.race([findKept(kind, asked), late.promise]))
+  } catch {
+    // A message between the words that somebody types would be worse than no names.
+    return []
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** A word that a shell, or this program, would not get as it was told is left out, and so is one that comes twice. */
+function fit(found: readonly Completion[]): Completion[] {
+  const words = new Map(found.filter(({ word }) => isCompletable(word)).map((one) => [one.word, one]))
+  return [...words.values()].map(({ word, about }) => ({
+    word,
+    ...(about ? { about: oneLine(about).slice(0, ABOUT_LENGTH_MOST) } : {}),
+  }))
+}
+
+const isCompletable = (name: string): boolean =>
+  name !== '' && name.length <= NAME_LENGTH_MOST && !name.startsWith('-') && printableLine(name) === name
+
+async function find(kind: NameKind, call: ClientCall): Promise<Completion[]> {
+  if (kind === 'accounts') return words((await accountsOf((await atService(call)).service)).map(lastPart))
+  if (kind === 'apps') {
+    const { service, account } = await atAccount(call)
+    return words((await service.list<resources.App>(api`/v1/accounts/${account}/apps`, 'apps')).map(lastPart))
+  }
+  if (kind === 'environments') {
+    const { service, account, app } = await atApp(call)
+    const path = api`/v1/accounts/${account}/apps/${app}/environments`
+    return titlesOf(await service.list<resources.Environment>(path, 'environments'))
+  }
+  const { service, path } = await atEnvironment(call)
+  if (kind === 'builds') {
+    const { items } = await service.first<resources.Build>(api`${path}/builds`, 'builds', IDS_MOST)
+    return idsOf(items, ({ state, trigger, createTime }) => `${state}, ${trigger}, ${ago(createTime)}`)
+  }
+  const { items } = await service.first<resources.Deployment>(api`${path}/deployments`, 'deployments', IDS_MOST)
+  return idsOf(items, ({ state, build, createTime }) => `${state}, build ${shortId(build)}, ${ago(createTime)}`)
+}
+
+const words = (names: readonly string[]): Completion[] => names.map((word) => ({ word }))
+
+/** By name, as people know them; by id where two are called the same. */
+function titlesOf(environments: readonly resources.Environment[]): Completion[] {
+  const names = environments.map(({ displayName }) => displayName)
+  const isAlone = ({ displayName }: resources.Environment) =>
+    names.indexOf(displayName) === names.lastIndexOf(displayName)
+  const twins = idsOf(
+    environments.filter((one) => !isAlone(one)),
+    ({ displayName, state }) => `${displayName}, ${state}`,
+  )
+  return [...words(environments.filter(isAlone).map(({ displayName }) => displayName)), ...twins]
+}
+
+/** As short as they are shown; whole where two end alike. */
+function idsOf<T extends { name: string }>(all: readonly T[], about: (one: T) => string): Completion[] {
+  const ends = Map.groupBy(all, ({ name }) => shortId(name))
+  return all.map((one) => {
+    const isAlone = ends.get(shortId(one.name))?.length === 1
+    return { word: isAlone ? shortId(one.name) : lastPart(one), about: about(one) }
+  })
+}
+
+const ago = (time: string): string => when({ isShown: true }, time)
+
+/** `--app shop` and `--app=shop`, however a shell took the line apart. */
+function optionsIn(typed: readonly string[]): ClientCall['options'] {
+  // bash hands the line over as it is, and the others word by word.
+  const given = typed.length === 1 ? wordsIn(typed[0] ?? '') : typed
+  const options = ['url', 'account', 'app', 'env'].map((name) => [name, valueBehind(given, `--${name}`)] as const)
+  return Object.fromEntries(options.filter(([, value]) => value))
+}
+
+/** The last one that was typed. bash puts an equals sign into a word of its own. */
+function valueBehind(given: readonly string[], flag: string): string | undefined {
+  const at = given.findLastIndex((word) => word === flag || word.startsWith(`${flag}=`))
+  if (at === -1) return undefined
+  const joined = given[at]?.slice(flag.length + 1)
+  return joined || (given[at + 1] === '=' ? given[at + 2] : given[at + 1])
+}
+
+const WORD = /(?:\\.|'[^']*'|"(?:\\.|[^"\\])*"|[^\s\\'"])+/g
+
+/** The words of a line, without the quotes that keep each of them together. */
+const wordsIn = (line: string): string[] =>
+  (line.match(WORD) ?? []).map((word) =>
+    word.replaceAll(
+      /\\(.)|'([^']*)'|"((?:\\.|[^"\\])*)"/g,
+      (_, one, single, double) => one ?? single ?? (double as string).replaceAll(/\\(.)/g, '$1'),
+    ),
+  )
+
+/** How long names are good for that were heard a moment ago, and of how many questions. */
+const KEPT_MS = 30_000
+const KEPT_MOST = 20
+const KEPT_BYTES_MOST = 1024 * 1024
+
+type Kept = { key: string; time: number; names: Completion[] }
+
+async function findKept(kind: NameKind, call: ClientCall): Promise<Completion[]> {
+  const { service, project } = await atService(call)
+  const folder = join(call.environment.cacheFolder, 'headland')
+  const file = join(folder, 'names.json')
+  // What one log-in sees is not for another one of the same person.
+  const key = createHash('sha256')
+    .update(JSON.stringify([kind, service.url, service.authorization, call.options, project]))
+    .digest('hex')
+  const now = Date.now()
+  const fresh = (await readKept(file)).filter(({ time }) => time <= now && now - time < KEPT_MS)
+  const found = fresh.find((one) => one.key === key)
+  if (found) return found.names
+  const names = fit(await find(kind, call)).slice(0, NAMES_MOST)
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  const others = fresh.filter((one) => one.key !== key).slice(-KEPT_MOST + 1)
+  await replaceFile(file, JSON.stringify([...others, { key, time: now, names }]), 0o600)
+  return names
+}
+
+/** Whatever else stands there is written over. */
+async function readKept(file: string): Promise<Kept[]> {
+  try {
+    const found = await readSmallFile(file, { maxBytes: KEPT_BYTES_MOST })
+    const all: unknown = JSON.parse(found?.content.toString('utf8') ?? '[]')
+    return Array.isArray(all) ? all.filter(isKept) : []
+  } catch {
+    return []
+  }
+}
+
+function isKept(one: Kept | null): one is Kept {
+  const isList = Array.isArray(one?.names) && one.names.every((name) => typeof name?.word === 'string')
+  return typeof one?.key === 'string' && typeof one.time === 'number' && isList
+}

@@ -1,0 +1,122 @@
+/**
+ * Which service, account, app and environment a command means. Strongest first: what was typed, the environment of the
+ * process, `.headland.json`, and what there is only one of.
+ */
+import { didYouMean } from '../../base/index.ts'
+import { names, optionText, type resources, UsageError } from '../../contract/index.ts'
+import type { ClientCall } from '../command.ts'
+import { createSavedLogins, isExpired, serviceUrl } from '../connection/saved-logins.ts'
+import { type Authorization, createService, type Service } from '../connection/service.ts'
+import { withSuggestions } from '../suggestions.ts'
+import { endingWith, isWholeId } from './ids.ts'
+import { api, type Path, resource } from './path.ts'
+import { findProject, type Project } from './project-file.ts'
+
+export type AtService = {
+  service: Service
+  project: Project
+  /** The address and an API credential for it come from the command or the environment of the process. */
+  isCredentialGiven: boolean
+}
+export type AtAccount = AtService & { account: string }
+export type AtApp = AtAccount & { app: string }
+export type AtEnvironment = AtApp & {
+  environment: resources.Environment
+  /** Path of the environment in the API: `/v1/accounts/…/environments/…`. */
+  path: Path
+}
+
+export async function atService(call: ClientCall): Promise<AtService> {
+  const { options, environment } = call
+  const project = (await findProject(call))?.project ?? {}
+  const logins = createSavedLogins(environment.configFolder)
+  const given = optionText(options, 'url') ?? environment.url
+  const found = given ?? project.url ?? (await logins.last())
+  if (found === undefined) throw new UsageError("which service? Log in with 'headland login URL', or set HEADLAND_URL")
+  const url = serviceUrl(found)
+  const { apiUser, apiPassword } = environment
+  const isCredentialGiven = apiUser !== undefined && apiPassword !== undefined && given !== undefined
+  const manner = { proxies: environment.proxies, answerMs: call.answerMs }
+  return { service: createService(url, await authorization(), manner), project, isCredentialGiven }
+
+  /** A project that somebody else wrote must not be able to say where the secrets of this shell are sent. */
+  async function authorization(): Promise<Authorization> {
+    if (isCredentialGiven) return { userId: apiUser, password: apiPassword }
+    const saved = await logins.of(url)
+    if (saved && isExpired(saved)) throw new UsageError(`your log-in to ${url} has ended: 'headland login ${url}'`)
+    if (saved) return saved
+    const hint = apiUser !== undefined && given === undefined ? ', or set HEADLAND_URL beside HEADLAND_API_USER' : ''
+    throw new UsageError(`you are not logged in to ${url}: 'headland login ${url}'${hint}`)
+  }
+}
+
+export async function atAccount(call: ClientCall): Promise<AtAccount> {
+  const at = await atService(call)
+  const named = optionText(call.options, 'account') ?? at.project.account
+  if (named !== undefined) {
+    const account = wellFormed(named, names.accountName.pattern, 'account')
+    return { ...at, account, service: withSuggestions(at.service, { account }) }
+  }
+  const accounts = await accountsOf(at.service)
+  return { ...at, account: onlyOf(accounts.map(lastPart), 'account', '--account') }
+}
+
+/** All that the caller belongs to, which is one page. */
+export const accountsOf = (service: Service): Promise<{ name: string }[]> => service.list(api`/v1/accounts`, 'accounts')
+
+export async function atApp(call: ClientCall): Promise<AtApp> {
+  const at = await atAccount(call)
+  const named = optionText(call.options, 'app') ?? at.project.app
+  if (named !== undefined) {
+    const app = wellFormed(named, names.appName.pattern, 'app')
+    return { ...at, app, service: withSuggestions(at.service, { account: at.account, app }) }
+  }
+  const apps = await at.service.list<resources.App>(api`/v1/accounts/${at.account}/apps`, 'apps')
+  return { ...at, app: onlyOf(apps.map(lastPart), 'app', '--app') }
+}
+
+export async function atEnvironment(call: ClientCall): Promise<AtEnvironment> {
+  const at = await atApp(call)
+  const named = optionText(call.options, 'env') ?? at.project.environment
+  const list = api`/v1/accounts/${at.account}/apps/${at.app}/environments`
+  const found = await findEnvironment(at.service, list, named)
+  return { ...at, environment: found, path: api`/v1/${resource(found.name)}` }
+}
+
+/** A name becomes part of a path, and must not lead out of where it stands there. */
+export function wellFormed(name: string, pattern: unknown, what: string): string {
+  if (!new RegExp(String(pattern)).test(name)) throw new UsageError(`'${name}' cannot be the name of an ${what}`)
+  return name
+}
+
+/** By its id, by the name that people gave it, or the only one. */
+async function findEnvironment(service: Service, list: Path, named: string | undefined) {
+  if (named !== undefined && isWholeId(named)) return service.call<resources.Environment>(api`${list}/${named}`)
+  const all = await service.list<resources.Environment>(list, 'environments')
+  const fitting = named === undefined ? all : called(all, named)
+  if (named !== undefined && fitting.length === 0) {
+    const titles = all.map(({ displayName }) => displayName)
+    throw new UsageError(`there is no environment '${named}'.${didYouMean(named, titles)} There are: ${inWords(all)}`)
+  }
+  if (fitting.length === 1 && fitting[0]) return fitting[0]
+  if (fitting.length === 0) throw new UsageError("there is no environment yet: 'headland deploy' makes one")
+  throw new UsageError(`which environment? --env, one of ${inWords(fitting)}`)
+}
+
+/** Those of this name, and those whose id ends so: a name that looks like an id does not hide the environment that has it. */
+export const called = (all: readonly resources.Environment[], named: string): resources.Environment[] => [
+  ...new Set([...all.filter(({ displayName }) => displayName === named), ...endingWith(all, named)]),
+]
+
+const inWords = (all: readonly resources.Environment[]): string =>
+  all.map((one) => `${one.displayName} (${lastPart(one)})`).join(', ') || 'none'
+
+/** `accounts/default/apps/shop` is `shop`. */
+export const lastPart = ({ name }: { name: string }): string => name.slice(name.lastIndexOf('/') + 1)
+
+function onlyOf(all: readonly string[], what: string, flag: string): string {
+  if (all.length === 1 && all[0] !== undefined) return all[0]
+  if (all.length === 0 && what === 'app') throw new UsageError("there is no app yet: 'headland deploy' makes one")
+  if (all.length === 0) throw new UsageError(`there is no ${what} that you could use yet`)
+  throw new UsageError(`which ${what}? ${flag}, one of ${all.join(', ')}`)
+}

@@ -1,8 +1,0 @@
-/** Who tells of a deploy: one for people, and one for programs. */
-import type { ClientCall } from './command.ts'
-import type { Report } from './report.ts'
-import { createJsonReport } from './report-json.ts'
-import { createTextReport } from './report-text.ts'
-
-export const reportFor = ({ terminal, options }: Pick<ClientCall, 'terminal' | 'options'>): Report =>
-  options.json ? createJsonReport(terminal) : createTextReport(terminal)

@@ -1,0 +1,85 @@
+/** What can be wrong with an upload: the form it comes in, how it comes, and the archive itself. */
+import { type Row, row } from './row.ts'
+
+export const UPLOAD_PROBLEMS = {
+  PART_MISSING: row(
+    400,
+    'INVALID_ARGUMENT',
+    'caller',
+    'The form has no part named repository, or the part is not a file.',
+    'Send one file part: `-F repository=@app.zip`.',
+  ),
+  PART_UNEXPECTED: row(
+    400,
+    'INVALID_ARGUMENT',
+    'caller',
+    'The form has another part than the one named repository, or more than one.',
+    'Send one file part and nothing else.',
+  ),
+  MULTIPART_MALFORMED: row(
+    400,
+    'INVALID_ARGUMENT',
+    'caller',
+    'The body is not well-formed multipart/form-data.',
+    'Let the HTTP client make the form; check the boundary.',
+  ),
+  UPLOAD_INTERRUPTED: row(
+    400,
+    'INVALID_ARGUMENT',
+    'caller',
+    'The upload ended before the form did.',
+    'Send it again; nothing was kept.',
+    true,
+  ),
+  UPLOAD_TOO_SLOW: row(
+    408,
+    'INVALID_ARGUMENT',
+    'caller',
+    'The upload stood still, or crept, for too long.',
+    'Send it again over a better line.',
+    true,
+  ),
+  ARCHIVE_NOT_ZIP: row(
+    400,
+    'INVALID_ARGUMENT',
+    'caller',
+    'The file is not a zip archive, or it is damaged.',
+    'Make a new `.zip` of the source.',
+  ),
+  ARCHIVE_EMPTY: row(400, 'INVALID_ARGUMENT', 'caller', 'The archive holds no file.', 'Put the source into it.'),
+  ARCHIVE_ENTRY_UNSAFE: row(
+    400,
+    'INVALID_ARGUMENT',
+    'caller',
+    'An entry has a name or a kind that could leave its folder.',
+    'Leave out or rename the entry that the message names.',
+  ),
+  ARCHIVE_ENTRY_DUPLICATE: row(
+    400,
+    'INVALID_ARGUMENT',
+    'caller',
+    'Two entries have the same name, or names that differ in case only.',
+    'Remove or rename one of the entries that the message names.',
+  ),
+  ARCHIVE_ENCRYPTED: row(
+    400,
+    'INVALID_ARGUMENT',
+    'caller',
+    'An entry is encrypted.',
+    'Make the archive without a password.',
+  ),
+  ARCHIVE_SIZE_LIES: row(
+    400,
+    'INVALID_ARGUMENT',
+    'caller',
+    'An entry does not have the size or the checksum that the archive says.',
+    'Make the archive again.',
+  ),
+  ARCHIVE_TOO_LARGE: row(
+    413,
+    'RESOURCE_EXHAUSTED',
+    'caller',
+    'The archive exceeds a limit of size or number.',
+    'Leave out `node_modules` and build output. The message names the limit.',
+  ),
+} as const satisfies Record<string, Row>

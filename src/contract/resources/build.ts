@@ -1,0 +1,114 @@
+/** Builds as callers see them, and the plan that one would follow. */
+
+import { anyObject, array, boolean, integer, object, oneOf, optional, type Static, string, time } from '../schema.ts'
+import { contactOutcome, held } from './held.ts'
+import { BUILD_STATES, PHASES, TRIGGERS, waiting } from './operation.ts'
+import { described, requestedBy } from './people.ts'
+
+const plan = anyObject({
+  title: 'Plan',
+  description: 'What was detected, and what is done: framework, commands, output.',
+})
+
+export const archive = object({ digest: string(), bytes: integer(), files: integer() })
+
+export const build = object(
+  {
+    name: string({ description: '`accounts/…/environments/{environment}/builds/{build}`' }),
+    state: oneOf(BUILD_STATES),
+    phase: oneOf(PHASES),
+    trigger: oneOf(TRIGGERS),
+    clean: boolean({ description: 'Whether it started without anything kept from earlier builds.' }),
+    unchanged: boolean({
+      description:
+        'Whether its output is the one that visitors got already: nothing was switched, and the cache stayed.',
+    }),
+    requestedBy,
+    ...described,
+    archive,
+    plan: optional(plan),
+    tools: optional(
+      object(
+        { node: string(), packageManager: optional(string({ description: 'As `pnpm 10.34.9`.' })) },
+        { title: 'Tools', description: 'The exact versions that it was made with, and that its app runs on.' },
+      ),
+    ),
+    warnings: array(string(), {
+      description:
+        'What works today and should not stay as it is, such as a Node.js that no longer gets security fixes, and what to do. As of now.',
+    }),
+    caches: array(
+      object({
+        cache: oneOf(['packages', 'store', 'compile']),
+        state: oneOf(['HIT', 'MISS', 'DROPPED'], {
+          description: '`HIT`: something of an earlier build went into this one.',
+        }),
+        bytes: integer({ description: 'How much that was.' }),
+        savedBytes: optional(integer({ description: 'How much is kept for the next build.' })),
+      }),
+      {
+        description:
+          'What was kept from earlier builds: installed packages, the store of the package manager, what compilers left.',
+      },
+    ),
+    contacts: optional(
+      array(
+        object({
+          host: optional(string({ description: 'The name that was asked for.' })),
+          addresses: array(string()),
+          protocol: oneOf(['tcp', 'udp', 'dns']),
+          port: optional(integer()),
+          new: boolean({ description: 'The build before did not call it.' }),
+          refused: boolean({ description: 'The network let nothing through.' }),
+          outcome: optional(contactOutcome),
+        }),
+        {
+          description:
+            'Whom it called over the network, where the machine can tell. Not in lists: ask for the build itself.',
+        },
+      ),
+    ),
+    held: optional(held),
+    waiting: optional(waiting),
+    createTime: time('When it was asked for.'),
+    startTime: optional(time('When work on it began.')),
+    finishTime: optional(time('When it was over.')),
+    durations: anyObject({ description: 'Seconds of each phase.', additionalProperties: { type: 'number' } }),
+    failure: optional(
+      object(
+        {
+          reason: string({ description: 'One of the reasons of the error reference.' }),
+          fault: oneOf(['caller', 'app', 'service']),
+          retryable: boolean(),
+          message: string(),
+          logLine: integer({ description: 'The line of the log that shows it; 0 where none does.' }),
+          cause: string({ description: 'Where the cause is: in the app, the network, the request or the service.' }),
+          todo: string({ description: 'What to do about it; empty where the message says it.' }),
+          page: string({
+            description: 'Where the documentation of the service tells more, as a path under its address.',
+          }),
+          changes: array(string(), { description: 'What is not as it was for the last build that went well.' }),
+        },
+        { title: 'BuildFailure' },
+      ),
+    ),
+    firstFailure: optional(
+      object(
+        {
+          reason: string({ description: 'One of the reasons of the error reference.' }),
+          message: string(),
+          logLine: integer({ description: 'The line of the log that shows it; 0 where none does.' }),
+          retriedBecause: string({ description: 'Why it is tried once more without caches.' }),
+        },
+        { title: 'FirstFailure', description: 'Why the first of two attempts failed, as soon as that is known.' },
+      ),
+    ),
+  },
+  { title: 'Build' },
+)
+export type Build = Static<typeof build>
+
+export const validatedPlan = object(
+  { plan },
+  { title: 'ValidatedPlan', description: 'What would be done; nothing was.' },
+)

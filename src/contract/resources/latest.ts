@@ -1,0 +1,40 @@
+/** What an environment shows of its newest work, so that a list of environments tells how each of them is. */
+
+import { boolean, object, oneOf, optional, type Static, string, time } from '../schema.ts'
+import { BUILD_STATES, PHASES, TRIGGERS } from './operation.ts'
+
+const reason = optional(
+  string({ description: 'Why it failed: one of the reasons of the error reference. Absent where it did not.' }),
+)
+
+export const latestOperation = object(
+  {
+    name: string({ description: '`accounts/…/environments/{environment}/operations/{operation}`' }),
+    trigger: oneOf(TRIGGERS, { description: 'What asked for it.' }),
+    phase: oneOf(PHASES),
+    done: boolean(),
+    build: string({ description: 'The build; ends in `/builds/no_build` where nothing is built.' }),
+    reason,
+    createTime: time('When it was asked for.'),
+  },
+  {
+    title: 'LatestOperation',
+    description:
+      'The newest operation that is under way, or that ended well or badly: no purge, and none that was cancelled or superseded.',
+  },
+)
+export type LatestOperation = Static<typeof latestOperation>
+
+export const latestBuild = object(
+  {
+    name: string({ description: '`accounts/…/environments/{environment}/builds/{build}`' }),
+    state: oneOf(BUILD_STATES),
+    phase: oneOf(PHASES),
+    trigger: oneOf(TRIGGERS, { description: 'What asked for it.' }),
+    reason,
+    createTime: time('When it was asked for.'),
+    finishTime: optional(time('When it was over.')),
+  },
+  { title: 'LatestBuild', description: 'The newest build, whether or not it went live.' },
+)
+export type LatestBuild = Static<typeof latestBuild>

@@ -1,0 +1,389 @@
+/** What the API hands out and takes in. */
+
+import { etagOf, expectedEtag } from '../etag.ts'
+import { LIMITS } from '../limits.ts'
+import * as names from '../names.ts'
+import { role } from '../roles.ts'
+import {
+  anyObject,
+  array,
+  boolean,
+  integer,
+  mapOf,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  type Schema,
+  type Static,
+  string,
+  time,
+} from '../schema.ts'
+import { variableKind } from '../variable-kinds.ts'
+import { archive } from './build.ts'
+import { heldDeployment, retry, suspiciousOutput } from './held.ts'
+import { latestBuild, latestOperation } from './latest.ts'
+import { TRIGGERS } from './operation.ts'
+import { described, requestedBy } from './people.ts'
+import { pin } from './pin.ts'
+import { invitation } from './users.ts'
+
+export * from '../roles.ts'
+export * from './build.ts'
+export * from './domain-checks.ts'
+export * from './events.ts'
+export * from './held.ts'
+export * from './latest.ts'
+export * from './operation.ts'
+export * from './people.ts'
+export * from './pin.ts'
+export * from './trace.ts'
+export * from './traffic.ts'
+export * from './usage.ts'
+export * from './users.ts'
+export * from './webhooks.ts'
+
+export const account = object(
+  { name: string({ description: '`accounts/{account}`' }), role },
+  { title: 'Account', description: "An account that the caller belongs to, with the caller's role." },
+)
+
+export const region = object(
+  { name: string({ description: '`regions/{region}`' }), displayName: string() },
+  { title: 'Region' },
+)
+
+export const regionName = oneOf(
+  (Object.keys(names.REGIONS) as (keyof typeof names.REGIONS)[]).map((id) => `regions/${id}` as const),
+  { description: 'Where all environments of the app are hosted.' },
+)
+
+const uploadable = object({}, { description: 'Empty object: the app is fed by archive upload.' })
+
+export const newApp = object({ region: regionName, uploadable }, { title: 'NewApp' })
+
+export const app = object(
+  {
+    name: string({ description: '`accounts/{account}/apps/{app}`' }),
+    region: regionName,
+    uploadable,
+    createTime: time('When it was created.'),
+    etag: etagOf('the app itself, and for another app of the same name'),
+  },
+  { title: 'App' },
+)
+export type App = Static<typeof app>
+
+/** Limits of size and count are not part of the schema: whoever exceeds them gets 413 with the limit. */
+const variableValue = string({
+  pattern: '^[^\\u0000\\p{Cs}]*$',
+  'x-form': 'must be valid Unicode text without a zero byte',
+  description: `Value, at most ${LIMITS.variableValueBytes} bytes; that of a secret is never shown again unless \`view=FULL\` is asked for.`,
+})
+
+export const shellVariable = object(
+  { key: names.variableKey, kind: optional(variableKind), value: variableValue },
+  { title: 'ShellVariable' },
+)
+export type ShellVariable = Static<typeof shellVariable>
+
+/** In a change, a variable without a value keeps the value it has: a list that was read can be sent back. */
+export const changedVariable = object(
+  { key: names.variableKey, kind: optional(variableKind), value: optional(variableValue) },
+  {
+    title: 'ChangedShellVariable',
+    description:
+      'Without a value, the variable keeps the one it has, and so with the kind. A secret becomes PLAIN only together with its value.',
+  },
+)
+export type ChangedVariable = Static<typeof changedVariable>
+
+export const shownVariable = object(
+  {
+    key: names.variableKey,
+    kind: variableKind,
+    value: optional(
+      string({ description: 'That of a secret only with `view=FULL`. The response of an operation has none.' }),
+    ),
+  },
+  { title: 'ShownShellVariable' },
+)
+export type ShownVariable = Static<typeof shownVariable>
+
+const variableList = <S extends Schema>(of: S) => array(of, { description: `At most ${LIMITS.variables}.` })
+
+export const newEnvironment = object(
+  {
+    displayName: names.displayName,
+    branch: oneOf(['uploadable'], { description: 'The literal `uploadable`.' }),
+    cmsEnvironment: optional(names.cmsEnvironmentName),
+    wpEnvironment: optional({ ...names.cmsEnvironmentName, description: 'Another name for cmsEnvironment.' }),
+    shellVariables: optional(variableList(shellVariable)),
+    rootDirectory: optional(names.rootDirectory),
+    suspiciousOutput: optional(suspiciousOutput),
+  },
+  {
+    title: 'NewEnvironment',
+    description: '`cmsEnvironment` is required; `wpEnvironment` is taken in its place.',
+    anyOf: [{ required: ['cmsEnvironment'] }, { required: ['wpEnvironment'] }],
+  },
+)
+export type NewEnvironment = Static<typeof newEnvironment>
+
+export const changedEnvironment = object(
+  {
+    displayName: optional(names.displayName),
+    cmsEnvironment: optional(names.cmsEnvironmentName),
+    shellVariables: optional(variableList(changedVariable)),
+    rootDirectory: optional(names.rootDirectory),
+    suspiciousOutput: optional(suspiciousOutput),
+    etag: expectedEtag,
+  },
+  { title: 'ChangedEnvironment' },
+)
+export type ChangedEnvironment = Static<typeof changedEnvironment>
+
+export const ENVIRONMENT_STATES = ['EMPTY', 'LIVE', 'DELETING'] as const
+export type EnvironmentState = (typeof ENVIRONMENT_STATES)[number]
+
+export const PURGE_REACHES = ['NOTHING', 'EDGE', 'PAGES'] as const
+export const freshness = object(
+  {
+    purge: oneOf(PURGE_REACHES, {
+      description:
+        "What Purge Cache brings. PAGES: the next visitor of a page gets a new one; EDGE: the app is asked, and answers what it has; NOTHING: the site's files stay as the build made them.",
+    }),
+    advice: string({ description: 'Which of Purge Cache, Rebuild and Clean Rebuild publishes new content, in words.' }),
+  },
+  { title: 'Freshness', description: 'How new content reaches visitors, by what is live.' },
+)
+export type Freshness = Static<typeof freshness>
+
+export const environment = object(
+  {
+    name: string({ description: '`accounts/{account}/apps/{app}/environments/{environment}`' }),
+    displayName: names.displayName,
+    branch: string(),
+    cmsEnvironment: names.cmsEnvironmentName,
+    shellVariables: array(shownVariable),
+    rootDirectory: string(),
+    suspiciousOutput,
+    url: string({ description: 'Where the site answers; empty until the environment is ready.' }),
+    domains: array(string(), { description: 'Custom host names.' }),
+    build: string({ description: 'The build that is live, or empty.' }),
+    deployment: string({ description: 'The deployment that is live, or empty.' }),
+    pin: nullable(pin),
+    state: oneOf(ENVIRONMENT_STATES, { description: 'EMPTY: nothing deployed yet; LIVE; DELETING.' }),
+    reconciling: boolean({ description: 'True while an operation changes it.' }),
+    latestOperation: optional(latestOperation),
+    latestBuild: optional(latestBuild),
+    held: optional(heldDeployment),
+    retry: optional(retry),
+    /** Where one environment is read that is live. */
+    freshness: optional(freshness),
+    createTime: time('When it was created.'),
+    updateTime: time('When it was last changed.'),
+    etag: etagOf('what `PATCH` can set. Builds, deployments and domains leave it as it is'),
+    shellVariableEtags: mapOf(string(), {
+      description: 'Of each variable, by its key: another one after every change of that variable.',
+    }),
+  },
+  { title: 'Environment' },
+)
+export type Environment = Static<typeof environment>
+
+/** What may come with a deletion. */
+export const deletion = object({ etag: expectedEtag }, { title: 'Deletion' })
+
+/** Custom host names of one environment. */
+const domainNames = array(
+  string({
+    maxLength: 254,
+    description: 'A host name, as in `www.example.com`; one of IDNA may be written as it is read.',
+  }),
+  { description: `At most ${LIMITS.domains}. A name belongs to one environment of the instance.` },
+)
+
+const domainRedirect = object(
+  {
+    domain: string({ maxLength: 254, description: 'The host name that redirects; one of the list.' }),
+    to: string({
+      maxLength: 254,
+      description: 'Where it redirects to: another one of the list, which does not redirect itself.',
+    }),
+  },
+  { title: 'DomainRedirect' },
+)
+export type DomainRedirect = Static<typeof domainRedirect>
+
+export const newDomains = object(
+  {
+    domains: domainNames,
+    redirects: optional(
+      array(domainRedirect, {
+        description:
+          'All redirects. Left out, those stay whose two names are in the list. Visitors of `domain` get a 308 to the same path and query at `to`.',
+      }),
+    ),
+    etag: expectedEtag,
+  },
+  { title: 'NewDomains', description: 'The whole list.' },
+)
+export type NewDomains = Static<typeof newDomains>
+
+export const domains = object(
+  {
+    domains: array(string(), { description: 'In alphabetical order, as ASCII in lower case.' }),
+    redirects: array(domainRedirect, { description: 'Host names of the list that redirect to another one of it.' }),
+    nextPageToken: string({ description: 'Empty: there is one page.' }),
+    etag: etagOf('the list'),
+  },
+  { title: 'DomainList' },
+)
+export type Domains = Static<typeof domains>
+
+export const isolation = object(
+  {
+    sandbox: string(),
+    layers: string(),
+    limits: string({ description: 'What holds programs to their limits.' }),
+    network: string(),
+    weaknesses: array(string(), { description: 'What is not protected here; empty where all of it is.' }),
+  },
+  { title: 'Isolation', description: 'How this machine keeps builds and apps apart, in words.' },
+)
+export type Isolation = Static<typeof isolation>
+
+export const DEPLOYMENT_STATES = ['STARTING', 'LIVE', 'RETIRED', 'FAILED', 'HELD'] as const
+export type DeploymentState = (typeof DEPLOYMENT_STATES)[number]
+
+export const INSTANCE_STATES = ['STARTING', 'RUNNING', 'ASLEEP', 'RESTARTING', 'CRASH_LOOP'] as const
+export type InstanceState = (typeof INSTANCE_STATES)[number]
+
+export const deployment = object(
+  {
+    name: string({ description: '`accounts/…/environments/{environment}/deployments/{deployment}`' }),
+    build: string({ description: 'The build whose output it is.' }),
+    trigger: oneOf(TRIGGERS, { description: 'What asked for it: a build, or a change of the environment.' }),
+    requestedBy,
+    ...described,
+    archive: { ...archive, description: 'The archive that its build was made from.' },
+    state: oneOf(DEPLOYMENT_STATES, {
+      description: 'HELD: its build has a suspicious output, so it was not made live. It can be, by hand.',
+    }),
+    activatable: boolean({
+      description: 'Whether it can be made live, again or still: its files are kept for a number of newer deployments.',
+    }),
+    instance: optional(
+      object(
+        { state: oneOf(INSTANCE_STATES), restarts: integer({ description: 'How often it died by itself.' }) },
+        { title: 'Instance', description: 'Its process, while it is live and has one.' },
+      ),
+    ),
+    createTime: time('When it was made.'),
+    liveTime: optional(time('When traffic was first switched to it.')),
+    retireTime: optional(time('When another took its place.')),
+  },
+  { title: 'Deployment' },
+)
+export type Deployment = Static<typeof deployment>
+
+export const rebuild = object(
+  {
+    clean: optional(boolean({ description: 'Start without anything kept from earlier builds.' })),
+    force: optional(boolean({ description: 'Make it live also where its output is suspicious.' })),
+  },
+  { title: 'Rebuild' },
+)
+
+const purgedPath = string({
+  maxLength: LIMITS.purgeEntryLength,
+  pattern: '^/[^\\p{Cc}\\p{Cs}]*$',
+  'x-form': 'must be a path that begins with a slash, such as /news, without a host and without control characters',
+  description: 'Path of a page, beginning with a slash; without a host.',
+})
+const purgedTag = string({
+  maxLength: LIMITS.purgeEntryLength,
+  pattern: '^[^\\p{Cc}\\p{Cs}]+$',
+  'x-form': 'must be text without control characters',
+  description: 'A tag that responses carry in `Cache-Tag`: text without control characters.',
+})
+
+export const clearCache = object(
+  {
+    paths: optional(array(purgedPath, { maxItems: LIMITS.purgeEntries })),
+    tags: optional(array(purgedTag, { maxItems: LIMITS.purgeEntries })),
+  },
+  {
+    title: 'ClearCache',
+    description: `What has one of the paths or tags, at most ${LIMITS.purgeEntries} together; with neither, everything.`,
+  },
+)
+export type ClearCache = Static<typeof clearCache>
+
+/** Taken from apps themselves, by a route that is not part of the public API. */
+const tagTimes = mapOf(integer({ minimum: 0 }), { maxProperties: LIMITS.purgeEntries, propertyNames: purgedTag })
+export const purgedTags = object({
+  tags: array(purgedTag, { maxItems: LIMITS.purgeEntries }),
+  /** Since when what has a tag and is older does not hold any more, in milliseconds of Unix time. */
+  revalidated: optional(tagTimes),
+  /** When pages were made. */
+  made: optional(tagTimes),
+})
+export type PurgedTags = Static<typeof purgedTags>
+
+export const newCredential = object(
+  { role: optional(role), displayName: optional(names.displayName) },
+  { title: 'NewCredential', description: '`role` is `developer` unless given.' },
+)
+
+const credentialFields = {
+  name: string({ description: '`accounts/{account}/credentials/{credential}`' }),
+  userId: string({ description: 'User name for Basic authentication.' }),
+  displayName: string(),
+  role,
+  createTime: time('When it was created.'),
+}
+export const credential = object(credentialFields, { title: 'Credential' })
+export type Credential = Static<typeof credential>
+
+export const issuedCredential = object(
+  { ...credentialFields, password: string({ description: 'Shown this once.' }) },
+  { title: 'IssuedCredential' },
+)
+
+export const newSession = object(
+  { email: string({ maxLength: 254 }), password: string({ maxLength: 1024 }) },
+  { title: 'NewSession' },
+)
+
+export const session = object(
+  {
+    email: string(),
+    accounts: array(account),
+    invitations: array(invitation, {
+      description:
+        'Accounts that ask the user to belong to them. They are not among `accounts` until they are accepted.',
+    }),
+    expireTime: time('When the session ends by itself.'),
+  },
+  { title: 'Session' },
+)
+
+export const errorReply = object(
+  {
+    error: object({
+      code: integer(),
+      status: string(),
+      message: string(),
+      details: array(anyObject()),
+    }),
+  },
+  {
+    title: 'Error',
+    description:
+      'AIP-193: `details` holds an ErrorInfo with the reason, names bad fields, and links to help as a path under the address of the service.',
+  },
+)
+
+export const empty = object({}, { title: 'Empty' })

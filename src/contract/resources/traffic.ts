@@ -1,0 +1,61 @@
+/** How much an environment is visited, as the API shows it. */
+import { array, boolean, integer, number, object, oneOf, type Static, string, time } from '../schema.ts'
+
+export const TRAFFIC_RANGES = ['1h', '24h', '7d', '30d'] as const
+export type TrafficRange = (typeof TRAFFIC_RANGES)[number]
+
+export const trafficRange = oneOf(TRAFFIC_RANGES, { description: 'How far back; `24h` unless given.' })
+
+const counts = {
+  requests: integer({ description: 'Requests to the site, each once, also those that were refused or broken off.' }),
+  hits: integer({ description: 'Those of them that were answered without asking the app: stored, or files.' }),
+  bytes: integer({ description: 'Bytes sent to visitors, headers included.' }),
+  status2xx: integer({ description: 'Answers with a status of 200 to 299.' }),
+  status3xx: integer({ description: 'Redirects, and answers that what the visitor has is still right (304).' }),
+  status4xx: integer({ description: 'Answers with a status of 400 to 499: 404 where there is no such page.' }),
+  errors: integer({ description: 'Answers with a status of 500 and above.' }),
+  p50Ms: number({
+    description:
+      'Milliseconds until the answer began, for half of the requests. Told from a histogram, so about right.',
+  }),
+  p95Ms: number({ description: 'The same, for 95 of 100 requests.' }),
+}
+
+export const traffic = object(
+  {
+    name: string({ description: '`accounts/…/environments/{environment}/traffic`' }),
+    stepSeconds: integer({ description: 'How long each point lasts.' }),
+    points: array(object({ time: time('When it begins.'), ...counts }, { title: 'TrafficPoint' }), {
+      description: 'The oldest first, without a gap; the last one is not over yet.',
+    }),
+    totals: object(counts, { title: 'TrafficTotals', description: 'All points together.' }),
+  },
+  { title: 'Traffic' },
+)
+export type Traffic = Static<typeof traffic>
+
+const pathCount = object(
+  {
+    path: string({
+      description:
+        'As it was asked for, without the query. `{id}`, `{email}` and `{token}` stand for what looks like one.',
+    }),
+    requests: integer({ description: 'Never too high; a little too low where very many paths were asked for.' }),
+  },
+  { title: 'PathCount' },
+)
+export type PathCount = Static<typeof pathCount>
+
+export const trafficPaths = object(
+  {
+    name: string({ description: '`accounts/…/environments/{environment}/trafficPaths`' }),
+    isCounted: boolean({ description: 'False where the operator has switched it off (`countPaths`).' }),
+    startTime: time('Since when they are counted: the beginning of an hour, or of a day in UTC for 7d and 30d.'),
+    top: array(pathCount, {
+      description: 'Paths that were answered well, the most asked for first. Files that pages load are left out.',
+    }),
+    missing: array(pathCount, { description: 'Paths that were answered with 404 or 410, the most asked for first.' }),
+  },
+  { title: 'TrafficPaths' },
+)
+export type TrafficPaths = Static<typeof trafficPaths>

@@ -1,0 +1,154 @@
+/** Webhooks as callers see them: the set of an environment, what a call is answered with, and the ledger of all calls. */
+import { LIMITS } from '../limits.ts'
+import { array, boolean, integer, object, oneOf, optional, type Static, string, time, without } from '../schema.ts'
+import { operationFields, PHASES } from './operation.ts'
+import { requestedBy } from './people.ts'
+
+/** As they stand in a webhook's URL. */
+export const WEBHOOK_ACTIONS = ['rebuild', 'cleanRebuild', 'purgeCache'] as const
+export type WebhookAction = (typeof WEBHOOK_ACTIONS)[number]
+
+export const webhookAction = oneOf(WEBHOOK_ACTIONS, {
+  description: 'Rebuild; the same without anything that the framework has cached; or purge what the edge has stored.',
+})
+
+const quietSeconds = integer({
+  minimum: 0,
+  maximum: LIMITS.quietSeconds,
+  description: 'A build that webhooks asked for begins when no further call came for so long. 0: at once.',
+})
+const quietSecondsMost = integer({
+  minimum: 0,
+  maximum: LIMITS.quietSecondsMost,
+  description: 'However many calls come, the build begins so long after the first of them.',
+})
+
+const setOf = <Url extends Record<string, ReturnType<typeof string>>>(url: Url) => ({
+  name: string({ description: '`accounts/…/environments/{environment}/webhooks`' }),
+  webhooks: array(
+    object({
+      action: webhookAction,
+      ...url,
+      lastUseTime: optional(time('When the URL was last called, since it was made.')),
+    }),
+    { description: 'One for each action.' },
+  ),
+  quietSeconds,
+  quietSecondsMost,
+  createTime: time('When the set was made.'),
+  regenerateTime: time('When its URLs were made.'),
+})
+
+export const webhookSet = object(setOf({}), {
+  title: 'WebhookSet',
+  description: 'The webhooks of an environment, which are made, regenerated and deleted together.',
+})
+export type WebhookSet = Static<typeof webhookSet>
+
+export const issuedWebhookSet = object(
+  setOf({ url: string({ description: 'To be called by POST. It holds a token, and is shown this once.' }) }),
+  { title: 'IssuedWebhookSet' },
+)
+export type IssuedWebhookSet = Static<typeof issuedWebhookSet>
+
+export const changedWebhookSet = object(
+  { quietSeconds: optional(quietSeconds), quietSecondsMost: optional(quietSecondsMost) },
+  { title: 'ChangedWebhookSet', description: 'What is not given stays as it is.' },
+)
+export type ChangedWebhookSet = Static<typeof changedWebhookSet>
+
+/** Some plugins show this part to the editor who pressed their button. */
+const job = object(
+  {
+    id: string({ description: 'Id of the operation.' }),
+    state: oneOf(['PENDING', 'DONE']),
+    createdAt: integer({ description: 'Milliseconds since 1970.' }),
+  },
+  { description: 'The operation once more, in the form that plugins made for other hosts look for.' },
+)
+
+export const webhookAnswer = object(
+  {
+    ...operationFields,
+    // The caller holds a token, and is no member of the account.
+    metadata: without(operationFields.metadata, 'requestedBy', 'message', 'commit'),
+    job,
+  },
+  {
+    title: 'WebhookAnswer',
+    description: 'The operation that satisfies the call. What a token cannot see is left out.',
+  },
+)
+export type WebhookAnswer = Static<typeof webhookAnswer>
+
+export const WEBHOOK_OPERATION_STATES = ['WAITING', 'BUILDING', 'LIVE', 'PURGED', 'FAILED', 'CANCELLED'] as const
+export type WebhookOperationState = (typeof WEBHOOK_OPERATION_STATES)[number]
+
+/** Closed: whatever is added here can be read with a webhook's token. */
+export const webhookOperation = object(
+  {
+    name: string({
+      description: 'The operation that satisfies the call. Another one may have taken the place of the one asked for.',
+    }),
+    state: oneOf(WEBHOOK_OPERATION_STATES, {
+      description: 'LIVE: visitors get what was built. PURGED: the cache was purged, and nothing is built.',
+    }),
+    phase: oneOf(PHASES),
+    done: boolean({ description: 'Whether the state is the last one.' }),
+    waitingUntil: optional(time('While it lets a burst of calls settle: when it begins if no further one comes.')),
+    reason: optional(string({ description: 'Why it failed: one of the reasons of the error reference.' })),
+    message: optional(string({ description: 'The reason in words. What the build wrote is not in it.' })),
+    buildUrl: string({
+      description: 'The page of the build in the portal, for those who may log in; empty for a purge.',
+    }),
+    siteUrl: string({ description: 'Where the site answers.' }),
+    createTime: time('When it was asked for.'),
+  },
+  {
+    title: 'WebhookOperation',
+    description: 'What became of a call of a webhook, as far as its own token may read it.',
+  },
+)
+export type WebhookOperation = Static<typeof webhookOperation>
+
+export const TRIGGER_ACTIONS = ['REBUILD', 'CLEAN_REBUILD', 'PURGE_CACHE'] as const
+export type TriggerAction = (typeof TRIGGER_ACTIONS)[number]
+
+/** What the call of a webhook asks for. */
+export const ACTION_OF_WEBHOOK: Record<WebhookAction, TriggerAction> = {
+  rebuild: 'REBUILD',
+  cleanRebuild: 'CLEAN_REBUILD',
+  purgeCache: 'PURGE_CACHE',
+}
+
+export const TRIGGER_SOURCES = ['WEBHOOK', 'API', 'APP', 'SERVICE'] as const
+export type TriggerSource = (typeof TRIGGER_SOURCES)[number]
+
+export const recordedTrigger = object(
+  {
+    name: string({ description: '`accounts/…/environments/{environment}/triggers/{trigger}`' }),
+    action: oneOf(TRIGGER_ACTIONS),
+    source: oneOf(TRIGGER_SOURCES, {
+      description: 'By a webhook, by the API, by the app itself, or by the service, which tries again what was held.',
+    }),
+    requestedBy,
+    createTime: time('When it came.'),
+    address: string({ description: 'Where it came from; empty for the app itself and for the service.' }),
+    userAgent: string({ description: 'What the caller called itself.' }),
+    answer: integer({ description: 'HTTP status that it was answered with.' }),
+    reason: optional(string({ description: 'Why it was refused: one of the reasons of the error reference.' })),
+    operation: string({ description: 'The operation that satisfied it; empty where none did.' }),
+    purged: optional(
+      object(
+        {
+          paths: optional(array(string())),
+          tags: optional(array(string())),
+          count: integer({ description: 'Of all paths and tags; 0 where everything was purged.' }),
+        },
+        { title: 'Purged', description: 'The first paths and tags of a purge.' },
+      ),
+    ),
+  },
+  { title: 'Trigger', description: 'One entry of the ledger: somebody asked for a build or a purge.' },
+)
+export type RecordedTrigger = Static<typeof recordedTrigger>

@@ -1,0 +1,58 @@
+/** What an app finds in its environment: the caller's variables, and what the service tells it, which cannot be overridden. */
+import type { CmsInstalls, Environment, SealedVariable, Tokens, Variables } from '../../apps/index.ts'
+
+export type AppVariables = {
+  /** What the tenant has set, and nothing else. */
+  own: Record<string, string>
+  /** What the service tells. */
+  metadata: Record<string, string>
+  /** What must not be seen in a log. */
+  secrets: string[]
+}
+
+type Parts = {
+  variables: Variables
+  cmsInstalls: CmsInstalls
+  tokens: Pick<Tokens, 'of'>
+  /** Where apps call the service. */
+  inApp: { appsApi: string; kvStore: string }
+}
+
+export function createAppVariables({ variables, cmsInstalls, tokens, inApp }: Parts) {
+  return async function appVariables(
+    environment: Environment,
+    sealed: readonly SealedVariable[],
+    buildId: string,
+    when: 'build' | 'run',
+  ): Promise<AppVariables> {
+    const own = variables.open(environment.id, sealed)
+    // What became a secret after a deployment was made is one in its log, too, whenever it runs again.
+    const secretsToday = new Set(environment.variables.flatMap(({ key, kind }) => (kind === 'SECRET' ? key : [])))
+    const secrets = own.filter(({ key, kind }) => kind === 'SECRET' || secretsToday.has(key))
+    const [apiToken, kvToken] = [tokens.of(environment.id, 'apps-api'), tokens.of(environment.id, 'kv-store')]
+    const cmsUrl = await cmsInstalls.urlOf(environment.accountId, environment.cmsEnvironment)
+    return {
+      own: Object.fromEntries(own.map(({ key, value }) => [key, value])),
+      metadata: {
+        HEADLESS_METADATA: 'true',
+        // A build has nothing to purge or to keep, and does not reach the service.
+        ...(when === 'build'
+          ? { HEADLESS_METADATA_BUILD: 'true' }
+          : {
+              HEADLESS_APPS_API_URL_ADDRESS: inApp.appsApi,
+              HEADLESS_APPS_API_TOKEN: apiToken,
+              HEADLESS_KV_STORE_URL: inApp.kvStore,
+              HEADLESS_KV_STORE_TOKEN: kvToken,
+            }),
+        HEADLESS_METADATA_BUILD_ID: buildId,
+        HEADLESS_METADATA_ENV_ID: environment.id,
+        HEADLESS_METADATA_ENV_BRANCH: environment.branch,
+        HEADLESS_CMS_ENVIRONMENT: environment.cmsEnvironment,
+        ...(cmsUrl === undefined ? {} : { HEADLESS_CMS_URL: cmsUrl, NEXT_PUBLIC_WORDPRESS_URL: cmsUrl }),
+      },
+      secrets: [...secrets.map(({ value }) => value), apiToken, kvToken],
+    }
+  }
+}
+
+export type GetAppVariables = ReturnType<typeof createAppVariables>

@@ -1,0 +1,224 @@
+/**
+ * The story from an archive to live traffic. Upload, Rebuild and Clean Rebuild are parameters of it; activate and a change
+ * of variables enter where a deployment is started. A build that left what visitors get already ends there. A failure before
+ * the switch leaves the environment as it was. A rebuild whose output looks wrong is held: it is kept, and not switched to. If the process dies, the story begins again, and steps whose result is
+ * recorded are not repeated.
+ */
+import type { Accounts } from '../../accounts/index.ts'
+import type { Environment, Environments } from '../../apps/index.ts'
+import type { Clock, Log } from '../../base/index.ts'
+import {
+  type Build,
+  type Builds,
+  diagnosePhase,
+  endpointsAsked,
+  type Failure,
+  hostsAsked,
+  type Outputs,
+  removeWorkplace,
+  type Sources,
+  toFailure,
+} from '../../builds/index.ts'
+import { Problem } from '../../contract/index.ts'
+import type { Endpoint } from '../../engines/index.ts'
+import { type Finish, type Handler, isCancelled, type Operation } from '../../operations/index.ts'
+import { type LineLog, type LineLogs, type Sql, type Transaction, toStorageProblem } from '../../storage/index.ts'
+import type { Blame } from '../blame.ts'
+import type { Folders } from '../folders.ts'
+import type { Deployments } from '../records/deployments.ts'
+import type { Retries } from '../records/retries.ts'
+import type { BuildRequests } from '../requests/request-build.ts'
+import type { GetAppVariables } from './app-variables.ts'
+import { adviceOn, heldProblem, type Inspect, type Inspected } from './inspect.ts'
+import type { Launcher } from './launch.ts'
+import { createStory, type Story } from './progress.ts'
+import { endpointsToAsk } from './suspicion.ts'
+import type { Switch } from './switch.ts'
+
+export const buildLogName = (buildId: string): string => `builds/${buildId}`
+
+const BUILD_LOG_BYTES = 32 * 1024 * 1024
+
+type Parts = {
+  sql: Sql
+  clock: Clock
+  log: Log
+  builds: Builds
+  sources: Pick<Sources, 'uploadCancelled'>
+  environments: Environments
+  deployments: Deployments
+  outputs: Pick<Outputs, 'has'>
+  launcher: Launcher
+  switching: Switch
+  folders: Folders
+  logs: LineLogs
+  appVariables: GetAppVariables
+  retries: Retries
+  inspect: Inspect
+  accounts: Pick<Accounts, 'requireById'>
+  buildRequests: Pick<BuildRequests, 'handOn'>
+  /** Whether the build will run a program of the app, going by the files of its archive. */
+  needsPrograms(environment: Environment, build: Build): Promise<boolean>
+  /** From the archive to an output that is kept. */
+  make(environment: Environment, build: Build, story: Story): Promise<Build>
+  blame: Blame
+  /** The environment as the operation's response shows it. */
+  finishWithEnvironment(operation: Operation): Finish
+}
+
+/** What becomes of a build beside its state. */
+type Found = {
+  failure?: Failure | null
+  isUnchanged?: boolean
+  inspected?: Inspected
+  /** The servers to ask before it is built again. */
+  spoilt?: Endpoint[] | undefined
+}
+
+export function createDeploy(parts: Parts): Handler {
+  const { sql, clock, builds, environments, deployments, launcher, switching, folders, logs } = parts
+
+  return async function deploy(operation, work) {
+    const environment = await environments.byId(sql, operation.environmentId)
+    const build = await builds.ofOperation(sql, operation.id)
+    if (!environment || !build) return async () => ({ error: new Problem('ENVIRONMENT_NOT_FOUND') })
+    const path = { accountId: environment.accountId, environmentId: environment.id }
+    if (work.lane === 'light' && !isCancelled(work) && (await parts.needsPrograms(environment, build))) {
+      const account = await parts.accounts.requireById(sql, environment.accountId)
+      return (tx) => parts.buildRequests.handOn(tx, account, operation)
+    }
+    const log = await logs.create(buildLogName(build.id), {
+      secrets: (await parts.appVariables(environment, environment.variables, build.id, 'build')).secrets,
+      whenFull: 'stop',
+      bytesMost: BUILD_LOG_BYTES,
+    })
+    const story = createStory(build, { clock, builds, log, work })
+    try {
+      if (isCancelled(work)) throw work.signal.reason
+      await builds.begin(build.id)
+      // What is written down and not there was lost with the process, on its way into place.
+      const isMade = build.output !== null && (await parts.outputs.has(build.output))
+      const finished = isMade ? build : await parts.make(environment, build, story)
+      const inspected = await parts.inspect(environment, finished)
+      if (await switching.stay(environment, finished, operation.id)) {
+        story.say('The output is the same as that of the live deployment: nothing to switch, and the cache stays.')
+        return end('SUCCEEDED', parts.finishWithEnvironment(operation), { isUnchanged: true, inspected })
+      }
+      for (const sentence of inspected.suspected?.sentences ?? []) story.say(`Warning: ${sentence}`)
+      if (!inspected.isToBeHeld) await story.enter('STARTING')
+      const deployment = await deployments.makeFor(operation.id, path, {
+        buildId: build.id,
+        variables: environment.variables,
+      })
+      if (inspected.suspected && inspected.isToBeHeld) {
+        story.say(`The build is held: it does not go live, and visitors get what they got. ${adviceOn(deployment.id)}`)
+        story.say(await parts.retries.outlook(environment.id, inspected.endpoints))
+        const problem = heldProblem(inspected.suspected, deployment.id)
+        return end('SUCCEEDED', async () => ({ error: problem }), { inspected })
+      }
+      if (inspected.endpoints.length > 0) {
+        story.say(await parts.retries.outlook(environment.id, inspected.endpoints))
+      }
+      await launcher.start(environment, deployment, finished, { signal: work.signal, log })
+      await story.enter('SWITCHING')
+      await switching.to(environment, deployment, operation.id)
+      story.say(`Live after ${story.timesInWords()}.`)
+      return end('SUCCEEDED', parts.finishWithEnvironment(operation), { inspected })
+    } catch (error) {
+      // Handed back: the next worker begins again.
+      if (work.signal.aborted && !isCancelled(work)) throw error
+      const problem = isCancelled(work)
+        ? new Problem('OPERATION_CANCELLED')
+        : await explained(toProblem(error), environment, build, log)
+      await launcher.giveUp(environment.id, operation.id)
+      const logLine = Number(problem.metadata.logLine ?? story.provingLine())
+      story.fail(problem.message)
+      if (isCancelled(work)) return end('CANCELLED', async () => ({ error: problem }))
+      const spoilt = await spoiltBy(problem, environment, build)
+      const changes = await parts.blame(environment, build).catch(unknownChanges)
+      for (const change of changes) story.say(change)
+      return end('FAILED', async () => ({ error: problem }), {
+        failure: toFailure(problem, logLine, changes),
+        spoilt,
+      })
+    } finally {
+      // How the build ended must be told, whatever comes of this; the next start removes what is left.
+      await removeWorkplace(folders.work(environment.id, build.id)).catch((error) =>
+        parts.log.error({ err: error }, 'a work folder could not be removed'),
+      )
+      await log.close()
+    }
+
+    function end(
+      state: 'SUCCEEDED' | 'FAILED' | 'CANCELLED',
+      finish: Finish,
+      { failure = null, isUnchanged = false, inspected, spoilt }: Found = {},
+    ): Finish {
+      const durations = story.durations()
+      const buildId = (build as Build).id
+      const { suspected, isToBeHeld: isHeld = false, endpoints = [] } = isUnchanged ? {} : (inspected ?? {})
+      return async (tx) => {
+        await builds.end(tx, buildId, { state, durations, failure, isUnchanged, suspected, isHeld })
+        if (isHeld) await deployments.setHeld(tx, operation.id)
+        else if (state !== 'SUCCEEDED') await deployments.setFailed(tx, operation.id)
+        else await deployments.discardHeld(tx, path.environmentId)
+        const wanted = isHeld || endpoints.length > 0 ? endpoints : spoilt
+        if (wanted) await parts.retries.arrange(tx, path, { buildId, endpoints: wanted })
+        else if (state === 'SUCCEEDED') await parts.retries.endUnless(tx, path.environmentId, inspected?.unreached)
+        if (state === 'CANCELLED') await callOff(tx, build as Build)
+        return finish(tx)
+      }
+    }
+  }
+
+  /** An upload that was cancelled is not what the next rebuild builds. */
+  async function callOff(tx: Transaction, { trigger, environmentId, archive }: Build) {
+    if (trigger === 'UPLOAD') await parts.sources.uploadCancelled(tx, environmentId, archive)
+  }
+
+  /**
+   * Nothing unless a rebuild failed since the CMS could not be reached: it is built again when that answers. Who uploads is
+   * told of the failure and tries again when they want to.
+   */
+  async function spoiltBy(problem: Problem, environment: Environment, build: Build): Promise<Endpoint[] | undefined> {
+    if (problem.reason !== 'CMS_UNREACHABLE' || build.trigger === 'UPLOAD') return undefined
+    const { own, metadata } = await parts.appVariables(environment, environment.variables, build.id, 'build')
+    const [, host = '', port] = /^(.*?)(?::(\d{1,5}))?$/.exec(problem.metadata.host ?? '') ?? []
+    return endpointsToAsk([{ host, port: port === undefined ? null : Number(port) }], endpointsAsked(own, metadata))
+  }
+
+  /** An app that ends before it answers has said why, as a rule. */
+  async function explained(problem: Problem, environment: Environment, build: Build, log: LineLog): Promise<Problem> {
+    if (problem.reason !== 'START_CRASHED') return problem
+    const all = await log.linesAfter(0)
+    const lines = all.filter(({ phase, stream }) => phase === 'STARTING' && stream !== 'service')
+    const exit = { code: Number(problem.metadata.exitCode) || null, signal: null }
+    // The plan was made since the build was read.
+    const plan = (await builds.ofOperation(sql, build.operationId))?.plan
+    const { name: packageManager = null, lockfile = null } = plan?.packageManager ?? {}
+    const { own, metadata: told } = await parts.appVariables(environment, environment.variables, build.id, 'run')
+    const cmsHosts = hostsAsked(own, told)
+    const found = await diagnosePhase({
+      ...{ phase: 'STARTING', argv: [], exit, lines, packageManager, lockfile, missing: [], cmsHosts, names: {} },
+    })
+    const message = found.reason === problem.reason ? problem.message : `${problem.message} ${found.message}`
+    const metadata = { ...found.metadata, ...problem.metadata, logLine: String(found.logLine) }
+    return new Problem(problem.reason, message, { metadata, cause: problem.cause })
+  }
+
+  /** The failure itself must be told, whatever comes of looking for its cause. */
+  function unknownChanges(error: unknown): string[] {
+    parts.log.error({ err: error }, 'what changed since the last good build could not be found out')
+    return []
+  }
+
+  function toProblem(error: unknown): Problem {
+    if (error instanceof Problem) {
+      // What the tenant is not told, the operator is.
+      if (error.cause !== undefined) parts.log.warn({ err: error.cause, reason: error.reason }, 'a build failed')
+      return error
+    }
+    parts.log.error({ err: error }, 'a build failed by a fault of the service')
+    return toStorageProblem(error) ?? new Problem('INTERNAL', undefined, { cause: error })
+  }
+}

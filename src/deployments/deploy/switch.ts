@@ -1,0 +1,111 @@
+/**
+ * One transaction moves "live"; the edge follows; the old deployment is drained and stopped afterwards. Where visitors have
+ * already what they are to get, one transaction says so, and nothing moves.
+ */
+import type { Environment, Environments } from '../../apps/index.ts'
+import type { Log } from '../../base/index.ts'
+import type { Build, Builds } from '../../builds/index.ts'
+import { liveText } from '../../contract/index.ts'
+import type { Edge } from '../../edge/index.ts'
+import type { Operations } from '../../operations/index.ts'
+import type { Supervisor } from '../../runtime/index.ts'
+import type { LineLogs, Sql } from '../../storage/index.ts'
+import type { Folders } from '../folders.ts'
+import type { Deployment, Deployments } from '../records/deployments.ts'
+import type { Pins } from '../records/pins.ts'
+import type { Routing } from '../routing.ts'
+import { RUNTIME_LOG, runtimeLogName } from './launch.ts'
+import { isUnchanged } from './unchanged.ts'
+
+export const DRAIN_MS = 30_000
+
+type Parts = {
+  sql: Sql
+  log: Log
+  logs: Pick<LineLogs, 'create'>
+  environments: Environments
+  builds: Pick<Builds, 'require'>
+  deployments: Deployments
+  operations: Operations
+  supervisor: Supervisor
+  edge: Edge
+  folders: Folders
+  routing: Routing
+  pins: Pick<Pins, 'follow'>
+  /** Told when a deployment is live, and the one before it is gone. */
+  onSwitched?(environmentId: string): void
+}
+
+export function createSwitch(parts: Parts) {
+  const { sql, log, logs, environments, builds, deployments, operations, supervisor, edge, folders, routing, pins } =
+    parts
+  const retiring = new Set<Promise<void>>()
+
+  async function retire(environmentId: string, deployment: string) {
+    await supervisor.retire(deployment, { drain: (instance) => edge.drain(instance, DRAIN_MS) })
+    // What it wrote while it ran; made live again, it begins as its build left it. One that is live again already goes on.
+    if (!supervisor.of(deployment)) await folders.removeRun(environmentId, deployment)
+  }
+
+  /** In the log of the app, beside what it writes. Visitors get it, whether or not that can be written down. */
+  async function markLive(environmentId: string, { id, buildId }: Deployment) {
+    try {
+      const lines = await logs.create(runtimeLogName(environmentId), { secrets: [], ...RUNTIME_LOG })
+      lines.say('LIVE', liveText(id, buildId))
+      await lines.close()
+    } catch (error) {
+      log.warn({ err: error, deployment: id }, 'the log of an app does not tell that a deployment is live')
+    }
+  }
+
+  return {
+    /** When it resolves, every new request gets the new deployment. */
+    async to(environment: Environment, deployment: Deployment, operationId: string) {
+      const old = await sql.transaction(async (tx) => {
+        const current = await environments.byId(tx, environment.id)
+        const before = current?.liveDeployment ?? null
+        if (before && before !== deployment.id) await deployments.setRetired(tx, before)
+        await environments.setLive(tx, environment.id, deployment.id)
+        await deployments.setLive(tx, deployment.id)
+        const operation = await operations.setDeployment(tx, operationId, deployment.id)
+        if (operation) await pins.follow(tx, operation, deployment)
+        await routing.touch(tx)
+        return before
+      })
+      await routing.publish()
+      if (old !== deployment.id) await markLive(environment.id, deployment)
+      const isReplaced = old !== null && old !== deployment.id
+      const done = (isReplaced ? retire(environment.id, old) : Promise.resolve())
+        .catch((error) => log.error({ err: error, deployment: old }, 'an old deployment could not be retired'))
+        .finally(() => {
+          retiring.delete(done)
+          parts.onSwitched?.(environment.id)
+        })
+      retiring.add(done)
+    },
+
+    /** Where visitors get this build's output already, the operation is given the live deployment. False where they do not. */
+    async stay({ id, accountId, variables }: Environment, build: Build, operationId: string): Promise<boolean> {
+      return sql.transaction(async (tx) => {
+        const live = (await environments.byId(tx, id))?.liveDeployment
+        const deployment = live ? await deployments.find(tx, live) : undefined
+        if (!deployment) return false
+        const { output } = await builds.require({ accountId, environmentId: id }, deployment.buildId, tx)
+        if (!isUnchanged({ ...build, variables }, { ...deployment, output })) return false
+        const operation = await operations.setDeployment(tx, operationId, deployment.id, { isUnchanged: true })
+        if (operation) await pins.follow(tx, operation, deployment)
+        return true
+      })
+    },
+
+    /** Ends a deployment that nobody is sent to any more. */
+    retire,
+
+    /** Resolves when nothing is being retired any more. */
+    async settled() {
+      await Promise.all(retiring)
+    },
+  }
+}
+
+export type Switch = ReturnType<typeof createSwitch>

@@ -1,0 +1,143 @@
+/** What one account can do to the queue of all: nothing. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Scope } from '../../../test/support/folder.ts'
+import { house } from '../../../test/support/service/retention.ts'
+import type { Account } from '../../accounts/index.ts'
+import { createVariables, type Environment } from '../../apps/index.ts'
+import { LIMITS } from '../../contract/index.ts'
+import { statement } from '../../storage/index.ts'
+import type { Asked } from '../../triggers/index.ts'
+import { createRequests } from './request.ts'
+import { createBuildRequests } from './request-build.ts'
+
+async function open(t: Scope, { environmentsMost = 0 } = {}) {
+  const rooms = await house(t)
+  const vault = {
+    seal: (text: string) => text,
+    open: (text: string) => text,
+    derive: (text: string) => text,
+    keyId: '',
+  }
+  const requests = createRequests({
+    ...rooms,
+    variables: createVariables({ vault }),
+    buildRequests: createBuildRequests(rooms),
+    routing: { touch: async () => undefined },
+    environmentsMost,
+  })
+  const { account, clock, sql } = rooms
+  const asked: Asked[] = [
+    { action: 'REBUILD', source: 'WEBHOOK', requestedBy: null, address: '', userAgent: '', time: clock.now() },
+  ]
+  return {
+    ...rooms,
+    requests,
+    upload: async ({ appName, id }: Environment, of: Account = account) =>
+      requests.upload(of, appName, id, await rooms.archiveOf('zip')),
+    rebuild: ({ appName, id }: Environment, of: Account = account) => requests.rebuild(of, appName, id, { asked }),
+    unfinished: async (): Promise<number> => {
+      const rows = await sql.query(statement`SELECT id FROM operations WHERE done_time IS NULL`)
+      return rows.length
+    },
+  }
+}
+
+test('an upload, a rebuild and a webhook are taken, however many builds of another account wait', async (t) => {
+  const { accounts, account, environment, sql, operations, newId, upload, rebuild, finish } = await open(t)
+  const [other, theirs] = [await accounts.create('other'), await environment()]
+  await sql.transaction(async (tx) => {
+    for (let count = 0; count < 1003; count++) {
+      const path = { accountId: account.id, appName: 'app', environmentId: newId() }
+      await operations.request(tx, path, 'UPLOAD', { lane: 'build', build: newId() })
+    }
+  })
+  const mine = await environment(other)
+  const uploaded = await upload(mine, other)
+  await finish(uploaded.id)
+  const rebuilt = await rebuild(mine, other)
+  assert.equal(rebuilt.trigger, 'REBUILD')
+  // Their own environments are not refused either: each has one build that waits, and no more.
+  assert.ok(await upload(theirs))
+})
+
+test('uploads that are cancelled one after another, or replaced, leave one operation at most', async (t) => {
+  const { environment, account, requests, upload, rebuild, unfinished, builds, sql } = await open(t)
+  const at = await environment()
+  const path = { accountId: account.id, appName: at.appName, environmentId: at.id }
+  for (let times = 0; times < 20; times++) {
+    const operation = await upload(at)
+    if (times % 3 === 0) await upload(at)
+    else await requests.cancel(path, operation.id)
+    if (times % 5 === 0) await rebuild(at)
+    assert.ok((await unfinished()) <= 2)
+    const waiting = (await builds.ofOperation(sql, operation.id))?.state
+    assert.equal(waiting, 'CANCELLED')
+  }
+})
+
+test('a build that nobody has begun ends with those that it was to satisfy as soon as it is cancelled', async (t) => {
+  const { environment, account, requests, upload, rebuild, finish, operations, unfinished } = await open(t)
+  const at = await environment()
+  const path = { accountId: account.id, appName: at.appName, environmentId: at.id }
+  await finish((await upload(at)).id)
+  const waiting = await rebuild(at)
+  const newer = await upload(at)
+  await requests.cancel(path, newer.id)
+  for (const { id } of [waiting, newer]) {
+    const { error, doneTime } = await operations.require(path, id)
+    assert.deepEqual([error?.details[0]?.reason, doneTime === null], ['OPERATION_CANCELLED', false])
+  }
+  assert.equal(await unfinished(), 0)
+})
+
+test('an environment is deleted without waiting for the turn of its build', async (t) => {
+  const { environment, account, requests, upload, operations, sql } = await open(t)
+  const at = await environment()
+  await upload(at)
+  const { id } = await requests.deleteEnvironment(account, at.appName, at.id)
+  const left = await operations.unfinishedOf(sql, at.id)
+  assert.deepEqual(
+    left.map((operation) => operation.id),
+    [id],
+  )
+})
+
+test('so many changes of one environment wait, and no more', async (t) => {
+  const { environment, account, requests } = await open(t)
+  const [at, elsewhere] = [await environment(), await environment()]
+  const change = ({ appName, id }: Environment) =>
+    requests.updateEnvironment(account, appName, id, { displayName: 'another' }, ['displayName'])
+  for (let times = 0; times < LIMITS.changesWaiting; times++) await change(at)
+  await assert.rejects(change(at), { reason: 'TOO_MANY_CHANGES', retryAfterSeconds: 10 })
+  assert.ok(await change(elsewhere))
+  assert.ok(await requests.deleteEnvironment(account, at.appName, at.id))
+})
+
+test('an account has so many environments, and another one may again when one is gone', async (t) => {
+  const { accounts, apps, account, requests, environments, sql } = await open(t, { environmentsMost: 3 })
+  const other = await accounts.create('other')
+  for (const { id } of [account, other]) await apps.create(id, 'shop', 'regions/UK')
+  const draft = { displayName: 'x', branch: 'uploadable', cmsEnvironment: 'x' } as const
+  const create = (of: Account) => requests.createEnvironment(of, 'shop', draft)
+  const [first] = await Promise.all([create(account), create(account), create(account)])
+  await assert.rejects(create(account), {
+    reason: 'ACCOUNT_LIMIT',
+    metadata: { kind: 'ENVIRONMENTS', limit: '3', setting: 'accountEnvironments' },
+  })
+  assert.equal(await environments.count(account.id), 3)
+  assert.ok(await create(other))
+  await requests.deleteEnvironment(account, 'shop', first.environmentId)
+  await assert.rejects(create(account), { reason: 'ACCOUNT_LIMIT' }, 'it is there until everything of it is gone')
+  await sql.transaction((tx) => environments.remove(tx, first.environmentId))
+  assert.ok(await create(account))
+})
+
+test('an account that asks for many environments at once gets as many as it may have', async (t) => {
+  const { apps, account, requests, environments } = await open(t, { environmentsMost: 5 })
+  await apps.create(account.id, 'shop', 'regions/UK')
+  const draft = { displayName: 'x', branch: 'uploadable', cmsEnvironment: 'x' } as const
+  const asked = Array.from({ length: 20 }, () => requests.createEnvironment(account, 'shop', draft))
+  const made = (await Promise.allSettled(asked)).filter(({ status }) => status === 'fulfilled')
+  assert.deepEqual([made.length, await environments.count(account.id)], [5, 5])
+})

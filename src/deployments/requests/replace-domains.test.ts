@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { routedHouse } from '../../../test/support/edge/routing.ts'
+import { statement } from '../../storage/index.ts'
+import { createReplaceDomains } from './replace-domains.ts'
+
+async function furnished(t: Parameters<typeof routedHouse>[0]) {
+  const rooms = await routedHouse(t)
+  const { sql, environments, environment } = rooms
+  const { id, appName } = await environment()
+  await sql.transaction(async (tx) => {
+    const made = await environments.byId(tx, id)
+    assert.ok(made)
+    await environments.assignHostLabel(tx, made)
+  })
+  const replace = createReplaceDomains(rooms)
+  return {
+    ...rooms,
+    id,
+    other: await environment(),
+    replace: async (...domains: string[]) => (await replace(rooms.account, appName, id, { domains })).names,
+    replaceAll: (given: Parameters<typeof replace>[3]) => replace(rooms.account, appName, id, given),
+    async revision() {
+      const [row] = await sql.query(statement`SELECT value FROM revisions WHERE name = 'routes'`)
+      return row?.value
+    },
+  }
+}
+
+test('the edge is given a table with the names, which other processes follow by the revision', async (t) => {
+  const { tables, id, replace, revision } = await furnished(t)
+  assert.deepEqual(await replace('WWW.example.com', 'example.com'), ['example.com', 'www.example.com'])
+  assert.equal(await revision(), 1)
+  const { 'www.example.com': custom, 'example.com': another, ...own } = tables.at(-1)?.hosts ?? {}
+  assert.deepEqual(custom, { kind: 'empty', environment: id })
+  assert.deepEqual([custom, another], [another, ...Object.values(own)])
+})
+
+test('a name that redirects is given to the edge as such, and stays so until the list says otherwise', async (t) => {
+  const { tables, id, replaceAll, replace, domains } = await furnished(t)
+  const [apex, www] = ['example.com', 'www.example.com']
+  const both = { domains: [apex, www], redirects: [{ domain: apex, to: 'WWW.example.com.' }] }
+  const list = { names: [apex, www], redirects: [{ domain: apex, to: www }] }
+  assert.deepEqual(await replaceAll(both), list)
+  assert.deepEqual(tables.at(-1)?.hosts[apex], { kind: 'redirect', environment: id, to: www })
+  assert.deepEqual(tables.at(-1)?.hosts[www], { kind: 'empty', environment: id })
+
+  // A caller that knows nothing of redirects adds a name.
+  await replace(apex, www, 'shop.example.com')
+  assert.deepEqual((await domains.read(id)).redirects, list.redirects)
+  assert.deepEqual((await replaceAll({ domains: [apex, www], redirects: [] })).redirects, [])
+  await replaceAll(both)
+  // Where its target goes, the name answers by itself.
+  assert.deepEqual(await replaceAll({ domains: [apex] }), { names: [apex], redirects: [] })
+  assert.deepEqual(tables.at(-1)?.hosts[apex], { kind: 'empty', environment: id })
+})
+
+test('names that are refused leave everything as it is', async (t) => {
+  const { sql, environments, domains, tables, id, other, replace, revision } = await furnished(t)
+  await sql.transaction((tx) => domains.replace(tx, other.id, ['taken.example.com']))
+  await assert.rejects(replace('localhost'), { reason: 'FIELD_INVALID' })
+  await assert.rejects(replace('www.example.com', 'taken.example.com'), { reason: 'DOMAIN_TAKEN' })
+  await sql.transaction((tx) => environments.markDeleting(tx, id))
+  await assert.rejects(replace('www.example.com'), { reason: 'ENVIRONMENT_DELETING' })
+  assert.deepEqual(await domains.all(), new Map([[other.id, [{ name: 'taken.example.com', redirectTo: null }]]]))
+  assert.deepEqual([await revision(), tables], [0, []])
+})
+
+test('an edge that does not come back is not waited for without end; the names are kept', async (t) => {
+  const { clock, domains, edge, id, replace } = await furnished(t)
+  const asked = Promise.withResolvers<void>()
+  const back = Promise.withResolvers<void>()
+  edge.publish = () => {
+    asked.resolve()
+    return back.promise
+  }
+  const refused = assert.rejects(replace('www.example.com'), { reason: 'NOT_READY', retryAfterSeconds: 5 })
+  await Promise.race([asked.promise, refused])
+  await clock.advance(15_000)
+  await refused
+  assert.deepEqual((await domains.of([id])).get(id), ['www.example.com'])
+  back.resolve()
+  assert.deepEqual(await replace('www.example.com'), ['www.example.com'], 'to ask again does no harm')
+})
+
+test("an environment's own host is never led elsewhere, also when the service's domain has changed", async (t) => {
+  const { sql, environments, domains, tables, withDomain, id, other } = await furnished(t)
+  const label = (await environments.byId(sql, id))?.hostLabel
+  // Asked for while the service was at sites.example.com; now it is at example.net.
+  await sql.transaction(async (tx) => {
+    const made = await environments.byId(tx, other.id)
+    assert.ok(made)
+    await environments.assignHostLabel(tx, made)
+    await domains.replace(tx, other.id, [`${label}.example.net`, 'www.example.net'])
+  })
+  await withDomain('example.net').publish()
+  const hosts = tables.at(-1)?.hosts ?? {}
+  assert.equal(hosts[`${label}.example.net`]?.environment, id)
+  assert.equal(hosts['www.example.net']?.environment, other.id)
+})
+
+test('an account has so many domains in all its environments; where it has more already, fewer are always taken', async (t) => {
+  const { sql, domains, account, other, id, environments, ...rooms } = await furnished(t)
+  const parts = { ...rooms, sql, domains, environments, domainsMost: 3 }
+  const replaceOf = ({ id, appName }: { id: string; appName: string }, ...names: string[]) =>
+    createReplaceDomains(parts)(account, appName, id, { domains: names })
+  const mine = await environments.byId(sql, id)
+  assert.ok(mine)
+  await replaceOf(mine, 'a.example.com', 'b.example.com')
+  await replaceOf(other, 'c.example.com')
+  const refused = { reason: 'ACCOUNT_LIMIT', metadata: { kind: 'DOMAINS', limit: '3', setting: 'accountDomains' } }
+  await assert.rejects(replaceOf(other, 'c.example.com', 'd.example.com'), refused)
+  await replaceOf(other, 'd.example.com')
+  await sql.transaction((tx) =>
+    domains.replace(
+      tx,
+      id,
+      ['a', 'b', 'c', 'e', 'f'].map((name) => `${name}.example.com`),
+    ),
+  )
+  await assert.rejects(replaceOf(other, 'd.example.com', 'g.example.com'), refused)
+  await replaceOf(mine, 'a.example.com', 'b.example.com', 'c.example.com')
+  assert.equal(await domains.count(account.id), 4)
+})
+
+test('whoever has tables made in a loop leaves half the time to others', async (t) => {
+  const { routing, edge } = await furnished(t)
+  let [tables, workingMs] = [0, 0]
+  edge.publish = async () => {
+    tables += 1
+    const began = performance.now()
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    workingMs += performance.now() - began
+  }
+  const began = performance.now()
+  for (let times = 0; times < 10; times++) await routing.publish()
+  // What comes together shares one.
+  await Promise.all(Array.from({ length: 50 }, () => routing.publish()))
+  assert.ok(tables <= 12, `${tables} tables`)
+  assert.ok(workingMs < 0.7 * (performance.now() - began))
+  await routing.stop()
+})

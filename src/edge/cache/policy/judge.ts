@@ -1,0 +1,243 @@
+/** What the response to a fetch means: for those who wait for it, for what is stored already, and for what will be. */
+import { toClient } from '../../http/headers.ts'
+import { toLower } from '../../http/remember.ts'
+import type { Failure } from '../../proxy/upstream/instances.ts'
+import type { Head } from '../../proxy/upstream/response-reader.ts'
+import type { ServerTarget } from '../../routes.ts'
+import type { LargeBody, Verdict, Way } from '../fetches.ts'
+import { fieldOf, type HeaderList, membersOf, type RequestHeaders, requestField } from '../fields/header-list.ts'
+import { purgePathOf, TAG_FIELDS } from '../fields/tags.ts'
+import type { Bodies } from '../store/bodies.ts'
+import { mayBeCompressed } from '../store/encoding.ts'
+import { headersOf, packed, type StoredResponse, toStored } from '../store/object.ts'
+import type { Shelf, Store } from '../store/store.ts'
+import { decideStorage, type Storable } from './storable.ts'
+import { readRequestWishes, type Validate } from './use.ts'
+import { compareHead, freshen, isAbout } from './validation.ts'
+import { normalizeAcceptEncoding, variantOf } from './vary.ts'
+
+/** Something that is stored, and must be asked about before it is used again. */
+export type Stale = { stored: StoredResponse; use: Validate }
+
+export type Exchange = {
+  target: ServerTarget
+  shelf: Shelf
+  key: string
+  path: string
+  method: 'GET' | 'HEAD'
+  requestHeaders: RequestHeaders
+  /** Whether what comes may be stored, if it allows it itself. */
+  mayStore: boolean
+  /** The conditions are the reader's own, and so is their answer. */
+  isAsItCame: boolean
+  stale: Stale | undefined
+  purgeNumber: number
+  requestMs: number
+  /** Filled in by the verdict. */
+  draft?: Draft
+}
+
+type Draft = Pick<Storable, 'lifetime' | 'tags' | 'headers'> & {
+  head: Head
+  variant: string
+  vary: readonly string[] | undefined
+  responseMs: number
+}
+
+type Parts = { now(): number; store: Store; bodies: Bodies }
+
+export function createJudge({ now, store, bodies }: Parts) {
+  function head(exchange: Exchange, received: Head): Verdict {
+    const { stale, shelf, method } = exchange
+    if (stale && method === 'HEAD') compareWithHead(exchange, stale, received)
+    if (stale && received.status === 304 && !exchange.isAsItCame) return validated(exchange, stale, received)
+    if (stale?.use.mayServeOnError && FAILED.has(received.status)) {
+      const way = { isStored: false, status: received.status, detail: 'stale-if-error' }
+      return { kind: 'use', stored: stale.stored, way }
+    }
+    const decision = exchange.mayStore ? decide(exchange, received.status, received.headers) : undefined
+    if (decision?.kind !== 'store') return pass(exchange, received, decision?.why ?? '')
+    if (exchange.isAsItCame && !isEncodedForMany(exchange, received)) return pass(exchange, received, 'encoding')
+    const { vary, headers } = withEncodingIn(decision)
+    const variant = vary ? variantOf(vary, exchange.requestHeaders) : ''
+    if (stale && stale.stored.variant !== variant) store.remove(shelf, stale.stored)
+    const { lifetime, tags } = decision
+    exchange.draft = { lifetime, tags, headers, head: received, variant, vary, responseMs: now() }
+    return {
+      kind: 'store',
+      outgoing: { status: received.status, reason: received.reason, headers: toFirst(received, headers) },
+      forOthers: { status: received.status, reason: received.reason, headers },
+      isFor: (others) => vary === undefined || variantOf(vary, others) === variant,
+    }
+  }
+
+  function decide({ method, requestHeaders, requestMs }: Exchange, status: number, headers: HeaderList) {
+    if (readRequestWishes(requestHeaders).noStore) return { kind: 'pass' as const, why: 'request-no-store' }
+    return decideStorage({ method, requestHeaders, status, headers, requestMs, responseMs: now() })
+  }
+
+  function pass({ stale, shelf, method }: Exchange, received: Head, detail: string): Verdict {
+    // There is something newer, and it is not to be stored: what is stored is not the current one any more.
+    const isNewer = received.status < 400 || received.status === 404 || received.status === 410
+    if (stale && method === 'GET' && isNewer && !OF_REQUEST.has(detail)) store.remove(shelf, stale.stored)
+    const { headers, isEventStream } = toClient(received.headers)
+    return {
+      kind: 'pass',
+      outgoing: { status: received.status, reason: received.reason, headers },
+      detail,
+      isEventStream,
+    }
+  }
+
+  /** The app says that what we have is still right (RFC 9111, section 4.3.4). */
+  function validated(exchange: Exchange, { stored }: Stale, received: Head): Verdict {
+    const before = headersOf(stored)
+    if (!isAbout(before, received.headers)) return { kind: 'again' }
+    const headers = freshen(before, received.headers)
+    const decision = decide(exchange, stored.status, withTargeted(headers, stored.targeted))
+    const way = { isStored: decision.kind === 'store', status: 304 }
+    if (decision.kind !== 'store') {
+      if (!OF_REQUEST.has(decision.why)) store.remove(exchange.shelf, stored)
+      const once = { ...stored, ...packed(headers, { ...stored.lifetime, bornMs: now() }) }
+      return { kind: 'use', stored: once, way, isForOne: true }
+    }
+    // A purge by a tag that it did not have so far would miss what is on the disk.
+    if (!decision.tags.every((tag) => stored.tags.includes(tag))) return { kind: 'again' }
+    store.renew(exchange.shelf, stored, withoutLength(decision.headers), decision.lifetime)
+    return { kind: 'use', stored, way }
+  }
+
+  function compareWithHead(exchange: Exchange, { stored }: Stale, received: Head) {
+    if (received.status !== stored.status) return
+    const before = headersOf(stored)
+    const found = compareHead(before, stored.size, received.headers)
+    if (found === 'invalidate') return store.remove(exchange.shelf, stored)
+    if (found !== 'freshen') return
+    const asGet: Exchange = { ...exchange, method: 'GET' }
+    const headers = withTargeted(freshen(before, received.headers), stored.targeted)
+    const decision = decide(asGet, stored.status, headers)
+    if (decision.kind !== 'store') return store.remove(exchange.shelf, stored)
+    store.renew(exchange.shelf, stored, withoutLength(decision.headers), decision.lifetime)
+  }
+
+  function describe({ key, path, target, purgeNumber, draft }: Exchange, size: number, body?: Buffer): StoredResponse {
+    const { lifetime, tags, head: received, variant, vary, responseMs } = draft as Draft
+    const headers = withoutLength((draft as Draft).headers)
+    const isCompressible = body !== undefined && mayBeCompressed(received.status, headers, size)
+    if (isCompressible) addVary(headers, 'Accept-Encoding')
+    return toStored({
+      key,
+      path: purgePathOf(path),
+      variant,
+      vary,
+      status: received.status,
+      reason: received.reason,
+      headers,
+      isCompressible,
+      lifetime,
+      deployment: target.deployment,
+      tags,
+      targeted: fieldOf(received.headers, 'cdn-cache-control'),
+      purgeNumber,
+      storeTime: responseMs,
+      validateTime: responseMs,
+      size,
+      body,
+      place: undefined,
+    })
+  }
+
+  return {
+    head,
+
+    /** There is no response. What is stale is better than nothing, where that is allowed. */
+    instead({ stale }: Exchange, why: Failure): { stored: StoredResponse; way: Omit<Way, 'isCollapsed'> } | undefined {
+      if (!stale?.use.mayServeOnError && !stale?.use.mayServeOnFault) return undefined
+      return { stored: stale.stored, way: { isStored: false, detail: `stale-if-error-${why}` } }
+    },
+
+    keep(exchange: Exchange, body: Buffer): { stored: StoredResponse; isStored: boolean } {
+      const stored = describe(exchange, body.length, body)
+      const isStored = store.put(exchange.shelf, stored)
+      if (isStored) bodies.write(exchange.target.environment, stored, body)
+      return { stored, isStored }
+    },
+
+    openLarge(exchange: Exchange): LargeBody | undefined {
+      let size = 0
+      return bodies.openLarge(exchange.target.environment, {
+        grew: (bytes) => {
+          size += bytes
+        },
+        finish: () => describe(exchange, size),
+        keep: (stored) => store.put(exchange.shelf, stored),
+      })
+    },
+  }
+}
+
+export type Judge = ReturnType<typeof createJudge>
+
+/** Reasons not to store that are the reader's: they say nothing about what is stored, nor about what others get. */
+export const OF_REQUEST: ReadonlySet<string> = new Set(['request-no-store', 'authorization', 'encoding'])
+
+/** Faults in the app or before it, behind which what is stale may still be right (RFC 5861, section 4). */
+const FAILED: ReadonlySet<number> = new Set([500, 502, 503, 504])
+
+/**
+ * Readers are told apart by the encodings that we and most apps know. One who is passed on as he came may take others,
+ * and what he gets then would be given to those who do not.
+ */
+function isEncodedForMany({ requestHeaders }: Exchange, { headers }: Head): boolean {
+  const accepted = ['identity', ...membersOf(normalizeAcceptEncoding(requestField(requestHeaders, 'accept-encoding')))]
+  return membersOf(fieldOf(headers, 'content-encoding') ?? '').every((name) => accepted.includes(name.toLowerCase()))
+}
+
+/** A response that is compressed was compressed for readers who take that, also where it forgets to say so. */
+function withEncodingIn({ vary, headers }: Storable): { vary: readonly string[] | undefined; headers: string[] } {
+  const isEncoded = (fieldOf(headers, 'content-encoding') ?? 'identity') !== 'identity'
+  if (!isEncoded || vary?.includes('accept-encoding')) return { vary, headers }
+  const said = [...headers]
+  addVary(said, 'Accept-Encoding')
+  return { vary: [...(vary ?? []), 'accept-encoding'], headers: said }
+}
+
+/**
+ * What the first reader gets: all that came, as if nothing were stored, except what is said to caches about its tags. He
+ * gets Date and Vary as they are stored, for there we may have put in what was missing.
+ */
+function toFirst(received: Head, stored: HeaderList): string[] {
+  const { headers } = toClient(received.headers)
+  const sent: string[] = []
+  for (let at = 0; at < headers.length; at += 2) {
+    const lower = toLower(headers[at] as string)
+    if (!OURS.has(lower)) sent.push(headers[at] as string, headers[at + 1] as string)
+  }
+  for (const name of ['Date', 'Vary']) {
+    const value = fieldOf(stored, name.toLowerCase())
+    if (value !== undefined) sent.push(name, value)
+  }
+  return sent
+}
+
+const OURS: ReadonlySet<string> = new Set([...TAG_FIELDS, 'date', 'vary'])
+
+/** What a 304 does not say anew still holds, also what was said to us alone and is not sent on. */
+const withTargeted = (headers: string[], targeted: string | undefined): string[] =>
+  targeted === undefined || fieldOf(headers, 'cdn-cache-control') !== undefined
+    ? headers
+    : [...headers, 'CDN-Cache-Control', targeted]
+
+function addVary(headers: string[], name: string) {
+  const named = membersOf((fieldOf(headers, 'vary') ?? '').toLowerCase())
+  if (!named.includes(name.toLowerCase())) headers.push('Vary', name)
+}
+
+function withoutLength(headers: HeaderList): string[] {
+  const kept: string[] = []
+  for (let at = 0; at < headers.length; at += 2) {
+    const name = headers[at] as string
+    if (toLower(name) !== 'content-length') kept.push(name, headers[at + 1] as string)
+  }
+  return kept
+}

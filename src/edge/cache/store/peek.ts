@@ -1,0 +1,102 @@
+/**
+ * Hits as bytes, for requests that the fast lane has read: what is fresh, in memory and in the right form already. Anything
+ * else is for the story. Whoever reads it cannot tell which of the two has answered.
+ */
+import { STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import type { PlainRequest } from '../../fast-path/request.ts'
+import type { Forwarded } from '../../http/forwarded.ts'
+import { toParts, toWire, type Wire } from '../../http/wire.ts'
+import { hitStatus } from '../fields/cache-status.ts'
+import type { RequestHeaders } from '../fields/header-list.ts'
+import { FRAMEWORK_LETTERS, isForFramework, keyOf } from '../policy/key.ts'
+import { isPreview } from '../policy/preview.ts'
+import { decideUse, type Use } from '../policy/use.ts'
+import { headersInForm } from '../reply.ts'
+import { chooseForm, type Form, missingForm } from './encoding.ts'
+import type { StoredResponse } from './object.ts'
+import type { Store } from './store.ts'
+
+type Parts = { now(): number; store: Store; forwarded: Forwarded }
+
+/** Of bytes that were put together within the present second, and are sent again while the age is the same. */
+const READY_BYTES = 16 * 1024 * 1024
+const READY_MOST = 10_000
+/** Longer ones are not worth a copy. */
+const READY_BODY_BYTES = 64 * 1024
+
+type Ready = { ageSeconds: number; ttlSeconds: number; body: Buffer; wire: Wire }
+
+export function createPeek({ now, store, forwarded }: Parts) {
+  const ready = new Map<StoredResponse, Ready>()
+  let readyBytes = 0
+  let readySecond = 0
+
+  function forgetReady(nowMs: number) {
+    const second = Math.floor(nowMs / 1000)
+    if (second === readySecond && ready.size < READY_MOST) return
+    readySecond = second
+    readyBytes = 0
+    ready.clear()
+  }
+
+  /** In its parts for the first reader of a second, in one piece for the others. */
+  function wireOf(stored: StoredResponse, form: Form, { ageSeconds, ttlSeconds }: Use): Wire {
+    const { body } = form
+    const known = ready.get(stored)
+    const isCurrent = known?.body === body && known.ageSeconds === ageSeconds && known.ttlSeconds === ttlSeconds
+    if (isCurrent && known.wire instanceof Uint8Array) return known.wire
+    const remark = { ageSeconds, cacheStatus: hitStatus(ttlSeconds) }
+    const isWorthIt = isCurrent && body.length <= READY_BODY_BYTES && readyBytes < READY_BYTES
+    if (isCurrent && !isWorthIt) return known.wire
+    const make = isWorthIt ? toWire : toParts
+    const wire = make(stored.status, headersInForm(stored, form, remark), body)
+    if (isWorthIt) readyBytes += body.length
+    ready.set(stored, { ageSeconds, ttlSeconds, body, wire })
+    return wire
+  }
+
+  return function peek(
+    { environment, deployment }: { environment: string; deployment: string },
+    request: PlainRequest,
+    socket: Socket,
+  ): Wire | undefined {
+    const { authority, target } = request
+    for (const name of FOR_THE_STORY) if (request.header(name) !== undefined) return undefined
+    const cookie = request.header('cookie')
+    if (cookie !== undefined && isPreview(cookie)) return undefined
+    const scheme = forwarded.protocolOf(socket, (name) => request.header(name))
+    const shelf = store.shelfOf(environment)
+    // To read all headers costs as much again as everything else: most requests are answered by few of them.
+    const isFramed = request.namesFrom(FRAMEWORK_LETTERS).some(isForFramework)
+    const key = keyOf({ scheme, authority, target, headers: isFramed ? request.headers : NO_HEADERS })
+    const headers = isFramed ? request.headers : some(request, store.varyOf(shelf, key) ?? NO_NAMES)
+    const found = store.find(shelf, key, headers, deployment)
+    if (found.kind !== 'found') return undefined
+    const { stored } = found
+    const { body, status, reason } = stored
+    // An unusual reason is written by node:http as it came.
+    if (!body || reason !== STATUS_CODES[status]) return undefined
+    const nowMs = now()
+    const use = decideUse(stored.lifetime, headers, nowMs, stored.bornMs)
+    if (use.kind !== 'fresh') return undefined
+    const accepted = request.header('accept-encoding')
+    if (missingForm(stored, accepted) !== undefined) return undefined
+    stored.hits++
+    stored.isUsed = true
+    forgetReady(nowMs)
+    return wireOf(stored, chooseForm(stored, body, accepted), use)
+  }
+}
+
+/** Conditions and wishes: they are rare, and the story knows what they mean. */
+const FOR_THE_STORY = ['cache-control', 'pragma', 'if-none-match', 'if-modified-since', 'range']
+const NO_HEADERS: RequestHeaders = {}
+const NO_NAMES: readonly string[] = []
+
+function some(request: PlainRequest, names: readonly string[]): RequestHeaders {
+  if (names.length === 0) return NO_HEADERS
+  const headers: Record<string, string | undefined> = {}
+  for (const name of names) headers[name] = request.header(name)
+  return headers
+}

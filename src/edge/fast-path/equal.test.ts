@@ -1,0 +1,93 @@
+/** Whoever asks gets the same, whether the fast lane answers or node:http: files and stored pages, in all their forms. */
+import assert from 'node:assert/strict'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { type Answer, ask, serverTarget, startTestEdge, startUpstream } from '../../../test/support/edge/edge.ts'
+import { temporaryFolder } from '../../../test/support/folder.ts'
+import { until } from '../../../test/support/until.ts'
+import type { Target } from '../routes.ts'
+import { createManifest, writeManifest } from '../static/manifest.ts'
+
+const PAGE = '<p>a page</p>'.repeat(200)
+
+const BROWSER = { 'accept-encoding': 'gzip, deflate, br, zstd' }
+
+/** Requests as browsers, crawlers and scripts make them. */
+const HEADERS: Record<string, string>[] = [
+  {},
+  BROWSER,
+  { 'accept-encoding': 'gzip;q=1, br;q=0.5' },
+  { 'accept-encoding': 'identity' },
+  { 'if-none-match': '*' },
+  { 'if-none-match': '"page"' },
+  { 'if-none-match': 'W/"page"', 'accept-encoding': 'br' },
+  { 'if-modified-since': 'Sun, 15 Nov 2026 00:00:00 GMT' },
+  { range: 'bytes=0-9' },
+  { range: 'bytes=99999-' },
+  { range: 'bytes=-5', 'if-range': '"page"' },
+  { cookie: 'a=1' },
+  { cookie: 'a=1; __prerender_bypass=1' },
+  { 'cache-control': 'no-cache' },
+  { 'cache-control': 'only-if-cached' },
+  { authorization: 'Basic YTpi' },
+  { rsc: '1' },
+  { 'x-forwarded-host': 'elsewhere.example' },
+]
+
+const PATHS = ['/', '/?a=1', '/page', '/missing', '/logo.svg', '/%70age']
+
+const said = ({ status, headers, text }: Answer) => {
+  const { date, age, 'cache-status': cacheStatus, ...rest } = headers
+  return { status, rest, text, cacheStatus: String(cacheStatus).replace(/ttl=\d+/, 'ttl=…'), hasAge: age !== undefined }
+}
+
+async function compare(edges: readonly { port: number }[]) {
+  // The first time it is fetched, the second time it is stored, the third time in every form that there will be.
+  for (let round = 1; round <= 3; round++) {
+    for (const path of PATHS) {
+      for (const headers of HEADERS) {
+        const [withLane, without] = await until(() => bothAnswers(path, headers))
+        const asked = `${path} ${JSON.stringify(headers)} in round ${round}`
+        assert.deepEqual(said(withLane as Answer), said(without as Answer), asked)
+      }
+    }
+    await until(async () => (await bothAnswers('/', BROWSER))?.every(({ headers }) => headers['content-encoding']))
+  }
+
+  /** Nothing while one of them still makes a form that the other one has: they are made behind the reader's back. */
+  async function bothAnswers(path: string, headers: Record<string, string>): Promise<Answer[] | undefined> {
+    const asked = { path, headers: { connection: 'keep-alive', ...headers } }
+    const answers = await Promise.all(edges.map(({ port }) => ask(port, asked)))
+    const [form, ...others] = answers.map((answer) => answer.headers['content-encoding'])
+    return others.every((other) => other === form) ? answers : undefined
+  }
+}
+
+test('of an app whose pages are stored, with and without the lane', async (t) => {
+  const upstream = await startUpstream(t, (_, response) => {
+    response.writeHead(200, { 'content-type': 'text/html', 'cache-control': 's-maxage=600', etag: '"page"' })
+    response.end(PAGE)
+  })
+  const hosts = { 'site.localhost': serverTarget(upstream.port) }
+  await compare([await startTestEdge(t, hosts), await startTestEdge(t, hosts, { hasLane: false })])
+})
+
+test('of files, with and without the lane', async (t) => {
+  const folder = join(await temporaryFolder(t), 'files')
+  await mkdir(folder)
+  await writeFile(join(folder, 'index.html'), PAGE)
+  await writeFile(join(folder, 'page.html'), PAGE)
+  await writeFile(join(folder, 'logo.svg'), '<svg/>')
+  const variants = join(await temporaryFolder(t), 'edge')
+  await writeManifest(variants, await createManifest(folder, variants, { singlePage: false }))
+  const target: Target = {
+    kind: 'static',
+    environment: 'e1',
+    deployment: 'd1',
+    folder,
+    manifest: join(variants, 'manifest.json'),
+  }
+  const hosts = { 'site.localhost': target }
+  await compare([await startTestEdge(t, hosts), await startTestEdge(t, hosts, { hasLane: false })])
+})

@@ -1,0 +1,63 @@
+/**
+ * What an app is told about its visitor: the address, and whether the visitor came by https. A visitor's own word is not
+ * passed on; that of a proxy in front of us is, where the operator named its address.
+ */
+
+import type { IncomingMessage } from 'node:http'
+import { BlockList, isIP, type Socket } from 'node:net'
+import { clientNetwork, trimBlanks } from '../../http/index.ts'
+
+export type Visitor = { address: string | undefined; protocol: 'http' | 'https' }
+
+export function createForwarded() {
+  let trusted = new BlockList()
+  let hasTrusted = false
+
+  const isTrusted = (peer: string): boolean => hasTrusted && trusted.check(peer, isIP(peer) === 6 ? 'ipv6' : 'ipv4')
+
+  return {
+    isTrusted,
+    /** Addresses, or ranges as `10.0.0.0/8`. */
+    trust(proxies: readonly string[]) {
+      trusted = new BlockList()
+      hasTrusted = proxies.length > 0
+      for (const proxy of proxies) {
+        const [address = '', bits] = proxy.split('/')
+        const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
+        if (bits === undefined) trusted.addAddress(address, family)
+        else trusted.addSubnet(address, Number(bits), family)
+      }
+    },
+
+    /** The visitor's protocol alone, for those who have not read all headers. */
+    protocolOf(socket: Socket, header: (name: string) => string | undefined): Visitor['protocol'] {
+      if (!hasTrusted || !isTrusted(socket.remoteAddress?.replace(/^::ffff:/, '') ?? '')) return 'http'
+      return toProtocol(header('x-forwarded-proto'))
+    },
+
+    /**
+     * Whom a request counts for where each client has a bound: the address that it came from, or the one that our proxy
+     * says. Undefined where the proxy says none.
+     */
+    clientOf({ socket, headers }: Pick<IncomingMessage, 'socket' | 'headers'>): string | undefined {
+      const peer = socket.remoteAddress?.replace(/^::ffff:/, '')
+      if (peer === undefined || !isTrusted(peer)) return peer && clientNetwork(peer)
+      const before = headers['x-forwarded-for']?.toString() ?? ''
+      const address = trimBlanks(before.slice(before.lastIndexOf(',') + 1))
+      return isIP(address) === 0 ? undefined : clientNetwork(address)
+    },
+
+    visitorOf({ socket, headers }: Pick<IncomingMessage, 'socket' | 'headers'>): Visitor {
+      const peer = socket.remoteAddress?.replace(/^::ffff:/, '')
+      if (peer === undefined || !isTrusted(peer)) return { address: peer, protocol: 'http' }
+      const before = headers['x-forwarded-for']
+      const protocol = toProtocol(headers['x-forwarded-proto']?.toString())
+      return { address: before ? `${before}, ${peer}` : peer, protocol }
+    },
+  }
+}
+
+const toProtocol = (said: string | undefined): Visitor['protocol'] =>
+  trimBlanks(said ?? '').toLowerCase() === 'https' ? 'https' : 'http'
+
+export type Forwarded = ReturnType<typeof createForwarded>

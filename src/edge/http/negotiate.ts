@@ -1,0 +1,77 @@
+/** The headers by which a client says which form of a file it wants, and which part: RFC 9110, sections 12 to 14. */
+import { trimBlanks } from '../../http/index.ts'
+
+export type Encoding = 'br' | 'gzip' | 'identity'
+
+/**
+ * What is longer is not read: a client may send thirty kilobytes of it with every request, and no browser sends more than
+ * a few hundred bytes. Each header says below what holds instead.
+ */
+export const LIST_LENGTH_MOST = 1024
+
+/**
+ * The encoding that the client likes best out of those there are, the smaller one where it likes them equally. Where it
+ * wants none of them, or says too much to be read, it gets the file as it is (section 12.5.3 allows it), which every client
+ * understands.
+ */
+export function chooseEncoding(acceptEncoding: string | undefined, available: readonly Encoding[]): Encoding {
+  if (!acceptEncoding || acceptEncoding.length > LIST_LENGTH_MOST) return 'identity'
+  const weights = new Map<string, number>()
+  for (const part of acceptEncoding.toLowerCase().split(',')) {
+    const [name = '', ...parameters] = part.split(';')
+    weights.set(trimBlanks(name), readWeight(parameters))
+  }
+  const everythingElse = weights.get('*') ?? 0
+  let best: Encoding = 'identity'
+  let bestWeight = 0
+  for (const encoding of available) {
+    const weight = weights.get(encoding) ?? everythingElse
+    if (weight > bestWeight) [best, bestWeight] = [encoding, weight]
+  }
+  // A client that does not name it takes the file as it is, but likes anything better that it does name.
+  return (weights.get('identity') ?? 0) > bestWeight ? 'identity' : best
+}
+
+function readWeight(parameters: readonly string[]): number {
+  for (const parameter of parameters) {
+    const [, weight] = /^[ \t]*q[ \t]*=[ \t]*([\d.]+)[ \t]*$/.exec(parameter) ?? []
+    if (weight !== undefined) return Math.min(Number(weight) || 0, 1)
+  }
+  return 1
+}
+
+/** Whether the client's copy is this one: a list of tags, compared weakly (section 13.1.2). Not known in a list too long. */
+export function isKnown(ifNoneMatch: string | undefined, etag: string): boolean {
+  if (ifNoneMatch === undefined || ifNoneMatch.length > LIST_LENGTH_MOST) return false
+  if (trimBlanks(ifNoneMatch) === '*') return true
+  for (const [tag] of ifNoneMatch.matchAll(/"[^"]*"/g)) if (tag === etag) return true
+  return false
+}
+
+/** No two blanks in a row that could be parted in more than one way: read in one pass, however long it is. */
+const RANGE = /^bytes=[ \t]*(?:(\d+)[ \t]*)?-[ \t]*(?:(\d+)[ \t]*)?$/i
+
+export type Part = { start: number; end: number }
+
+/**
+ * The part that a Range header asks for, its end included; `whole` where it is to be ignored: another unit, bad syntax,
+ * several ranges (section 14.2 allows it), or a copy that has changed since (If-Range).
+ */
+export function readRange(
+  range: string | undefined,
+  ifRange: string | undefined,
+  { size, etag }: { size: number; etag: string },
+): Part | 'whole' | 'unsatisfiable' {
+  if (range === undefined) return 'whole'
+  if (ifRange !== undefined && trimBlanks(ifRange) !== etag) return 'whole'
+  const [, first = '', last = ''] = RANGE.exec(range) ?? []
+  if (first === '' && last === '') return 'whole'
+  if (first === '') {
+    const length = Math.min(Number(last), size)
+    return length === 0 ? 'unsatisfiable' : { start: size - length, end: size - 1 }
+  }
+  const start = Number(first)
+  const end = last === '' ? size - 1 : Math.min(Number(last), size - 1)
+  if (last !== '' && Number(last) < start) return 'whole'
+  return start >= size ? 'unsatisfiable' : { start, end }
+}

@@ -1,0 +1,73 @@
+/**
+ * Which requests are under way at each instance, upgraded connections included. Draining waits for them; reports of
+ * activity count them.
+ */
+import type { ServerTarget } from '../routes.ts'
+
+/** A response or a connection: what can be broken off. */
+export type Flight = { destroy(): unknown }
+
+type Instance = {
+  deployment: string
+  /** Each with the report before which it began. */
+  flights: Map<Flight, number>
+  beganSinceReport: number
+  drains: Set<() => void>
+}
+
+export function createInFlight() {
+  const instances = new Map<string, Instance>()
+  let report = 0
+
+  function end(name: string, flight: Flight) {
+    const instance = instances.get(name)
+    if (!instance?.flights.delete(flight) || instance.flights.size > 0) return
+    for (const drained of instance.drains) drained()
+    instance.drains.clear()
+    if (instance.beganSinceReport === 0) instances.delete(name)
+  }
+
+  return {
+    begin({ instance: name, deployment }: ServerTarget, flight: Flight) {
+      const known = instances.get(name) ?? { deployment, flights: new Map(), beganSinceReport: 0, drains: new Set() }
+      instances.set(name, known)
+      known.flights.set(flight, report)
+      known.beganSinceReport++
+    },
+    end: ({ instance }: ServerTarget, flight: Flight) => end(instance, flight),
+
+    /** Resolves when nothing is in flight at the instance; after the time, what is left is broken off. */
+    drain(name: string, graceMs: number): Promise<void> {
+      const instance = instances.get(name)
+      if (!instance || instance.flights.size === 0) return Promise.resolve()
+      return new Promise((resolve) => {
+        const patience = setTimeout(() => {
+          for (const flight of [...instance.flights.keys()]) {
+            end(name, flight)
+            flight.destroy()
+          }
+        }, graceMs)
+        instance.drains.add(() => {
+          clearTimeout(patience)
+          resolve()
+        })
+      })
+    },
+
+    /** Requests by deployment since the last call; one that began before it and goes on counts again. */
+    takeActivity(): Record<string, number> | undefined {
+      const counts = new Map<string, number>()
+      for (const [name, { deployment, flights, beganSinceReport }] of instances) {
+        let count = beganSinceReport
+        for (const began of flights.values()) if (began < report) count++
+        counts.set(deployment, (counts.get(deployment) ?? 0) + count)
+        if (flights.size === 0) instances.delete(name)
+      }
+      for (const instance of instances.values()) instance.beganSinceReport = 0
+      report++
+      return counts.size > 0 ? Object.fromEntries(counts) : undefined
+    },
+  }
+}
+
+export type InFlight = ReturnType<typeof createInFlight>

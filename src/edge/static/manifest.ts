@@ -1,0 +1,252 @@
+/**
+ * The list of a deployment's files, made once when it is built. The edge serves what stands in it and nothing else, so no
+ * path of a request ever reaches the file system. Text is compressed here, once, and not for every visitor.
+ */
+import { createHash } from 'node:crypto'
+import { constants, createWriteStream } from 'node:fs'
+import { mkdir, open, readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { join, posix } from 'node:path'
+import type { Transform } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { promisify } from 'node:util'
+import { brotliCompress, createBrotliCompress, createGzip, gzip, constants as zlib } from 'node:zlib'
+import { contentTypeOf } from '../http/content-types.ts'
+import { MANIFEST_NAME, writeManifestFile } from './manifest-file.ts'
+
+export type StaticFile = {
+  /** Where it is in the folder, when that is not its address. */
+  path?: string
+  size: number
+  /** SHA-256 of the content, in hexadecimal. */
+  digest: string
+  /** Compressed forms, where they are worth it: paths relative to the manifest's folder. */
+  br?: string
+  gzip?: string
+  brSize?: number
+  gzipSize?: number
+}
+
+export type StaticManifest = {
+  /** By address: the path of a request, decoded. */
+  files: Record<string, StaticFile>
+  /** An unknown path without an extension gets the index.html at the top of the site. */
+  singlePage: boolean
+  /** The address of the 404.html at the top of the site when there is one. */
+  notFound: string | null
+  /** Where the site begins, as '/docs', decoded; '' for the top of the host. */
+  basePath: string
+}
+
+/** As many as libuv has threads, which do the hashing's reads and the compression. */
+const AT_A_TIME = 4
+const WORTH_COMPRESSING_BYTES = 1024
+/** What is at most this long is read once and held; streams would take three times as long for a small file. */
+const HELD_BYTES = 1024 * 1024
+/** A compressed form that saves less is not worth a second copy. */
+const KEPT_BELOW = 0.9
+
+/** Of all files together: what is listed is held in memory until it is written. */
+const PATH_BYTES_MOST = 128 * 1024 * 1024
+/** No request has a longer one. */
+const BASE_PATH_LENGTH_MOST = 8 * 1024
+
+/** For whoever deployed it: the message says what there is too much of. */
+export class TooLargeToList extends Error {}
+
+export type ManifestOptions = {
+  singlePage: boolean
+  /** What the files were built to be served under, as it was written. */
+  basePath?: string
+}
+
+/** Lists the files of a folder and compresses them into the other one, where the manifest goes too. */
+export async function createManifest(
+  folder: string,
+  variantsFolder: string,
+  { singlePage, basePath: written = '' }: ManifestOptions,
+): Promise<StaticManifest> {
+  await mkdir(variantsFolder, { recursive: true })
+  const paths = (await listFiles(folder)).sort()
+  const found = new Map<string, StaticFile>()
+  const variants = createVariants(variantsFolder)
+  // A generator, so that one worker's failure ends the work of all: leaving a loop by an exception closes it.
+  const rest = each(paths)
+
+  async function work() {
+    for (const path of rest) {
+      const content = await readContent(join(folder, path))
+      if (!content) continue
+      const { size, digest } = content
+      const isWorthIt = size > WORTH_COMPRESSING_BYTES && contentTypeOf(path).isCompressible
+      found.set(path, { size, digest, ...(isWorthIt ? await variants.of(content) : {}) })
+    }
+  }
+  // All have ended when this returns or throws: nothing writes into a folder that the caller has given up.
+  for (const end of await Promise.allSettled(Array.from({ length: AT_A_TIME }, work))) {
+    if (end.status === 'rejected') throw end.reason
+  }
+
+  const basePath = readBasePath(written)
+  const files: StaticManifest['files'] = {}
+  for (const { address, path } of addressesOf(paths, basePath)) {
+    const file = found.get(path)
+    if (file) files[address] ??= address === path ? file : { path, ...file }
+  }
+  const notFound = `${basePath}/404.html`
+  return { files, singlePage, notFound: notFound in files ? notFound : null, basePath }
+}
+
+/** Writes the manifest into the folder of its variants, and says where it is. Written once, it never changes. */
+export async function writeManifest(variantsFolder: string, manifest: StaticManifest): Promise<string> {
+  const file = join(variantsFolder, MANIFEST_NAME)
+  await writeManifestFile(file, manifest)
+  return file
+}
+
+/** Requests are compared with it when they are decoded, so it is decoded too; and two slashes would be another host. */
+function readBasePath(written: string): string {
+  if (written.length > BASE_PATH_LENGTH_MOST)
+    throw new TooLargeToList(`The base path has more than ${BASE_PATH_LENGTH_MOST} characters.`)
+  return posix.normalize(`/${decoded(written)}/`).slice(0, -1)
+}
+
+function decoded(written: string): string {
+  try {
+    return decodeURIComponent(written)
+  } catch {
+    return written
+  }
+}
+
+/** Crawlers, browsers and certificate authorities ask for these at the top of the host and nowhere else. */
+const ASKED_AT_THE_TOP = /^\/(?:(?:robots\.txt|favicon\.ico|sitemap\.xml)$|\.well-known\/)/
+
+/** Where each file is served. Of two files at one address the first counts. */
+function addressesOf(paths: readonly string[], basePath: string): { address: string; path: string }[] {
+  const asTheyAre = paths.map((path) => ({ address: path, path }))
+  if (basePath === '') return asTheyAre
+  const underBase = paths.map((path) => ({ address: `${basePath}${path}`, path }))
+  // Nearly all frameworks leave the prefix to whoever serves the files. Where it is in them, it is not put on again.
+  const isInFiles = !paths.includes('/index.html') && paths.includes(`${basePath}/index.html`)
+  if (!isInFiles) return [...underBase, ...asTheyAre.filter(({ path }) => ASKED_AT_THE_TOP.test(path))]
+  // React Router writes pages into a folder of that name, and beside it the scripts that they ask for under the prefix.
+  return [...asTheyAre, ...underBase.filter(({ path }) => !path.startsWith(`${basePath}/`))]
+}
+
+function* each(paths: readonly string[]) {
+  yield* paths
+}
+
+/**
+ * Regular files alone: a link may lead anywhere, and what else there is cannot be served. Names that begin with a dot are
+ * not meant for visitors (.git, .env), except the one that is (RFC 8615).
+ */
+async function listFiles(top: string): Promise<string[]> {
+  const files: string[] = []
+  const folders = ['']
+  let pathBytes = 0
+  // Grows while it is walked.
+  for (const folder of folders) {
+    for (const entry of await readdir(join(top, folder), { withFileTypes: true })) {
+      const path = `${folder}/${entry.name}`
+      pathBytes += path.length
+      if (pathBytes > PATH_BYTES_MOST) throw pathsTooLong()
+      // What is not UTF-8 is read as this character, and can neither be opened nor asked for.
+      if (entry.name.includes('\u{fffd}')) continue
+      if (entry.name.startsWith('.') && !(path === '/.well-known' && entry.isDirectory())) continue
+      if (entry.isDirectory()) folders.push(path)
+      else if (entry.isFile()) files.push(path)
+    }
+  }
+  return files
+}
+
+const pathsTooLong = () =>
+  new TooLargeToList(
+    `The paths of the output's files are longer than ${PATH_BYTES_MOST} characters together. Give files and folders shorter names.`,
+  )
+
+type Content = {
+  path: string
+  size: number
+  digest: string
+  /** Undefined where it is too large to be held. */
+  bytes?: Buffer
+}
+
+async function readContent(path: string): Promise<Content | undefined> {
+  // Does not follow a link that has taken a file's place since it was listed.
+  const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW)
+  try {
+    const stats = await handle.stat()
+    if (!stats.isFile()) return undefined
+    const hash = createHash('sha256')
+    if (stats.size <= HELD_BYTES) {
+      const bytes = await handle.readFile()
+      return { path, size: bytes.length, digest: hash.update(bytes).digest('hex'), bytes }
+    }
+    let size = 0
+    for await (const chunk of handle.createReadStream({ autoClose: false })) {
+      hash.update(chunk)
+      size += chunk.length
+    }
+    return { path, size, digest: hash.digest('hex') }
+  } finally {
+    await handle.close()
+  }
+}
+
+type Variants = Pick<StaticFile, 'br' | 'gzip' | 'brSize' | 'gzipSize'>
+
+/** Compressed forms are named by the digest of what they hold, so that equal files share them. */
+function createVariants(folder: string) {
+  const made = new Map<string, Promise<Variants>>()
+
+  async function make(content: Content): Promise<Variants> {
+    const [br, gzip] = [`${content.digest}.br`, `${content.digest}.gz`]
+    const brSize = await compress(content, join(folder, br), BROTLI)
+    // What one method cannot make smaller, the other cannot either.
+    if (brSize === undefined) return {}
+    const gzipSize = await compress(content, join(folder, gzip), GZIP)
+    return { br, brSize, ...(gzipSize === undefined ? {} : { gzip, gzipSize }) }
+  }
+
+  return {
+    of(content: Content): Promise<Variants> {
+      const known = made.get(content.digest) ?? make(content)
+      made.set(content.digest, known)
+      return known
+    },
+  }
+}
+
+type Method = { atOnce(bytes: Buffer): Promise<Buffer>; inSteps(): Transform }
+
+// Quality 5 takes a fortieth of the time of 11, and its result is about a tenth larger.
+const BROTLI_OPTIONS = { params: { [zlib.BROTLI_PARAM_QUALITY]: 5 } }
+const BROTLI: Method = {
+  atOnce: (bytes) => promisify(brotliCompress)(bytes, BROTLI_OPTIONS),
+  inSteps: () => createBrotliCompress(BROTLI_OPTIONS),
+}
+const GZIP_OPTIONS = { level: 6 }
+const GZIP: Method = {
+  atOnce: (bytes) => promisify(gzip)(bytes, GZIP_OPTIONS),
+  inSteps: () => createGzip(GZIP_OPTIONS),
+}
+
+/** The size of the compressed file; undefined, and no file, when too little was saved. */
+async function compress({ path, size, bytes }: Content, to: string, method: Method): Promise<number | undefined> {
+  const most = size * KEPT_BELOW
+  if (bytes) {
+    const compressed = await method.atOnce(bytes)
+    if (compressed.length > most) return undefined
+    await writeFile(to, compressed)
+    return compressed.length
+  }
+  const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW)
+  await pipeline(handle.createReadStream(), method.inSteps(), createWriteStream(to))
+  const written = await stat(to)
+  if (written.size <= most) return written.size
+  await rm(to)
+  return undefined
+}

@@ -1,0 +1,183 @@
+/** What holds one job: the kernel's group where there is one, and somebody who looks. */
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Disks } from './disk.ts'
+import { enter, nicenessOf } from './enter.ts'
+import { endProcess, type Group } from './group.ts'
+import type { Excess, Limits } from './index.ts'
+import { memoryOf, type Root, type Row, readProcesses, rootOf, type Table, threadsOf, treeOf } from './processes.ts'
+import type { Rounds } from './rounds.ts'
+
+export type Cage = {
+  /** The command that enters the cage and then becomes the given one. */
+  around(command: readonly string[]): string[]
+  /**
+   * To be called when the job was started. `kill` ends the job, and is called until it has; folders are those that it writes to,
+   * as they lie on this machine.
+   */
+  watch(pid: number, kill: () => void, folders: readonly string[]): void
+  /** Of all processes in it, when it was last looked. */
+  memoryBytes(): number
+  /** Ends everything in the cage, even what left its parents and its session behind. */
+  kill(): void
+  /** After the job: ends what is left, removes the cage, and tells how it was. */
+  leave(): Promise<Ending>
+}
+
+export type Ending = {
+  excess: Excess[]
+  /** Without files that the kernel keeps in memory as long as nobody needs the room; of a very short job with them. */
+  peakMemoryBytes: number | null
+  cpuSeconds: number | null
+}
+
+type Parts = {
+  limits: Limits
+  group: Group | undefined
+  rounds: Rounds
+  disks: Disks
+  onLeft(): void
+}
+
+const REMOVAL_MS = 2000
+/** A job that has run for a while and is held by the kernel is looked at less often: there may be many, for months. */
+const SHORT_JOB_MS = 10_000
+const COUNTERS_EVERY_MS = { inShortJob: 0, later: 1000 }
+/** For the figure that people see. */
+const MEMORY_EVERY_MS = { inShortJob: 250, later: 4000 }
+
+export function makeCage({ limits, group, rounds, disks, onLeft }: Parts): Cage {
+  const keeps = group?.keeps ?? { memory: false, processes: false, cpu: false }
+  const excess = new Set<Excess>()
+  const stops: (() => void)[] = []
+  let [used, peak, cpuSeconds] = [0, 0, 0]
+  let isEnding = false
+  let job: { root: Root; kill: () => void } | undefined
+
+  /** To be asked before the end: then no process may be started any more, and that is counted too. */
+  const note = () => {
+    if (!isEnding) for (const each of group?.reached() ?? []) excess.add(each)
+  }
+  const kill = () => {
+    note()
+    isEnding = true
+    group?.end()
+    if (!group && job) endTree(job.root)
+  }
+  const exceed = (what?: Excess) => {
+    if (what) excess.add(what)
+    kill()
+    job?.kill()
+  }
+
+  const noteNow = seldom(COUNTERS_EVERY_MS, note)
+  const sampleMemory = seldom(MEMORY_EVERY_MS, () => {
+    used = group?.memoryBytes() ?? used
+    peak = Math.max(peak, used)
+  })
+
+  function look(root: Root, processes: () => Table): boolean {
+    noteNow()
+    sampleMemory()
+    const isNear = keeps.memory && keeps.processes ? false : lookAtTree(treeOf(root, processes()))
+    if (excess.size > 0) exceed()
+    return isNear || excess.size > 0
+  }
+
+  function lookAtTree(tree: readonly Row[]): boolean {
+    const threads = tree.reduce((sum, row) => sum + row.threads, 0)
+    cpuSeconds = Math.max(
+      cpuSeconds,
+      tree.reduce((sum, row) => sum + row.cpuSeconds, 0),
+    )
+    if (!keeps.processes && threads > limits.processes) excess.add('processes')
+    if (keeps.memory || excess.size > 0) return threads > limits.processes / 2
+    const bytes = memoryOf(tree, limits.memoryBytes)
+    used = bytes
+    peak = Math.max(peak, bytes)
+    if (bytes > limits.memoryBytes) excess.add('memory')
+    return threads > limits.processes / 2 || bytes > limits.memoryBytes / 2
+  }
+
+  return {
+    around: (command) =>
+      enter(
+        {
+          doors: group?.doors ?? [],
+          limits,
+          userProcesses: keeps.processes ? undefined : processesOfUser(limits.processes),
+          niceness: keeps.cpu ? 0 : nicenessOf(limits.cpuWeight),
+        },
+        command,
+      ),
+    watch(pid, killJob, folders) {
+      const root = rootOf(pid)
+      job = { root, kill: killJob }
+      stops.push(rounds.add((processes) => look(root, processes)))
+      const processes = () => group?.processes() ?? treeOf(root, readProcesses()).map((row) => row.pid)
+      const most = { bytes: limits.diskBytes, files: limits.diskFiles }
+      stops.push(disks.add({ folders, most, processes, onExcess: exceed }))
+    },
+    memoryBytes: () => used,
+    kill,
+    async leave() {
+      for (const stop of stops.splice(0)) stop()
+      note()
+      isEnding = true
+      const kernelPeak = group?.peakMemoryBytes()
+      const isAtLimit = excess.has('memory') && kernelPeak !== undefined
+      const ending = {
+        excess: [...excess],
+        peakMemoryBytes: (isAtLimit ? kernelPeak : peak || kernelPeak) ?? null,
+        cpuSeconds: (group?.cpuSeconds() ?? cpuSeconds) || null,
+      }
+      // One that cannot be removed is found by a later sweep.
+      if (group) await removeGroup(group)
+      onLeft()
+      return ending
+    },
+  }
+}
+
+/** Processes that were ended are gone a moment later. */
+async function removeGroup(group: Group) {
+  for (let waited = 0; !group.remove() && waited < REMOVAL_MS; waited += 10) {
+    group.end()
+    await wait(10)
+  }
+}
+
+/** A second line where nobody but us counts: a fork bomb is faster than we look. */
+function processesOfUser(processes: number): number {
+  const uid = process.getuid?.() ?? 0
+  // Root gives each environment a user of its own, who runs a build and two instances at most.
+  if (uid === 0) return 4 * processes
+  return threadsOf(uid, readProcesses()) + 4 * processes + ROOM_FOR_OTHERS
+}
+
+/** Where all jobs share the service's user, none may keep the others from starting processes. */
+const ROOM_FOR_OTHERS = 2048
+
+/** Stopped first, so that none starts another one while its neighbours are ended. */
+function endTree(root: Root) {
+  const stopped = new Set<number>()
+  for (let tries = 0; tries < 10; tries++) {
+    const fresh = treeOf(root, readProcesses()).filter((row) => !stopped.has(row.pid))
+    if (fresh.length === 0) break
+    for (const row of fresh) {
+      endProcess(row.pid, 'SIGSTOP')
+      stopped.add(row.pid)
+    }
+  }
+  for (const each of stopped) endProcess(each)
+}
+
+function seldom(every: { inShortJob: number; later: number }, act: () => void): () => void {
+  const began = performance.now()
+  let last = Number.NEGATIVE_INFINITY
+  return () => {
+    const now = performance.now()
+    if (now - last < (now - began < SHORT_JOB_MS ? every.inShortJob : every.later)) return
+    last = now
+    act()
+  }
+}

@@ -1,0 +1,97 @@
+/** As much of the DNS's format as a forwarder needs. What it is given may be anything, so every step is checked. */
+import { formatAddress } from '../addresses.ts'
+
+export type Question = { name: string; type: number; end: number }
+
+export const TYPE = { a: 1, aaaa: 28 } as const
+export const CODE = { none: 0, malformed: 1, failure: 2, refused: 5 } as const
+
+/** How long the part before the question is. */
+export const HEADER = 12
+
+/** The one question of a query; nothing if it is no query that anybody would ask. */
+export function readQuestion(message: Buffer): Question | undefined {
+  if (message.length < HEADER || isReply(message) || message.readUInt16BE(4) !== 1) return undefined
+  const labels: string[] = []
+  let at = HEADER
+  for (;;) {
+    const length = message[at]
+    if (length === undefined || length > 63) return undefined
+    at += 1 + length
+    if (length === 0) break
+    if (at > message.length || at > HEADER + 255) return undefined
+    labels.push(labelOf(message.subarray(at - length, at)))
+  }
+  if (at + 4 > message.length) return undefined
+  return { name: labels.join('.') || '.', type: message.readUInt16BE(at), end: at + 4 }
+}
+
+/** Whether a message answers this query: the same number, and the same question. */
+export function answers(reply: Buffer, query: Buffer, { end }: Question): boolean {
+  return (
+    reply.length >= HEADER &&
+    isReply(reply) &&
+    reply.readUInt16BE(0) === query.readUInt16BE(0) &&
+    (reply.readUInt16BE(4) === 0 ||
+      reply.subarray(HEADER, end).toString('latin1').toLowerCase() ===
+        query.subarray(HEADER, end).toString('latin1').toLowerCase())
+  )
+}
+
+/** More than any host has that one person runs; a message has room for thousands. */
+const ADDRESSES_MOST = 64
+
+/** The first IPv4 addresses of an answer. */
+export function addressesIn(reply: Buffer): string[] {
+  const found: string[] = []
+  let at: number | undefined = HEADER
+  for (let left = countAt(reply, 4); left > 0 && at !== undefined; left--) {
+    const end = afterName(reply, at)
+    at = end === undefined ? undefined : end + 4
+  }
+  for (let left = countAt(reply, 6); left > 0 && at !== undefined && found.length < ADDRESSES_MOST; left--) {
+    const end = afterName(reply, at)
+    if (end === undefined || end + 10 > reply.length) break
+    const [type, length] = [reply.readUInt16BE(end), reply.readUInt16BE(end + 8)]
+    const data = end + 10
+    if (type === TYPE.a && length === 4 && data + 4 <= reply.length) found.push(formatAddress(reply.readUInt32BE(data)))
+    at = data + length
+  }
+  return found
+}
+
+/** A reply of our own without an answer. */
+export function emptyReply(query: Buffer, end: number, code: number): Buffer {
+  const reply = Buffer.from(query.subarray(0, end))
+  // It is a reply; whether recursion was wanted is repeated, and it is available.
+  reply.writeUInt16BE(0x8080 | (query.readUInt16BE(2) & 0x7900) | code, 2)
+  reply.writeUInt16BE(end > HEADER ? 1 : 0, 4)
+  reply.fill(0, 6, HEADER)
+  return reply
+}
+
+const isReply = (message: Buffer): boolean => ((message[2] ?? 0) & 0x80) !== 0
+
+const countAt = (message: Buffer, at: number): number => (message.length < HEADER ? 0 : message.readUInt16BE(at))
+
+/** Where a name ends that is not read. A pointer is its end. */
+function afterName(message: Buffer, from: number): number | undefined {
+  let at = from
+  for (;;) {
+    const length = message[at]
+    if (length === undefined) return undefined
+    if (length >= 0xc0) return at + 2
+    if (length > 63) return undefined
+    at += 1 + length
+    if (length === 0) return at
+  }
+}
+
+/** Names are read by people and kept in a database: what is not plain is written as its number, as the DNS itself does. */
+const labelOf = (bytes: Buffer): string =>
+  [...bytes]
+    .map((byte) =>
+      /[\w-]/.test(String.fromCharCode(byte)) ? String.fromCharCode(byte) : `\\${String(byte).padStart(3, '0')}`,
+    )
+    .join('')
+    .toLowerCase()

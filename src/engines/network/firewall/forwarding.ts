@@ -1,0 +1,63 @@
+/**
+ * Forwarding is what lets packets pass from a view to the world and back. The kernel has it per interface, and it is
+ * switched on for those that lead out and for no other. A machine that was no router does not become one by that: what
+ * comes in by such an interface goes to views or nowhere, until somebody makes the machine a router.
+ */
+import { readFile, writeFile } from 'node:fs/promises'
+import { networkInterfaces } from 'node:os'
+import { NetworkError } from '../commands.ts'
+import { LINK_PREFIX } from '../names.ts'
+
+export type Forwarding = {
+  /** The machine forwards for everybody: its operator or another program wants it so. */
+  isRouter: boolean
+  /** Interfaces that forward only because of us. */
+  guarded: readonly string[]
+}
+
+export type Machine = { isRouter: boolean; isOn: ReadonlyMap<string, boolean> }
+
+/** What has to be switched on, and what is to be guarded from then on. */
+export function decideForwarding(
+  { isRouter, isOn }: Machine,
+  before: Forwarding,
+): Forwarding & { switchOn: readonly string[] } {
+  const switchOn = [...isOn].flatMap(([name, isForwarding]) => (isForwarding ? [] : [name]))
+  const kept = isRouter && !before.isRouter ? [] : before.guarded.filter((name) => isOn.has(name))
+  return { isRouter, guarded: [...new Set([...kept, ...switchOn])].toSorted(), switchOn }
+}
+
+/** Interfaces that lead out, and those that are guarded: one that is down for a moment is still there. */
+export async function lookAtMachine(guarded: readonly string[]): Promise<Machine> {
+  const isOn = new Map<string, boolean>()
+  for (const name of new Set([...outwardInterfaces(), ...guarded])) {
+    const value = await readFile(fileOf(name), 'utf8').catch(absent)
+    if (value !== undefined) isOn.set(name, value.trim() === '1')
+  }
+  return { isRouter: (await readFile('/proc/sys/net/ipv4/ip_forward', 'utf8')).trim() === '1', isOn }
+}
+
+export async function setForwarding(name: string, isOn: boolean): Promise<void> {
+  await writeFile(fileOf(name), isOn ? '1' : '0').catch((error: NodeJS.ErrnoException) => {
+    // An interface that is gone needs none.
+    if (error.code !== 'ENOENT') throw new NetworkError(`forwarding cannot be switched for ${name}: ${error.message}`)
+  })
+}
+
+/** Those of this machine that are not ours and have an address which others see. */
+function outwardInterfaces(): string[] {
+  const all = Object.entries(networkInterfaces())
+  const outward = all.filter(([, addresses]) =>
+    addresses?.some(({ family, internal }) => family === 'IPv4' && !internal),
+  )
+  // A second address may have a name of its own: eth0:1.
+  const names = outward.map(([name]) => name.split(':')[0] ?? name)
+  return [...new Set(names)].filter((name) => !name.startsWith(LINK_PREFIX))
+}
+
+const fileOf = (name: string): string => `/proc/sys/net/ipv4/conf/${name}/forwarding`
+
+/** Interfaces come and go while one looks. */
+function absent(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== 'ENOENT') throw error
+}

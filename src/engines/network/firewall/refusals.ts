@@ -1,0 +1,18 @@
+/** What the rules refuse, decided without a packet. */
+import { networkInterfaces } from 'node:os'
+import { holds, parseAddress, type Range } from '../addresses.ts'
+import { isRefused, type Policy } from '../settings.ts'
+
+type Called = { address: string; port: number }
+
+/** By the addresses that the machine has now, which are read once. `block` holds the addresses of the service's views. */
+export function refusalsNow(policy: Policy, block: Range): (called: Called) => boolean {
+  const machine = addressesOfMachine()
+  return ({ address, port }) => {
+    const number = parseAddress(address) ?? 0
+    return isRefused(policy, machine.has(address) || holds(block, number), number, port)
+  }
+}
+
+const addressesOfMachine = (): ReadonlySet<string> =>
+  new Set(Object.values(networkInterfaces()).flatMap((all) => (all ?? []).map(({ address }) => address)))

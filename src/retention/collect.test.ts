@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict'
+import { mkdir, readdir, utimes } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { type House, house } from '../../test/support/service/retention.ts'
+import { createCollect } from './collect.ts'
+
+const NEVER = new AbortController().signal
+
+async function setUp(t: TestContext) {
+  const rooms = await house(t)
+  const figures = { forgetAllBut: async () => undefined }
+  const shop = await rooms.environment()
+  const collect = () => createCollect({ ...rooms, figures })(NEVER)
+  /** As if all archives had been received long ago. */
+  async function age() {
+    const longAgo = new Date(Date.now() - 24 * 60 * 60_000)
+    for (const digest of await rooms.blobs.list()) await utimes(await rooms.blobs.file(digest), longAgo, longAgo)
+  }
+  return { ...rooms, shop, age, collect }
+}
+
+const namesIn = async (...path: string[]): Promise<string[]> => (await readdir(join(...path)).catch(() => [])).sort()
+
+test('where everything is needed, nothing is removed', async (t) => {
+  const { shop, deploy, age, collect } = await setUp(t)
+  await deploy(shop, { packages: 'x' })
+  await age()
+  assert.deepEqual(await collect(), {})
+})
+
+test('of archives stay the last one, that of the last good build, and those of builds that are not over', async (t) => {
+  const { shop, deploy, build, age, collect, blobs } = await setUp(t)
+  const old = await deploy(shop, { archive: 'one' })
+  const good = await deploy(shop, { archive: 'two' })
+  const waiting = await build(shop, { archive: 'three', isOver: false })
+  const failed = await build(shop, { archive: 'four', state: 'FAILED' })
+  const last = await build(shop, { archive: 'five', state: 'FAILED' })
+  await age()
+  assert.deepEqual(await collect(), { archives: 2 })
+  assert.deepEqual(
+    (await blobs.list()).toSorted(),
+    [good.archive, waiting.archive, last.archive].toSorted(),
+    `${old.archive} and ${failed.archive} should be gone`,
+  )
+})
+
+test('an archive that another environment needs stays', async (t) => {
+  const { shop, environment, deploy, age, collect, blobs } = await setUp(t)
+  const other = await environment()
+  const shared = await deploy(other, { archive: 'shared' })
+  await deploy(shop, { archive: 'shared' })
+  await deploy(shop, { archive: 'newer' })
+  await age()
+  await collect()
+  assert.equal(await blobs.has(shared.archive), true)
+})
+
+test('an archive that was just received stays, though nobody refers to it yet', async (t) => {
+  const { shop, build, age, collect, blobs } = await setUp(t)
+  await build(shop, { archive: 'one' })
+  await build(shop, { archive: 'two' })
+  await age()
+  const source = async function* () {
+    yield Buffer.from('one')
+  }
+  const { digest } = await blobs.put(source())
+  await collect()
+  assert.equal(await blobs.has(digest), true)
+})
+
+test('outputs and packages without a build are removed', async (t) => {
+  const { shop, deploy, holdings, sql, collect, dataDir } = await setUp(t)
+  const { id } = await deploy(shop, { packages: 'x' })
+  await sql.transaction((tx) => holdings.letGo(tx, { outputs: [id], packages: [id] }))
+  assert.deepEqual(await collect(), { outputs: 1, packages: 1 })
+  assert.deepEqual([await namesIn(dataDir, 'outputs'), await namesIn(dataDir, 'packages')], [[], []])
+})
+
+test('the work folder of a build that is over is removed, and that of one at work is not', async (t) => {
+  const { shop, build, folders, collect, dataDir } = await setUp(t)
+  const [over, atWork] = [await build(shop), await build(shop, { isOver: false })]
+  for (const { id } of [over, atWork]) await mkdir(join(folders.work(shop.id, id), 'source'), { recursive: true })
+  assert.deepEqual(await collect(), { work: 1 })
+  assert.deepEqual(await namesIn(dataDir, 'environments', shop.id, 'work'), [atWork.id])
+})
+
+test('what an app wrote is removed when it runs no more, and not before', async (t) => {
+  const { shop, deploy, folders, running, write, collect, dataDir, clock } = await setUp(t)
+  const [old, draining, live] = [await deploy(shop), await deploy(shop), await deploy(shop)]
+  for (const { deployment } of [old, draining, live])
+    await write(join(folders.run(shop.id, deployment), 'own', 'file'), 'x')
+  await mkdir(join(folders.runs(shop.id), `${old.deployment}.1.old`))
+  await clock.advance(60 * 60_000)
+  running.add(draining.deployment)
+  assert.deepEqual(await collect(), { runs: 2 })
+  const kept = [draining.deployment, live.deployment].toSorted()
+  assert.deepEqual(await namesIn(dataDir, 'environments', shop.id, 'run'), kept)
+})
+
+test('what an app wrote stays while another process may run it or be about to', async (t) => {
+  const { shop, deploy, folders, write, operation, finish, collect, clock } = await setUp(t)
+  const [old] = [await deploy(shop), await deploy(shop)]
+  await write(join(folders.run(shop.id, old.deployment), 'own', 'file'), 'x')
+  assert.deepEqual(await collect(), {}, 'it was retired just now')
+  await clock.advance(60 * 60_000)
+  const activating = await operation(shop, old.deployment)
+  assert.deepEqual(await collect(), {}, 'somebody wants it live')
+  await finish(activating)
+  assert.deepEqual(await collect(), { runs: 1 })
+})
+
+test('the folder and the log of an environment that is gone are removed', async (t) => {
+  const { shop, environment, build, folders, logs, sql, environments, write, collect, dataDir } = await setUp(t)
+  await build(shop)
+  const gone = await environment()
+  for (const { id } of [shop, gone]) {
+    await write(join(folders.cacheOf(id), 'file'), 'x')
+    await write(join(dataDir, 'logs', 'runtime', `${id}.log`), 'x')
+  }
+  await sql.transaction((tx) => environments.remove(tx, gone.id))
+  assert.deepEqual(await collect(), { environments: 1, logs: 1 })
+  assert.deepEqual(await namesIn(dataDir, 'environments'), [shop.id])
+  assert.deepEqual(await logs.list('runtime'), [`runtime/${shop.id}`])
+})
+
+test('logs stay of the last twenty builds, and of those that can be made live or are not over', async (t) => {
+  const { shop, build, deploy, logs, collect } = await setUp(t)
+  const live = await deploy(shop)
+  const waiting = await build(shop, { isOver: false })
+  const failed = []
+  for (let count = 0; count < 25; count++) failed.push(await build(shop, { state: 'FAILED' }))
+  assert.deepEqual(await collect(), { logs: 5 })
+  const kept = [live, waiting, ...failed.slice(-20)].map(({ id }) => `builds/${id}`)
+  assert.deepEqual((await logs.list('builds')).toSorted(), kept.toSorted())
+})
+
+test('a fault in one step keeps no other from its work', async (t) => {
+  const { shop, deploy, holdings, sql, collect, ...rooms } = await setUp(t)
+  const { id } = await deploy(shop)
+  await sql.transaction((tx) => holdings.letGo(tx, { outputs: [id], packages: [] }))
+  const archives: House['archives'] = { ...rooms.archives, collect: () => Promise.reject(new Error('a bad disk')) }
+  const figures = { forgetAllBut: async () => undefined }
+  assert.deepEqual(await createCollect({ ...rooms, sql, holdings, archives, figures })(NEVER), { outputs: 1 })
+})
+
+test('a database in which nothing ever happened removes nothing: the right one may be missing', async (t) => {
+  const { collect, dataDir, write } = await setUp(t)
+  await write(join(dataDir, 'outputs', 'a'.repeat(64), 'files', 'index.html'), 'x')
+  await write(join(dataDir, 'environments', 'some', 'cache', 'file'), 'x')
+  assert.deepEqual(await collect(), {})
+  assert.deepEqual(await namesIn(dataDir, 'outputs'), ['a'.repeat(64)])
+})

@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { house } from '../../test/support/service/retention.ts'
+import { createBallast, statement } from '../storage/index.ts'
+import { createFigures } from './figures.ts'
+import { createForget } from './history.ts'
+import { createRetain } from './retain.ts'
+import { BALLAST_MS, createRounds, ROUND_MS, SOONEST_MS } from './round.ts'
+
+async function setUp(t: TestContext) {
+  const rooms = await house(t)
+  const shop = await rooms.environment()
+  const collected: number[] = []
+  const collect = async () => {
+    collected.push(rooms.clock.now())
+    return {}
+  }
+  const figures = createFigures(rooms)
+  const retain = createRetain({ ...rooms, keepDeployments: 1 })
+  const forget = createForget({ ...rooms, keepHistory: 3 })
+  const ballast = createBallast(join(rooms.dataDir, 'ballast'))
+  const disk = { free: 0 }
+  const rounds = createRounds({ ...rooms, figures, retain, forget, collect, ballast, freeBytes: async () => disk.free })
+  t.after(() => rounds.stop(1000))
+  /** Until the round that is due was made. */
+  async function count(expected: number) {
+    while (collected.length < expected) await new Promise((resolve) => setImmediate(resolve))
+    await rounds.settled()
+    assert.equal(collected.length, expected)
+  }
+  return { ...rooms, shop, figures, rounds, count, ballast, disk }
+}
+
+test('a round is made at the start and every hour', async (t) => {
+  const { rounds, clock, count } = await setUp(t)
+  rounds.start()
+  await count(1)
+  await clock.advance(ROUND_MS - 1)
+  await count(1)
+  await clock.advance(1)
+  await count(2)
+})
+
+test('whoever lacks room makes the next round come now, though not again and again', async (t) => {
+  const { rounds, clock, count } = await setUp(t)
+  rounds.start()
+  await count(1)
+  rounds.hurry()
+  await clock.advance(SOONEST_MS)
+  await count(1)
+  rounds.hurry()
+  await count(2)
+  rounds.hurry()
+  await clock.advance(0)
+  await count(2)
+})
+
+test('a round discards what is not promised, in every environment', async (t) => {
+  const { rounds, shop, environment, deploy, count, hasOutput } = await setUp(t)
+  const first = []
+  for (const one of [shop, await environment()]) {
+    first.push(await deploy(one))
+    await deploy(one)
+    await deploy(one)
+  }
+  rounds.start()
+  await count(1)
+  for (const { output } of first) assert.equal(await hasOutput(output), false)
+})
+
+test('after a switch the environment is tended and measured', async (t) => {
+  const { rounds, shop, deploy, figures, hasOutput } = await setUp(t)
+  const first = await deploy(shop)
+  await deploy(shop)
+  await deploy(shop)
+  rounds.switched(shop.id)
+  await rounds.settled()
+  assert.equal(await hasOutput(first.output), false)
+  assert.equal((await figures.read()).length, 3)
+})
+
+test('outputs whose size nobody knows are measured', async (t) => {
+  const { rounds, shop, deploy, holdings, sql, count } = await setUp(t)
+  await deploy(shop, { output: '22' })
+  await sql.transaction((tx) => tx.query(statement`UPDATE builds SET output_bytes = NULL`))
+  rounds.start()
+  await count(1)
+  assert.deepEqual(
+    (await holdings.outputs()).map(({ bytes }) => bytes),
+    [2],
+  )
+})
+
+test('ballast is loaded where there is plenty of room, and only there', async (t) => {
+  const { rounds, clock, count, ballast, disk } = await setUp(t)
+  disk.free = 4 * ballast.bytes
+  rounds.start()
+  await count(1)
+  assert.equal(ballast.throwOut(), false)
+  disk.free += 1
+  await clock.advance(BALLAST_MS)
+  while (!ballast.throwOut()) await new Promise((resolve) => setImmediate(resolve))
+})
+
+test('after a stop nothing more is done', async (t) => {
+  const { rounds, shop, deploy, hasOutput } = await setUp(t)
+  const first = await deploy(shop)
+  await deploy(shop)
+  await deploy(shop)
+  await rounds.stop(1000)
+  rounds.switched(shop.id)
+  await rounds.settled()
+  assert.equal(await hasOutput(first.output), true)
+})

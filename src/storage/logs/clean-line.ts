@@ -1,0 +1,93 @@
+/**
+ * Cleans lines of other people's programs: no secret, no terminal escape, nothing that hides text, no endless length.
+ *
+ * A needle is a line of a secret, without the white space around it: of a value with many lines each is one, as programs
+ * write them one by one. Less than four characters are no needle: they are part of every other word. A secret is found as it
+ * was written and as it is seen, so neither colours nor something invisible in the middle of one hide it. All characters of
+ * all needles are struck, also where needles overlap.
+ */
+import { createSlices } from '../../base/index.ts'
+import { addPlace, compileNeedles, type Needles, type Places } from './needles.ts'
+import { textAt, visiblePlaces } from './visible.ts'
+
+export const LINE_CHARACTERS_MOST = 8192
+const NEEDLE_LENGTH_LEAST = 4
+const STRUCK = '[secret]'
+
+export type Cleaner = {
+  clean(line: string): string
+  /** Memory that it takes: for each character of the secrets at most 52 bytes. */
+  bytes: number
+}
+
+/** Others have their turn meanwhile: half a megabyte of secrets takes a few hundred milliseconds. */
+export async function compileCleaner(secrets: readonly string[]): Promise<Cleaner> {
+  const slices = createSlices()
+  const found = new Set<string>()
+  for (const secret of secrets) {
+    for (const line of secret.split(/[\r\n]+/)) {
+      for (const needle of needlesOf(line)) found.add(needle)
+      if (slices.isOver()) await slices.rest()
+    }
+  }
+  const needles = await compileNeedles([...found])
+  return {
+    bytes: needles.bytes,
+    clean(line) {
+      const shown = visiblePlaces(line)
+      const text = textAt(line, shown)
+      const cleaned = strike(text, placesIn(line, text, shown, needles))
+      return cleaned.length > LINE_CHARACTERS_MOST ? `${cleaned.slice(0, LINE_CHARACTERS_MOST)}… (cut)` : cleaned
+    },
+  }
+}
+
+/** A line as it stands in the value, and as it is seen when it is written. */
+const needlesOf = (line: string): string[] =>
+  [line.trim(), textAt(line, visiblePlaces(line)).trim()].filter(({ length }) => length >= NEEDLE_LENGTH_LEAST)
+
+/** The places of needles in what is shown of a line. */
+function placesIn(line: string, text: string, shown: Places, needles: Needles): Places {
+  const seen = needles.find(text)
+  if (text.length === line.length) return seen
+  return union(seen, whereShown(needles.find(line), shown))
+}
+
+/** Places of a line as places of what is shown of it. */
+function whereShown(places: Places, shown: Places): Places {
+  const moved: Places = []
+  let offset = 0
+  let at = 0
+  for (let part = 0; part < shown.length; part += 2) {
+    const [from, to] = [shown[part] as number, shown[part + 1] as number]
+    while (at < places.length && (places[at + 1] as number) <= from) at += 2
+    for (let each = at; each < places.length && (places[each] as number) < to; each += 2) {
+      const [start, end] = [Math.max(places[each] as number, from), Math.min(places[each + 1] as number, to)]
+      addPlace(moved, start - from + offset, end - from + offset)
+    }
+    offset += to - from
+  }
+  return moved
+}
+
+function union(one: Places, other: Places): Places {
+  if (other.length === 0) return one
+  const both: Places = []
+  let [a, b] = [0, 0]
+  while (a < one.length || b < other.length) {
+    const isFirst = b >= other.length || (a < one.length && (one[a + 1] as number) <= (other[b + 1] as number))
+    if (isFirst) addPlace(both, one[a++] as number, one[a++] as number)
+    else addPlace(both, other[b++] as number, other[b++] as number)
+  }
+  return both
+}
+
+function strike(text: string, places: Places): string {
+  let struck = ''
+  let last = 0
+  for (let at = 0; at < places.length; at += 2) {
+    struck += text.slice(last, places[at]) + STRUCK
+    last = places[at + 1] as number
+  }
+  return places.length === 0 ? text : struck + text.slice(last)
+}

@@ -1,0 +1,189 @@
+/**
+ * Logs of other people's programs: numbered lines in a file, one JSON object each. A log is bounded; of a log that keeps its
+ * tail, the oldest part goes first and the numbers go on.
+ */
+import { EventEmitter } from 'node:events'
+import { readdir, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type Clock, systemClock } from '../../base/index.ts'
+import { absent, endOf, openTail, piecesOf } from './line-files.ts'
+import { createLineWriter, type LineWriter, type LogLine, type LogStream } from './line-writer.ts'
+import { createProgramLog, type LineLog } from './program-log.ts'
+
+export type { LineLog, LogLine, LogStream }
+
+export type LineLogOptions = {
+  /** Values that must never be written. */
+  secrets: readonly string[]
+  /**
+   * `stop`, for a build: what does not fit is not written, but for the last lines, and that is said; a build that writes too
+   * fast waits. `rotate`, for an app: the oldest half goes; what comes too fast is left out.
+   */
+  whenFull: 'stop' | 'rotate'
+  bytesMost: number
+}
+
+/** How often a follower looks for lines that another process wrote. */
+const FOLLOW_POLL_MS = 500
+
+/** A name, or one on a shelf. */
+const NAME = /^[A-Za-z0-9_-]+(\/[A-Za-z0-9_-]+)?$/
+
+/** A name holds an id of a stored record: it becomes a path only after this. */
+function checked(name: string): string {
+  if (!NAME.test(name)) throw new Error(`not the name of a log: ${JSON.stringify(name.slice(0, 80))}`)
+  return name
+}
+
+export function createLineLogs(folder: string, clock: Clock = systemClock) {
+  const changes = new EventEmitter().setMaxListeners(0)
+  const pathOf = (name: string) => join(folder, `${checked(name)}.log`)
+  const olderOf = (name: string) => join(folder, `${checked(name)}.older.log`)
+
+  const writers = new Map<string, Promise<LineWriter>>()
+
+  /** Whoever writes to the same log in this process shares its file and its numbers. */
+  async function create(name: string, { secrets, whenFull, bytesMost }: LineLogOptions): Promise<LineLog> {
+    const opening = writers.get(name) ?? openWriter(name, whenFull, bytesMost)
+    writers.set(name, opening)
+    const writer = await opening.catch((error) => {
+      // The next one tries anew.
+      writers.delete(name)
+      throw error
+    })
+    writer.users += 1
+    return createProgramLog({
+      name,
+      clock,
+      writer,
+      secrets,
+      kind: whenFull === 'stop' ? 'build' : 'app',
+      readLines: (after) => readLines(name, after),
+      async onClose() {
+        writer.users -= 1
+        if (writer.users === 0) writers.delete(name)
+        await writer.settle()
+        if (writer.users === 0) await writer.close()
+      },
+    })
+  }
+
+  /** A log that cannot be opened now, because the disk is full, is opened when there is something to write. */
+  async function openWriter(
+    name: string,
+    whenFull: LineLogOptions['whenFull'],
+    bytesMost: number,
+  ): Promise<LineWriter> {
+    const [path, olderPath] = [pathOf(name), olderOf(name)]
+    const [older, newer] = await Promise.all([endOf(olderPath), endOf(path)])
+    return createLineWriter({
+      path,
+      olderPath,
+      whenFull,
+      bytesMost,
+      ...newer,
+      lastNumber: newer.lastNumber ?? older.lastNumber ?? 0,
+      onWritten: () => changes.emit(name),
+    })
+  }
+
+  /** A piece at a time: a log may be as large as the memory of a small machine, and others are waiting. */
+  async function* pieces(name: string, after: number): AsyncGenerator<LogLine[]> {
+    let last = after
+    for (const path of [olderOf(name), pathOf(name)]) {
+      for await (const lines of piecesOf(path)) {
+        const fresh = lines.filter(({ number }) => number > last)
+        last = fresh.at(-1)?.number ?? last
+        if (fresh.length > 0) yield fresh
+      }
+    }
+  }
+
+  async function readLines(name: string, after: number): Promise<LogLine[]> {
+    const lines: LogLine[] = []
+    for await (const piece of pieces(name, after)) for (const line of piece) lines.push(line)
+    return lines
+  }
+
+  return {
+    create,
+    /** The lines after this number. */
+    read: readLines,
+    /** The same, some at a time. */
+    pieces,
+    /** The number of the last line; 0 while there is none. */
+    async lastNumber(name: string): Promise<number> {
+      return (await endOf(pathOf(name))).lastNumber ?? (await endOf(olderOf(name))).lastNumber ?? 0
+    },
+
+    /** The lines after this number, and then each as it comes, until `isOver` says so and none is left. */
+    async *follow(
+      name: string,
+      after: number,
+      isOver: () => Promise<boolean>,
+      signal: AbortSignal,
+    ): AsyncGenerator<LogLine> {
+      let last = after
+      let tail = await openTail(pathOf(name))
+      try {
+        for await (const lines of pieces(name, last)) {
+          for (const line of lines) {
+            last = line.number
+            yield line
+          }
+        }
+        while (!signal.aborted) {
+          const wasOver = await isOver()
+          tail ??= await openTail(pathOf(name))
+          const fresh = tail ? await tail.read() : []
+          for (const line of fresh) {
+            if (line.number <= last) continue
+            last = line.number
+            yield line
+          }
+          if (tail && (await tail.isReplaced())) {
+            await tail.close()
+            tail = undefined
+          } else if (fresh.length === 0) {
+            if (wasOver) return
+            await changed(changes, name, signal)
+          }
+        }
+      } finally {
+        await tail?.close()
+      }
+    },
+
+    async remove(name: string) {
+      await rm(pathOf(name), { force: true })
+      await rm(olderOf(name), { force: true })
+    },
+
+    /** The names of all logs that begin with `shelf/`. */
+    async list(shelf: string): Promise<string[]> {
+      const files = (await readdir(join(folder, shelf)).catch(absent)) ?? []
+      const names = files.flatMap((file) => /^(.+?)(?:\.older)?\.log$/.exec(file)?.[1] ?? [])
+      return [...new Set(names)].map((name) => `${shelf}/${name}`).filter((name) => NAME.test(name))
+    },
+    async bytesOf(name: string): Promise<number> {
+      const found = await Promise.all([stat(pathOf(name)).catch(absent), stat(olderOf(name)).catch(absent)])
+      return found.reduce((sum, file) => sum + (file?.size ?? 0), 0)
+    },
+  }
+}
+
+export type LineLogs = ReturnType<typeof createLineLogs>
+
+function changed(changes: EventEmitter, name: string, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(done, FOLLOW_POLL_MS)
+    function done() {
+      clearTimeout(timer)
+      changes.off(name, done)
+      signal.removeEventListener('abort', done)
+      resolve()
+    }
+    changes.once(name, done)
+    signal.addEventListener('abort', done)
+  })
+}

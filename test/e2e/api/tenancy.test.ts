@@ -1,0 +1,353 @@
+/**
+ * Accounts are kept apart on every route of the API, and roles within one account. The routes are read from the document
+ * that the service serves: a new route fails here until `REQUESTS` says how to call it.
+ */
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { resources } from '../../../src/contract/index.ts'
+import { deploy, formOf, page } from '../../support/service/deploy.ts'
+import { createApp, createEnvironment } from '../../support/service/environment.ts'
+import { type Answer, type Login, startService } from '../../support/service/service.ts'
+
+/** A query and a body with which the route would succeed, by operationId. */
+const REQUESTS: Record<string, { query?: string; body?: unknown }> = {
+  postV1AccountsAccountApps: { query: '?appId=intruder', body: { region: 'regions/UK', uploadable: {} } },
+  getV1AccountsAccountApps: {},
+  getV1AccountsAccountAppsApp: {},
+  deleteV1AccountsAccountAppsApp: { query: '?force=true' },
+  postV1AccountsAccountAppsAppEnvironments: {
+    body: { displayName: 'Intruder', branch: 'uploadable', cmsEnvironment: 'cms' },
+  },
+  getV1AccountsAccountAppsAppEnvironments: {},
+  getV1AccountsAccountAppsEnvironments: {},
+  getV1AccountsAccountAppsAppEnvironmentsEnvironment: {},
+  patchV1AccountsAccountAppsAppEnvironmentsEnvironment: { body: { displayName: 'Intruder' } },
+  deleteV1AccountsAccountAppsAppEnvironmentsEnvironment: {},
+  postFuV1AccountsAccountAppsAppEnvironmentsEnvironmentUpload: { body: formOf(page('intruder')) },
+  postV1AccountsAccountAppsAppEnvironmentsEnvironmentRebuild: { body: {} },
+  postV1AccountsAccountAppsAppEnvironmentsEnvironmentUnpin: {},
+  getV1AccountsAccountAppsAppEnvironmentsEnvironmentTrace: { query: '?url=/' },
+  postV1AccountsAccountAppsAppEnvironmentsEnvironmentClearCache: { body: { paths: ['/'] } },
+  getV1AccountsAccountAppsAppEnvironmentsEnvironmentBuilds: {},
+  getV1AccountsAccountAppsAppEnvironmentsEnvironmentBuildsBuild: {},
+  postV1AccountsAccountAppsAppEnvironmentsEnvironmentBuildsBuildCancel: { body: {} },
+  getV1AccountsAccountAppsAppEnvironmentsEnvironmentBuildsBuildLog: {},
+  getV1AccountsAccountAppsAppEnvironmentsEnvironmentDeployments: {},
+  getV1AccountsAccountAppsAppEnvironmentsEnvironmentDeploymentsDeployment: {},
+  postV1AccountsAccountAppsAppEnvironmentsEnvironmentDeploymentsDeploymentActivate: { body: {} },
+  getV1AccountsAccountAppsAppEnvironmentsEnvironmentLogs: {},
+  getV1AccountsAccountAppsAppEnvironmentsEnvironmentOperations: {},
+  getV1AccountsAccountAppsAppEnvironmentsEnvironmentOperationsOperation: {},
+  postV1AccountsAccountAppsAppEnvironmentsEnvironmentOperationsOperationWait: { query: '?timeout=1s', body: {} },
+  postV1AccountsAccountAppsAppEnvironmentsEnvironmentOperationsOperationCancel: { body: {} },
+  getV1AccountsAccountCredentials: {},
+  postV1AccountsAccountCredentials: { body: { role: 'owner' } },
+  deleteV1AccountsAccountCredentialsCredential: {},
+  getV1AccountsAccountUsers: {},
+  postV1AccountsAccountUsers: { body: { email: 'intruder@example.com', role: 'owner' } },
+  patchV1AccountsAccountUsersUser: { body: { role: 'owner' } },
+  deleteV1AccountsAccountUsersUser: {},
+  getV1AccountsAccountUsage: {},
+  getV1AccountsAccountAppsAppEnvironmentsEnvironmentTraffic: { query: '?range=1h' },
+  getV1AccountsAccountAppsAppEnvironmentsEnvironmentTrafficPaths: {},
+  getV1AccountsAccountEvents: {},
+  getV1AccountsAccountAppsAppEnvironmentsEnvironmentUsage: {},
+  getV1AccountsAccountAppsAppEnvironmentsEnvironmentDomains: {},
+  getV1AccountsAccountAppsAppEnvironmentsEnvironmentDomainsCheck: {},
+  postV1AccountsAccountAppsAppEnvironmentsEnvironmentDomainsReplace: { body: { domains: ['intruder.example.com'] } },
+  postV1AccountsAccountAppsAppEnvironmentsEnvironmentWebhooks: { body: {} },
+  getV1AccountsAccountAppsAppEnvironmentsEnvironmentWebhooks: {},
+  patchV1AccountsAccountAppsAppEnvironmentsEnvironmentWebhooks: { body: { quietSeconds: 1 } },
+  postV1AccountsAccountAppsAppEnvironmentsEnvironmentWebhooksRegenerate: { body: {} },
+  deleteV1AccountsAccountAppsAppEnvironmentsEnvironmentWebhooks: {},
+  getV1AccountsAccountAppsAppEnvironmentsEnvironmentTriggers: {},
+  postWhV1AccountsAccountAppsAppEnvironmentsEnvironmentWebhooksWebhookAction: { query: '?token=guessed' },
+  getWhV1AccountsAccountAppsAppEnvironmentsEnvironmentWebhooksWebhookActionOperationsOperation: {
+    query: '?token=guessed',
+  },
+  getV1DomainsAllowed: { query: '?domain=intruder.example.com' },
+  getV1Accounts: {},
+  getV1Regions: {},
+  getV1Isolation: {},
+  postV1Session: { body: { email: 'nobody@example.com', password: 'wrong' } },
+  getV1Session: {},
+  deleteV1Session: {},
+  postV1SessionInvitationsInvitationAccept: {},
+  postV1SessionInvitationsInvitationDecline: {},
+  postV1SessionChangePassword: { body: { password: 'wrong', newPassword: 'something-longer' } },
+  getHealthz: {},
+  getReadyz: {},
+  getMetrics: {},
+  getOpenapiJson: {},
+  getDocs: {},
+}
+
+const [OURS, THEIRS] = ['default', 'other']
+const UNUSED_ID = '0199e7c0-0000-7000-8000-000000000000'
+
+/** A value of the right form that nothing has. */
+const ABSENT: Record<string, string> = {
+  account: 'nobody-has-this',
+  app: 'nobody-has-this',
+  environment: UNUSED_ID,
+  operation: UNUSED_ID,
+  build: UNUSED_ID,
+  deployment: UNUSED_ID,
+  credential: UNUSED_ID,
+  user: UNUSED_ID,
+  invitation: UNUSED_ID,
+}
+
+const service = await startService({ after })
+await service.operator('accounts', 'create', THEIRS)
+const [owner, developer, viewer, stranger] = await Promise.all([
+  service.login('owner', OURS),
+  service.login('developer', OURS),
+  service.login('viewer', OURS),
+  service.login('owner', THEIRS),
+])
+const strangersCookie = await logIn('stranger@example.com', THEIRS)
+
+/** Values for the path parameters, each of something that exists in the account. */
+type Furniture = Record<
+  'account' | 'app' | 'environment' | 'operation' | 'build' | 'deployment' | 'credential' | 'user' | 'invitation',
+  string
+>
+
+async function furnish(as: Login, account: string, app: string): Promise<Furniture> {
+  await createApp(service, as, { account, app })
+  const body = {
+    displayName: 'Production',
+    branch: 'uploadable',
+    cmsEnvironment: 'cms',
+    shellVariables: [{ key: 'SECRET', value: `of ${account}` }],
+  }
+  const { name } = await createEnvironment(service, as, { account, app, body })
+  const live = await deploy(service, as, name, page(account))
+  const { json } = await service.call(`/v1/${name}/operations`, { as })
+  await service.call(`/v1/${name}/webhooks`, { method: 'POST', as })
+  const issued = await service.call(`/v1/accounts/${account}/credentials`, { method: 'POST', as, body: {} })
+  const added = await service.call(`/v1/accounts/${account}/users`, {
+    method: 'POST',
+    as,
+    body: { email: `${app}@${account}.example.com`, role: 'viewer' },
+  })
+  return {
+    account,
+    app,
+    environment: last(name),
+    operation: last(json.operations[0].name),
+    build: last(live.metadata.build),
+    deployment: last(live.metadata.deployment),
+    credential: issued.json.userId,
+    user: last(added.json.name),
+    // Nobody's: an invitation belongs to its user and not to an account.
+    invitation: last(added.json.name),
+  }
+}
+
+const last = (name: string): string => name.split('/').at(-1) ?? ''
+
+const ours = await furnish(owner, OURS, 'shop')
+const besideOurs = await furnish(owner, OURS, 'blog')
+/** Their app has the name of ours: only the account tells the two apart. */
+const theirs = await furnish(stranger, THEIRS, 'shop')
+const theirsAlone = await furnish(stranger, THEIRS, 'theirs-alone')
+
+async function logIn(email: string, account: string): Promise<string> {
+  const made = JSON.parse(
+    await service.operator('users', 'create', email, '--account', account, '--role', 'owner', '--json'),
+  )
+  const { status, headers } = await service.call('/v1/session', { method: 'POST', body: made })
+  assert.equal(status, 200)
+  return headers.get('set-cookie')?.split(';')[0] ?? ''
+}
+
+type Access = 'public' | 'known' | 'session' | resources.Role
+type Route = { operationId: string; method: string; path: string; access: Access; query: string[] }
+type Documented = { operationId: string; 'x-access': Access; parameters: { name: string; in: string }[] }
+type Document = { paths: Record<string, Record<string, Documented>> }
+
+const document: Document = (await service.call('/openapi.json')).json
+const routes: Route[] = Object.entries(document.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, { operationId, 'x-access': access, parameters }]) => ({
+    operationId,
+    method: method.toUpperCase(),
+    path,
+    access,
+    query: parameters.filter((parameter) => parameter.in === 'query').map(({ name }) => name),
+  })),
+)
+/** A webhook's URL names an account too; what opens it is its token, as `webhooks.test.ts` shows. */
+const ofAccounts = routes.filter(({ path }) => path.includes('{account}') && !path.startsWith('/wh/'))
+const closed = routes.filter(({ access }) => access !== 'public')
+
+const parametersOf = ({ path }: Route): string[] => [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
+
+type Caller = { as?: Login; headers?: Record<string, string>; query?: string }
+
+function call(route: Route, values: Record<string, string>, caller: Caller = {}): Promise<Answer> {
+  const { query = '', body } = REQUESTS[route.operationId] ?? {}
+  const path = route.path.replaceAll(/\{(\w+)\}/g, (_, name) => {
+    assert.ok(values[name], `there is no value for {${name}}: furnish() must make one`)
+    return values[name]
+  })
+  return service.call(`${path}${caller.query ?? query}`, {
+    method: route.method,
+    ...(body === undefined ? {} : { body }),
+    ...(caller.as ? { as: caller.as } : {}),
+    ...(caller.headers ? { headers: caller.headers } : {}),
+  })
+}
+
+/** Everything of an answer that a caller could tell it apart by. */
+function visible({ status, headers, text }: Answer) {
+  const own = ['date', 'x-request-id']
+  return { status, text, headers: [...headers].filter(([name]) => !own.includes(name)) }
+}
+
+/** All that an account holds. */
+async function inventory(as: Login, rooms: Furniture[]) {
+  const account = `/v1/accounts/${rooms[0]?.account}`
+  const paths = [
+    `${account}/apps`,
+    `${account}/credentials`,
+    `${account}/users`,
+    ...rooms.flatMap(({ app, environment }) => [
+      `${account}/apps/${app}/environments?view=FULL`,
+      `${account}/apps/${app}/environments/${environment}/operations`,
+      `${account}/apps/${app}/environments/${environment}/webhooks`,
+      `${account}/apps/${app}/environments/${environment}/triggers`,
+    ]),
+  ]
+  const answers = await Promise.all(paths.map((path) => service.call(path, { as })))
+  return answers.map(({ status, json }, index) => ({ path: paths[index], status, json }))
+}
+
+const oursBefore = await inventory(owner, [ours, besideOurs])
+const theirsBefore = await inventory(stranger, [theirs, theirsAlone])
+
+test('every route of the document has an entry that says how to call it, and every entry a route', () => {
+  assert.deepEqual(routes.map(({ operationId }) => operationId).sort(), Object.keys(REQUESTS).sort())
+})
+
+test('every route that names an account asks for a role in it', () => {
+  assert.ok(ofAccounts.length > 0)
+  for (const { operationId, access } of ofAccounts) {
+    assert.ok(resources.ROLES.includes(access as resources.Role), `${operationId} is open to: ${access}`)
+  }
+})
+
+for (const route of ofAccounts) {
+  const name = `${route.method} ${route.path}`
+
+  test(`${name} answers an owner of another account as if the account did not exist`, async () => {
+    for (const caller of [{ as: stranger }, { headers: { cookie: strangersCookie } }]) {
+      const answer = await call(route, ours, caller)
+      assert.equal(answer.status, 404, answer.text)
+      assert.equal(answer.json.error.status, 'NOT_FOUND')
+      assert.equal(answer.reason, 'ACCOUNT_NOT_FOUND')
+      const absent = await call(route, { ...ours, account: ABSENT.account ?? '' }, caller)
+      assert.deepEqual(visible(answer), visible(absent))
+    }
+  })
+}
+
+for (const route of closed) {
+  const name = `${route.method} ${route.path}`
+
+  const anonymous: [string, Caller, string][] = [
+    ['without credentials', {}, 'CREDENTIALS_REQUIRED'],
+    ['with a wrong password', { as: { ...owner, password: stranger.password } }, 'CREDENTIALS_WRONG'],
+    ['with an unknown user id', { as: { ...owner, userId: UNUSED_ID } }, 'CREDENTIALS_WRONG'],
+    ['with a made-up session', { headers: { cookie: `headland_session=${'A'.repeat(43)}` } }, 'CREDENTIALS_WRONG'],
+  ]
+  for (const [how, caller, reason] of anonymous) {
+    test(`${name} ${how} is answered 401`, async () => {
+      const answer = await call(route, ours, caller)
+      assert.equal(answer.status, 401, answer.text)
+      assert.equal(answer.json.error.status, 'UNAUTHENTICATED')
+      assert.equal(answer.reason, reason)
+      assert.equal(answer.headers.get('www-authenticate'), 'Basic realm="headland"')
+      const absent = await call(route, ABSENT, caller)
+      assert.deepEqual(visible(answer), visible(absent))
+    })
+  }
+}
+
+const rank = (role: Access): number => resources.ROLES.indexOf(role as resources.Role)
+
+for (const [role, as] of [
+  ['viewer', viewer],
+  ['developer', developer],
+] as const) {
+  for (const route of ofAccounts.filter(({ access }) => rank(access) > rank(role))) {
+    test(`${route.method} ${route.path} is forbidden to a ${role}`, async () => {
+      const answer = await call(route, ours, { as })
+      assert.equal(answer.status, 403, answer.text)
+      assert.equal(answer.json.error.status, 'PERMISSION_DENIED')
+      assert.equal(answer.reason, 'ROLE_TOO_WEAK')
+      assert.deepEqual(answer.json.error.details[0].metadata, { needed: route.access, role })
+    })
+  }
+}
+
+for (const route of ofAccounts.filter(({ query }) => query.includes('view'))) {
+  test(`${route.method} ${route.path} shows the values of variables to developers and not to viewers`, async () => {
+    assert.equal((await call(route, ours, { as: viewer, query: '?view=FULL' })).reason, 'ROLE_TOO_WEAK')
+    assert.doesNotMatch((await call(route, ours, { as: viewer })).text, /of default/)
+    assert.doesNotMatch((await call(route, ours, { as: developer })).text, /of default/)
+    assert.match((await call(route, ours, { as: developer, query: '?view=FULL' })).text, /of default/)
+  })
+}
+
+type Mixture = { what: string; as: Login; home: Furniture; parameter: keyof Furniture; value: string }
+
+const swaps = (
+  what: string,
+  as: Login,
+  home: Furniture,
+  foreign: Furniture,
+  parameters: readonly (keyof Furniture)[],
+): Mixture[] =>
+  parameters.map((parameter) => ({ what: `${what} ${parameter}`, as, home, parameter, value: foreign[parameter] }))
+
+const OF_AN_ENVIRONMENT = ['environment', 'operation', 'build', 'deployment'] as const
+
+const MIXTURES: Mixture[] = [
+  ...swaps("another account's", owner, ours, theirs, [...OF_AN_ENVIRONMENT, 'credential', 'user']),
+  ...swaps("another account's", owner, ours, theirsAlone, ['app']),
+  ...swaps('our', stranger, theirs, ours, [...OF_AN_ENVIRONMENT, 'credential', 'user']),
+  ...swaps('our', stranger, theirs, besideOurs, ['app']),
+  ...swaps("another app's", owner, ours, besideOurs, OF_AN_ENVIRONMENT),
+]
+
+for (const route of ofAccounts) {
+  for (const { what, as, home, parameter, value } of MIXTURES.filter((mixture) =>
+    parametersOf(route).includes(mixture.parameter),
+  )) {
+    test(`${route.method} ${route.path} with ${what} answers as if it did not exist`, async () => {
+      const answer = await call(route, { ...home, [parameter]: value }, { as })
+      assert.equal(answer.status, 404, answer.text)
+      assert.equal(answer.json.error.status, 'NOT_FOUND')
+      const absent = await call(route, { ...home, [parameter]: ABSENT[parameter] ?? '' }, { as })
+      assert.deepEqual(visible(answer), visible(absent))
+    })
+  }
+}
+
+test('a caller is shown the accounts that they belong to, and no others', async () => {
+  const shown = async (caller: Caller & object) => {
+    const { json } = await service.call('/v1/accounts', caller)
+    return json.accounts.map(({ name }: { name: string }) => name)
+  }
+  assert.deepEqual(await shown({ as: owner }), [`accounts/${OURS}`])
+  assert.deepEqual(await shown({ as: stranger }), [`accounts/${THEIRS}`])
+  assert.deepEqual(await shown({ headers: { cookie: strangersCookie } }), [`accounts/${THEIRS}`])
+})
+
+test('after all of this nothing of either account has changed', async () => {
+  assert.deepEqual(await inventory(owner, [ours, besideOurs]), oursBefore)
+  assert.deepEqual(await inventory(stranger, [theirs, theirsAlone]), theirsBefore)
+  for (const { status } of [...oursBefore, ...theirsBefore]) assert.equal(status, 200)
+})

@@ -1,0 +1,179 @@
+/** Every command of the client against a server that is out to get its user. */
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { after, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { CLIENT_COMMANDS } from '../../../src/cli/index.ts'
+import { temporaryFolder } from '../../support/folder.ts'
+import { type Manner, startHostileService } from '../../support/machine/hostile-service.ts'
+import { PATIENCE_MS } from '../../support/until.ts'
+
+const RUNNER = fileURLToPath(new URL('../../support/run-commands.ts', import.meta.url))
+
+/** Clears the screen, renames the window, answers for its owner, turns the line round, and pretends to be a line of ours. */
+const HOSTILE = 'a\x1b[2J\x1b]0;title\x07\x1bP+q\x1b\\\u009b31m\u0085\u202e\u200b\u2028\r\x08\x7f\nFORGED'
+
+const ID = '0197a3c4-5b6d-7e8f-9a0b-1c2d3e4f5a6b'
+const SHORT = ID.slice(-8)
+const AT = ['--account', 'acme', '--app', 'shop', '--env', ID]
+
+/** How each is typed so that it asks nothing. */
+const TYPED: Record<string, string[][]> = {
+  login: [
+    ['--user', 'ann@example.com', '--password-stdin'],
+    ['--user', ID, '--password-stdin'],
+  ],
+  logout: [[]],
+  deploy: [
+    AT,
+    [...AT, '--variable', 'A=1'],
+    [...AT, '--dry-run'],
+    [...AT, '--detach'],
+    ['--list-files'],
+    ['--yes'],
+    ['--account', 'acme'],
+  ],
+  rebuild: [AT, [...AT, '--detach']],
+  logs: [AT, [...AT, '--build', 'latest'], [...AT, '--build', ID, '-f']],
+  open: [
+    [...AT, '--print'],
+    ['/x', ...AT, '--print'],
+  ],
+  // The site of a service that answers so is nowhere; what a site answers is data, and goes out as it is.
+  curl: [['http://127.0.0.1:1/'], ['/', '--app', 'none', '--env', 'none']],
+  apps: [['--account', 'acme'], []],
+  'apps create': [['shop', '--region', 'UK', '--account', 'acme']],
+  'apps delete': [['shop', '--yes', '--force', '--account', 'acme']],
+  envs: [AT.slice(0, 4), []],
+  'envs create': [['Production', '--cms', 'cms', ...AT.slice(0, 4)]],
+  'envs show': [AT.slice(0, 4), [ID, ...AT.slice(0, 4)], [SHORT, ...AT.slice(0, 4)], ['Production', ...AT.slice(0, 4)]],
+  'envs change': [[ID, '--name', 'other', ...AT.slice(0, 4)]],
+  'envs delete': [[ID, '--yes', ...AT.slice(0, 4)]],
+  builds: [AT, []],
+  'builds show': [AT, [ID, ...AT], [SHORT, ...AT], ['ffffffff', ...AT]],
+  'builds cancel': [[ID, ...AT]],
+  deployments: [AT],
+  'deployments activate': [
+    [ID, ...AT],
+    [SHORT, ...AT],
+    ['previous', ...AT],
+  ],
+  operations: [AT, []],
+  triggers: [AT],
+  unpin: [AT],
+  traffic: [AT, [...AT, '--range', '7d']],
+  purge: [AT],
+  trace: [['/', ...AT], ['https://shop.example.com/'], ['https://other.example.com/']],
+  domains: [AT],
+  'domains add': [
+    ['new.example.com', ...AT],
+    ['shop.example.com', ...AT],
+  ],
+  'domains check': [AT],
+  'domains redirect': [
+    ['shop.example.com', 'new.example.com', ...AT],
+    ['shop.example.com', '--end', ...AT],
+  ],
+  'domains remove': [
+    ['shop.example.com', ...AT],
+    ['unknown.example.com', ...AT],
+  ],
+  variables: [AT, [...AT, '--show']],
+  'variables set': [['A=1', ...AT]],
+  'variables unset': [['A', ...AT]],
+  'webhooks show': [AT],
+  'webhooks create': [AT],
+  'webhooks regenerate': [[...AT, '--yes']],
+  'webhooks delete': [[...AT, '--yes']],
+  'webhooks quiet': [['5', ...AT]],
+}
+
+const folder = await temporaryFolder({ after })
+const project = join(folder, 'project')
+await mkdir(join(project, '.git'), { recursive: true })
+await writeFile(join(project, 'index.html'), 'hello')
+await writeFile(join(project, '.env'), 'A=1')
+const ENVIRONMENT = { PATH: process.env.PATH, HOME: folder, TERM: 'xterm' }
+
+/** All that was written, to either stream, by all of these. What is typed is a password. */
+async function written(commands: string[][], env: NodeJS.ProcessEnv, cwd = project): Promise<string> {
+  const args = [RUNNER, ...commands.map((words) => JSON.stringify(words))]
+  const child = spawn(process.execPath, args, { cwd, env, signal: AbortSignal.timeout(PATIENCE_MS) })
+  child.stdin.end('password\n')
+  const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
+  assert.equal(code, 0, stdout + stderr)
+  return stdout + stderr
+}
+
+/** Where something is found, with what stands around it. */
+const around = (said: string, pattern: RegExp): string[] =>
+  [...said.matchAll(pattern)].slice(0, 10).map(({ index }) => said.slice(Math.max(0, index - 200), index + 50))
+
+function isHarmless(said: string) {
+  assert.deepEqual(around(said, /[[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]--\n]/gv), [], 'control characters')
+  assert.deepEqual(around(said, /^FORGED/gm), [], 'forged lines')
+}
+
+const commands = Object.entries(TYPED).flatMap(([name, typed]) =>
+  typed.flatMap((words) => [
+    [...name.split(' '), ...words],
+    [...name.split(' '), ...words, '--json'],
+  ]),
+)
+
+test('every command is among those that meet a hostile service', () => {
+  assert.deepEqual(Object.keys(TYPED).sort(), CLIENT_COMMANDS.map(({ name }) => name).sort())
+})
+
+const MANNERS: Manner[] = ['names are right', 'every text is hostile', 'every call fails', 'every operation fails']
+
+for (const manner of MANNERS) {
+  test(`no command writes a control character of a service where ${manner}, nor a line that it forged`, async (t) => {
+    const url = await startHostileService(t, HOSTILE, manner)
+    const env = { ...ENVIRONMENT, HEADLAND_URL: url, HEADLAND_API_USER: ID, HEADLAND_API_PASSWORD: 'p' }
+    const said = await written(commands, env)
+    assert.equal(said.match(/^--- /gm)?.length, commands.length, 'all of them ended')
+    isHarmless(said)
+    assert.match(said, /\\u202e/, 'and what was hidden is shown')
+    // A process reads one password.
+    isHarmless(await written([['login', '--user', ID, '--password-stdin']], env))
+  })
+}
+
+const NAME = HOSTILE.replaceAll('/', '')
+const PROJECTS: Record<string, Record<string, string>> = {
+  'a field of .headland.json': { '.headland.json': JSON.stringify({ account: HOSTILE }), 'index.html': '' },
+  'a field that it may not have': { '.headland.json': JSON.stringify({ [HOSTILE]: 'x' }), 'index.html': '' },
+  'an environment that is not there': {
+    '.headland.json': JSON.stringify({ environment: 'a\u202eb' }),
+    'index.html': '',
+  },
+  'a file that is no JSON': { '.headland.json': HOSTILE, 'index.html': '' },
+  'what .env.example holds': { '.env.example': `A="${HOSTILE}"\n${HOSTILE}=1\n`, 'index.html': '' },
+  'the name of a file': { [NAME]: '', 'index.html': '' },
+  'the name of a file that stays here': { [`.env.${NAME}`]: '', 'index.html': '' },
+  'the name of a folder': { [`${NAME}/.env`]: '', 'index.html': '' },
+  'the name of a package': { 'package.json': JSON.stringify({ name: HOSTILE }), 'a\u202eb': '' },
+}
+
+test('no project writes a control character either, nor a line that it forged', async (t) => {
+  const url = await startHostileService(t, HOSTILE, 'names are right')
+  const env = { ...ENVIRONMENT, HEADLAND_URL: url, HEADLAND_API_USER: ID, HEADLAND_API_PASSWORD: 'p' }
+  for (const [name, files] of Object.entries(PROJECTS)) {
+    const at = await temporaryFolder(t)
+    for (const [path, content] of Object.entries(files)) {
+      await mkdir(join(at, path, '../..'), { recursive: true })
+      await writeFile(join(at, path), content)
+    }
+    const said = await written(
+      [['deploy'], ['deploy', '--list-files'], ['envs', 'show'], ['builds', '--json']],
+      env,
+      at,
+    )
+    assert.doesNotThrow(() => isHarmless(said), name)
+  }
+})

@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict'
+import { request } from 'node:http'
+import { test } from 'node:test'
+import { createEnvironment, siteAnswer } from '../../support/service/environment.ts'
+import { startService } from '../../support/service/service.ts'
+
+const ENVIRONMENT = { displayName: 'Production', branch: 'uploadable', cmsEnvironment: 'my-wordpress' }
+
+test('the calls of the specification create an app and an environment, and its host answers', async (t) => {
+  const service = await startService(t)
+  const as = await service.login()
+
+  const app = await service.call('/v1/accounts/default/apps?appId=shop', {
+    method: 'POST',
+    as,
+    body: { region: 'regions/EU-W', uploadable: {} },
+  })
+  assert.equal(app.status, 200)
+  assert.equal(app.text, '')
+
+  const asked = await service.call('/v1/accounts/default/apps/shop/environments', {
+    method: 'POST',
+    as,
+    body: ENVIRONMENT,
+  })
+  assert.equal(asked.status, 200)
+  assert.equal(asked.json.done, false)
+  assert.match(
+    asked.json.name,
+    /^accounts\/default\/apps\/shop\/environments\/[0-9a-f-]{36}\/operations\/[0-9a-f-]{36}$/,
+  )
+  assert.match(asked.json.metadata.build, /\/builds\/no_build$/)
+  assert.equal(asked.json.metadata.deployment, '')
+  assert.equal(asked.json.metadata['@type'], 'type.googleapis.com/headland.apps.v1.UpdateEnvironmentMetadata')
+
+  const done = await service.call(`/v1/${asked.json.name}:wait?timeout=30s`, { method: 'POST', as })
+  assert.equal(done.json.done, true)
+  assert.equal(done.json.response.state, 'EMPTY')
+  const site = await siteAnswer(service, done.json.response.url)
+  assert.equal(site.status, 404)
+  assert.match(site.text, /Nothing deployed yet/)
+})
+
+test('an unknown host gets a page that tells nothing', async (t) => {
+  const service = await startService(t)
+  const site = await siteAnswer(service, 'http://nobody.localhost')
+  assert.equal(site.status, 404)
+  assert.doesNotMatch(site.text, /deployed|headland/i)
+})
+
+test('wpEnvironment is taken as another name for cmsEnvironment', async (t) => {
+  const service = await startService(t)
+  const as = await service.login()
+  const { cmsEnvironment: wpEnvironment, ...rest } = ENVIRONMENT
+  const environment = await createEnvironment(service, as, { body: { ...rest, wpEnvironment } })
+  assert.equal(environment.cmsEnvironment, 'my-wordpress')
+})
+
+test('after a restart everything is as it was', async (t) => {
+  const first = await startService(t)
+  const as = await first.login()
+  const environment = await createEnvironment(first, as)
+  assert.equal(await first.stop(), 0)
+
+  const second = await startService(t, { dataDir: first.dataDir })
+  const again = await second.call(`/v1/${environment.name}`, { as })
+  assert.equal(again.status, 200)
+  assert.equal(again.json.createTime, environment.createTime)
+  assert.equal((await siteAnswer(second, again.json.url)).status, 404)
+})
+
+test('a deleted environment is gone from the API and from the edge, and its operation is still read', async (t) => {
+  const service = await startService(t)
+  const as = await service.login()
+  const environment = await createEnvironment(service, as)
+
+  const asked = await service.call(`/v1/${environment.name}`, { method: 'DELETE', as })
+  const done = await service.call(`/v1/${asked.json.name}:wait`, { method: 'POST', as })
+  assert.equal(done.json.done, true)
+  assert.deepEqual(done.json.response, {})
+  assert.equal((await service.call(`/v1/${environment.name}`, { as })).status, 404)
+  assert.equal((await service.call(`/v1/${asked.json.name}`, { as })).json.done, true)
+  assert.doesNotMatch((await siteAnswer(service, environment.url)).text, /Nothing deployed yet/)
+})
+
+test('an HTTP/1.0 request without a Host header is answered by the edge and does no harm', async (t) => {
+  const service = await startService(t)
+  const { port } = new URL(service.edge)
+  const status = await new Promise((resolve, reject) => {
+    request({ host: '127.0.0.1', port, setHost: false, agent: false }, (response) => resolve(response.statusCode))
+      .on('error', reject)
+      .end()
+  })
+  assert.ok(status === 400 || status === 404)
+})

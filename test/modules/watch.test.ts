@@ -1,0 +1,128 @@
+/** The edge as a process of its own, and what it and the control plane say to each other. */
+import assert from 'node:assert/strict'
+import { readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import { createLog, systemClock } from '../../src/base/index.ts'
+import { startEdge } from '../../src/edge/watch.ts'
+import type { Stall } from '../../src/watchdog/index.ts'
+import { ask, HOST, serverTarget, startUpstream } from '../support/edge/edge.ts'
+import { temporaryFolder } from '../support/folder.ts'
+import { until } from '../support/until.ts'
+
+const STALL_MS = 400
+
+async function edgeProcess(t: TestContext) {
+  const folder = await temporaryFolder(t)
+  const tableFile = join(folder, 'routes.json')
+  const cache = { memoryBytes: 1e8, folder: join(folder, 'cache'), diskBytes: 1e8 }
+  const parts = { clock: systemClock, log: createLog('silent'), host: '127.0.0.1', port: 0, tableFile, cache }
+  const edge = await startEdge(parts)
+  t.after(() => edge.stop(0))
+  return { ...edge, port: edge.address.port, tableFile }
+}
+
+test('a sleeping deployment is woken, served, reported, drained and put to sleep', async (t) => {
+  let answer: (() => void) | undefined
+  const upstream = await startUpstream(t, (asked, response) => {
+    if (asked.url === '/slow') answer = () => response.end('slow')
+    else response.end('fast')
+  })
+  const edge = await edgeProcess(t)
+  const woken: string[] = []
+  const stopListening = edge.onWake((deployment) => woken.push(deployment))
+  await edge.publish({ hosts: { [HOST]: { kind: 'asleep', environment: 'e1', deployment: 'd1' } } })
+  const held = ask(edge.port)
+  await until(() => woken.length > 0)
+  assert.deepEqual(woken, ['d1'])
+  stopListening()
+
+  await edge.publish({ hosts: { [HOST]: serverTarget(upstream.port) } })
+  assert.equal((await held).text, 'fast')
+  const slow = ask(edge.port, { path: '/slow' })
+  await until(() => answer !== undefined)
+  const reports: Record<string, number>[] = []
+  edge.onActivity((deployments) => reports.push(deployments))
+  await until(() => reports.length > 0)
+  assert.ok((reports[0]?.d1 ?? 0) >= 1)
+
+  await edge.publish({ hosts: { [HOST]: { kind: 'asleep', environment: 'e1', deployment: 'd1' } } })
+  let isDrained = false
+  const drained = edge.drain('i1', 30_000).then(() => {
+    isDrained = true
+  })
+  await edge.drain('i2', 30_000)
+  assert.equal(isDrained, false)
+  answer?.()
+  assert.equal((await slow).text, 'slow')
+  await drained
+})
+
+test('an edge that stood still tells for how long, and what it was doing', async (t) => {
+  const upstream = await startUpstream(t, (_, response) => response.end('ok'))
+  const edge = await edgeProcess(t)
+  await edge.publish({ hosts: { [HOST]: serverTarget(upstream.port) } })
+  const stalls: Stall[] = []
+  edge.onStall((stall) => stalls.push(stall))
+  assert.equal((await ask(edge.port)).text, 'ok')
+  const pid = edge.pid() ?? 0
+  process.kill(pid, 'SIGSTOP')
+  await wait(STALL_MS)
+  process.kill(pid, 'SIGCONT')
+  await until(() => stalls.some(({ ms }) => ms >= STALL_MS / 2))
+  assert.ok(stalls.every(({ doing, cpuMs }) => doing !== '' && cpuMs < STALL_MS))
+})
+
+test('an edge that dies has nothing in flight, and comes back with the newest table', async (t) => {
+  let asked = 0
+  const upstream = await startUpstream(t, (request, response) => {
+    if (request.url === '/never') asked++
+    else response.end('ok')
+  })
+  const edge = await edgeProcess(t)
+  await edge.publish({ hosts: { [HOST]: serverTarget(upstream.port) } })
+  const broken = ask(edge.port, { path: '/never' }).catch((error) => error.code)
+  await until(() => asked === 1)
+  const drained = edge.drain('i1', 30_000)
+  process.kill(edge.pid() ?? 0, 'SIGKILL')
+  await drained
+  assert.equal(await broken, 'ECONNRESET')
+  await edge.drain('i1', 30_000)
+  await until(() => edge.isServing())
+  assert.equal((await ask(edge.port)).text, 'ok')
+})
+
+test('a table that cannot be saved is used all the same', async (t) => {
+  const edge = await edgeProcess(t)
+  await edge.publish({ hosts: {} })
+  while (!(await readFile(edge.tableFile).catch(() => undefined))) await ask(edge.port)
+  await rm(join(edge.tableFile, '..'), { recursive: true })
+  const pid = edge.pid()
+  await edge.publish({ hosts: {} })
+  await edge.publish({ hosts: { [HOST]: { kind: 'empty', environment: 'e1' } } })
+  assert.match((await ask(edge.port)).text, /Nothing deployed yet/)
+  assert.equal(edge.pid(), pid)
+})
+
+test('an edge that is stopped lets a request end, and takes no other', async (t) => {
+  let answer: (() => void) | undefined
+  const upstream = await startUpstream(t, (_, response) => {
+    answer = () => response.end('ok')
+  })
+  const edge = await edgeProcess(t)
+  await edge.publish({ hosts: { [HOST]: serverTarget(upstream.port) } })
+  const slow = ask(edge.port, { headers: { connection: 'keep-alive' } })
+  await until(() => answer !== undefined)
+  const stopped = edge.stop(20_000)
+  let isRefused = false
+  while (!isRefused) {
+    isRefused = await ask(edge.port, { host: 'nobody' }).then(
+      () => false,
+      () => true,
+    )
+  }
+  answer?.()
+  assert.equal((await slow).text, 'ok')
+  await stopped
+})

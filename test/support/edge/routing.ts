@@ -1,0 +1,21 @@
+/** Routing on a real database, with an edge that keeps the tables that it is given. */
+import { createDomains } from '../../../src/apps/index.ts'
+import { createRouting } from '../../../src/deployments/index.ts'
+import type { RouteTable } from '../../../src/edge/index.ts'
+import type { Scope } from '../folder.ts'
+import { house } from '../service/retention.ts'
+
+export async function routedHouse(t: Scope) {
+  const rooms = await house(t)
+  const domains = createDomains({ ...rooms, domain: 'sites.example.com' })
+  const tables: RouteTable[] = []
+  const edge = {
+    /** The table is in use when this resolves. */
+    async publish(table: RouteTable) {
+      tables.push(table)
+    },
+  }
+  const supervisor = { of: () => undefined, onChange: () => undefined }
+  const withDomain = (domain: string) => createRouting({ ...rooms, domains, supervisor, edge, domain })
+  return { ...rooms, domains, edge, tables, withDomain, routing: withDomain('sites.example.com') }
+}

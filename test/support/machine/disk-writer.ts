@@ -1,0 +1,54 @@
+/**
+ * A process that puts and notes at random until it is killed, by itself or by whoever started it. It says what it does on
+ * a pipe, by synchronous writes: `? …` before it asks for something and `! …` once it was done.
+ *
+ *   node disk-writer.ts folder seed first-key kill-after bytesMost segmentBytes
+ */
+import { writeSync } from 'node:fs'
+import { flushCompileCache } from 'node:module'
+import { openDisk } from '../../../src/edge/cache/disk/index.ts'
+import { bodyOf, random } from './disk-model.ts'
+
+const [folder = '', seed = '', firstKey = '', killAfter = '', bytesMost = '', segmentBytes = ''] = process.argv.slice(2)
+const next = random(Number(seed))
+const say = (line: string) => writeSync(1, `${line}\n`)
+
+const disk = await openDisk({
+  folder,
+  bytesMost: Number(bytesMost),
+  segmentBytes: Number(segmentBytes),
+  report: (error) => say(`fault ${error}`),
+  onPut: () => undefined,
+  onNote: () => undefined,
+})
+// One that is killed would leave no compiled code for the next.
+flushCompileCache()
+say('ready')
+
+let key = Number(firstKey)
+for (let step = 0; ; step++) {
+  if (step === Number(killAfter)) process.kill(process.pid, 'SIGKILL')
+  const dice = next()
+  if (dice < 0.6) {
+    say(`? put ${key}`)
+    const place = disk.put(String(key), bodyOf(key))
+    say(`! put ${key} ${place ? 'kept' : 'not kept'}`)
+    key++
+  } else if (dice < 0.85) {
+    // One of the last fifty, or everything that was ever put.
+    const purged = next() < 0.1 ? 'all' : String(Math.max(0, key - 1 - Math.floor(next() * 50)))
+    const note = `${purged} ${key} ${seed}/${step}`
+    say(`? note ${note}`)
+    say(`! note ${note} ${disk.note(note)}`)
+  } else if (dice < 0.9) {
+    const writer = disk.openLarge()
+    if (!writer) continue
+    const own = key++
+    say(`? large ${own}`)
+    await writer.write(bodyOf(own))
+    const place = await writer.finish(String(own))
+    say(`! large ${own} ${place ? 'kept' : 'not kept'}`)
+  } else {
+    await new Promise((resolve) => setTimeout(resolve, next() * 4))
+  }
+}

@@ -1,0 +1,150 @@
+/**
+ * Docker's engine on a machine of its own: namespaces for processes, mounts and the network, so that it binds no address
+ * here, changes no rule of the firewall, and is gone with its first process, whatever it has started.
+ */
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
+import { promisify } from 'node:util'
+import { type Scope, temporaryFolder } from '../folder.ts'
+import { BASE_FILES, BASE_IMAGE, CERTIFICATES, CLI_PLUGINS, dockerEnvironment } from './docker-packages.ts'
+
+const MOST_MS = 300_000
+const STOP_MS = 30_000
+/** A test that is killed leaves nothing that runs. */
+const WITH_US = ['--pdeathsig', 'KILL']
+
+export type DockerEngine = {
+  /** For programs that speak to the engine. */
+  environment: Record<string, string>
+  /** What it prints. */
+  docker(...args: string[]): Promise<string>
+  /** The words that start a program in the engine's network, where published ports are. */
+  inside: string[]
+}
+
+/** Of the new network's own: a `/sys` shows the network that it was mounted in. The cgroups are those of the machine. */
+const MACHINE = `
+  mount --rbind /sys/fs/cgroup "$1"
+  mount -t sysfs sysfs /sys
+  mount --rbind "$1" /sys/fs/cgroup
+  ip link set lo up
+  shift
+  exec docker-init -s -- "$@"
+`
+
+export async function startDocker(test: Scope): Promise<DockerEngine> {
+  const ends: (() => unknown)[] = []
+  // The last thing first: its folder goes when nobody is there to write to it.
+  const t: Scope = { after: (end) => void ends.unshift(end) }
+  test.after(async () => {
+    for (const end of ends) await end()
+  })
+  const folder = await temporaryFolder(t)
+  const group = `headland-test-${process.pid}`
+  const socket = `unix://${join(folder, 'docker.sock')}`
+  await mkdir(join(folder, 'cgroup'))
+  writeFileSync(join(folder, 'config.json'), JSON.stringify({ cliPluginsExtraDirs: [CLI_PLUGINS] }))
+  const environment = { ...dockerEnvironment(), HOME: folder, DOCKER_HOST: socket, DOCKER_CONFIG: folder }
+  const daemon = [
+    ...['dockerd', '--host', socket, '--data-root', join(folder, 'data'), '--exec-root', join(folder, 'exec')],
+    ...['--pidfile', join(folder, 'pid'), '--exec-opt', 'native.cgroupdriver=cgroupfs', '--cgroup-parent', `/${group}`],
+  ]
+  const namespaces = ['--net', '--mount', '--uts', '--ipc', '--pid', '--fork', '--mount-proc', '--kill-child']
+  const machine = spawn(
+    'setpriv',
+    [...WITH_US, 'unshare', ...namespaces, 'sh', '-euc', MACHINE, 'sh', join(folder, 'cgroup'), ...daemon],
+    {
+      env: environment,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    },
+  )
+  t.after(() => removeGroups(group))
+  t.after(() => end(machine, () => firstOf(machine)))
+  await untilItListens(machine)
+  const inside = ['nsenter', `--net=/proc/${firstOf(machine)}/ns/net`]
+  await connect(t, firstOf(machine) as number, environment)
+
+  const engine: DockerEngine = {
+    environment,
+    inside,
+    async docker(...args) {
+      const options = { env: environment, timeout: MOST_MS, maxBuffer: 2 ** 24 }
+      return (await promisify(execFile)('docker', args, options)).stdout.trim()
+    },
+  }
+  await importBase(engine)
+  return engine
+}
+
+/** The first process of the namespace, which sees itself as number 1. */
+const firstOf = ({ pid }: ChildProcess): number | undefined =>
+  Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()) || undefined
+
+async function untilItListens(machine: ChildProcess) {
+  const said: string[] = []
+  const exited = once(machine, 'exit').then(() => {
+    throw new Error(`dockerd ended before it listened:\n${said.join('\n')}`)
+  })
+  const listens = new Promise<void>((resolve) => {
+    createInterface({ input: machine.stderr as Readable }).on('line', (line) => {
+      if (said.length < 1000) said.push(line)
+      if (line.includes('API listen on')) resolve()
+    })
+  })
+  await Promise.race([listens, exited])
+}
+
+/** To the world outside, through a process that makes every connection itself. It reaches nothing on loopback here. */
+async function connect(t: Scope, pid: number, environment: Record<string, string>) {
+  const args = ['--configure', '--mtu=65520', '--disable-host-loopback', '--ready-fd=3', String(pid), 'tap0']
+  const cable = spawn('setpriv', [...WITH_US, 'slirp4netns', ...args], {
+    env: environment,
+    stdio: ['ignore', 'ignore', 'inherit', 'pipe'],
+  })
+  t.after(() => end(cable, () => cable.pid))
+  const exited = once(cable, 'exit').then(() => Promise.reject(new Error('slirp4netns ended')))
+  await Promise.race([once(cable.stdio[3] as Readable, 'data'), exited])
+}
+
+async function importBase({ docker, environment }: DockerEngine) {
+  const changes = [`ENV NODE_EXTRA_CA_CERTS=${CERTIFICATES}`, 'CMD ["node"]'].flatMap((line) => ['--change', line])
+  const pack = spawn('tar', ['--create', '--directory', BASE_FILES, '.'], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const args = ['import', ...changes, '-', BASE_IMAGE]
+  const load = spawn('docker', args, { env: environment, stdio: [pack.stdout, 'ignore', 'inherit'] })
+  const [code] = await once(load, 'exit')
+  if (code !== 0) throw new Error(`docker import ended with ${code}`)
+  await docker('image', 'inspect', BASE_IMAGE)
+}
+
+async function end(child: ChildProcess, toldOf: () => number | undefined) {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const exited = once(child, 'exit')
+  const told = toldOf()
+  if (told !== undefined) process.kill(told, 'SIGTERM')
+  const late = setTimeout(() => child.kill('SIGKILL'), STOP_MS)
+  await exited
+  clearTimeout(late)
+}
+
+/** The groups of its containers, which nothing else removes: deepest first, as the kernel wants it. */
+function removeGroups(name: string) {
+  const mounts = readFileSync('/proc/self/mounts', 'utf8').matchAll(/^\S+ (\S+) cgroup2? /gm)
+  for (const [, mount = ''] of mounts) removeGroup(join(mount, name))
+}
+
+function removeGroup(folder: string) {
+  let entries: { name: string; isDirectory(): boolean }[]
+  try {
+    entries = readdirSync(folder, { withFileTypes: true })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return
+    throw error
+  }
+  for (const entry of entries.filter((one) => one.isDirectory())) removeGroup(join(folder, entry.name))
+  rmdirSync(folder)
+}

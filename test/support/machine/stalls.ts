@@ -1,0 +1,67 @@
+/**
+ * Stalls of the running service, as it tells them itself in `/metrics`: how long its event loops stood still. Machines that
+ * run tests are noisy, so what is asserted is generous: an attack that works takes many seconds.
+ */
+import assert from 'node:assert/strict'
+import { setTimeout as wait } from 'node:timers/promises'
+import { TICK_MS, watchStalls } from '../../../src/watchdog/watchdog.ts'
+import type { TestService } from '../service/service.ts'
+
+export type Stalls = Record<'control' | 'edge', { count: number; longestMs: number }>
+
+/**
+ * Generous: what is promised is 50 ms, on a machine that does nothing else. It is counted in processor time, which other
+ * programs do not lengthen.
+ */
+export const STALL_MOST_MS = 1000
+
+type Watched = Pick<TestService, 'api' | 'log'>
+
+export async function readStalls({ api }: Pick<Watched, 'api'>): Promise<Stalls> {
+  const text = await (await fetch(`${api}/metrics`)).text()
+  return { control: stallsOf('control', text), edge: stallsOf('edge', text) }
+}
+
+/** Runs something hostile; fails where an event loop of the service worked for longer than `mostMs` at a stretch meanwhile. */
+export async function withoutStall<T>(service: Watched, work: () => Promise<T>, mostMs = STALL_MOST_MS): Promise<T> {
+  const logBefore = service.log().length
+  const result = await work()
+  // A stall that goes on holds this answer up, and is told before the next.
+  await readStalls(service)
+  await readStalls(service)
+  const told = [
+    ...service
+      .log()
+      .slice(logBefore)
+      .matchAll(/^.*"cpuMs":(\d+).*"msg":"the event loop stood still".*$/gm),
+  ]
+  const long = told.filter(([, cpuMs]) => Number(cpuMs) > mostMs).map(([line]) => line)
+  assert.deepEqual(long, [])
+  return result
+}
+
+/** The longest stretch for which this process worked without a pause while something went on, in processor time. */
+export async function longestWorkMs(work: () => Promise<unknown>): Promise<number> {
+  let longest = 0
+  const end = watchStalls(({ cpuMs }) => {
+    longest = Math.max(longest, cpuMs)
+  })
+  await work()
+  // What came last is told by the next tick.
+  await wait(2 * TICK_MS)
+  end()
+  return longest
+}
+
+function stallsOf(process: string, metrics: string): Stalls['control'] {
+  const figure = (name: string): number => {
+    const line = metrics.split('\n').find((line) => line.startsWith(`headland_stall_${name} `))
+    assert.ok(line, `/metrics has headland_stall_${name}`)
+    return Number(line.split(' ')[1])
+  }
+  const count = figure(`seconds_count{process="${process}"}`)
+  return {
+    count,
+    longestMs: figure(`longest_seconds{process="${process}"}`) * 1000,
+  }
+}

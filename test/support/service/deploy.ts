@@ -1,0 +1,76 @@
+/** Uploads archives over HTTP and follows what becomes of them. */
+import assert from 'node:assert/strict'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { resources } from '../../../src/contract/index.ts'
+import { type ZipContent, zipOf } from '../zip.ts'
+import type { Answer, Login, TestService } from './service.ts'
+
+export type Files = Record<string, ZipContent>
+
+export function formOf(files: Files | Buffer): FormData {
+  const form = new FormData()
+  const zip = Buffer.isBuffer(files) ? files : zipOf(files)
+  form.append('repository', new Blob([new Uint8Array(zip)], { type: 'application/zip' }), 'app.zip')
+  return form
+}
+
+export function upload(
+  service: TestService,
+  as: Login,
+  environment: string,
+  files: Files | Buffer,
+  query = '',
+): Promise<Answer> {
+  return service.call(`/fu/v1/${environment}:upload${query}`, { method: 'POST', as, body: formOf(files) })
+}
+
+export async function untilDone(service: TestService, as: Login, operation: string): Promise<resources.Operation> {
+  for (let tries = 0; tries < 20; tries++) {
+    const { json } = await service.call(`/v1/${operation}:wait?timeout=60s`, { method: 'POST', as })
+    if (json.done) return json
+  }
+  throw new Error(`${operation} is not done after 20 minutes`)
+}
+
+/** Uploads and waits for the end, good or bad. */
+export async function deploy(
+  service: TestService,
+  as: Login,
+  environment: string,
+  files: Files | Buffer,
+): Promise<resources.Operation> {
+  const asked = await upload(service, as, environment, files)
+  assert.equal(asked.status, 200, asked.text)
+  return untilDone(service, as, asked.json.name)
+}
+
+/** The reason that an operation's error gives. */
+export const reasonOf = ({ error }: resources.Operation): unknown => error?.details[0]?.reason
+
+/** A server without dependencies, whose answer tells which version it is. */
+export const nodeServer = (version: string, more = ''): Files => ({
+  'package.json': JSON.stringify({ scripts: { start: 'node server.js' } }),
+  'server.js': `
+    const http = require('node:http')
+    const server = http.createServer((request, response) => {
+      ${more}
+      response.end(${JSON.stringify(version)})
+    })
+    server.listen(process.env.PORT, process.env.HOST)
+    process.on('SIGTERM', () => server.close(() => process.exit()))
+  `,
+})
+
+export const page = (text: string): Files => ({ 'index.html': `<!doctype html><title>x</title><p>${text}</p>` })
+
+/** The files of a folder, without what is never uploaded. */
+export async function filesIn(folder: string): Promise<Files> {
+  const files: Files = {}
+  for (const entry of await readdir(folder, { withFileTypes: true, recursive: true })) {
+    const path = join(entry.parentPath, entry.name).slice(folder.length + 1)
+    if (!entry.isFile() || /(^|\/)(node_modules|\.next|dist)\//.test(path) || path === 'expect.json') continue
+    files[path] = await readFile(join(folder, path))
+  }
+  return files
+}

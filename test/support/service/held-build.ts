@@ -1,0 +1,56 @@
+/** Builds that go on when the test lets them: each waits for a signal, which a program that does not listen yet ignores. */
+import { readdir, readFile } from 'node:fs/promises'
+import { until } from '../until.ts'
+import type { Files } from './deploy.ts'
+
+const SIGNAL = 'SIGCONT'
+
+/** The mark is an argument of the build's process, by which it is found. */
+export const heldBuild = (mark: string, text: string): Files => ({
+  'package.json': JSON.stringify({ name: 'held', scripts: { build: `node build.js ${ofThisRun(mark)}` } }),
+  'build.js': `
+    const fs = require('node:fs')
+    const held = setInterval(() => {}, 1000)
+    process.once('${SIGNAL}', () => {
+      clearInterval(held)
+      fs.mkdirSync('dist', { recursive: true })
+      fs.writeFileSync('dist/index.html', ${JSON.stringify(text)} + ' ' + process.hrtime.bigint())
+    })
+  `,
+})
+
+/** Another run of the tests on this machine has builds with the same marks. */
+const ofThisRun = (mark: string) => `${mark}-${process.pid}`
+
+const released = new Set<string>()
+
+/** Resolves when a build with this mark waits that was not released yet. */
+export async function untilHeld(mark: string): Promise<{ goOn(): Promise<void> }> {
+  const isHeld = (pid: string) => !released.has(pid)
+  const pid = await until(async () => (await pidsOf(mark)).find(isHeld), `a build with the mark ${mark} began`)
+  return {
+    async goOn() {
+      released.add(pid)
+      await until(() => !isSignalled(Number(pid)), `the build with the mark ${mark} goes on`)
+    },
+  }
+}
+
+/** False once there is nobody to signal. */
+function isSignalled(pid: number): boolean {
+  try {
+    return process.kill(pid, SIGNAL)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return false
+    throw error
+  }
+}
+
+async function pidsOf(mark: string): Promise<string[]> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
+  const commands = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')))
+  // The build itself, and not what started it: that is outside of the sandbox, or is a shell with another command line.
+  return pids.filter(
+    (_, index) => commands[index]?.split('\0').slice(1).join(' ').trim() === `build.js ${ofThisRun(mark)}`,
+  )
+}

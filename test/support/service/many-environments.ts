@@ -1,0 +1,41 @@
+/** Fills an account with apps and environments, by the rooms themselves in the database of a running service. */
+import { join } from 'node:path'
+import { createApps, createEnvironments } from '../../../src/apps/index.ts'
+import { createIds, systemClock } from '../../../src/base/index.ts'
+import { Problem } from '../../../src/contract/index.ts'
+import { createOperations } from '../../../src/operations/index.ts'
+import { statement } from '../../../src/storage/index.ts'
+import { openSqlite } from '../../../src/storage/sql/sqlite.ts'
+import type { TestService } from './service.ts'
+
+const DRAFT = { branch: 'uploadable', cmsEnvironment: 'cms', rootDirectory: '', variables: [] }
+
+/** Three environments to an app; the last build of every tenth failed. Nothing of it is ever served. */
+export async function fillAccount(service: TestService, count: number, account = 'default') {
+  const sql = await openSqlite(join(service.dataDir, 'headland.db'))
+  try {
+    const parts = { sql, clock: systemClock, newId: createIds(systemClock) }
+    const [apps, environments, operations] = [createApps(parts), createEnvironments(parts), createOperations(parts)]
+    const [owner] = await sql.query<{ id: string }>(statement`SELECT id FROM accounts WHERE name = ${account}`)
+    const accountId = owner?.id ?? ''
+    for (let made = 0; made < count; ) {
+      const app = await apps.create(accountId, `site-${String(made).padStart(3, '0')}`, 'regions/EU-W')
+      for (const displayName of ['Production', 'Staging', 'Preview'].slice(0, count - made)) {
+        const id = parts.newId()
+        const path = { accountId, appName: app.name, environmentId: id }
+        const hasFailed = made % 10 === 0
+        await sql.transaction(async (tx) => {
+          await environments.insert(tx, { id: app.id, accountId }, id, { ...DRAFT, displayName })
+          await operations.record(tx, path, 'CREATE', async () => ({ response: {} }))
+          if (hasFailed)
+            await operations.record(tx, path, 'UPLOAD', async () => ({ error: new Problem('BUILD_SCRIPT_FAILED') }))
+          const made = await environments.byId(tx, id)
+          if (made) await environments.assignHostLabel(tx, made)
+        })
+        made++
+      }
+    }
+  } finally {
+    await sql.close()
+  }
+}
