@@ -22,13 +22,13 @@ export async function byHand(zip: string, folder: string, start?: readonly strin
   const env = handEnvironment(folder)
   const startTime = performance.now()
   await run('unzip', ['-q', zip, '-d', folder])
-  await run('npm', ['ci'], { cwd: folder, env, maxBuffer: OUTPUT_MOST })
-  await run('npm', ['run', 'build'], { cwd: folder, env, maxBuffer: OUTPUT_MOST })
+  await run('npm', ['ci'], { cwd: folder, env, maxBuffer: MAX_OUTPUT })
+  await run('npm', ['run', 'build'], { cwd: folder, env, maxBuffer: MAX_OUTPUT })
   if (start) await (await startApp(folder, start))[Symbol.asyncDispose]()
   return (performance.now() - startTime) / 1000
 }
 
-const OUTPUT_MOST = 64 * 1024 * 1024
+const MAX_OUTPUT = 64 * 1024 * 1024
 
 export const NEXT_START = ['node_modules/next/dist/bin/next', 'start', '-H', '127.0.0.1']
 

@@ -12,7 +12,7 @@ const ENVIRONMENT = 'e1'
 const COMMON = { status: 200, reason: 'OK', variant: '', vary: undefined, deployment: 'd1', targeted: undefined }
 
 const count = Number(process.argv[2])
-const store = createStore({ bytesMost: Number.MAX_SAFE_INTEGER, now: Date.now })
+const store = createStore({ maxBytes: Number.MAX_SAFE_INTEGER, now: Date.now })
 const shelf = store.shelfOf(ENVIRONMENT)
 
 const emptyBytes = residentBytes()

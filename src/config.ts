@@ -379,8 +379,8 @@ function parseRanges(text: string): string[] {
   const ranges = text.split(',').flatMap((part) => part.trim() || [])
   for (const range of ranges) {
     const [address = '', bits, ...rest] = range.split('/')
-    const bitsMost = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1
-    const isRange = bits === undefined ? bitsMost > 0 : /^\d{1,3}$/.test(bits) && Number(bits) <= bitsMost
+    const maxBits = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1
+    const isRange = bits === undefined ? maxBits > 0 : /^\d{1,3}$/.test(bits) && Number(bits) <= maxBits
     if (!isRange || rest.length > 0) throw new Error('it must be addresses or ranges with commas, as in 10.0.0.0/8,::1')
   }
   return ranges
@@ -409,11 +409,11 @@ function count(text: string): number {
 }
 
 /** A timer of Node that is set for longer than 2³¹ ms goes off at once. */
-const SECONDS_MOST = Math.floor((2 ** 31 - 1) / 1000)
+const MAX_SECONDS = Math.floor((2 ** 31 - 1) / 1000)
 
 function seconds(text: string): number {
   const given = count(text)
-  if (given > SECONDS_MOST) throw new Error(`it must be at most ${SECONDS_MOST} seconds, which is 24 days`)
+  if (given > MAX_SECONDS) throw new Error(`it must be at most ${MAX_SECONDS} seconds, which is 24 days`)
   return given
 }
 

@@ -74,7 +74,7 @@ const oneUser = (dataDir: string): string =>
     ? `programs run as root, since no other user can reach ${dataDir}, Node and npm`
     : "programs of all environments run as the service's own user"
 
-const SERVICES_MOST = 8
+const MAX_SERVICES = 8
 
 async function openJobNetworks({ dataDir, jobNetwork, blockedNetworks, allowedNetworks }: Config, log: Log) {
   const options = {
@@ -83,7 +83,7 @@ async function openJobNetworks({ dataDir, jobNetwork, blockedNetworks, allowedNe
   }
   // Two services may work on one data folder; each has networks of its own.
   let networks = await openNetworks({ ...options, folder: dataDir })
-  for (let count = 2; 'isTaken' in networks && count <= SERVICES_MOST; count++) {
+  for (let count = 2; 'isTaken' in networks && count <= MAX_SERVICES; count++) {
     networks = await openNetworks({ ...options, folder: join(dataDir, `service-${count}`) })
   }
   if ('open' in networks && networks.swept > 0) log.info(`removed ${networks.swept} networks of services that died`)

@@ -207,7 +207,7 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
     parts.defer(() => routing.stop())
 
     const buildRequests = createBuildRequests(rooms)
-    const requests = createRequests({ ...rooms, buildRequests, routing, environmentsMost: ceilings.ENVIRONMENTS })
+    const requests = createRequests({ ...rooms, buildRequests, routing, maxEnvironments: ceilings.ENVIRONMENTS })
     const pins = createPins(rooms)
     const switching = createSwitch({ ...rooms, routing, pins, onSwitched: rounds.switched })
     const provision = createProvision({ ...rooms, routing, switching })
@@ -296,7 +296,7 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
       room,
       requests,
       pins,
-      replaceDomains: createReplaceDomains({ ...rooms, routing, domainsMost: ceilings.DOMAINS }),
+      replaceDomains: createReplaceDomains({ ...rooms, routing, maxDomains: ceilings.DOMAINS }),
       domainChecks: createDomainChecks({
         clock,
         lookUp: createLookup({ servers: config.dnsServers }),

@@ -122,7 +122,7 @@ function checkOperations(records: Records, { operations }: Found): Violation[] {
   return [...stuck, ...wrong]
 }
 
-/** How often the service may be killed under one operation before it gives it up; see ATTEMPTS_MOST of the worker. */
+/** How often the service may be killed under one operation before it gives it up; see MAX_ATTEMPTS of the worker. */
 const KILLS_OF_ONE_OPERATION = 5
 
 /** Whether something explains the error: a newer upload, a cancel, an archive that is broken, or a fault that spoils such work. */

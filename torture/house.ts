@@ -16,7 +16,7 @@ import type { World } from './world.ts'
 const DISK_MEGABYTES = 400
 const MEBIBYTE = 1024 ** 2
 const CLOCK_SHIFT = fileURLToPath(new URL('./clock-shift.mjs', import.meta.url))
-const STARTS_MOST = 5
+const MAX_STARTS = 5
 
 export type Reply = {
   /** `unsure`: it may still be done. `lost`: the connection broke, so whatever was to be done is done by now, or never. */
@@ -112,7 +112,7 @@ export async function openHouse(t: Scope, world: World, accounts: readonly strin
         restarts += 1
         return
       } catch (error) {
-        if (!isDiskFull && tries >= STARTS_MOST) throw error
+        if (!isDiskFull && tries >= MAX_STARTS) throw error
         if (!isDiskFull)
           violations.push({ what: `it did not start: ${(error as Error).message}`, about: 'the service' })
         await wait(500)

@@ -8,12 +8,12 @@ function openQueue(limits = PASSWORD_QUEUE) {
   const began: string[] = []
   const ends: (() => void)[] = []
   let atOnce = 0
-  let atOnceMost = 0
+  let maxAtOnce = 0
   const enter = (client: string, kind: Kind): Promise<void> =>
     queue.admit({ client, kind }, (turn: Turn) =>
       turn(async () => {
         began.push(client)
-        atOnceMost = Math.max(atOnceMost, ++atOnce)
+        maxAtOnce = Math.max(maxAtOnce, ++atOnce)
         await new Promise<void>((resolve) => ends.push(resolve))
         atOnce--
       }),
@@ -26,21 +26,21 @@ function openQueue(limits = PASSWORD_QUEUE) {
       await new Promise(setImmediate)
     }
   }
-  return { queue, enter, endAll, began, atOnceMost: () => atOnceMost }
+  return { queue, enter, endAll, began, maxAtOnce: () => maxAtOnce }
 }
 
 const refusals = async (entered: Promise<void>[]): Promise<string[]> =>
   (await Promise.allSettled(entered)).flatMap((one) => (one.status === 'rejected' ? one.reason.reason : []))
 
 test('however many networks guess at once, only so many passwords wait, and one is hashed at a time', async () => {
-  const { enter, endAll, atOnceMost, began } = openQueue()
+  const { enter, endAll, maxAtOnce, began } = openQueue()
   const entered = refusals(Array.from({ length: 10_000 }, (_, index) => enter(`network ${index}`, 'stranger')))
   await endAll()
   const refused = await entered
   assert.equal(began.length, PASSWORD_QUEUE.places.stranger)
   assert.equal(refused.length, 10_000 - PASSWORD_QUEUE.places.stranger)
   assert.deepEqual([...new Set(refused)], ['PASSWORDS_BUSY'])
-  assert.equal(atOnceMost(), 1)
+  assert.equal(maxAtOnce(), 1)
 })
 
 test('one network takes a share of the queue, and is told to wait for more', async () => {

@@ -64,12 +64,12 @@ function schemeFor({ reason }: Problem, { headers }: FastifyRequest): string {
   return headers['x-requested-with'] === 'headland-portal' ? 'Session' : 'Basic'
 }
 
-const DISCARDED_BYTES_MOST = 64 * 1024 * 1024
+const MAX_DISCARDED_BYTES = 64 * 1024 * 1024
 
 const isStillSending = ({ raw }: FastifyRequest): boolean => !raw.complete
 
 function isSoonOver({ headers }: FastifyRequest): boolean {
-  return Number(headers['content-length'] ?? Number.POSITIVE_INFINITY) <= DISCARDED_BYTES_MOST
+  return Number(headers['content-length'] ?? Number.POSITIVE_INFINITY) <= MAX_DISCARDED_BYTES
 }
 
 /** A request that is not HTTP: there is no request and no reply yet, only a socket. */

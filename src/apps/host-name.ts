@@ -6,7 +6,7 @@ import { isIP } from 'node:net'
 import { domainToASCII, domainToUnicode } from 'node:url'
 
 /** The longest name that DNS has room for, and the longest label (RFC 1035, section 2.3.4). */
-const NAME_MOST = 253
+const MAX_NAME = 253
 const LABEL = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/
 /** Programs take 127.1 and 0x7f.0.0.1 for addresses, too (URL Standard, "ends in a number checker"). */
 const ENDS_IN_NUMBER = /(^|\.)(\d+|0x[0-9a-f]*)\.?$/i
@@ -21,7 +21,7 @@ export function readHostName(text: string): HostName {
   if (!/^[a-z0-9.\-\u0080-\u{10ffff}]+$/iu.test(text)) return { wrong: MALFORMED }
   const name = domainToASCII(text).replace(/\.$/, '')
   const labels = name.split('.')
-  if (name.length > NAME_MOST) return { wrong: `must not have more than ${NAME_MOST} bytes` }
+  if (name.length > MAX_NAME) return { wrong: `must not have more than ${MAX_NAME} bytes` }
   if (!labels.every((label) => LABEL.test(label))) return { wrong: MALFORMED }
   if (labels.length < 2) return { wrong: 'must have a dot, as www.example.com has' }
   if (ENDS_IN_NUMBER.test(name)) return { wrong: ADDRESS }

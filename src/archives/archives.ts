@@ -51,7 +51,7 @@ export type Inside = {
   head(path: string, bytes: number): Promise<string | undefined>
 }
 
-const TEXT_BYTES_MOST = 1024 * 1024
+const MAX_TEXT_BYTES = 1024 * 1024
 /** How long after it was received it is certainly known who needs an archive. */
 const KNOWN_AFTER_MS = 5 * 60_000
 
@@ -103,7 +103,7 @@ async function lookInto<T>(path: string, limits: ArchiveLimits, use: (inside: In
       files: await sortInTurns(paths, (path) => path),
       async read(path) {
         const entry = entries.get(path)
-        if (!entry || entry.bytes > TEXT_BYTES_MOST) return undefined
+        if (!entry || entry.bytes > MAX_TEXT_BYTES) return undefined
         return new TextDecoder().decode(await readContent(file, entry))
       },
       async head(path, bytes) {

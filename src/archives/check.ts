@@ -14,9 +14,9 @@ import { follow, growTree } from './tree.ts'
 import { openWindow } from './window.ts'
 
 /** Linux makes no longer ones. */
-const LINK_BYTES_MOST = 4095
+const MAX_LINK_BYTES = 4095
 /** Steps of all links together, for each entry that is allowed: every step costs a look-up, and packs to almost nothing. */
-const LINK_STEPS_PER_ENTRY_MOST = 10
+const MAX_LINK_STEPS_PER_ENTRY = 10
 
 /** `target` is what the link says, `leadsTo` a path relative to the app. */
 export type Link = Selected<Entry> & { target: string; leadsTo: string }
@@ -54,14 +54,14 @@ async function check(file: FileHandle, limits: ArchiveLimits): Promise<Contents>
   for (const link of of('link')) {
     const target = await readTarget(file, link.entry)
     steps += target.split('/').length
-    if (steps > LINK_STEPS_PER_ENTRY_MOST * limits.entries) throw unsafe(link.entry.name, 'links of too many steps')
+    if (steps > MAX_LINK_STEPS_PER_ENTRY * limits.entries) throw unsafe(link.entry.name, 'links of too many steps')
     links.push({ ...link, target, leadsTo: follow(tree, link, target) })
   }
   return { files, folders, links, skipped, strippedFolder }
 }
 
 async function readTarget(file: FileHandle, entry: Entry): Promise<string> {
-  if (entry.bytes > LINK_BYTES_MOST) throw unsafe(entry.name, 'a link with too long a target')
+  if (entry.bytes > MAX_LINK_BYTES) throw unsafe(entry.name, 'a link with too long a target')
   const target = decodeUtf8(await readContent(file, entry))
   if (target === undefined) throw unsafe(entry.name, 'a link whose target is not UTF-8')
   return target

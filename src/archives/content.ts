@@ -102,13 +102,13 @@ function createCount({ name, bytes, crc32: expected }: Entry) {
 
 const inflateAside = promisify<Buffer, ZlibOptions, Buffer>(inflateRaw)
 /** Below this, handing the work to another thread costs several times as much as doing it. */
-const INFLATED_HERE_BYTES_MOST = 32 * 1024
+const MAX_INFLATED_HERE_BYTES = 32 * 1024
 
 async function inflate(packed: Buffer, { name, bytes }: Entry): Promise<Buffer> {
   // One byte of room more than should be needed, so that an honest entry is done in one piece.
   const options = { maxOutputLength: Math.max(1, bytes), chunkSize: Math.max(64, bytes + 1) }
   try {
-    return bytes > INFLATED_HERE_BYTES_MOST ? await inflateAside(packed, options) : inflateRawSync(packed, options)
+    return bytes > MAX_INFLATED_HERE_BYTES ? await inflateAside(packed, options) : inflateRawSync(packed, options)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') {
       throw sizeLies(name, 'more bytes than the archive says')

@@ -37,9 +37,9 @@ const FLAGS_COMPARED = FLAGS_ENCRYPTED | FLAG.utf8
 
 const METHOD = { stored: 0, deflated: 8 }
 /** A deflate block gives at most 258 bytes for two bits. */
-const DEFLATE_RATIO_MOST = 1032
+const MAX_DEFLATE_RATIO = 1032
 /** Nobody's deflate makes a file more than a little larger, so what is small unpacked is also small to read. */
-const deflatedBytesMost = (bytes: number): number => 2 * bytes + 64
+const maxDeflatedBytes = (bytes: number): number => 2 * bytes + 64
 
 export async function readDirectory(file: Window, limits: ArchiveLimits): Promise<Entry[]> {
   const directory = await findDirectory(file)
@@ -126,8 +126,8 @@ function toClaim(raw: RawEntry, limits: ArchiveLimits): Claim {
   if (method === METHOD.stored && compressedSize !== uncompressedSize) {
     throw sizeLies(name, 'stored, but with two sizes')
   }
-  if (uncompressedSize > compressedSize * DEFLATE_RATIO_MOST) throw sizeLies(name, 'larger than deflate can make it')
-  if (compressedSize > deflatedBytesMost(uncompressedSize)) throw sizeLies(name, 'smaller than deflate can make it')
+  if (uncompressedSize > compressedSize * MAX_DEFLATE_RATIO) throw sizeLies(name, 'larger than deflate can make it')
+  if (compressedSize > maxDeflatedBytes(uncompressedSize)) throw sizeLies(name, 'smaller than deflate can make it')
 
   const mode = raw.externalFileAttributes >>> 16
   const kind = kindOf(name, mode, fullName !== name)

@@ -8,7 +8,7 @@ import type { Window } from './window.ts'
 const END = { signature: 0x06054b50, bytes: 22 }
 const LOCATOR_64 = { signature: 0x07064b50, bytes: 20 }
 const END_64 = { signature: 0x06064b50, bytes: 56 }
-const COMMENT_BYTES_MOST = 0xffff
+const MAX_COMMENT_BYTES = 0xffff
 
 export type Directory = { start: number; end: number; entries: number }
 
@@ -35,7 +35,7 @@ type EndRecord = {
 }
 
 async function findEnd(file: Window): Promise<EndRecord> {
-  const tailBytes = Math.min(file.size, END.bytes + COMMENT_BYTES_MOST)
+  const tailBytes = Math.min(file.size, END.bytes + MAX_COMMENT_BYTES)
   const tail = await file.read(file.size - tailBytes, tailBytes)
   if (!tail) throw notZip('it could not be read to its end')
   for (let at = tailBytes - END.bytes; at >= 0; at--) {

@@ -16,7 +16,7 @@ import { printable, tooLarge } from './refusals.ts'
 
 const PART_NAME = 'repository'
 /** Boundaries, the part's header, and what may stand before and after them. */
-const AROUND_FILE_BYTES_MOST = 64 * 1024
+const MAX_AROUND_FILE_BYTES = 64 * 1024
 const BUFFER_BYTES = 256 * 1024
 
 export type Form = {
@@ -31,7 +31,7 @@ export function expectBody(bytes: number, limits: ArchiveLimits) {
   if (bytes > mostOf(limits)) throw tooLarge('archiveBytes', limits)
 }
 
-const mostOf = ({ archiveBytes }: ArchiveLimits): number => archiveBytes + AROUND_FILE_BYTES_MOST
+const mostOf = ({ archiveBytes }: ArchiveLimits): number => archiveBytes + MAX_AROUND_FILE_BYTES
 
 export function openForm(
   body: Readable,

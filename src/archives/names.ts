@@ -2,9 +2,9 @@
 import { isUtf8 } from 'node:buffer'
 
 /** Linux refuses a longer name of one file, or of one folder. */
-const SEGMENT_BYTES_MOST = 255
+const MAX_SEGMENT_BYTES = 255
 /** No source is that deep, and every level costs a look-up. */
-const DEPTH_MOST = 128
+const MAX_DEPTH = 128
 
 /** What is wrong with a name, in a few words; the slash that ends a folder's name is not part of it. */
 export function faultOfName(name: string): string | undefined {
@@ -18,13 +18,13 @@ export function faultOfName(name: string): string | undefined {
   if (segments.includes('..')) return 'a .. in the path'
   if (segments.includes('.')) return 'a . in the path'
   if (segments.includes('')) return 'an empty segment in the path'
-  if (segments.length > DEPTH_MOST) return `more than ${DEPTH_MOST} folders deep`
+  if (segments.length > MAX_DEPTH) return `more than ${MAX_DEPTH} folders deep`
   if (
     segments.some(
-      (segment) => 3 * segment.length > SEGMENT_BYTES_MOST && Buffer.byteLength(segment) > SEGMENT_BYTES_MOST,
+      (segment) => 3 * segment.length > MAX_SEGMENT_BYTES && Buffer.byteLength(segment) > MAX_SEGMENT_BYTES,
     )
   ) {
-    return `a segment of more than ${SEGMENT_BYTES_MOST} bytes`
+    return `a segment of more than ${MAX_SEGMENT_BYTES} bytes`
   }
   return undefined
 }

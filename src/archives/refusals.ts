@@ -33,16 +33,16 @@ export function tooLarge(what: keyof typeof MEASURES, limits: ArchiveLimits, nam
   })
 }
 
-const SHOWN_CHARACTERS_MOST = 200
+const MAX_SHOWN_CHARACTERS = 200
 
 /** A name as it may stand in a reply or a log: whatever could move a cursor or turn a line round is escaped. */
 export function printable(name: string): string {
-  const escaped = [...name.slice(0, 2 * SHOWN_CHARACTERS_MOST)].map((character) =>
+  const escaped = [...name.slice(0, 2 * MAX_SHOWN_CHARACTERS)].map((character) =>
     /[\p{C}\p{Zl}\p{Zp}]/u.test(character) ? `\\u{${character.codePointAt(0)?.toString(16)}}` : character,
   )
   let shown = ''
   for (const character of escaped) {
-    if (shown.length + character.length > SHOWN_CHARACTERS_MOST) return shown
+    if (shown.length + character.length > MAX_SHOWN_CHARACTERS) return shown
     shown += character
   }
   return shown

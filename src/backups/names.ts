@@ -26,18 +26,18 @@ const PLACES: readonly Place[] = [
   },
 ]
 
-const PATH_BYTES_MOST = 4096
+const MAX_PATH_BYTES = 4096
 
 /** Throws unless it may be there. */
 export function checkName({ path, kind, to }: Pick<Entry, 'path' | 'kind' | 'to'>) {
   const named = JSON.stringify(path.slice(0, 200))
-  if (path.includes('\0') || Buffer.byteLength(path) > PATH_BYTES_MOST) throw broken(`${named} is no path`)
+  if (path.includes('\0') || Buffer.byteLength(path) > MAX_PATH_BYTES) throw broken(`${named} is no path`)
   // A leading slash leaves an empty name.
   if (path.split('/').some((name) => name === '' || name === '.' || name === '..'))
     throw broken(`${named} leads elsewhere`)
   if (!PLACES.some(({ form, kinds }) => form.test(path) && kinds.includes(kind)))
     throw broken(`${named} (${kind}) has no place in a data folder`)
-  if (to !== undefined && (to === '' || to.includes('\0') || Buffer.byteLength(to) > PATH_BYTES_MOST))
+  if (to !== undefined && (to === '' || to.includes('\0') || Buffer.byteLength(to) > MAX_PATH_BYTES))
     throw broken(`the link ${named} leads nowhere`)
   if (kind === 'hardlink' && topOf(to ?? '') !== topOf(path)) throw broken(`${named} is a link to what is not its own`)
 }

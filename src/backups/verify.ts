@@ -53,7 +53,7 @@ const ZSTD = Buffer.from([0x28, 0xb5, 0x2f, 0xfd])
 const PIECE_BYTES = 1024 * 1024
 
 /** Memory that a compressed file may ask for, as a power of two: 128 MiB, the most that zstd itself takes unasked. */
-const WINDOW_LOG_MOST = 27
+const MAX_WINDOW_LOG = 27
 
 /** What was compressed comes out plain. */
 export async function plain(source: AsyncIterable<Uint8Array>): Promise<AsyncIterable<Uint8Array>> {
@@ -69,7 +69,7 @@ export async function plain(source: AsyncIterable<Uint8Array>): Promise<AsyncIte
   }
   if (!start.subarray(0, ZSTD.byteLength).equals(ZSTD)) return whole()
   // Whoever reads is told of a fault, be it one of the source.
-  const params = { [constants.ZSTD_d_windowLogMax]: WINDOW_LOG_MOST }
+  const params = { [constants.ZSTD_d_windowLogMax]: MAX_WINDOW_LOG }
   const unzip = createZstdDecompress({ chunkSize: PIECE_BYTES, params })
   return unzipped(pipeline(Readable.from(whole()), unzip, () => undefined))
 }
@@ -250,7 +250,7 @@ async function compare(bytes: Bytes, size: number, seen: string, { tag }: Proof)
   await skipPadding(bytes, size)
 }
 
-const LINE_BYTES_MOST = 64 * 1024
+const MAX_LINE_BYTES = 64 * 1024
 
 /** Without their ends; what follows the last end is a line, too. */
 async function* linesOf(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer, undefined> {
@@ -261,7 +261,7 @@ async function* linesOf(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer, u
       yield rest.subarray(0, end)
       rest = rest.subarray(end + 1)
     }
-    if (rest.byteLength > LINE_BYTES_MOST) throw broken('its list is not one')
+    if (rest.byteLength > MAX_LINE_BYTES) throw broken('its list is not one')
   }
   if (rest.byteLength > 0) yield rest
 }

@@ -7,7 +7,7 @@ import type { Clock } from './clock.ts'
 export type Rate = { atOnce: number; perSecond: number }
 
 /** More than the environments of several accounts: who could push out their own would have no limit. */
-const BUCKETS_MOST = 10_000
+const MAX_BUCKETS = 10_000
 
 export function createBuckets(clock: Pick<Clock, 'now'>) {
   const paidUntil = new Map<string, number>()
@@ -23,7 +23,7 @@ export function createBuckets(clock: Pick<Clock, 'now'>) {
       const until = Math.max(now, owed) + (cost * 1000) / perSecond
       const waitMs = until - now - mostMs
       if (waitMs > 0) return waitMs
-      if (!paidUntil.has(key) && paidUntil.size >= BUCKETS_MOST) makeRoom(now)
+      if (!paidUntil.has(key) && paidUntil.size >= MAX_BUCKETS) makeRoom(now)
       paidUntil.set(key, until)
       return 0
     },
@@ -33,6 +33,6 @@ export function createBuckets(clock: Pick<Clock, 'now'>) {
   function makeRoom(now: number) {
     for (const [key, until] of paidUntil) if (until <= now) paidUntil.delete(key)
     const [first] = paidUntil.keys()
-    if (paidUntil.size >= BUCKETS_MOST && first !== undefined) paidUntil.delete(first)
+    if (paidUntil.size >= MAX_BUCKETS && first !== undefined) paidUntil.delete(first)
   }
 }

@@ -5,7 +5,7 @@ import { api, type Path } from './project/path.ts'
 
 /** `account` is its path below `/v1/`: `accounts/default`. */
 export const allEnvironments = (service: Service, account: Path): Promise<resources.Environment[]> =>
-  service.list(api`/v1/${account}/apps/-/environments`, 'environments', { pageSize: LIMITS.pageSizeMost })
+  service.list(api`/v1/${account}/apps/-/environments`, 'environments', { pageSize: LIMITS.maxPageSize })
 
 /** `accounts/default/apps/shop/environments/…` is of `shop`. */
 export const appOf = ({ name }: resources.Environment): string => name.split('/')[3] ?? ''

@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { CallFailed } from './connection/service.ts'
 
 /** Of those who meet, one gets through in every round: enough for more people than ever meet. */
-const TRIES_MOST = 12
+const MAX_TRIES = 12
 /** Those who met once do not come back at the same moment. */
 const PAUSE_MOST_MS = 100
 
@@ -24,7 +24,7 @@ type Change<State, Answer> = {
 export async function changeOnTop<State, Answer>(change: Change<State, Answer>): Promise<Answer> {
   const { first, read, write, clash = () => [], pauseMostMs = PAUSE_MOST_MS } = change
   let state = first
-  for (let tries = 0; tries < TRIES_MOST; tries++) {
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
     try {
       return await write(state)
     } catch (error) {
@@ -35,7 +35,7 @@ export async function changeOnTop<State, Answer>(change: Change<State, Answer>):
     const clashes = clash(first, state)
     if (clashes.length > 0) throw refused(`Somebody else changed ${clashes.join(', ')} at the same moment`)
   }
-  throw refused(`Others changed it ${TRIES_MOST} times meanwhile`)
+  throw refused(`Others changed it ${MAX_TRIES} times meanwhile`)
 }
 
 const isOutdated = (error: unknown): boolean => error instanceof CallFailed && error.reason === 'ETAG_MISMATCH'

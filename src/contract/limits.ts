@@ -28,10 +28,10 @@ export const LIMITS = {
   domains: 50,
   /** Items of a list page, when none are asked for and at most. */
   pageSizeDefault: 50,
-  pageSizeMost: 200,
+  maxPageSize: 200,
   /** Seconds that one call of operations:wait holds, when none are asked for and at most. */
   waitSecondsDefault: 30,
-  waitSecondsMost: 60,
+  maxWaitSeconds: 60,
   /** Waits for operations that an account has open at a time. */
   waitsAtOnce: 200,
   /** Changes of one environment (other variables, another deployment made live) that wait or are under way. */
@@ -52,7 +52,7 @@ export const LIMITS = {
   emailLength: 254,
   /** Characters of a password that a user chooses, at least and at most. */
   passwordLengthLeast: 12,
-  passwordLengthMost: 1024,
+  maxPasswordLength: 1024,
   /** Event streams that one user or credential has open at a time. */
   eventStreams: 20,
   /** Logs that one user or credential follows or reads at a time. */
@@ -62,7 +62,7 @@ export const LIMITS = {
   serviceStreams: 1000,
   /** Seconds that a build may wait for a burst of webhook calls to settle: after the last call, and after the first. */
   quietSeconds: 300,
-  quietSecondsMost: 3600,
+  maxQuietSeconds: 3600,
   /** Calls that an operation lists as satisfied by it. */
   triggersShown: 100,
   /** Characters of a caller's name (User-Agent) that the ledger keeps. */

@@ -15,11 +15,11 @@ type Entry<Value> = {
 type Share<Value> = { owner: string; bytes: number; entries: Map<string, Entry<Value>> }
 
 /** So many get a second chance before one goes in any case: what is looked at is bounded. */
-const CHANCES_MOST = 16
+const MAX_CHANCES = 16
 /** What an entry takes beside its value: its name and its place in maps. */
 const OVERHEAD_BYTES = 256
 
-export function createShares<Value>(bytesMost: number) {
+export function createShares<Value>(maxBytes: number) {
   const shares = new Map<string, Share<Value>>()
   const ranks: Set<Share<Value>>[] = []
   let bytes = 0
@@ -48,7 +48,7 @@ export function createShares<Value>(bytesMost: number) {
   }
 
   function giveUpOne(share: Share<Value>) {
-    let chances = CHANCES_MOST
+    let chances = MAX_CHANCES
     for (const [name, entry] of share.entries) {
       if (!entry.isUsed || chances-- === 0) return remove(share, name, entry)
       entry.isUsed = false
@@ -72,7 +72,7 @@ export function createShares<Value>(bytesMost: number) {
       const entry = { value, bytes: valueBytes + name.length * 2 + OVERHEAD_BYTES, isUsed: false }
       share.entries.set(name, entry)
       grow(share, entry.bytes - (before?.bytes ?? 0))
-      for (let share = largest(); share && bytes > bytesMost; share = largest()) giveUpOne(share)
+      for (let share = largest(); share && bytes > maxBytes; share = largest()) giveUpOne(share)
     },
 
     /** Of owners that are no more. */

@@ -26,7 +26,7 @@ test('a program whose output is not taken waits, and goes on when it is', async 
     user: undefined,
   }
   const released = Promise.withResolvers<void>()
-  let [bytes, written, writtenAtMost] = [0, 0, 0]
+  let [bytes, written, maxWritten] = [0, 0, 0]
   const take: Output = (stream, chunk) => {
     if (stream === 'stderr') {
       written = Number(String(chunk).trim().split('\n').at(-1))
@@ -40,9 +40,9 @@ test('a program whose output is not taken waits, and goes on when it is', async 
   await until(() => written)
   for (let looks = 0; looks < 25; looks++) {
     await new Promise((resolve) => setTimeout(resolve, 20))
-    writtenAtMost = written
+    maxWritten = written
   }
-  assert.ok(writtenAtMost < WRITES / 2, `${writtenAtMost} pieces were written, though none was taken`)
+  assert.ok(maxWritten < WRITES / 2, `${maxWritten} pieces were written, though none was taken`)
   released.resolve()
   assert.equal((await running).code, 0)
   assert.equal(bytes, WRITES * PIECE)

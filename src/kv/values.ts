@@ -23,7 +23,7 @@ type Shelf = { entries: Map<string, { bytes: number; noteTime: number }>; bytes:
 
 const NOTE_USE_AFTER_MS = 60_000
 /** Shelves whose order is kept in memory; more while more are in use. */
-const SHELVES_MOST = 64
+const MAX_SHELVES = 64
 const SHELF_IDLE_MS = 60_000
 const STATS_AT_ONCE = 64
 
@@ -49,7 +49,7 @@ export function createValues({ clock, folderOf, limits = DEFAULT_VALUE_LIMITS, r
     shelves.set(environmentId, held)
     // One that nobody has used for a while is not being used now, and can be read from the disk again.
     for (const [id, { useTime }] of shelves) {
-      if (shelves.size <= SHELVES_MOST || clock.now() - useTime < SHELF_IDLE_MS) break
+      if (shelves.size <= MAX_SHELVES || clock.now() - useTime < SHELF_IDLE_MS) break
       shelves.delete(id)
     }
     return held.loaded

@@ -16,11 +16,11 @@ export const LEASE_MS = 30_000
 const FURTHEST_MS = 2 * LEASE_MS
 
 /** Nobody lets calls settle for longer: what seems to wait longer was put down before the clock was set back. */
-const SETTLING_MOST_MS = LIMITS.quietSecondsMost * 1000
+const MAX_SETTLING_MS = LIMITS.maxQuietSeconds * 1000
 
 /** Whether it may begin: it lets no calls settle, or not any more, or is to be ended. */
 const isDue = (operation: Statement, now: number) => statement`(${operation}.not_before IS NULL
-  OR ${operation}.not_before NOT BETWEEN ${now + 1} AND ${now + SETTLING_MOST_MS} OR ${operation}.cancel_time IS NOT NULL)`
+  OR ${operation}.not_before NOT BETWEEN ${now + 1} AND ${now + MAX_SETTLING_MS} OR ${operation}.cancel_time IS NOT NULL)`
 
 /** Whether nobody holds a lease on it that can be believed. */
 const isFree = (operation: Statement, now: number) => statement`(${operation}.lease_until IS NULL
@@ -30,7 +30,7 @@ const isFree = (operation: Statement, now: number) => statement`(${operation}.le
  * Of each account the oldest that wait are looked at, and no more: many may wait for another one of their environment, and
  * nobody else waits while they are gone through.
  */
-const LOOKED_AT_MOST = 500
+const MAX_LOOKED_AT = 500
 
 /** `cancelled`: ours, but the handler should end. `lost`: it ran out, and somebody else took it or ended it. */
 export type LeaseState = 'held' | 'cancelled' | 'lost'
@@ -77,7 +77,7 @@ export function createClaims({ sql, clock, owner, concurrency, perAccount = {} }
               SELECT id, environment_id FROM operations AS waiting
               WHERE waiting.done_time IS NULL AND waiting.lane = ${lane} AND waiting.account_id = accounts.id
               AND ${isFree(statement`waiting`, now)} AND ${isDue(statement`waiting`, now)}
-              ORDER BY waiting.id LIMIT ${LOOKED_AT_MOST}) AS o
+              ORDER BY waiting.id LIMIT ${MAX_LOOKED_AT}) AS o
             WHERE NOT EXISTS (
               SELECT 1 FROM operations AS other
               WHERE other.done_time IS NULL AND other.lane <> 'none'

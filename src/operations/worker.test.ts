@@ -8,7 +8,7 @@ import { LIMITS, Problem, resources } from '../contract/index.ts'
 import { statement, type Transaction, toPage } from '../storage/index.ts'
 import { LEASE_MS } from './claim.ts'
 import type { Lane, Operation } from './operations.ts'
-import { ATTEMPTS_MOST, type Handler, type Handlers, startWorker } from './worker.ts'
+import { MAX_ATTEMPTS, type Handler, type Handlers, startWorker } from './worker.ts'
 
 const log = createLog('silent')
 const succeed: Handler = async () => async () => ({ response: { well: true } })
@@ -249,7 +249,7 @@ test('an operation cancelled while it waits reaches its handler as cancelled', a
 test('an operation whose worker dies each time is given up after a few attempts', async (t) => {
   const { ask, work, untilDone, sql } = await setUp(t)
   const operation = await ask()
-  await sql.transaction((tx) => tx.query(statement`UPDATE operations SET attempts = ${ATTEMPTS_MOST}`))
+  await sql.transaction((tx) => tx.query(statement`UPDATE operations SET attempts = ${MAX_ATTEMPTS}`))
   work(succeed)
   assert.equal((await untilDone(operation)).error?.details[0]?.reason, 'OPERATION_ABANDONED')
 })

@@ -37,7 +37,7 @@ export const isCancelled = ({ signal }: Work): boolean =>
 export type Handlers = Record<Exclude<resources.Trigger, 'PURGE_CACHE'>, Handler>
 
 /** An operation that this often did not reach its end most likely kills the process each time. */
-export const ATTEMPTS_MOST = 5
+export const MAX_ATTEMPTS = 5
 
 /** How often to look for work that another process asked for, and whether a running operation was cancelled. */
 const POLL_MS = 1000
@@ -133,7 +133,7 @@ export function startWorker({ sql, clock, log, operations, handlers, concurrency
   }
 
   async function decide(operation: Operation, attempt: number, work: Omit<Work, 'enter'>): Promise<FinishOrHandOn> {
-    if (attempt > ATTEMPTS_MOST) return async () => ({ error: new Problem('OPERATION_ABANDONED') })
+    if (attempt > MAX_ATTEMPTS) return async () => ({ error: new Problem('OPERATION_ABANDONED') })
     try {
       const { id, trigger } = operation
       const enter = (phase: resources.Phase) => {

@@ -19,7 +19,7 @@ export type Finding = { part: string; state: 'ok' | 'weaker' | 'broken'; found: 
 
 const DISK_WANTED_BYTES = 2 * 1024 ** 3
 const PROBE_TIMEOUT_MS = 10_000
-const METRICS_BYTES_MOST = 4 * 1024 ** 2
+const MAX_METRICS_BYTES = 4 * 1024 ** 2
 
 export type Examined = {
   dataDir: string
@@ -92,7 +92,7 @@ async function metricsOf(service: string): Promise<string | undefined> {
     let bytes = 0
     for await (const piece of answer.body ?? []) {
       bytes += piece.length
-      if (bytes > METRICS_BYTES_MOST) return undefined
+      if (bytes > MAX_METRICS_BYTES) return undefined
       pieces.push(piece)
     }
     return Buffer.concat(pieces).toString('utf8')

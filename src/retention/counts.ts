@@ -20,7 +20,7 @@ type Parts = {
 
 export function createCounts(parts: Parts) {
   /** As a claim has it: where there are several accounts, one place is kept for another one. */
-  async function buildsMost(): Promise<number> {
+  async function maxBuilds(): Promise<number> {
     const isShared = (await parts.accounts.list()).length > 1
     const places = isShared ? Math.max(1, parts.concurrency - 1) : parts.concurrency
     return Math.min(places, parts.ceilings.RUNNING_BUILDS || places)
@@ -37,7 +37,7 @@ export function createCounts(parts: Parts) {
       APP_MEMORY: awake.memoryBytes,
       RUNNING_BUILDS: await parts.operations.countRunningBuilds(accountId),
     }
-    const most = { ...parts.ceilings, RUNNING_BUILDS: await buildsMost() }
+    const most = { ...parts.ceilings, RUNNING_BUILDS: await maxBuilds() }
     return CEILING_KINDS.map((kind) => ({
       kind,
       used: used[kind],

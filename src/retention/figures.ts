@@ -8,7 +8,7 @@ export type WalkedKind = 'CACHES' | 'LOGS' | 'RUNS'
 export type Figure = Size & { environmentId: string; kind: WalkedKind; measureTime: number }
 
 /** Counting ends here: whoever has so many files has enough to be told of. */
-const FILES_MOST = 1_000_000
+const MAX_FILES = 1_000_000
 
 const KINDS: readonly WalkedKind[] = ['CACHES', 'LOGS', 'RUNS']
 /** How old, in milliseconds, a figure may be that is not taken anew. */
@@ -93,4 +93,4 @@ export function createFigures({ sql, clock, holdings, folders, logs }: Parts) {
 
 export type Figures = ReturnType<typeof createFigures>
 
-const sizeIn = (folder: string): Promise<Size> => sizeOf(folder, { files: FILES_MOST, bytes: Number.POSITIVE_INFINITY })
+const sizeIn = (folder: string): Promise<Size> => sizeOf(folder, { files: MAX_FILES, bytes: Number.POSITIVE_INFINITY })

@@ -29,7 +29,7 @@ const LOOK_AGAIN_MS = 5_000
 /** Folders are measured every hour. */
 const MEASURED_WITHIN_MS = 2 * 60 * 60_000
 /** Environments whose account is remembered. */
-const OWNERS_MOST = 10_000
+const MAX_OWNERS = 10_000
 
 export function createValueRoom({ clock, environments, usage, figures, accountBytes, accountFiles }: Parts) {
   const budgets = new Map<string, Budget>()
@@ -42,7 +42,7 @@ export function createValueRoom({ clock, environments, usage, figures, accountBy
     const known = owners.get(environmentId)
     if (known !== undefined) return known
     const found = await environments.ownerOf(environmentId)
-    if (owners.size >= OWNERS_MOST) owners.clear()
+    if (owners.size >= MAX_OWNERS) owners.clear()
     if (found !== undefined) owners.set(environmentId, found)
     return found
   }
@@ -73,7 +73,7 @@ export function createValueRoom({ clock, environments, usage, figures, accountBy
       files: accountFiles === 0 ? Number.POSITIVE_INFINITY : accountFiles - held.files - more.files,
     }
     const budget = { left, readTime: clock.now() }
-    if (budgets.size >= OWNERS_MOST) budgets.clear()
+    if (budgets.size >= MAX_OWNERS) budgets.clear()
     budgets.set(accountId, budget)
     return budget
   }

@@ -23,7 +23,7 @@ type Parts = {
 type Minute = Map<string, Counts>
 
 /** A database that is away for longer than this costs the oldest of what waits for it. */
-const WAITING_MINUTES_MOST = 60
+const MAX_WAITING_MINUTES = 60
 /** The write lock is given back after so many. */
 const ROWS_AT_ONCE = 200
 
@@ -66,7 +66,7 @@ export function createTraffic({ sql, clock, log, boundsMs, paths }: Parts) {
       if (stopping.signal.aborted) return
       if (waiting.size === 0 && !paths) continue
       await write().catch((error) => log.error({ err: error }, 'counts of visits could not be written; they wait'))
-      while (waiting.size > WAITING_MINUTES_MOST) waiting.delete(Math.min(...waiting.keys()))
+      while (waiting.size > MAX_WAITING_MINUTES) waiting.delete(Math.min(...waiting.keys()))
     }
   }
 

@@ -68,7 +68,7 @@ const KEPT: Record<resources.TriggerSource, number> = {
 /** Many rows go in one statement, and all of them are sent together. A few sizes only: each is prepared and kept. */
 const ROWS_AT_ONCE = [64, 16, 4, 1] as const
 
-const COUNTED_MOST = 10_000
+const MAX_COUNTED = 10_000
 
 export function createLedger({ sql, newId }: { sql: Sql; newId: NewId }) {
   /** How many entries were written since old ones were last removed, by environment and share. */
@@ -104,7 +104,7 @@ export function createLedger({ sql, newId }: { sql: Sql; newId: NewId }) {
       written.set(key, count)
       return false
     }
-    if (written.size >= COUNTED_MOST) written.clear()
+    if (written.size >= MAX_COUNTED) written.clear()
     written.set(key, 0)
     const kind = isPurge ? statement`action = 'PURGE_CACHE'` : statement`action <> 'PURGE_CACHE'`
     const share = statement`environment_id = ${environmentId} AND source = ${source} AND ${kind}`

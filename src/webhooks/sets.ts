@@ -11,7 +11,7 @@ import { type Reader, type Sql, statement, type Transaction, tellBelow } from '.
 export type WebhookSet = {
   environmentId: string
   quietSeconds: number
-  quietSecondsMost: number
+  maxQuietSeconds: number
   createTime: number
   regenerateTime: number
 }
@@ -26,7 +26,7 @@ export type Opened = {
   /** Another one after every regeneration. */
   generation: string
   quietSeconds: number
-  quietSecondsMost: number
+  maxQuietSeconds: number
   /** When the token was made. */
   regenerateTime: number
 }
@@ -51,7 +51,7 @@ type KeyRow = Row & {
 
 const columns = statement`environment_id, quiet_seconds, quiet_seconds_most, create_time, regenerate_time`
 
-const QUIET_DEFAULT = { seconds: 0, secondsMost: 60 }
+const QUIET_DEFAULT = { seconds: 0, maxSeconds: 60 }
 
 const DIGEST_COLUMNS = {
   rebuild: 'rebuild_digest',
@@ -85,7 +85,7 @@ export function createWebhookSets({ sql, clock, newId }: { sql: Sql; clock: Cloc
           INSERT INTO webhook_sets (environment_id, generation, rebuild_digest, clean_rebuild_digest, purge_cache_digest,
             quiet_seconds, quiet_seconds_most, create_time, regenerate_time)
           VALUES (${environmentId}, ${newId()}, ${rebuild}, ${cleanRebuild}, ${purgeCache},
-            ${QUIET_DEFAULT.seconds}, ${QUIET_DEFAULT.secondsMost}, ${now}, ${now})
+            ${QUIET_DEFAULT.seconds}, ${QUIET_DEFAULT.maxSeconds}, ${now}, ${now})
           ON CONFLICT (environment_id) DO NOTHING RETURNING ${columns}`)
       })
       if (!row) throw new Problem('WEBHOOKS_EXIST')
@@ -110,15 +110,15 @@ export function createWebhookSets({ sql, clock, newId }: { sql: Sql; clock: Cloc
     change(environmentId: string, given: resources.ChangedWebhookSet): Promise<WebhookSet> {
       return sql.transaction(async (tx) => {
         const before = await require(tx, environmentId)
-        const { quietSeconds, quietSecondsMost } = { ...before, ...given }
-        if (quietSecondsMost < quietSeconds) {
-          throw fieldInvalid('quietSecondsMost', `must not be less than quietSeconds, which is ${quietSeconds}`)
+        const { quietSeconds, maxQuietSeconds } = { ...before, ...given }
+        if (maxQuietSeconds < quietSeconds) {
+          throw fieldInvalid('maxQuietSeconds', `must not be less than quietSeconds, which is ${quietSeconds}`)
         }
         await tellBelow(tx, environmentId, 'webhooks')
         await tx.query(statement`
-          UPDATE webhook_sets SET quiet_seconds = ${quietSeconds}, quiet_seconds_most = ${quietSecondsMost}
+          UPDATE webhook_sets SET quiet_seconds = ${quietSeconds}, quiet_seconds_most = ${maxQuietSeconds}
           WHERE environment_id = ${environmentId}`)
-        return { ...before, quietSeconds, quietSecondsMost }
+        return { ...before, quietSeconds, maxQuietSeconds }
       })
     },
 
@@ -153,7 +153,7 @@ export function createWebhookSets({ sql, clock, newId }: { sql: Sql; clock: Cloc
         environmentId: row.environment_id,
         generation: row.generation,
         quietSeconds: row.quiet_seconds,
-        quietSecondsMost: row.quiet_seconds_most,
+        maxQuietSeconds: row.quiet_seconds_most,
         regenerateTime: row.regenerate_time,
       }
     },
@@ -193,7 +193,7 @@ const digestsOf = (tokens: IssuedSet['tokens']) => ofEach((action) => digestOf(t
 const toSet = (row: Row): WebhookSet => ({
   environmentId: row.environment_id,
   quietSeconds: row.quiet_seconds,
-  quietSecondsMost: row.quiet_seconds_most,
+  maxQuietSeconds: row.quiet_seconds_most,
   createTime: row.create_time,
   regenerateTime: row.regenerate_time,
 })

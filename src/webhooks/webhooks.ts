@@ -132,7 +132,7 @@ export function createWebhooks(parts: Parts) {
 
 export type Webhooks = ReturnType<typeof createWebhooks>
 
-const quietOf = ({ quietSeconds, quietSecondsMost }: Pick<Opened, 'quietSeconds' | 'quietSecondsMost'>): Quiet => ({
+const quietOf = ({ quietSeconds, maxQuietSeconds }: Pick<Opened, 'quietSeconds' | 'maxQuietSeconds'>): Quiet => ({
   ms: quietSeconds * 1000,
-  mostMs: quietSecondsMost * 1000,
+  mostMs: maxQuietSeconds * 1000,
 })

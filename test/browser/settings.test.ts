@@ -454,7 +454,7 @@ test('the quiet period is saved, and what is wrong with it stands beside its fie
   await form.getByRole('button', { name: 'Save' }).click()
   await page.getByText('The quiet period is saved.').waitFor()
   const { json } = await service.call(`/v1/${environment.name}/webhooks`, { as: api })
-  assert.deepEqual([json.quietSeconds, json.quietSecondsMost], [10, 60])
+  assert.deepEqual([json.quietSeconds, json.maxQuietSeconds], [10, 60])
 })
 
 test('the ledger shows who asked and what became of it, by itself, and a hostile name stays text', async () => {

@@ -115,7 +115,7 @@ async function built(t: TestContext, { files, adapter, build, variables = {}, ro
     environment: {},
   }
   const logs = createLineLogs(top)
-  const log = await logs.create('build', { secrets: [], whenFull: 'stop', bytesMost: 1_000_000 })
+  const log = await logs.create('build', { secrets: [], whenFull: 'stop', maxBytes: 1_000_000 })
   const cacheFolder = join(top, 'cache')
   await mkdir(cacheFolder)
   const asked: WantedAdapter[] = []

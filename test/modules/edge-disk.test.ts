@@ -22,7 +22,7 @@ const LIVES = 10
 const WRITER = fileURLToPath(new URL('../support/machine/disk-writer.ts', import.meta.url))
 
 /** `compiled` is where the processes keep their compiled code: to compile it anew takes most of their time. */
-type Bounds = { bytesMost: number; segmentBytes: number; compiled: string }
+type Bounds = { maxBytes: number; segmentBytes: number; compiled: string }
 
 test('whenever a process is killed, the next one finds what it did in its order, and nothing that was purged', async (t) => {
   const seed = Math.floor(Math.random() * 2 ** 31)
@@ -33,7 +33,7 @@ test('whenever a process is killed, the next one finds what it did in its order,
   for (let round = 0; round < ROUNDS; round += LIVES) {
     // Half of them never drop anything, so that everything before the last note must be there.
     const isSmall = (round / LIVES) % 2 === 1
-    const bounds = { bytesMost: isSmall ? 3 * MIB : 512 * MIB, segmentBytes: isSmall ? 400_000 : 1_000_000 }
+    const bounds = { maxBytes: isSmall ? 3 * MIB : 512 * MIB, segmentBytes: isSmall ? 400_000 : 1_000_000 }
     await livesOn(t, await temporaryFolder(t), { ...bounds, compiled }, next, seen)
   }
   t.diagnostic(JSON.stringify(seen))
@@ -78,7 +78,7 @@ async function livesOn(t: TestContext, folder: string, bounds: Bounds, next: () 
     assert.deepEqual(told, expected.slice(start, start + told.length))
     // A note that could concern nothing was not written.
     const missing = told.length === 0 ? [] : expected.slice(0, start).filter((line) => line.startsWith('put'))
-    if (bounds.bytesMost > 100 * MIB) assert.deepEqual(missing, [])
+    if (bounds.maxBytes > 100 * MIB) assert.deepEqual(missing, [])
     seen.dropped += missing.length
     if (lastNote) {
       // Whether it is in a segment that was dropped or not: from its time on, nothing is missing at the end.
@@ -106,7 +106,7 @@ async function livesOn(t: TestContext, folder: string, bounds: Bounds, next: () 
     for (const [meta, place] of disk.places) {
       const isThere = disk.isThere(place)
       // What is over the bound was dropped when it was opened.
-      assert.ok(isThere || bounds.bytesMost < 100 * MIB)
+      assert.ok(isThere || bounds.maxBytes < 100 * MIB)
       const body = await disk.read(place)
       assert.ok(isThere ? body?.equals(bodyOf(Number(meta))) : body === undefined, `${meta} is as it was put`)
     }
@@ -116,14 +116,14 @@ async function livesOn(t: TestContext, folder: string, bounds: Bounds, next: () 
 }
 
 /** One process from its start to its death; what it said. */
-async function live(folder: string, { bytesMost, segmentBytes, compiled }: Bounds, next: () => number, key: number) {
+async function live(folder: string, { maxBytes, segmentBytes, compiled }: Bounds, next: () => number, key: number) {
   const killsItself = next() < 0.5
   const steps = killsItself ? Math.floor(next() * 120) : -1
   const delayMs = next() * 40
   const seed = Math.floor(next() * 2 ** 31)
   const child = spawn(
     process.execPath,
-    [WRITER, folder, ...[seed, key, steps, bytesMost, segmentBytes].map((value) => String(value))],
+    [WRITER, folder, ...[seed, key, steps, maxBytes, segmentBytes].map((value) => String(value))],
     { stdio: ['ignore', 'pipe', 'inherit'], env: { NODE_COMPILE_CACHE: compiled } },
   )
   const exited = new Promise((resolve) => child.once('exit', (_, signal) => resolve(signal)))

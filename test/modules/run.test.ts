@@ -81,7 +81,7 @@ async function workOf(
   })
   const toolchain = await toolchains.open(toolchains.own())
   const logs = createLineLogs(top)
-  const log = await logs.create('build', { secrets, whenFull: 'stop', bytesMost: 1_000_000 })
+  const log = await logs.create('build', { secrets, whenFull: 'stop', maxBytes: 1_000_000 })
   const phases: string[] = []
   const whole = planOf(plan)
   const cacheFolder = join(top, 'cache')

@@ -178,7 +178,7 @@ async function withJob(place: string, { layers, writable, cwd }: Tree, use: (job
   const log = await createLineLogs(join(place, 'logs')).create('app', {
     secrets: [],
     whenFull: 'rotate',
-    bytesMost: 1e6,
+    maxBytes: 1e6,
   })
   const spec = {
     ...{

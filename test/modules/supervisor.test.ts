@@ -66,7 +66,7 @@ async function appOf(t: TestContext, script: string, { files = {}, links = {}, .
       path: '/headland:/usr/bin:/bin',
       environment: {},
     }),
-    log: await logs.create('app', { secrets: [], whenFull: 'rotate', bytesMost: 1_000_000 }),
+    log: await logs.create('app', { secrets: [], whenFull: 'rotate', maxBytes: 1_000_000 }),
     ...more,
   }
   return {
@@ -74,7 +74,7 @@ async function appOf(t: TestContext, script: string, { files = {}, links = {}, .
     folder,
     again: async (): Promise<InstanceSpec> => ({
       ...spec,
-      log: await logs.create('app', { secrets: [], whenFull: 'rotate', bytesMost: 1_000_000 }),
+      log: await logs.create('app', { secrets: [], whenFull: 'rotate', maxBytes: 1_000_000 }),
     }),
     lines: (): Promise<LogLine[]> => logs.read('app', 0),
     /** Without what the service says of it. */

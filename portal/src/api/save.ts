@@ -7,7 +7,7 @@ import { isOutdated } from './problem.ts'
 import type { Environment, Operation } from './types.ts'
 
 /** Each time that it is not enough, somebody else has saved in the moment between reading and writing. */
-const TRIES_MOST = 5
+const MAX_TRIES = 5
 
 /** The operation, or the environment as it is now where that has to be looked at first. */
 export type Saved = { operation: Operation } | { now: Environment }
@@ -25,7 +25,7 @@ export async function saveEnvironment(
       const patch = { method: 'PATCH', query: { updateMask: Object.keys(body).join(',') } } as const
       return { operation: await call<Operation>(`/v1/${name}`, { ...patch, body: { ...body, etag: known } }) }
     } catch (error) {
-      if (!isOutdated(error) || tries === TRIES_MOST) throw error
+      if (!isOutdated(error) || tries === MAX_TRIES) throw error
     }
     const now = await call<Environment>(`/v1/${name}`)
     if (!isUntouched(now)) return { now }

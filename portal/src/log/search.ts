@@ -37,7 +37,7 @@ export function createSearch(rows: Rows, query: string) {
 export type Search = ReturnType<typeof createSearch>
 
 /** A letter may stand a thousand times in a line: so many marks are drawn, and the rest of the line is plain. */
-const MARKS_MOST = 100
+const MAX_MARKS = 100
 
 export type Piece = { text: string; isFound: boolean }
 
@@ -50,7 +50,7 @@ export function piecesOf(text: string, query: string): Piece[] {
     if (index > at) pieces.push({ text: text.slice(at, index), isFound: false })
     pieces.push({ text: found, isFound: true })
     at = index + found.length
-    if (pieces.length >= MARKS_MOST * 2) break
+    if (pieces.length >= MAX_MARKS * 2) break
   }
   if (at < text.length || pieces.length === 0) pieces.push({ text: text.slice(at), isFound: false })
   return pieces

@@ -19,9 +19,9 @@ export const isLocalSetting = (path: string): boolean =>
   LOCAL_SETTINGS.test(nameOf(path)) && !SHARED_SETTINGS.has(nameOf(path))
 
 /** The service takes no more. */
-const SEGMENT_BYTES_MOST = 255
-const PATH_BYTES_MOST = 1024
-export const DEPTH_MOST = 128
+const MAX_SEGMENT_BYTES = 255
+const MAX_PATH_BYTES = 1024
+export const MAX_DEPTH = 128
 
 /** What is wrong with one name in a folder, in a few words. */
 export function faultOfName(name: string): string | undefined {
@@ -30,16 +30,16 @@ export function faultOfName(name: string): string | undefined {
   if (/\p{Cc}/u.test(name)) return 'a control character in the name'
   if (name.includes('/') || name.includes('\\')) return 'a slash in the name'
   if (/\p{Cs}|\uFFFD/u.test(name)) return 'a name that is not UTF-8'
-  if (bytesOf(name) > SEGMENT_BYTES_MOST) return `a name of more than ${SEGMENT_BYTES_MOST} bytes`
+  if (bytesOf(name) > MAX_SEGMENT_BYTES) return `a name of more than ${MAX_SEGMENT_BYTES} bytes`
   return undefined
 }
 
 /** What is wrong with a path whose names are all well, in a few words. */
 export function faultOfPath(path: string): string | undefined {
   if (/^[a-z]:/i.test(path)) return 'a name that looks like a drive letter'
-  if (path.split('/').length > DEPTH_MOST)
-    return `more than ${DEPTH_MOST} folders deep: a link may lead back to a folder above it`
-  if (bytesOf(path) > PATH_BYTES_MOST) return `a path of more than ${PATH_BYTES_MOST} bytes`
+  if (path.split('/').length > MAX_DEPTH)
+    return `more than ${MAX_DEPTH} folders deep: a link may lead back to a folder above it`
+  if (bytesOf(path) > MAX_PATH_BYTES) return `a path of more than ${MAX_PATH_BYTES} bytes`
   return undefined
 }
 
@@ -49,13 +49,13 @@ export const fold = (name: string): string => name.normalize('NFC').toUpperCase(
 /** A name that can be shown: characters that do not show, or turn the direction, are replaced, and the middle left out. */
 export function shown(path: string): string {
   const text = path.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, '\uFFFD')
-  return text.length <= SHOWN_MOST ? text : `${text.slice(0, SHOWN_MOST / 2)}…${text.slice(-SHOWN_MOST / 2)}`
+  return text.length <= MAX_SHOWN ? text : `${text.slice(0, MAX_SHOWN / 2)}…${text.slice(-MAX_SHOWN / 2)}`
 }
-const SHOWN_MOST = 80
+const MAX_SHOWN = 80
 
 const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1)
 
 const encoder = new TextEncoder()
 /** Most names are short: three bytes for each unit of UTF-16 is the most that there can be. */
 const bytesOf = (text: string): number =>
-  3 * text.length <= SEGMENT_BYTES_MOST ? text.length : encoder.encode(text).length
+  3 * text.length <= MAX_SEGMENT_BYTES ? text.length : encoder.encode(text).length

@@ -24,7 +24,7 @@ addEventListener('message', async ({ data }: MessageEvent<ToZip>) => {
 })
 
 /** Beyond this they are handed to the browser, which may keep a blob on the disk. */
-const HELD_BYTES_MOST = 16 * 1024 * 1024
+const MAX_HELD_BYTES = 16 * 1024 * 1024
 
 async function zipOf(all: readonly Chosen[]): Promise<Blob> {
   const blobs: Blob[] = []
@@ -35,7 +35,7 @@ async function zipOf(all: readonly Chosen[]): Promise<Blob> {
     if (error) fault = error
     else pieces.push(piece as Uint8Array<ArrayBuffer>)
     heldBytes += piece?.length ?? 0
-    if (heldBytes > HELD_BYTES_MOST) release()
+    if (heldBytes > MAX_HELD_BYTES) release()
   })
   function release() {
     blobs.push(new Blob(pieces))

@@ -22,7 +22,7 @@ const TIMES_MS = { headers: 15_000, request: 30_000, still: 30_000, keepAlive: 6
 /** How often connections are looked at that are too slow. */
 const LOOK_MS = 5000
 /** Of one app, which has an address of its own; and of all of them, so that the awake apps of one account do not take them all. */
-const CONNECTIONS_MOST = { app: 128, all: 16_384 }
+const MAX_CONNECTIONS = { app: 128, all: 16_384 }
 
 type Parts = {
   clock: Clock
@@ -63,8 +63,8 @@ export function createInAppServer({ clock, log, environments, tokens, purges, va
   )
   server.keepAliveTimeout = TIMES_MS.keepAlive
   server.timeout = TIMES_MS.still
-  server.maxConnections = CONNECTIONS_MOST.all
-  limitConnections(server, CONNECTIONS_MOST.app)
+  server.maxConnections = MAX_CONNECTIONS.all
+  limitConnections(server, MAX_CONNECTIONS.app)
   server.on('clientError', sendClientError)
 
   async function answer(request: IncomingMessage, onRelease: Call['onRelease']): Promise<Answer> {
@@ -121,7 +121,7 @@ function send(response: ServerResponse, { status, body }: Answer) {
 }
 
 /** What is still to come of a body is read up to here, or the answer would be lost with the connection. */
-const DISCARDED_BYTES_MOST = 64 * 1024
+const MAX_DISCARDED_BYTES = 64 * 1024
 
 /**
  * Who may not call, or not so often, loses the connection: to make a new one takes time, and the rules of the network allow
@@ -144,7 +144,7 @@ function sendProblem(request: IncomingMessage, response: ServerResponse, problem
     response.end(body)
   }
   const length = Number(request.headers['content-length'] ?? Number.POSITIVE_INFINITY)
-  if (!isStillSending(request) || length > DISCARDED_BYTES_MOST) return reply()
+  if (!isStillSending(request) || length > MAX_DISCARDED_BYTES) return reply()
   request.once('end', reply)
   request.resume()
 }

@@ -60,7 +60,7 @@ export const operationRoutes = ({ operations, requests, ledger, stopping }: Part
         schema.string({
           pattern: '^\\d{1,6}(\\.\\d{1,9})?s$',
           'x-form': 'must be a number of seconds with an s, such as 30s',
-          description: `Seconds with an s, as in 30s, which is the default; more than ${LIMITS.waitSecondsMost}s counts as that.`,
+          description: `Seconds with an s, as in 30s, which is the default; more than ${LIMITS.maxWaitSeconds}s counts as that.`,
         }),
       ),
     }),
@@ -70,7 +70,7 @@ export const operationRoutes = ({ operations, requests, ledger, stopping }: Part
     problems: ['OPERATION_NOT_FOUND'],
     async handle(call) {
       const { timeout = `${LIMITS.waitSecondsDefault}s` } = call.query
-      const seconds = Math.min(Number.parseFloat(timeout), LIMITS.waitSecondsMost)
+      const seconds = Math.min(Number.parseFloat(timeout), LIMITS.maxWaitSeconds)
       const gone = new AbortController()
       call.reply.raw.once('close', () => gone.abort())
       const signal = AbortSignal.any([gone.signal, stopping])

@@ -6,7 +6,7 @@ import type { Trace, Traced } from '../../deployments/index.ts'
 import { type Route, route } from '../route.ts'
 
 const ENVIRONMENT = '/v1/accounts/{account}/apps/{app}/environments/{environment}'
-const URL_LENGTH_MOST = 4096
+const MAX_URL_LENGTH = 4096
 
 type Parts = { environments: Environments; trace: Trace; stopping: AbortSignal }
 
@@ -20,7 +20,7 @@ export const traceRoutes = ({ environments, trace, stopping }: Parts): Route[] =
     query: schema.object({
       url: schema.string({
         minLength: 1,
-        maxLength: URL_LENGTH_MOST,
+        maxLength: MAX_URL_LENGTH,
         description: 'A path, as `/news?page=2`, or a whole address at one of the hosts of the environment.',
       }),
     }),

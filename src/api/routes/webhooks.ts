@@ -182,13 +182,13 @@ const triggersQuery = schema.object({
 
 const renderSet = <More extends object>(
   at: names.EnvironmentPath,
-  { quietSeconds, quietSecondsMost, createTime, regenerateTime }: WebhookSet,
+  { quietSeconds, maxQuietSeconds, createTime, regenerateTime }: WebhookSet,
   more: (action: resources.WebhookAction) => More,
 ) => ({
   name: names.webhooksResource(at),
   webhooks: resources.WEBHOOK_ACTIONS.map((action) => ({ action, ...more(action) })),
   quietSeconds,
-  quietSecondsMost,
+  maxQuietSeconds,
   createTime: toRfc3339(createTime),
   regenerateTime: toRfc3339(regenerateTime),
 })

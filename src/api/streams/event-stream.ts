@@ -11,7 +11,7 @@ const FOLD_MS = 200
 /** A comment now and then keeps proxies from closing a quiet connection, and finds out when nobody listens any more. */
 const KEEP_ALIVE_MS = 15_000
 /** How many names wait for a reader. */
-const NAMES_MOST = 500
+const MAX_NAMES = 500
 
 const HELLO = 'event: hello\ndata: {}\n\n'
 
@@ -30,7 +30,7 @@ export async function* eventsOf({ clock, follow, prefix, signal }: Parts): Async
   let alarm = new AbortController()
 
   function hear(name: string) {
-    if (names.size < NAMES_MOST) names.add(name)
+    if (names.size < MAX_NAMES) names.add(name)
     else isTooMuch = true
     alarm.abort()
   }

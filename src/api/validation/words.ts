@@ -51,11 +51,11 @@ export function violationOf(field: string, error: ErrorObject | undefined): Fiel
   return { field: at, description: WORDS[error.keyword]?.(error, (error.parentSchema ?? {}) as Parent) ?? NOT_VALID }
 }
 
-const NAME_LENGTH_MOST = 60
+const MAX_NAME_LENGTH = 60
 
 /** A name that a caller chose, as it may stand in an answer: short, on one line, and without what a terminal would obey. */
 export function shown(name: string): string {
-  const short = name.length > NAME_LENGTH_MOST ? `${name.slice(0, NAME_LENGTH_MOST)}…` : name
+  const short = name.length > MAX_NAME_LENGTH ? `${name.slice(0, MAX_NAME_LENGTH)}…` : name
   return short.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, '\u{fffd}')
 }
 

@@ -35,7 +35,7 @@ type Options = {
 }
 
 /** A line of base64, and some. */
-const KEY_BYTES_MOST = 1024
+const MAX_KEY_BYTES = 1024
 
 export function createUnpacker({ folder, isWanted, room, signal, most = MOST }: Options) {
   const kinds = new Map<string, Entry['kind']>()
@@ -54,7 +54,7 @@ export function createUnpacker({ folder, isWanted, room, signal, most = MOST }: 
     nameBytes += path.length + to.length
     if (kinds.size >= most.entries || nameBytes > most.nameBytes)
       throw broken('it has more entries than any data folder')
-    if (path === 'master.key' && entry.size > KEY_BYTES_MOST) throw broken('its key is none')
+    if (path === 'master.key' && entry.size > MAX_KEY_BYTES) throw broken('its key is none')
     kinds.set(path, kind)
   }
 

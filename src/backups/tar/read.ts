@@ -8,7 +8,7 @@ import { BLOCK, checksumOf, headerOf, opaqueKey, padding } from './write.ts'
 const KINDS: Record<string, Entry['kind']> = { 0: 'file', 1: 'hardlink', 2: 'symlink', 3: 'whiteout', 5: 'folder' }
 
 /** Of an extended header: two paths of the longest kind, and some. */
-const RECORDS_BYTES_MOST = 64 * 1024
+const MAX_RECORDS_BYTES = 64 * 1024
 
 export type Bytes = {
   /** So many bytes, or it is broken. */
@@ -69,7 +69,7 @@ export async function nextHeader(bytes: Bytes): Promise<Raw | undefined> {
   checkHeader(header)
   if (typeOf(header) !== 'x') return { header, records: new Map(), written: header }
   const size = numberAt(header, 124, 11)
-  if (size > RECORDS_BYTES_MOST) throw broken('an extended header is too long')
+  if (size > MAX_RECORDS_BYTES) throw broken('an extended header is too long')
   const body = await bytes.take(size)
   await skipPadding(bytes, size)
   const described = await bytes.take(BLOCK)

@@ -10,8 +10,8 @@ const TYPES = { file: '0', hardlink: '1', symlink: '2', whiteout: '3', folder: '
 
 const NAME_BYTES = 100
 /** What fits into the digits of a header. */
-const SIZE_MOST = 0o77777777777
-const ID_MOST = 0o7777777
+const MAX_SIZE = 0o77777777777
+const MAX_ID = 0o7777777
 
 export const opaqueKey = (kind: string): string => `SCHILY.xattr.${kind}.overlay.opaque`
 
@@ -22,9 +22,9 @@ export function headerOf(entry: Entry): Buffer {
   const records: [string, string][] = []
   if (Buffer.byteLength(name) > NAME_BYTES) records.push(['path', name])
   if (Buffer.byteLength(to) > NAME_BYTES) records.push(['linkpath', to])
-  if (size > SIZE_MOST) records.push(['size', String(size)])
-  if (uid > ID_MOST) records.push(['uid', String(uid)])
-  if (gid > ID_MOST) records.push(['gid', String(gid)])
+  if (size > MAX_SIZE) records.push(['size', String(size)])
+  if (uid > MAX_ID) records.push(['uid', String(uid)])
+  if (gid > MAX_ID) records.push(['gid', String(gid)])
   if (opaque !== undefined) records.push([opaqueKey(opaque), 'y'])
   const header = ustar({ ...entry, path: name, to }, TYPES[kind])
   if (records.length === 0) return header
@@ -45,16 +45,16 @@ function ustar({ path, mode, uid, gid, size, time, to = '' }: Entry, type: strin
   const octal = (value: number, most: number, at: number, digits: number) =>
     header.write((value > most ? 0 : value).toString(8).padStart(digits, '0'), at, 'latin1')
   Buffer.from(path).copy(header, 0, 0, NAME_BYTES)
-  octal(mode, ID_MOST, 100, 7)
-  octal(uid, ID_MOST, 108, 7)
-  octal(gid, ID_MOST, 116, 7)
-  octal(size, SIZE_MOST, 124, 11)
-  octal(time, SIZE_MOST, 136, 11)
+  octal(mode, MAX_ID, 100, 7)
+  octal(uid, MAX_ID, 108, 7)
+  octal(gid, MAX_ID, 116, 7)
+  octal(size, MAX_SIZE, 124, 11)
+  octal(time, MAX_SIZE, 136, 11)
   header.write(type, 156, 'latin1')
   Buffer.from(to).copy(header, 157, 0, NAME_BYTES)
   header.write('ustar\x0000', 257, 'latin1')
-  octal(0, ID_MOST, 329, 7)
-  octal(0, ID_MOST, 337, 7)
+  octal(0, MAX_ID, 329, 7)
+  octal(0, MAX_ID, 337, 7)
   header.write(`${checksumOf(header).toString(8).padStart(6, '0')}\0 `, 148, 'latin1')
   return header
 }

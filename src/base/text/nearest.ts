@@ -2,9 +2,9 @@
 import { printableLine } from './terminal-text.ts'
 
 /** Longer names are not compared, nor more of them: a service may send any number. */
-const LENGTH_MOST = 120
-const NAMES_MOST = 1000
-const FOUND_MOST = 3
+const MAX_LENGTH = 120
+const MAX_NAMES = 1000
+const MAX_FOUND = 3
 /** So much of a longer name must have been typed for it to be meant: `env` of `environment`. */
 const START_LEAST = 3
 
@@ -16,15 +16,15 @@ export function didYouMean(typed: string, names: readonly string[]): string {
 
 /** The nearest first; none where nothing is near. Case does not count. */
 export function nearest(typed: string, names: readonly string[]): string[] {
-  if (typed.length > LENGTH_MOST) return []
+  if (typed.length > MAX_LENGTH) return []
   const word = typed.toLowerCase()
   return names
-    .slice(0, NAMES_MOST)
-    .filter((name) => name !== typed && name.length <= LENGTH_MOST && !isOtherNumber(word, name.toLowerCase()))
+    .slice(0, MAX_NAMES)
+    .filter((name) => name !== typed && name.length <= MAX_LENGTH && !isOtherNumber(word, name.toLowerCase()))
     .map((name) => ({ name, steps: stepsBetween(word, name.toLowerCase()) }))
     .filter(({ name, steps }) => steps <= stepsAllowed(word, name))
     .toSorted((a, b) => a.steps - b.steps)
-    .slice(0, FOUND_MOST)
+    .slice(0, MAX_FOUND)
     .map(({ name }) => name)
 }
 

@@ -83,7 +83,7 @@ export const hostsIn = (text: string): string[] =>
 const NOT_ASKED_BY_APPS = /^(npm_|NPM_|YARN_|PNPM_|BUN_)|_MIRROR$|_proxy$/i
 const ADDRESS_OF_ANY_KIND = /[a-z][a-z\d+.-]{1,20}:\/\/[^\s"'<>,;]{1,300}/gi
 const BARE = /^(?:localhost|\d{1,3}(?:\.\d{1,3}){3}|[\w-]{1,63}(?:\.[\w-]{1,63}){0,8}\.[a-z]{2,63})(?=$|[:/])/i
-const HOSTS_MOST = 1000
+const MAX_HOSTS = 1000
 
 type Variables = Readonly<Record<string, string>>
 
@@ -102,7 +102,7 @@ export function endpointsAsked(own: Variables, { HEADLESS_CMS_URL = '' }: Variab
     if (NOT_ASKED_BY_APPS.test(name)) continue
     const urls = [...value.matchAll(ADDRESS_OF_ANY_KIND)].map(([address]) => URL.parse(address))
     for (const endpoint of [...urls.map(endpointOf), endpointNamed(value.trim())]) {
-      if (found.size >= HOSTS_MOST) return [...found.values()]
+      if (found.size >= MAX_HOSTS) return [...found.values()]
       if (endpoint) found.set(`${endpoint.protocol} ${endpoint.host} ${endpoint.port}`, endpoint)
     }
   }

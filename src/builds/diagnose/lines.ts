@@ -2,21 +2,21 @@
 import { stripVTControlCharacters } from 'node:util'
 import type { Line } from './rule.ts'
 
-const LINES_MOST = 5000
-const CHARACTERS_MOST = { line: 1000, log: 1_000_000 }
-const QUOTE_CHARACTERS_MOST = 200
+const MAX_LINES = 5000
+const MAX_CHARACTERS = { line: 1000, log: 1_000_000 }
+const MAX_QUOTE_CHARACTERS = 200
 
 /** The newest lines, each short and without anything that only a terminal understands. */
 export function clean(lines: readonly Line[]): Line[] {
   const cleaned: Line[] = []
   let characters = 0
-  for (let index = lines.length - 1; index >= 0 && cleaned.length < LINES_MOST; index--) {
+  for (let index = lines.length - 1; index >= 0 && cleaned.length < MAX_LINES; index--) {
     const { number, text } = lines[index] as Line
-    const short = stripVTControlCharacters(text.slice(0, 4 * CHARACTERS_MOST.line))
+    const short = stripVTControlCharacters(text.slice(0, 4 * MAX_CHARACTERS.line))
       .replaceAll(/\p{Cc}/gu, (character) => (character === '\t' ? '  ' : ''))
-      .slice(0, CHARACTERS_MOST.line)
+      .slice(0, MAX_CHARACTERS.line)
     characters += short.length
-    if (characters > CHARACTERS_MOST.log) break
+    if (characters > MAX_CHARACTERS.log) break
     cleaned.push({ number, text: short })
   }
   return cleaned.reverse()
@@ -25,7 +25,7 @@ export function clean(lines: readonly Line[]): Line[] {
 /** A piece of the log inside a sentence. */
 export function quote(text: string): string {
   const short = text.replaceAll(/\s+/g, ' ').trim()
-  return short.length > QUOTE_CHARACTERS_MOST ? `${short.slice(0, QUOTE_CHARACTERS_MOST)}…` : short
+  return short.length > MAX_QUOTE_CHARACTERS ? `${short.slice(0, MAX_QUOTE_CHARACTERS)}…` : short
 }
 
 /** What happened, in the words of the log where it has some. */

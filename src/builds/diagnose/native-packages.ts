@@ -29,8 +29,8 @@ export type Native = {
 }
 
 /** More than any app has, and few enough to be looked for in a moment. */
-const NATIVES_MOST = 500
-const PATH_LENGTH_MOST = 1024
+const MAX_NATIVES = 500
+const MAX_PATH_LENGTH = 1024
 
 /** Of a lockfile without entries, or of a kind before version 2, nothing is known; nor of entries that are none. */
 export function packagesIn(lockfile: unknown): PackageLock {
@@ -56,7 +56,7 @@ export function nativesIn(lock: PackageLock, platform: Platform): Native[] {
     const parent = isOwn(path) ? null : path
     if (parent !== null && !isInside(parent)) continue
     for (const name of optionalDependencies) {
-      if (found.length >= NATIVES_MOST) return found
+      if (found.length >= MAX_NATIVES) return found
       const isFitting = fitsByName(name, platform)
       if (!isInside(name) || isFitting === false) continue
       const folder = resolve(lock, path, name) ?? null
@@ -96,7 +96,7 @@ const nameAt = (folder: string): string => folder.slice(folder.lastIndexOf('node
 
 /** A lockfile is a text that anybody may have written: what leads elsewhere is not looked for. */
 const isInside = (path: string): boolean =>
-  path.length <= PATH_LENGTH_MOST &&
+  path.length <= MAX_PATH_LENGTH &&
   !path.includes('\0') &&
   path.split('/').every((name) => name !== '' && name !== '.' && name !== '..')
 
@@ -160,11 +160,11 @@ const fieldOf = (value: unknown, key: string): unknown =>
     ? (value as Record<string, unknown>)[key]
     : undefined
 
-const VERSION_LENGTH_MOST = 64
+const MAX_VERSION_LENGTH = 64
 
 /** Of one that is none nothing is said. */
 const versionIn = (value: unknown): string | null =>
-  typeof value === 'string' && value.length <= VERSION_LENGTH_MOST && /^\d[\w.+-]*$/.test(value) ? value : null
+  typeof value === 'string' && value.length <= MAX_VERSION_LENGTH && /^\d[\w.+-]*$/.test(value) ? value : null
 
 const strings = (value: unknown): string[] =>
   Array.isArray(value) ? value.filter((item) => typeof item === 'string') : typeof value === 'string' ? [value] : []

@@ -50,7 +50,7 @@ const FIELD = /\b(?:hostname|host|address|url|baseURL|uri|Request URL)['"]?: {0,
 const FIELD_LINES = 60
 const ADDRESS_LINES = 8
 /** An app that asks for each of its pages fails for each of them. */
-const SAID_MOST = 200
+const MAX_SAID = 200
 
 /** Where the value of a variable stood that is an address or a host, before it was struck from the log. */
 const STRUCK_ADDRESS = /(?:^|[\s'"`(=])\[secret\](?=$|[\s'"`),:/?])/
@@ -65,7 +65,7 @@ export function unreachableIn({ lines, phase, cmsHosts, names }: Evidence): Unre
     const next = said[nth + 1]
     return why !== FETCH_FAILED || next === undefined || next.index - index > CAUSE_LINES
   })
-  return exact.slice(-SAID_MOST).map(({ index, why, host: named }) => {
+  return exact.slice(-MAX_SAID).map(({ index, why, host: named }) => {
     const isStruck = STRUCK_ADDRESS.test(lines[index]?.text ?? '')
     const host = nameBehind(named || (isStruck ? '' : hostNear(lines, index)), names)
     return { index, host, why, kind: kindIn(host, isStruck) }

@@ -7,17 +7,17 @@ import { aside, TooMuch } from './isolated.ts'
 import type { Lockfile } from './lockfile.ts'
 
 /** Those of the largest repositories have 20 MB. */
-export const LOCKFILE_BYTES_MOST = 32 * 1024 ** 2
+export const MAX_LOCKFILE_BYTES = 32 * 1024 ** 2
 
 /** Nothing where there is no such file. */
 export async function readNpmLockfile(top: string, path: string): Promise<Lockfile | undefined> {
   const found = await openFileIn(top, path)
   if (!found) return undefined
   await using file = found.file
-  if (found.bytes > LOCKFILE_BYTES_MOST)
+  if (found.bytes > MAX_LOCKFILE_BYTES)
     throw unreadable(
       path,
-      `has ${bytesInWords(found.bytes)}, and at most ${bytesInWords(LOCKFILE_BYTES_MOST)} are read`,
+      `has ${bytesInWords(found.bytes)}, and at most ${bytesInWords(MAX_LOCKFILE_BYTES)} are read`,
     )
   try {
     return await aside('lockfile', { platform: PLATFORM }, { file })

@@ -31,8 +31,8 @@ export function planSource(source: Source, rootDirectory: string, accountId: str
   )
 }
 
-const LINES_MOST = 5000
-const CHARACTERS_MOST = { line: 4000, log: 4_000_000 }
+const MAX_LINES = 5000
+const MAX_CHARACTERS = { line: 4000, log: 4_000_000 }
 
 /** Why a phase failed, going by its last lines. */
 export async function diagnosePhase(failure: PhaseFailure): Promise<Diagnosis> {
@@ -49,11 +49,11 @@ export async function diagnosePhase(failure: PhaseFailure): Promise<Diagnosis> {
 function lastOf(lines: PhaseFailure['lines']): PhaseFailure['lines'] {
   let characters = 0
   const short = lines
-    .slice(-LINES_MOST)
-    .map(({ number, text }) => ({ number, text: text.slice(0, CHARACTERS_MOST.line) }))
+    .slice(-MAX_LINES)
+    .map(({ number, text }) => ({ number, text: text.slice(0, MAX_CHARACTERS.line) }))
   const first = short.findLastIndex(({ text }) => {
     characters += text.length
-    return characters > CHARACTERS_MOST.log
+    return characters > MAX_CHARACTERS.log
   })
   return short.slice(first + 1)
 }

@@ -161,7 +161,7 @@ function nothingRecognised(project: Project): Problem {
   return new Problem('PLAN_FAILED', [message, ...hintsOf(project)].join(' '))
 }
 
-const HINTS_MOST = 5
+const MAX_HINTS = 5
 
 /** Where the app may be instead. In a monorepo that is a workspace, which can be built or started. */
 function hintsOf({ files, home, rootDirectory }: Project): string[] {
@@ -177,4 +177,4 @@ function hintsOf({ files, home, rootDirectory }: Project): string[] {
 }
 
 const listOf = (names: readonly string[]): string =>
-  names.slice(0, HINTS_MOST).join(', ') + (names.length > HINTS_MOST ? ', …' : '')
+  names.slice(0, MAX_HINTS).join(', ') + (names.length > MAX_HINTS ? ', …' : '')

@@ -22,7 +22,7 @@ async function builder(t: Scope) {
     const place = createWorkplace({ folder: join(top, `work${++count}`), user: undefined, isLayered: false })
     await place.empty()
     const work = await place.makeFolder('source')
-    const log = await logs.create(`build${count}`, { secrets: [], whenFull: 'stop', bytesMost: 100_000 })
+    const log = await logs.create(`build${count}`, { secrets: [], whenFull: 'stop', maxBytes: 100_000 })
     const caches = createBuildCaches({ folder, place, plan, node: '24', isClean: false, log })
     await caches.restore(work)
     const { mount } = await caches.nodeCache()

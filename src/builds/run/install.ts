@@ -85,7 +85,7 @@ export async function install(runner: Runner, given: Installation, step: Install
   const size = await sizeOf(changes)
   log.say('INSTALLING', `Installed ${inWords(size)}.`)
   const missing = await whatIsMissing(given, lockfile, join(changes, step.folder))
-  for (const native of missing.slice(0, NAMED_MOST)) log.say('INSTALLING', inSentence(native))
+  for (const native of missing.slice(0, MAX_NAMED)) log.say('INSTALLING', inSentence(native))
   const id = packages.newId()
   const fresh: Packages = { id, wanted: wanted ?? id, ...size }
   // Kept before the build begins: whatever becomes of it, the next one with the same lockfile has them at once.
@@ -101,8 +101,8 @@ async function npmLockfileOf({ plan, place }: Installation): Promise<Lockfile | 
   return name === 'npm' && lockfile ? readNpmLockfile(place.source, lockfile) : undefined
 }
 
-const NAMED_MOST = 20
-const NAME_LENGTH_MOST = 214
+const MAX_NAMED = 20
+const MAX_NAME_LENGTH = 214
 
 /**
  * npm says nothing when a package for this platform is not there, and the build fails later with words that blame something
@@ -115,8 +115,8 @@ async function whatIsMissing({ plan }: Installation, lockfile: Lockfile | undefi
 }
 
 function inSentence({ name, parent }: Missing): string {
-  const who = parent ? `, which ${parent.name.slice(0, NAME_LENGTH_MOST)} ${parent.version} asks for` : ''
-  return `The native package ${name.slice(0, NAME_LENGTH_MOST)} is missing for ${PLATFORM.os}-${PLATFORM.cpu}${who}.`
+  const who = parent ? `, which ${parent.name.slice(0, MAX_NAME_LENGTH)} ${parent.version} asks for` : ''
+  return `The native package ${name.slice(0, MAX_NAME_LENGTH)} is missing for ${PLATFORM.os}-${PLATFORM.cpu}${who}.`
 }
 
 async function stepOf(given: Installation, step: Install, view: View, variables: Readonly<Record<string, string>>) {
@@ -186,15 +186,15 @@ async function openInput({ source }: Workplace, path: string) {
   return found.file
 }
 
-const SETTINGS_BYTES_MOST = 256 * 1024
-const SETTINGS_MOST = 100
+const MAX_SETTINGS_BYTES = 256 * 1024
+const MAX_SETTINGS = 100
 
 /** Names of variables that the settings files among the inputs refer to, as `${NAME}` or `${NAME:-default}`. */
 async function namesInSettings({ place }: Installation, { inputs }: Install): Promise<Set<string>> {
-  const files = (inputs ?? []).filter((path) => SETTINGS_FILE.test(path)).slice(0, SETTINGS_MOST)
+  const files = (inputs ?? []).filter((path) => SETTINGS_FILE.test(path)).slice(0, MAX_SETTINGS)
   const found = new Set<string>()
   for (const path of files) {
-    const text = (await textIn(place.source, path, SETTINGS_BYTES_MOST)) ?? ''
+    const text = (await textIn(place.source, path, MAX_SETTINGS_BYTES)) ?? ''
     for (const [, name = ''] of text.matchAll(REFERENCE)) found.add(name)
   }
   return found

@@ -122,18 +122,18 @@ export async function isArranged(runner: Runner, step: Arrangement): Promise<boo
   return exit.code === 0
 }
 
-const ANSWER_LENGTH_MOST = 1000
+const MAX_ANSWER_LENGTH = 1000
 
 /** What a command says, of which nothing goes to the log; nothing when it fails. */
 export async function answerOf(runner: Runner, step: Arrangement): Promise<string | undefined> {
   let answer = ''
   const onOutput: Output = (stream, chunk) => {
-    if (stream === 'stdout' && answer.length < ANSWER_LENGTH_MOST) answer += chunk.toString('latin1')
+    if (stream === 'stdout' && answer.length < MAX_ANSWER_LENGTH) answer += chunk.toString('latin1')
   }
   const signal = AbortSignal.any([runner.signal, AbortSignal.timeout(step.deadlineMs)])
   const exit = await runInside(runner, { ...step, phase: 'BUILDING', environment: {} }, signal, onOutput)
   runner.signal.throwIfAborted()
-  return exit.code === 0 && answer.length <= ANSWER_LENGTH_MOST ? answer : undefined
+  return exit.code === 0 && answer.length <= MAX_ANSWER_LENGTH ? answer : undefined
 }
 
 export async function arrange(runner: Runner, step: Arrangement) {

@@ -81,7 +81,7 @@ export function createAdapters({ shelf, registry, clock }: { shelf: Shelf; regis
 
 const toolOf = (name: string, version: string): Tool => ({ name: 'adapter', package: name, version })
 
-const RANGE_LENGTH_MOST = 200
+const MAX_RANGE_LENGTH = 200
 
 /** A framework that is not released yet counts for the release that it leads to. */
 export function newestFor({ peer, peerVersion }: WantedAdapter, versions: readonly Published[]): string | undefined {
@@ -90,7 +90,7 @@ export function newestFor({ peer, peerVersion }: WantedAdapter, versions: readon
     return (
       semver.prerelease(version) === null &&
       typeof range === 'string' &&
-      range.length <= RANGE_LENGTH_MOST &&
+      range.length <= MAX_RANGE_LENGTH &&
       semver.satisfies(peerVersion, range, { includePrerelease: true })
     )
   })

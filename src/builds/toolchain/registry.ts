@@ -117,7 +117,7 @@ export function npmEnvironment(environment: Parts['environment']): Record<string
   return { ...rest, PATH: [PATH, dirname(process.execPath)].filter(Boolean).join(delimiter) }
 }
 
-const TEXT_BYTES_MOST = 16 * 1024 * 1024
+const MAX_TEXT_BYTES = 16 * 1024 * 1024
 
 async function runToText(
   program: string,
@@ -159,7 +159,7 @@ function collect(stream: NodeJS.ReadableStream): () => string {
   let bytes = 0
   stream.on('data', (chunk: Buffer) => {
     bytes += chunk.length
-    if (bytes <= TEXT_BYTES_MOST) chunks.push(chunk)
+    if (bytes <= MAX_TEXT_BYTES) chunks.push(chunk)
   })
   return () => Buffer.concat(chunks).toString('utf8')
 }

@@ -7,8 +7,8 @@ import { createHash } from 'node:crypto'
 import { join, resolve } from 'node:path'
 import { NotPlain, readSmallFile } from '../project/small-files.ts'
 
-const INDEX_BYTES_MOST = 128 * 1024 * 1024
-const FILE_BYTES_MOST = 1024 * 1024
+const MAX_INDEX_BYTES = 128 * 1024 * 1024
+const MAX_FILE_BYTES = 1024 * 1024
 /** Times, device, owner, mode and size of a file; its object id; flags. */
 const FACTS_BYTES = 40
 const ID_BYTES = 20
@@ -21,12 +21,12 @@ export type GitIndex = {
 
 /** The index of the repository with this top folder. */
 export async function openGitIndex(top: string): Promise<GitIndex> {
-  const content = await read(join(await folderOf(top), 'index'), INDEX_BYTES_MOST)
+  const content = await read(join(await folderOf(top), 'index'), MAX_INDEX_BYTES)
   const ids = content ? idsIn(content) : new Map<string, string>()
   return {
     async hasContent(path, file) {
       const id = ids.get(path)
-      const found = id === undefined ? undefined : await read(file, FILE_BYTES_MOST)
+      const found = id === undefined ? undefined : await read(file, MAX_FILE_BYTES)
       return found !== undefined && idOf(found) === id
     },
   }

@@ -60,7 +60,7 @@ async function pack(files: readonly SourceFile[], path: string, signal: AbortSig
 
 /** Up to this size a file is held in memory, which is several times as fast as a stream; and so much of them together. */
 const SMALL_BYTES = 128 * 1024
-const HELD_BYTES_MOST = 64 * 1024 * 1024
+const MAX_HELD_BYTES = 64 * 1024 * 1024
 const READ_AT_ONCE = 32
 
 async function addAll(
@@ -71,7 +71,7 @@ async function addAll(
 ) {
   let heldBytes = 0
   const isHeld = ({ bytes, target }: SourceFile): boolean => {
-    if (bytes > SMALL_BYTES || heldBytes + bytes > HELD_BYTES_MOST) return target !== undefined
+    if (bytes > SMALL_BYTES || heldBytes + bytes > MAX_HELD_BYTES) return target !== undefined
     heldBytes += bytes
     return true
   }

@@ -8,7 +8,7 @@ import { api } from '../project/path.ts'
 import { atAccount, lastPart } from '../project/where.ts'
 import { withSuggestions } from '../suggestions.ts'
 
-const LARGE_PAGES = { pageSize: LIMITS.pageSizeMost }
+const LARGE_PAGES = { pageSize: LIMITS.maxPageSize }
 
 export async function listApps(call: ClientCall): Promise<undefined> {
   const { service, account } = await atAccount(call)

@@ -15,7 +15,7 @@ import { readSmallFile } from '../project/small-files.ts'
 
 /** Within which a site says something. */
 const SILENCE_MS = 5 * 60_000
-const BODY_BYTES_MOST = 64 * 1024 * 1024
+const MAX_BODY_BYTES = 64 * 1024 * 1024
 
 export async function curl(call: ClientCall): Promise<number> {
   const { options, positionals, terminal, environment } = call
@@ -75,7 +75,7 @@ function headerIn(text: string): [name: string, value: string] {
 async function dataIn({ folder }: ClientCall, text: string): Promise<Buffer> {
   if (!text.startsWith('@')) return Buffer.from(text)
   if (text === '@-') return buffer(process.stdin)
-  const found = await readSmallFile(resolve(folder, text.slice(1)), { maxBytes: BODY_BYTES_MOST, followsLinks: true })
+  const found = await readSmallFile(resolve(folder, text.slice(1)), { maxBytes: MAX_BODY_BYTES, followsLinks: true })
   if (!found) throw new UsageError(`there is no file ${text.slice(1)}`)
   return found.content
 }

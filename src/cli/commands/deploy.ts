@@ -205,7 +205,7 @@ async function whichTarget(call: ClientCall, folder: string, parts: Parts): Prom
 
 async function nameOfPackage(folder: string): Promise<string | undefined> {
   try {
-    const file = await readSmallFile(join(folder, 'package.json'), { maxBytes: PACKAGE_BYTES_MOST, followsLinks: true })
+    const file = await readSmallFile(join(folder, 'package.json'), { maxBytes: MAX_PACKAGE_BYTES, followsLinks: true })
     const { name } = JSON.parse(file?.content.toString('utf8') ?? '{}')
     return typeof name === 'string' ? name : undefined
   } catch {
@@ -214,13 +214,13 @@ async function nameOfPackage(folder: string): Promise<string | undefined> {
   }
 }
 
-const PACKAGE_BYTES_MOST = 1024 * 1024
+const MAX_PACKAGE_BYTES = 1024 * 1024
 const LARGE_BYTES = 50_000_000
 const BUILD_OUTPUT = /(?:^|\/)(\.next|\.nuxt|\.output|\.svelte-kit|\.astro)\//
-const SHOWN_MOST = 10
+const MAX_SHOWN = 10
 
 function tellWhatIsOdd({ files, skipped, envFiles }: Source, report: Report) {
-  for (const { path, why } of skipped.slice(0, SHOWN_MOST)) report.note(`${oneLine(path)} is not sent: ${why}.`)
+  for (const { path, why } of skipped.slice(0, MAX_SHOWN)) report.note(`${oneLine(path)} is not sent: ${why}.`)
   const output = files.map(({ path }) => BUILD_OUTPUT.exec(path)?.[1]).find(Boolean)
   if (output) report.note(`${output} is sent too, though every build makes its own: leave it out in .gitignore.`)
   const { sent, leftOut } = envFiles
@@ -234,12 +234,12 @@ function tellWhatIsOdd({ files, skipped, envFiles }: Source, report: Report) {
 }
 
 function listed(paths: readonly string[]): string {
-  const shown = paths.slice(0, SHOWN_MOST).map(oneLine).join(', ')
-  return paths.length > SHOWN_MOST ? `${shown} and ${paths.length - SHOWN_MOST} more` : shown
+  const shown = paths.slice(0, MAX_SHOWN).map(oneLine).join(', ')
+  return paths.length > MAX_SHOWN ? `${shown} and ${paths.length - MAX_SHOWN} more` : shown
 }
 
 function largestOf({ files }: Source): string {
-  const largest = files.toSorted((a, b) => b.bytes - a.bytes).slice(0, SHOWN_MOST)
+  const largest = files.toSorted((a, b) => b.bytes - a.bytes).slice(0, MAX_SHOWN)
   const shown = largest.map(({ path, bytes }) => `  ${sizeOf(bytes).padStart(10)}  ${oneLine(path)}`)
   return ['The largest files:', ...shown, 'A line in .headlandignore leaves a file or a folder out.'].join('\n')
 }

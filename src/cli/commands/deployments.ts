@@ -11,7 +11,7 @@ import { api } from '../project/path.ts'
 import { type AtEnvironment, atEnvironment, lastPart } from '../project/where.ts'
 
 /** What is kept of an environment is far less, so what lies further back cannot be made live. */
-const SEEN_MOST = 1000
+const MAX_SEEN = 1000
 
 export async function listDeployments(call: ClientCall): Promise<undefined> {
   const limit = limitOf(call.options)
@@ -62,7 +62,7 @@ export async function activateDeployment(call: ClientCall): Promise<undefined> {
 async function previous(at: AtEnvironment): Promise<resources.Deployment> {
   const live = at.environment.deployment
   if (!live) throw new UsageError('nothing is live, so there is nothing before it')
-  const { items } = await newest(at, SEEN_MOST)
+  const { items } = await newest(at, MAX_SEEN)
   const older = items.slice(items.findIndex(({ name }) => name === live) + 1)
   const found = older.find(({ activatable, liveTime }) => activatable && liveTime !== undefined)
   if (!found) throw new UsageError(`no deployment before ${shortId(live)} can be made live any more`)

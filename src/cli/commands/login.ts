@@ -16,7 +16,7 @@ import { askText } from '../questions.ts'
 type Session = schema.Static<typeof resources.session>
 type Account = { name: string; role: resources.Role }
 
-const SESSION_BYTES_MOST = 64 * 1024
+const MAX_SESSION_BYTES = 64 * 1024
 const CREDENTIAL = new RegExp(String(names.credentialId.pattern))
 
 export async function login(call: ClientCall): Promise<undefined> {
@@ -123,7 +123,7 @@ async function openSession(
 
   async function sessionIn(response: Response): Promise<Session> {
     try {
-      return JSON.parse(await textOf(response, SESSION_BYTES_MOST))
+      return JSON.parse(await textOf(response, MAX_SESSION_BYTES))
     } catch {
       throw notAHeadland(url)
     }

@@ -61,7 +61,7 @@ export async function quietWebhooks(call: ClientCall): Promise<undefined> {
   const quietSeconds = numberIn(call.positionals[0] ?? '', 'SECONDS', 0)
   const most = secondsIn(call.options, 'most')
   const { service, path } = await atEnvironment(call)
-  const body = { quietSeconds, ...(most === undefined ? {} : { quietSecondsMost: most }) }
+  const body = { quietSeconds, ...(most === undefined ? {} : { maxQuietSeconds: most }) }
   const set = await service.call<resources.WebhookSet>(api`${path}/webhooks`, { method: 'PATCH', body })
   tell(call, set, `From now on, builds begin ${settlingOf(set)}.`)
 }
@@ -85,7 +85,7 @@ function issued({ terminal, options }: ClientCall, set: resources.IssuedWebhookS
 const makeSureOf = (call: ClientCall, { environment }: AtEnvironment, warning: string) =>
   makeSure(call, warning, environment.displayName)
 
-const settlingOf = ({ quietSeconds, quietSecondsMost }: resources.WebhookSet): string =>
+const settlingOf = ({ quietSeconds, maxQuietSeconds }: resources.WebhookSet): string =>
   quietSeconds === 0
     ? 'at once, when a call comes'
-    : `when no call came for ${quietSeconds} s, at the latest ${quietSecondsMost} s after the first`
+    : `when no call came for ${quietSeconds} s, at the latest ${maxQuietSeconds} s after the first`

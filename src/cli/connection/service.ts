@@ -37,15 +37,15 @@ export type Service = {
 }
 
 /** A whole page of the longest list has a few MB. */
-const ANSWER_BYTES_MOST = 32 * 1024 * 1024
-const LIST_LENGTH_MOST = 128 * 1024 * 1024
-const PAGES_MOST = 1000
+const MAX_ANSWER_BYTES = 32 * 1024 * 1024
+const MAX_LIST_LENGTH = 128 * 1024 * 1024
+const MAX_PAGES = 1000
 /** Of the first ones of a list, pages beyond those that full ones would take. */
-const SHORT_PAGES_MOST = 20
-const ERROR_BYTES_MOST = 256 * 1024
-const MESSAGE_LENGTH_MOST = 4000
+const MAX_SHORT_PAGES = 20
+const MAX_ERROR_BYTES = 256 * 1024
+const MAX_MESSAGE_LENGTH = 4000
 /** Longer than any call takes: what does not end with the answer is an operation. */
-const ANSWER_MS_MOST = 120_000
+const MAX_ANSWER_MS = 120_000
 
 export class CallFailed extends Error {
   /** 0 where there was no answer. */
@@ -60,7 +60,7 @@ export class CallFailed extends Error {
   readonly retryAfterSeconds: number | undefined
 
   constructor(status: number, reason: string, message: string, retryAfterSeconds?: number, url?: string) {
-    super(message.length > MESSAGE_LENGTH_MOST ? `${message.slice(0, MESSAGE_LENGTH_MOST)} …` : message)
+    super(message.length > MAX_MESSAGE_LENGTH ? `${message.slice(0, MAX_MESSAGE_LENGTH)} …` : message)
     this.name = 'CallFailed'
     this.status = status
     this.reason = reason
@@ -74,7 +74,7 @@ export class CallFailed extends Error {
 export function createService(
   url: string,
   authorization: Authorization | undefined,
-  { answerMs = ANSWER_MS_MOST, proxies = {} }: { answerMs?: number | undefined; proxies?: ProxyVariables } = {},
+  { answerMs = MAX_ANSWER_MS, proxies = {} }: { answerMs?: number | undefined; proxies?: ProxyVariables } = {},
 ): Service {
   const sent = headersOf(authorization)
   const connection = createConnection(url, proxies)
@@ -108,7 +108,7 @@ export function createService(
       signal,
     })
     if (response.ok) return response
-    const text = await textOf(response, ERROR_BYTES_MOST)
+    const text = await textOf(response, MAX_ERROR_BYTES)
     throw failureOf(url, response.status, response.headers, text, connection.proxy)
   }
 
@@ -118,7 +118,7 @@ export function createService(
   /** The JSON of an answer, and the length of its text. */
   async function read<T>(path: Path, options: CallOptions = {}): Promise<{ answer: T; length: number }> {
     const text = await inTime(options.signal, async (until) =>
-      textOf(await send(path, options, until), ANSWER_BYTES_MOST),
+      textOf(await send(path, options, until), MAX_ANSWER_BYTES),
     )
     const answer = text === '' ? {} : parse(text)
     if (typeof answer !== 'object' || answer === null) throw notAHeadland(url)
@@ -129,7 +129,7 @@ export function createService(
   async function* pagesOf<T>(path: Path, field: string, query: () => Query) {
     let length = 0
     let pageToken: string | undefined
-    for (let pages = 0; pages < PAGES_MOST && length < LIST_LENGTH_MOST; pages++) {
+    for (let pages = 0; pages < MAX_PAGES && length < MAX_LIST_LENGTH; pages++) {
       const page = await read<Record<string, unknown>>(path, { query: { ...query(), pageToken } })
       length += page.length
       const { [field]: items = [], nextPageToken: next = '' } = page.answer
@@ -155,9 +155,9 @@ export function createService(
     },
     async first<T>(path: Path, field: string, limit: number) {
       const found: T[] = []
-      const query = () => ({ pageSize: Math.min(limit - found.length, LIMITS.pageSizeMost) })
+      const query = () => ({ pageSize: Math.min(limit - found.length, LIMITS.maxPageSize) })
       // A service may give fewer than it was asked for, and not one by one without end.
-      let pagesLeft = SHORT_PAGES_MOST + Math.ceil(limit / LIMITS.pageSizeMost)
+      let pagesLeft = MAX_SHORT_PAGES + Math.ceil(limit / LIMITS.maxPageSize)
       for await (const { items, isLast } of pagesOf<T>(path, field, query)) {
         found.push(...items.slice(0, limit - found.length))
         pagesLeft -= 1

@@ -28,11 +28,11 @@ const TRIES = 4
 const PAUSE_MS = 1000
 const PAUSE_MOST_MS = 15_000
 const CHUNK_BYTES = 256 * 1024
-const ANSWER_BYTES_MOST = 4 * 1024 * 1024
+const MAX_ANSWER_BYTES = 4 * 1024 * 1024
 /** Once the service has all of it, or has begun to answer: it reads the archive through before it answers. */
-const ANSWER_MS_MOST = 5 * 60_000
+const MAX_ANSWER_MS = 5 * 60_000
 /** Within which it takes the next piece. */
-const STALL_MS_MOST = 5 * 60_000
+const MAX_STALL_MS = 5 * 60_000
 
 /**
  * The answer of the service. A connection that breaks before everything was sent is opened again: the service takes only
@@ -77,7 +77,7 @@ async function send<T>(
   options: UploadOptions,
   sending: { isWhole: boolean },
 ): Promise<T> {
-  const { signal, onProgress, answerMs = ANSWER_MS_MOST, stallMs = STALL_MS_MOST } = options
+  const { signal, onProgress, answerMs = MAX_ANSWER_MS, stallMs = MAX_STALL_MS } = options
   const boundary = `headland-${randomUUID()}`
   const head = `--${boundary}\r\nContent-Disposition: form-data; name="repository"; filename="app.zip"\r\nContent-Type: application/zip\r\n\r\n`
   const tail = `\r\n--${boundary}--\r\n`
@@ -174,7 +174,7 @@ async function textOf(answer: IncomingMessage): Promise<string> {
   for await (const piece of answer) {
     pieces.push(piece)
     bytes += piece.length
-    if (bytes > ANSWER_BYTES_MOST) throw new Error(`its answer has more than ${ANSWER_BYTES_MOST} bytes`)
+    if (bytes > MAX_ANSWER_BYTES) throw new Error(`its answer has more than ${MAX_ANSWER_BYTES} bytes`)
   }
   return Buffer.concat(pieces).toString('utf8')
 }

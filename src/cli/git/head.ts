@@ -19,7 +19,7 @@ export type Head = { sha: string; branch: string | undefined }
 const LINK_MAX_BYTES = 4096
 const PACKED_REFS_MAX_BYTES = 32 * 1024 * 1024
 /** A branch may be another name of a branch; git follows as many. */
-const STEPS_MOST = 5
+const MAX_STEPS = 5
 
 /** `.git`, or the folder that a file of that name leads to, as in a worktree and in a submodule. */
 export async function openRepository(top: string): Promise<Repository> {
@@ -34,7 +34,7 @@ export async function openRepository(top: string): Promise<Repository> {
 export async function readHead({ folder, common }: Repository): Promise<Head | undefined> {
   let text = await readText(join(folder, 'HEAD'), LINK_MAX_BYTES)
   let branch: string | undefined
-  for (let step = 0; step < STEPS_MOST && text !== undefined; step++) {
+  for (let step = 0; step < MAX_STEPS && text !== undefined; step++) {
     const value = text.trimEnd()
     if (SHA.test(value)) return { sha: value, branch }
     const [, ref] = SYMBOLIC.exec(value) ?? []

@@ -10,9 +10,9 @@ import { type Repository, readPlain } from './head.ts'
 
 /** Commits have a few hundred bytes; the rest of a longer one is not read. */
 const COMMIT_MAX_BYTES = 64 * 1024
-const PACKS_MOST = 1000
+const MAX_PACKS = 1000
 /** Git makes chains of 50 at most. */
-const CHAIN_MOST = 60
+const MAX_CHAIN = 60
 
 /** What a commit says, as bytes; its beginning where it is long. Nothing where it is not found or has another form. */
 export async function readCommit({ common }: Repository, sha: string): Promise<Buffer | undefined> {
@@ -20,7 +20,7 @@ export async function readCommit({ common }: Repository, sha: string): Promise<B
   const inflated = loose && inflate(loose)
   if (inflated) return /^commit \d+\0/.test(inflated.toString('latin1', 0, 32)) ? afterNul(inflated) : undefined
   const found = await findInPacks(join(common, 'objects', 'pack'), sha)
-  return found && (await withFile(found.pack, (pack) => readPacked(pack, found.offset, CHAIN_MOST)))
+  return found && (await withFile(found.pack, (pack) => readPacked(pack, found.offset, MAX_CHAIN)))
 }
 
 const afterNul = (object: Buffer): Buffer => object.subarray(object.indexOf(0) + 1)
@@ -32,7 +32,7 @@ async function findInPacks(folder: string, sha: string): Promise<Place | undefin
     if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return []
     throw error
   })
-  for (const name of names.filter((one) => one.endsWith('.idx')).slice(0, PACKS_MOST)) {
+  for (const name of names.filter((one) => one.endsWith('.idx')).slice(0, MAX_PACKS)) {
     const offset = await withFile(join(folder, name), (index) => offsetIn(index, Buffer.from(sha, 'hex')))
     if (offset !== undefined) return { pack: join(folder, name.replace(/idx$/, 'pack')), offset }
   }

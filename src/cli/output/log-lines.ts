@@ -106,7 +106,7 @@ async function* eventsOf(
 }
 
 /** The service cuts a line at 8,192 characters; JSON may write six for one. */
-const HELD_LENGTH_MOST = 256 * 1024
+const MAX_HELD_LENGTH = 256 * 1024
 
 /** Takes pieces of text, cut anywhere, and gives the events that are whole (HTML, section 9.2.6). */
 export function createEventParser(): (text: string) => ServerEvent[] {
@@ -117,7 +117,7 @@ export function createEventParser(): (text: string) => ServerEvent[] {
   return (text) => {
     const found: ServerEvent[] = []
     rest += text
-    if (rest.length + length > HELD_LENGTH_MOST + text.length) throw new NotALog()
+    if (rest.length + length > MAX_HELD_LENGTH + text.length) throw new NotALog()
     if (!/[\r\n]/.test(text)) return found
     const lines = rest.split(/\r\n|\n|\r(?!$)/)
     rest = lines.pop() ?? ''
@@ -167,7 +167,7 @@ export async function lastNumber(service: Service, path: Path): Promise<number> 
 }
 
 /** Of text that is none of a log, and of lines that were there before. */
-const STRAY_LENGTH_MOST = 4 * 1024 * 1024
+const MAX_STRAY_LENGTH = 4 * 1024 * 1024
 
 /** What a log has now, after a line. */
 export async function* readLog(service: Service, path: Path, after: number): AsyncGenerator<LogLine> {
@@ -177,7 +177,7 @@ export async function* readLog(service: Service, path: Path, after: number): Asy
   let last = after
   for await (const text of textOf(service, path, options, PATIENCE.silenceMs)) {
     rest += text ?? ''
-    if (rest.length > HELD_LENGTH_MOST + (text ?? '').length || strayLength > STRAY_LENGTH_MOST) throw new NotALog()
+    if (rest.length > MAX_HELD_LENGTH + (text ?? '').length || strayLength > MAX_STRAY_LENGTH) throw new NotALog()
     if (!text?.includes('\n')) continue
     const lines = rest.split('\n')
     rest = lines.pop() ?? ''

@@ -2,7 +2,7 @@
 import { secondsInWords } from './figures.ts'
 import { sizeOf } from './rows.ts'
 
-const BAR_MOST = 30
+const MAX_BAR = 30
 
 export function uploadInWords(sentBytes: number, totalBytes: number, seconds: number, columns: number): string {
   const share = totalBytes === 0 ? 1 : sentBytes / totalBytes
@@ -13,7 +13,7 @@ export function uploadInWords(sentBytes: number, totalBytes: number, seconds: nu
     `${sizeOf(sentBytes)} of ${sizeOf(totalBytes)}`,
     ...(rate > 0 ? [`${sizeOf(rate)}/s`, `${secondsInWords((totalBytes - sentBytes) / rate)} left`] : []),
   ].join('  ')
-  const width = Math.min(BAR_MOST, columns - figures.length - 14)
+  const width = Math.min(MAX_BAR, columns - figures.length - 14)
   if (width < 5) return `Uploading  ${figures}`
   const full = Math.round(share * width)
   return `Uploading  ${'█'.repeat(full)}${'░'.repeat(width - full)}  ${figures}`

@@ -15,9 +15,9 @@ import { NotPlain, readSmallFile } from './small-files.ts'
 
 export const EXAMPLE_FILES = ['.env.example', '.env.sample', '.env.template', '.env.local.example'] as const
 
-const BYTES_MOST = 64 * 1024
-const NAMES_MOST = 100
-const HINT_LENGTH_MOST = 60
+const MAX_BYTES = 64 * 1024
+const MAX_NAMES = 100
+const MAX_HINT_LENGTH = 60
 
 type Offer = {
   terminal: Terminal
@@ -36,7 +36,7 @@ export async function withExample(offer: Offer): Promise<resources.ShellVariable
   const known = new Set([...given.map(({ key }) => key), ...names.RESERVED_VARIABLES])
   const wanted = found?.entries.filter(({ key }) => !known.has(key)) ?? []
   if (!found || wanted.length === 0) return [...given]
-  const asked = isAsking ? await askFor(terminal, found.file, wanted.slice(0, NAMES_MOST)) : []
+  const asked = isAsking ? await askFor(terminal, found.file, wanted.slice(0, MAX_NAMES)) : []
   const left = wanted.map(({ key }) => key).filter((key) => !asked.some((one) => one.key === key))
   if (left.length > 0) report.note(withoutValue(found.file, left))
   return [...given, ...asked]
@@ -53,7 +53,7 @@ async function findExample({
     for (const name of EXAMPLE_FILES) {
       const file = relative(folder, join(at, name))
       try {
-        const found = await readSmallFile(join(at, name), { maxBytes: BYTES_MOST })
+        const found = await readSmallFile(join(at, name), { maxBytes: MAX_BYTES })
         if (found) return { file, entries: readEnv(found.content.toString('utf8')).entries }
       } catch (error) {
         if (!(error instanceof NotPlain)) throw error
@@ -86,11 +86,11 @@ async function askFor(
 function hintOf(example: string): string {
   const line = printableLine(example.replaceAll(/\s+/g, ' ').trim())
   if (line === '') return ''
-  return ` (such as ${line.length > HINT_LENGTH_MOST ? `${line.slice(0, HINT_LENGTH_MOST)}…` : line})`
+  return ` (such as ${line.length > MAX_HINT_LENGTH ? `${line.slice(0, MAX_HINT_LENGTH)}…` : line})`
 }
 
 function withoutValue(file: string, keys: readonly string[]): string {
-  const shown = keys.slice(0, NAMES_MOST)
+  const shown = keys.slice(0, MAX_NAMES)
   const more = keys.length > shown.length ? ` and ${keys.length - shown.length} more` : ''
   const command = `headland variables set ${shown.map((key) => `${key}=VALUE`).join(' ')}`
   return `${printableLine(file)} names variables that have no value: ${shown.join(', ')}${more}.\nTo set them: ${command}\nand then: headland rebuild`

@@ -10,8 +10,8 @@ import type { AtEnvironment } from './where.ts'
 const ID = new RegExp(String(names.buildId.pattern))
 
 /** A whole id leads further back. */
-const SEEN_MOST = 1000
-const SHOWN_MOST = 5
+const MAX_SEEN = 1000
+const MAX_SHOWN = 5
 
 export const isWholeId = (text: string): boolean => ID.test(text)
 
@@ -35,18 +35,18 @@ export async function wholeId(
   tail: string,
 ): Promise<string> {
   if (isWholeId(tail)) return tail
-  const { items, hasMore } = await service.first<Listed>(api`${path}/${list}`, list, SEEN_MOST)
+  const { items, hasMore } = await service.first<Listed>(api`${path}/${list}`, list, MAX_SEEN)
   const [found, ...others] = endingWith(items, tail)
   const what = list.slice(0, -1)
   if (!found) {
     const where = hasMore
-      ? ` among the newest ${SEEN_MOST}: give its whole id`
+      ? ` among the newest ${MAX_SEEN}: give its whole id`
       : `: 'headland ${list}' lists those there are`
     throw new UsageError(`there is no ${what} ${tail}${where}`)
   }
   if (others.length === 0) return idOf(found)
   throw new UsageError(
-    `more than one ${what} ends with ${tail}: give more of the id${[found, ...others].slice(0, SHOWN_MOST).map(inWords).join('')}`,
+    `more than one ${what} ends with ${tail}: give more of the id${[found, ...others].slice(0, MAX_SHOWN).map(inWords).join('')}`,
   )
 }
 

@@ -15,11 +15,11 @@ import { accountsOf, atAccount, atApp, atEnvironment, atService, lastPart } from
 
 /** Who presses Tab waits for this long. */
 const ANSWER_MS = 1500
-const NAMES_MOST = 1000
-const NAME_LENGTH_MOST = 200
-const ABOUT_LENGTH_MOST = 100
+const MAX_NAMES = 1000
+const MAX_NAME_LENGTH = 200
+const MAX_ABOUT_LENGTH = 100
 /** Of builds and deployments, the newest: what is older is named by its whole id. */
-const IDS_MOST = 50
+const MAX_IDS = 50
 
 /** Those that can be completed; none where the service does not answer, or would have to ask who it is. */
 export async function namesFor(
@@ -46,12 +46,12 @@ function fit(found: readonly Completion[]): Completion[] {
   const words = new Map(found.filter(({ word }) => isCompletable(word)).map((one) => [one.word, one]))
   return [...words.values()].map(({ word, about }) => ({
     word,
-    ...(about ? { about: oneLine(about).slice(0, ABOUT_LENGTH_MOST) } : {}),
+    ...(about ? { about: oneLine(about).slice(0, MAX_ABOUT_LENGTH) } : {}),
   }))
 }
 
 const isCompletable = (name: string): boolean =>
-  name !== '' && name.length <= NAME_LENGTH_MOST && !name.startsWith('-') && printableLine(name) === name
+  name !== '' && name.length <= MAX_NAME_LENGTH && !name.startsWith('-') && printableLine(name) === name
 
 async function find(kind: NameKind, call: ClientCall): Promise<Completion[]> {
   if (kind === 'accounts') return words((await accountsOf((await atService(call)).service)).map(lastPart))
@@ -66,10 +66,10 @@ async function find(kind: NameKind, call: ClientCall): Promise<Completion[]> {
   }
   const { service, path } = await atEnvironment(call)
   if (kind === 'builds') {
-    const { items } = await service.first<resources.Build>(api`${path}/builds`, 'builds', IDS_MOST)
+    const { items } = await service.first<resources.Build>(api`${path}/builds`, 'builds', MAX_IDS)
     return idsOf(items, ({ state, trigger, createTime }) => `${state}, ${trigger}, ${ago(createTime)}`)
   }
-  const { items } = await service.first<resources.Deployment>(api`${path}/deployments`, 'deployments', IDS_MOST)
+  const { items } = await service.first<resources.Deployment>(api`${path}/deployments`, 'deployments', MAX_IDS)
   return idsOf(items, ({ state, build, createTime }) => `${state}, build ${shortId(build)}, ${ago(createTime)}`)
 }
 
@@ -127,8 +127,8 @@ const wordsIn = (line: string): string[] =>
 
 /** How long names are good for that were heard a moment ago, and of how many questions. */
 const KEPT_MS = 30_000
-const KEPT_MOST = 20
-const KEPT_BYTES_MOST = 1024 * 1024
+const MAX_KEPT = 20
+const MAX_KEPT_BYTES = 1024 * 1024
 
 type Kept = { key: string; time: number; names: Completion[] }
 
@@ -144,9 +144,9 @@ async function findKept(kind: NameKind, call: ClientCall): Promise<Completion[]>
   const fresh = (await readKept(file)).filter(({ time }) => time <= now && now - time < KEPT_MS)
   const found = fresh.find((one) => one.key === key)
   if (found) return found.names
-  const names = fit(await find(kind, call)).slice(0, NAMES_MOST)
+  const names = fit(await find(kind, call)).slice(0, MAX_NAMES)
   await mkdir(folder, { recursive: true, mode: 0o700 })
-  const others = fresh.filter((one) => one.key !== key).slice(-KEPT_MOST + 1)
+  const others = fresh.filter((one) => one.key !== key).slice(-MAX_KEPT + 1)
   await replaceFile(file, JSON.stringify([...others, { key, time: now, names }]), 0o600)
   return names
 }
@@ -154,7 +154,7 @@ async function findKept(kind: NameKind, call: ClientCall): Promise<Completion[]>
 /** Whatever else stands there is written over. */
 async function readKept(file: string): Promise<Kept[]> {
   try {
-    const found = await readSmallFile(file, { maxBytes: KEPT_BYTES_MOST })
+    const found = await readSmallFile(file, { maxBytes: MAX_KEPT_BYTES })
     const all: unknown = JSON.parse(found?.content.toString('utf8') ?? '[]')
     return Array.isArray(all) ? all.filter(isKept) : []
   } catch {

@@ -58,8 +58,8 @@ export const changedUser = object({ role }, { title: 'ChangedUser' })
 
 export const changedPassword = object(
   {
-    password: string({ maxLength: LIMITS.passwordLengthMost, description: 'The one that it is now.' }),
-    newPassword: string({ minLength: LIMITS.passwordLengthLeast, maxLength: LIMITS.passwordLengthMost }),
+    password: string({ maxLength: LIMITS.maxPasswordLength, description: 'The one that it is now.' }),
+    newPassword: string({ minLength: LIMITS.passwordLengthLeast, maxLength: LIMITS.maxPasswordLength }),
   },
   { title: 'ChangedPassword' },
 )

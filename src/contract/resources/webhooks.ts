@@ -17,9 +17,9 @@ const quietSeconds = integer({
   maximum: LIMITS.quietSeconds,
   description: 'A build that webhooks asked for begins when no further call came for so long. 0: at once.',
 })
-const quietSecondsMost = integer({
+const maxQuietSeconds = integer({
   minimum: 0,
-  maximum: LIMITS.quietSecondsMost,
+  maximum: LIMITS.maxQuietSeconds,
   description: 'However many calls come, the build begins so long after the first of them.',
 })
 
@@ -34,7 +34,7 @@ const setOf = <Url extends Record<string, ReturnType<typeof string>>>(url: Url) 
     { description: 'One for each action.' },
   ),
   quietSeconds,
-  quietSecondsMost,
+  maxQuietSeconds,
   createTime: time('When the set was made.'),
   regenerateTime: time('When its URLs were made.'),
 })
@@ -52,7 +52,7 @@ export const issuedWebhookSet = object(
 export type IssuedWebhookSet = Static<typeof issuedWebhookSet>
 
 export const changedWebhookSet = object(
-  { quietSeconds: optional(quietSeconds), quietSecondsMost: optional(quietSecondsMost) },
+  { quietSeconds: optional(quietSeconds), maxQuietSeconds: optional(maxQuietSeconds) },
   { title: 'ChangedWebhookSet', description: 'What is not given stays as it is.' },
 )
 export type ChangedWebhookSet = Static<typeof changedWebhookSet>

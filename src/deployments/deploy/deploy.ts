@@ -90,7 +90,7 @@ export function createDeploy(parts: Parts): Handler {
     const log = await logs.create(buildLogName(build.id), {
       secrets: (await parts.appVariables(environment, environment.variables, build.id, 'build')).secrets,
       whenFull: 'stop',
-      bytesMost: BUILD_LOG_BYTES,
+      maxBytes: BUILD_LOG_BYTES,
     })
     const story = createStory(build, { clock, builds, log, work })
     try {

@@ -23,7 +23,7 @@ import type { GetAppVariables } from './app-variables.ts'
 export const runtimeLogName = (environmentId: string): string => `runtime/${environmentId}`
 
 /** Of an app's log: the older half goes where it is full. */
-export const RUNTIME_LOG = { whenFull: 'rotate', bytesMost: 8 * 1024 * 1024 } as const
+export const RUNTIME_LOG = { whenFull: 'rotate', maxBytes: 8 * 1024 * 1024 } as const
 
 type Parts = {
   sql: Sql

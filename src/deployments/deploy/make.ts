@@ -222,7 +222,7 @@ export function createMake(parts: Parts) {
   }
 }
 
-const NAMED_MOST = 10
+const MAX_NAMED = 10
 
 /** What the rules forbid is said apart. A message by UDP may want no answer. */
 const isFailed = ({ outcome, protocol }: Contact): boolean =>
@@ -233,8 +233,8 @@ function contactsInWords(contacts: readonly Contact[], why?: (outcome: ContactOu
     const name = `${host ?? addresses[0]}${port === null ? '' : `:${port}`}`
     return why && outcome ? `${name} (it ${why(outcome)})` : name
   })
-  const more = names.length - NAMED_MOST
-  return names.slice(0, NAMED_MOST).join(', ') + (more > 0 ? ` and ${more} more` : '')
+  const more = names.length - MAX_NAMED
+  return names.slice(0, MAX_NAMED).join(', ') + (more > 0 ? ` and ${more} more` : '')
 }
 
 /** Outputs are never shared between environments, nor between ways to serve the same files. */

@@ -11,7 +11,7 @@ import type { Asked } from '../../triggers/index.ts'
 import { createRequests } from './request.ts'
 import { createBuildRequests } from './request-build.ts'
 
-async function open(t: Scope, { environmentsMost = 0 } = {}) {
+async function open(t: Scope, { maxEnvironments = 0 } = {}) {
   const rooms = await house(t)
   const vault = {
     seal: (text: string) => text,
@@ -24,7 +24,7 @@ async function open(t: Scope, { environmentsMost = 0 } = {}) {
     variables: createVariables({ vault }),
     buildRequests: createBuildRequests(rooms),
     routing: { touch: async () => undefined },
-    environmentsMost,
+    maxEnvironments,
   })
   const { account, clock, sql } = rooms
   const asked: Asked[] = [
@@ -115,7 +115,7 @@ test('so many changes of one environment wait, and no more', async (t) => {
 })
 
 test('an account has so many environments, and another one may again when one is gone', async (t) => {
-  const { accounts, apps, account, requests, environments, sql } = await open(t, { environmentsMost: 3 })
+  const { accounts, apps, account, requests, environments, sql } = await open(t, { maxEnvironments: 3 })
   const other = await accounts.create('other')
   for (const { id } of [account, other]) await apps.create(id, 'shop', 'regions/UK')
   const draft = { displayName: 'x', branch: 'uploadable', cmsEnvironment: 'x' } as const
@@ -134,7 +134,7 @@ test('an account has so many environments, and another one may again when one is
 })
 
 test('an account that asks for many environments at once gets as many as it may have', async (t) => {
-  const { apps, account, requests, environments } = await open(t, { environmentsMost: 5 })
+  const { apps, account, requests, environments } = await open(t, { maxEnvironments: 5 })
   await apps.create(account.id, 'shop', 'regions/UK')
   const draft = { displayName: 'x', branch: 'uploadable', cmsEnvironment: 'x' } as const
   const asked = Array.from({ length: 20 }, () => requests.createEnvironment(account, 'shop', draft))

@@ -101,7 +101,7 @@ test("an environment's own host is never led elsewhere, also when the service's 
 
 test('an account has so many domains in all its environments; where it has more already, fewer are always taken', async (t) => {
   const { sql, domains, account, other, id, environments, ...rooms } = await furnished(t)
-  const parts = { ...rooms, sql, domains, environments, domainsMost: 3 }
+  const parts = { ...rooms, sql, domains, environments, maxDomains: 3 }
   const replaceOf = ({ id, appName }: { id: string; appName: string }, ...names: string[]) =>
     createReplaceDomains(parts)(account, appName, id, { domains: names })
   const mine = await environments.byId(sql, id)

@@ -23,7 +23,7 @@ type Parts = {
   domains: Domains
   routing: Pick<Routing, 'touch' | 'publish'>
   /** How many an account may have in all its environments; 0 for no limit. */
-  domainsMost?: number
+  maxDomains?: number
 }
 
 export type ReplaceDomains = (
@@ -40,7 +40,7 @@ export function createReplaceDomains({
   environments,
   domains,
   routing,
-  domainsMost = 0,
+  maxDomains = 0,
 }: Parts): ReplaceDomains {
   async function publish() {
     const patience = new AbortController()
@@ -66,7 +66,7 @@ export function createReplaceDomains({
       await domains.replace(tx, environment.id, names, redirects)
       const after = await domains.count(account.id, tx)
       // Where there were too many before the limit was lowered, fewer are always welcome.
-      if (after > before && isAbove(after, domainsMost)) throw aboveCeiling('DOMAINS', domainsMost)
+      if (after > before && isAbove(after, maxDomains)) throw aboveCeiling('DOMAINS', maxDomains)
       await routing.touch(tx)
       return { names, redirects }
     })

@@ -34,7 +34,7 @@ type Parts = {
   deployments: Deployments
   routing: Pick<Routing, 'touch'>
   /** How many an account may have; 0 for no limit. */
-  environmentsMost?: number
+  maxEnvironments?: number
 }
 
 export const CHANGEABLE = [
@@ -156,7 +156,7 @@ export function createRequests(parts: Parts) {
       return inOneTransaction(async (tx) => {
         const app = await apps.require(account.id, appName, tx)
         await environments.insert(tx, { id: app.id, accountId: account.id }, id, draft)
-        const most = parts.environmentsMost ?? 0
+        const most = parts.maxEnvironments ?? 0
         if (isAbove(await environments.count(account.id, tx), most)) throw aboveCeiling('ENVIRONMENTS', most)
         const path = { accountId: account.id, appName: app.name, environmentId: id }
         return operations.request(tx, path, 'CREATE', { requestedBy })

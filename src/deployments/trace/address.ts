@@ -24,7 +24,7 @@ export function addressOf(given: string, site: string, domains: readonly string[
   return url
 }
 
-const NAMED_MOST = 5
+const MAX_NAMED = 5
 
 const named = (hosts: readonly string[]): string =>
-  hosts.slice(0, NAMED_MOST).join(', ') + (hosts.length > NAMED_MOST ? ', …' : '')
+  hosts.slice(0, MAX_NAMED).join(', ') + (hosts.length > MAX_NAMED ? ', …' : '')

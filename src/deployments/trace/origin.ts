@@ -12,9 +12,9 @@ import type { Supervisor } from '../../runtime/index.ts'
 import type { Answer, Origin } from './facts.ts'
 
 const PATIENCE_MS = 5000
-const BODY_BYTES_MOST = 16 * 1024 * 1024
+const MAX_BODY_BYTES = 16 * 1024 * 1024
 /** Of what the app wrote into one header. */
-const HEADER_LENGTH_MOST = 500
+const MAX_HEADER_LENGTH = 500
 
 type Parts = { outputs: Pick<Outputs, 'edgeFolderOf'>; supervisor: Pick<Supervisor, 'of'> }
 
@@ -96,7 +96,7 @@ async function ask({ host, port }: { host: string; port: number }, url: URL, sig
   }
 }
 
-const shorten = (value: string | undefined): string | undefined => value?.slice(0, HEADER_LENGTH_MOST)
+const shorten = (value: string | undefined): string | undefined => value?.slice(0, MAX_HEADER_LENGTH)
 
 /** Nothing for one that does not end in time, as a stream of events never does: what came before it is an answer all the same. */
 async function measure(response: IncomingMessage, signal: AbortSignal): Promise<Answer['body']> {
@@ -106,7 +106,7 @@ async function measure(response: IncomingMessage, signal: AbortSignal): Promise<
   try {
     for await (const chunk of response) {
       bytes += chunk.length
-      if (bytes > BODY_BYTES_MOST) return undefined
+      if (bytes > MAX_BODY_BYTES) return undefined
       hash.update(chunk)
     }
   } catch (error) {

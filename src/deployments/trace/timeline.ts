@@ -13,8 +13,8 @@ export type Event = {
   about?: { kind: 'build' | 'deployment' | 'operation'; id: string }
 }
 
-const PURGES_MOST = 5
-const STORED_MOST = 10
+const MAX_PURGES = 5
+const MAX_STORED = 10
 /** A purge is written down once the edge has done it: within this, what the two say is the same purge. */
 const SAME_PURGE_MS = 10_000
 
@@ -24,13 +24,13 @@ export function timelineOf(facts: Facts): Event[] {
   if (live) events.push(...ofBuild(live.build, now, live.time), ...ofLive(live))
   if (lastBuild && lastBuild.id !== live?.build.id) events.push(...ofBuild(lastBuild, now))
   if (lastOperation && !isTold(lastOperation, live, lastBuild)) events.push(ofOperation(lastOperation))
-  events.push(...purges.slice(0, PURGES_MOST).map(ofPurge))
+  events.push(...purges.slice(0, MAX_PURGES).map(ofPurge))
   const last = inspection?.lastPurge
   const isKnown = last && purges.some(({ time }) => Math.abs(time - last.time) < SAME_PURGE_MS)
   // What is served of files does not come from there.
   const isOfCache = origin.kind === 'APP' || origin.kind === 'SILENT'
   if (last && !isKnown && isOfCache) events.push({ time: last.time, what: 'PURGE', detail: BY_THE_EDGE[last.by] })
-  for (const stored of inspection?.stored.slice(0, STORED_MOST) ?? []) events.push(...ofStored(stored, now))
+  for (const stored of inspection?.stored.slice(0, MAX_STORED) ?? []) events.push(...ofStored(stored, now))
   events.push({ time: now, what: 'NOW', detail: nowOf(facts, origin) })
   return events.toSorted((a, b) => a.time - b.time || ORDER.indexOf(a.what) - ORDER.indexOf(b.what))
 }

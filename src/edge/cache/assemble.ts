@@ -38,7 +38,7 @@ const MEMORY_BYTES = 256 * 1024 * 1024
 export function assembleCache({ limits, instances, forwarded, report, now = Date.now }: Parts) {
   let disk: Disk | undefined
   const store = createStore({
-    bytesMost: MEMORY_BYTES,
+    maxBytes: MEMORY_BYTES,
     now,
     isOnDisk: ({ place }) => place !== undefined && (disk?.isThere(place) ?? false),
   })
@@ -69,7 +69,7 @@ export function assembleCache({ limits, instances, forwarded, report, now = Date
       // One without room forgets what there is: it would not learn of the purges that come now.
       const opened = await openDisk({
         folder,
-        bytesMost: diskBytes,
+        maxBytes: diskBytes,
         report,
         onPut(place, meta) {
           const { environment, stored } = fromMeta(meta, place)
@@ -126,7 +126,7 @@ export function assembleCache({ limits, instances, forwarded, report, now = Date
 }
 
 /** Of names in one note: with their escapes they are shorter than the longest that the disk takes. */
-const NOTE_LENGTH_MOST = 32 * 1024
+const MAX_NOTE_LENGTH = 32 * 1024
 
 /**
  * Long lists are noted in several parts. What is too long for the disk makes it forget everything, and one environment's
@@ -143,9 +143,9 @@ function notesOf(note: Note): Note[] {
 
 function inParts(names: readonly string[]): string[][] {
   const parts: string[][] = []
-  let length = NOTE_LENGTH_MOST
+  let length = MAX_NOTE_LENGTH
   for (const name of names) {
-    if (length + name.length > NOTE_LENGTH_MOST) {
+    if (length + name.length > MAX_NOTE_LENGTH) {
       parts.push([])
       length = 0
     }

@@ -55,7 +55,7 @@ type Cause = { why: Parameters<typeof forwardStatus>[0]['why']; detail?: string;
 
 export function createCache({ limits, now, store, bodies, judge, instances, forwarded }: Parts) {
   const fetches = new Map<string, Fetch>()
-  const passes = createPasses({ now, bytesMost: limits.passBytes })
+  const passes = createPasses({ now, maxBytes: limits.passBytes })
   /** How many fetches are under way that may be stored, by environment and path. */
   const paths = new Map<string, number>()
   const refreshes = createQuota({

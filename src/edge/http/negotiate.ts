@@ -7,7 +7,7 @@ export type Encoding = 'br' | 'gzip' | 'identity'
  * What is longer is not read: a client may send thirty kilobytes of it with every request, and no browser sends more than
  * a few hundred bytes. Each header says below what holds instead.
  */
-export const LIST_LENGTH_MOST = 1024
+export const MAX_LIST_LENGTH = 1024
 
 /**
  * The encoding that the client likes best out of those there are, the smaller one where it likes them equally. Where it
@@ -15,7 +15,7 @@ export const LIST_LENGTH_MOST = 1024
  * understands.
  */
 export function chooseEncoding(acceptEncoding: string | undefined, available: readonly Encoding[]): Encoding {
-  if (!acceptEncoding || acceptEncoding.length > LIST_LENGTH_MOST) return 'identity'
+  if (!acceptEncoding || acceptEncoding.length > MAX_LIST_LENGTH) return 'identity'
   const weights = new Map<string, number>()
   for (const part of acceptEncoding.toLowerCase().split(',')) {
     const [name = '', ...parameters] = part.split(';')
@@ -42,7 +42,7 @@ function readWeight(parameters: readonly string[]): number {
 
 /** Whether the client's copy is this one: a list of tags, compared weakly (section 13.1.2). Not known in a list too long. */
 export function isKnown(ifNoneMatch: string | undefined, etag: string): boolean {
-  if (ifNoneMatch === undefined || ifNoneMatch.length > LIST_LENGTH_MOST) return false
+  if (ifNoneMatch === undefined || ifNoneMatch.length > MAX_LIST_LENGTH) return false
   if (trimBlanks(ifNoneMatch) === '*') return true
   for (const [tag] of ifNoneMatch.matchAll(/"[^"]*"/g)) if (tag === etag) return true
   return false

@@ -42,7 +42,7 @@ const SLOT_BYTES = 16
 const SLOTS_PER_FILE = 3
 const REACH = 64
 /** A path has at most 4,096 bytes, and an entry has two of them. */
-const ENTRY_BYTES_MOST = 64 * 1024
+const MAX_ENTRY_BYTES = 64 * 1024
 const CHUNK_BYTES = 1024 * 1024
 
 /** Beside its place first, and then moved there: whoever finds it finds all of it, also after a power cut. */
@@ -87,7 +87,7 @@ async function fill(handle: FileHandle, files: StaticManifest['files'], settings
   for (const address of addresses) {
     const entry = Buffer.from(JSON.stringify([address, files[address]]))
     // Longer than any request: nobody can ask for it.
-    if (entry.length > ENTRY_BYTES_MOST) continue
+    if (entry.length > MAX_ENTRY_BYTES) continue
     const place = hashOf(salt, address)
     const slot = freeSlot(slots, firstSlot(place, slotCount))
     if (slot === undefined) return false
@@ -154,7 +154,7 @@ export async function openManifestFile(path: string): Promise<ManifestFile> {
   }
 
   async function readJson(position: number, length: number): Promise<unknown> {
-    if (length > ENTRY_BYTES_MOST) throw damaged(path, `has an entry of ${length} bytes`)
+    if (length > MAX_ENTRY_BYTES) throw damaged(path, `has an entry of ${length} bytes`)
     try {
       return JSON.parse((await readAt(position, length)).toString())
     } catch (error) {

@@ -46,9 +46,9 @@ const HELD_BYTES = 1024 * 1024
 const KEPT_BELOW = 0.9
 
 /** Of all files together: what is listed is held in memory until it is written. */
-const PATH_BYTES_MOST = 128 * 1024 * 1024
+const MAX_PATH_BYTES = 128 * 1024 * 1024
 /** No request has a longer one. */
-const BASE_PATH_LENGTH_MOST = 8 * 1024
+const MAX_BASE_PATH_LENGTH = 8 * 1024
 
 /** For whoever deployed it: the message says what there is too much of. */
 export class TooLargeToList extends Error {}
@@ -105,8 +105,8 @@ export async function writeManifest(variantsFolder: string, manifest: StaticMani
 
 /** Requests are compared with it when they are decoded, so it is decoded too; and two slashes would be another host. */
 function readBasePath(written: string): string {
-  if (written.length > BASE_PATH_LENGTH_MOST)
-    throw new TooLargeToList(`The base path has more than ${BASE_PATH_LENGTH_MOST} characters.`)
+  if (written.length > MAX_BASE_PATH_LENGTH)
+    throw new TooLargeToList(`The base path has more than ${MAX_BASE_PATH_LENGTH} characters.`)
   return posix.normalize(`/${decoded(written)}/`).slice(0, -1)
 }
 
@@ -150,7 +150,7 @@ async function listFiles(top: string): Promise<string[]> {
     for (const entry of await readdir(join(top, folder), { withFileTypes: true })) {
       const path = `${folder}/${entry.name}`
       pathBytes += path.length
-      if (pathBytes > PATH_BYTES_MOST) throw pathsTooLong()
+      if (pathBytes > MAX_PATH_BYTES) throw pathsTooLong()
       // What is not UTF-8 is read as this character, and can neither be opened nor asked for.
       if (entry.name.includes('\u{fffd}')) continue
       if (entry.name.startsWith('.') && !(path === '/.well-known' && entry.isDirectory())) continue
@@ -163,7 +163,7 @@ async function listFiles(top: string): Promise<string[]> {
 
 const pathsTooLong = () =>
   new TooLargeToList(
-    `The paths of the output's files are longer than ${PATH_BYTES_MOST} characters together. Give files and folders shorter names.`,
+    `The paths of the output's files are longer than ${MAX_PATH_BYTES} characters together. Give files and folders shorter names.`,
   )
 
 type Content = {

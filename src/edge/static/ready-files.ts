@@ -16,8 +16,8 @@ export type ReadyFile = {
 /** What its headers take. */
 const HEADERS_BYTES = 768
 
-export function createReadyFiles(bytesMost: number) {
-  const files = createShares<ReadyFile>(bytesMost)
+export function createReadyFiles(maxBytes: number) {
+  const files = createShares<ReadyFile>(maxBytes)
   const nameOf = (encodings: string, path: string) => `${encodings} ${path}`
 
   return {

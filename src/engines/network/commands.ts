@@ -13,11 +13,11 @@ const NSENTER = '/usr/bin/nsenter'
 export const COMMAND_ENVIRONMENT = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' }
 /** Far beyond what a busy machine needs: one that takes longer hangs. */
 const TIMEOUT_MS = 60_000
-const OUTPUT_AT_MOST = 64 * 1024 ** 2
+const MAX_OUTPUT_BYTES = 64 * 1024 ** 2
 
 /** What it prints. `input` is what it reads. */
 export async function run(file: string, args: readonly string[], input = ''): Promise<string> {
-  const options = { env: COMMAND_ENVIRONMENT, timeout: TIMEOUT_MS, maxBuffer: OUTPUT_AT_MOST }
+  const options = { env: COMMAND_ENVIRONMENT, timeout: TIMEOUT_MS, maxBuffer: MAX_OUTPUT_BYTES }
   const running = promisify(execFile)(file, args, options)
   // One that ends before it has read all says so by its exit.
   running.child.stdin?.on('error', () => undefined)

@@ -10,7 +10,7 @@ import { createSlices } from '../../base/index.ts'
 import { addPlace, compileNeedles, type Needles, type Places } from './needles.ts'
 import { textAt, visiblePlaces } from './visible.ts'
 
-export const LINE_CHARACTERS_MOST = 8192
+export const MAX_LINE_CHARACTERS = 8192
 const NEEDLE_LENGTH_LEAST = 4
 const STRUCK = '[secret]'
 
@@ -37,7 +37,7 @@ export async function compileCleaner(secrets: readonly string[]): Promise<Cleane
       const shown = visiblePlaces(line)
       const text = textAt(line, shown)
       const cleaned = strike(text, placesIn(line, text, shown, needles))
-      return cleaned.length > LINE_CHARACTERS_MOST ? `${cleaned.slice(0, LINE_CHARACTERS_MOST)}… (cut)` : cleaned
+      return cleaned.length > MAX_LINE_CHARACTERS ? `${cleaned.slice(0, MAX_LINE_CHARACTERS)}… (cut)` : cleaned
     },
   }
 }

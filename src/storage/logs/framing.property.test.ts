@@ -75,7 +75,7 @@ test('the lines of a program are the same wherever its output is cut, and no sec
       async (pieces, places) => {
         const bytes = Buffer.from(pieces.join(''))
         const sorted = places.map((place) => Math.floor(place * bytes.length)).sort((one, other) => one - other)
-        const options = { secrets: [SECRET], whenFull: 'stop', bytesMost: 1e6 } as const
+        const options = { secrets: [SECRET], whenFull: 'stop', maxBytes: 1e6 } as const
         const texts: string[][] = []
         for (const cuts of [[], sorted]) {
           const name = `fuzz/${count++}`

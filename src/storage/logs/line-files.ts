@@ -5,7 +5,7 @@ import type { LogLine } from './line-writer.ts'
 
 const PIECE_BYTES = 256 * 1024
 /** No line is longer than this, however it is written. */
-const LINE_BYTES_MOST = 128 * 1024
+const MAX_LINE_BYTES = 128 * 1024
 
 /** Lines as they are appended to a file, by position and not from the start each time. */
 export async function openTail(path: string) {
@@ -51,7 +51,7 @@ export async function endOf(path: string): Promise<{ bytes: number; isTorn: bool
   if (!file) return { bytes: 0, isTorn: false, lastNumber: undefined }
   try {
     const { size } = await file.stat()
-    const buffer = Buffer.alloc(Math.min(size, LINE_BYTES_MOST))
+    const buffer = Buffer.alloc(Math.min(size, MAX_LINE_BYTES))
     await file.read(buffer, 0, buffer.length, size - buffer.length)
     const text = buffer.toString('utf8')
     return { bytes: size, isTorn: text !== '' && !text.endsWith('\n'), lastNumber: parseLines(text).at(-1)?.number }

@@ -8,7 +8,7 @@ import { createLineLogs, type LineLogOptions } from './line-log.ts'
 const OPTIONS: LineLogOptions = {
   secrets: ['hunter2', 'first line\nsecond line'],
   whenFull: 'stop',
-  bytesMost: 1_000_000,
+  maxBytes: 1_000_000,
 }
 
 async function setUp(t: TestContext, options: Partial<LineLogOptions> = {}) {
@@ -86,7 +86,7 @@ test('lines with nothing in them are not kept', async (t) => {
 })
 
 test('a log that is full says so and keeps no more than the last lines, where the error stands', async (t) => {
-  const { logs, log } = await setUp(t, { bytesMost: 2000 })
+  const { logs, log } = await setUp(t, { maxBytes: 2000 })
   for (let line = 0; line < 10_000; line++) log.write('stdout', 'BUILDING', Buffer.from(`line ${line}\n`))
   log.write('stderr', 'BUILDING', Buffer.from('Error: hunter2 is wrong\n'))
   const bytesBefore = await logs.bytesOf('build')
@@ -106,7 +106,7 @@ test('a log that is full says so and keeps no more than the last lines, where th
 })
 
 test('what a full log keeps last is there for whoever looks for the reason of a failure', async (t) => {
-  const { log } = await setUp(t, { bytesMost: 2000 })
+  const { log } = await setUp(t, { maxBytes: 2000 })
   for (let line = 0; line < 1000; line++) log.write('stdout', 'BUILDING', Buffer.from(`line ${line}\n`))
   const since = log.lastNumber() + 1
   log.write('stderr', 'BUILDING', Buffer.from('Error: no moon\n'))
@@ -116,7 +116,7 @@ test('what a full log keeps last is there for whoever looks for the reason of a 
 })
 
 test('a log that keeps its tail stays bounded, and its numbers go on', async (t) => {
-  const { logs, log } = await setUp(t, { whenFull: 'rotate', bytesMost: 10_000 })
+  const { logs, log } = await setUp(t, { whenFull: 'rotate', maxBytes: 10_000 })
   for (let line = 1; line <= 500; line++) {
     log.say('', `line ${line}`)
     // As fast as the disk, and no faster: a flood is another test.
@@ -129,10 +129,10 @@ test('a log that keeps its tail stays bounded, and its numbers go on', async (t)
 })
 
 test('a flood is left out in part, is said so, and does not grow in memory', async (t) => {
-  const { logs, log } = await setUp(t, { whenFull: 'rotate', bytesMost: 10_000 })
+  const { logs, log } = await setUp(t, { whenFull: 'rotate', maxBytes: 10_000 })
   for (let line = 0; line < 10_000; line++) log.say('', `line ${line}`)
   await log.close()
-  const again = await logs.create('build', { ...OPTIONS, whenFull: 'rotate', bytesMost: 10_000 })
+  const again = await logs.create('build', { ...OPTIONS, whenFull: 'rotate', maxBytes: 10_000 })
   again.say('', 'after the flood')
   await again.close()
   const lines = await logs.read('build', 0)
@@ -293,7 +293,7 @@ test('logs are listed by their names, each once, with their bytes', async (t) =>
   const logs = createLineLogs(folder)
   assert.deepEqual(await logs.list('runtime'), [])
   for (const name of ['runtime/a', 'runtime/b', 'builds/c']) {
-    const log = await logs.create(name, { ...OPTIONS, whenFull: 'rotate', bytesMost: 200 })
+    const log = await logs.create(name, { ...OPTIONS, whenFull: 'rotate', maxBytes: 200 })
     for (const text of ['one', 'two', 'three']) {
       log.say('', text)
       await log.linesAfter(0)

@@ -20,7 +20,7 @@ export type LineLogOptions = {
    * fast waits. `rotate`, for an app: the oldest half goes; what comes too fast is left out.
    */
   whenFull: 'stop' | 'rotate'
-  bytesMost: number
+  maxBytes: number
 }
 
 /** How often a follower looks for lines that another process wrote. */
@@ -43,8 +43,8 @@ export function createLineLogs(folder: string, clock: Clock = systemClock) {
   const writers = new Map<string, Promise<LineWriter>>()
 
   /** Whoever writes to the same log in this process shares its file and its numbers. */
-  async function create(name: string, { secrets, whenFull, bytesMost }: LineLogOptions): Promise<LineLog> {
-    const opening = writers.get(name) ?? openWriter(name, whenFull, bytesMost)
+  async function create(name: string, { secrets, whenFull, maxBytes }: LineLogOptions): Promise<LineLog> {
+    const opening = writers.get(name) ?? openWriter(name, whenFull, maxBytes)
     writers.set(name, opening)
     const writer = await opening.catch((error) => {
       // The next one tries anew.
@@ -72,7 +72,7 @@ export function createLineLogs(folder: string, clock: Clock = systemClock) {
   async function openWriter(
     name: string,
     whenFull: LineLogOptions['whenFull'],
-    bytesMost: number,
+    maxBytes: number,
   ): Promise<LineWriter> {
     const [path, olderPath] = [pathOf(name), olderOf(name)]
     const [older, newer] = await Promise.all([endOf(olderPath), endOf(path)])
@@ -80,7 +80,7 @@ export function createLineLogs(folder: string, clock: Clock = systemClock) {
       path,
       olderPath,
       whenFull,
-      bytesMost,
+      maxBytes,
       ...newer,
       lastNumber: newer.lastNumber ?? older.lastNumber ?? 0,
       onWritten: () => changes.emit(name),

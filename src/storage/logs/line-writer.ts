@@ -17,7 +17,7 @@ type Parts = {
   /** Where the oldest part goes when the log is full. */
   olderPath: string
   whenFull: 'stop' | 'rotate'
-  bytesMost: number
+  maxBytes: number
   /** What is in the file already, and whether it ends in the middle of a line, which a dying process or a full disk left. */
   bytes: number
   isTorn: boolean
@@ -29,10 +29,10 @@ const ERRORS_REMEMBERED = 1000
 const SPEAKS_OF_AN_ERROR = /\b(error|err!|failed|failure|fatal|cannot find|exception|not found)\b/i
 /** How long to leave a disk alone that refused a line, and how much waits for it. */
 const RETRY_MS = 1000
-const UNWRITTEN_CHARACTERS_MOST = 1024 * 1024
+const MAX_UNWRITTEN_CHARACTERS = 1024 * 1024
 
 export function createLineWriter(parts: Parts) {
-  const { path, olderPath, whenFull, bytesMost, lastNumber, onWritten } = parts
+  const { path, olderPath, whenFull, maxBytes, lastNumber, onWritten } = parts
   let { bytes, isTorn } = parts
   let number = lastNumber
   let file: FileHandle | undefined
@@ -74,7 +74,7 @@ export function createLineWriter(parts: Parts) {
 
   async function append(lines: string) {
     file ??= await openFile()
-    if (whenFull === 'rotate' && bytes > 0 && bytes + lines.length > bytesMost / 2) file = await rotate(file)
+    if (whenFull === 'rotate' && bytes > 0 && bytes + lines.length > maxBytes / 2) file = await rotate(file)
     const whole = isTorn ? `\n${lines}` : lines
     try {
       await file.appendFile(whole)
@@ -110,9 +110,9 @@ export function createLineWriter(parts: Parts) {
       if (isFull) return
       // A flood must not grow in memory while the disk is busy, or refuses.
       const mayWait = retry
-        ? UNWRITTEN_CHARACTERS_MOST
+        ? MAX_UNWRITTEN_CHARACTERS
         : whenFull === 'rotate'
-          ? bytesMost / 4
+          ? maxBytes / 4
           : Number.POSITIVE_INFINITY
       if (waiting.length > mayWait) {
         leftOut += 1
@@ -120,12 +120,12 @@ export function createLineWriter(parts: Parts) {
       }
       if (leftOut > 0) push('service', phase, `${leftOut} lines came too fast for the disk and were left out.`)
       leftOut = 0
-      if (whenFull === 'stop' && bytes + waiting.length > bytesMost) {
+      if (whenFull === 'stop' && bytes + waiting.length > maxBytes) {
         isFull = true
         return push(
           'service',
           phase,
-          `The log is full (${bytesMost} bytes): of what follows, only the last lines are kept.`,
+          `The log is full (${maxBytes} bytes): of what follows, only the last lines are kept.`,
         )
       }
       push(stream, phase, line)

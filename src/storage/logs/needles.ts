@@ -23,15 +23,15 @@ const ROOT = 0
 
 export async function compileNeedles(needles: readonly string[]): Promise<Needles> {
   const slices = createSlices()
-  const statesMost = needles.reduce((sum, { length }) => sum + length, 1)
-  const parent = new Int32Array(statesMost)
-  const unit = new Uint16Array(statesMost)
+  const maxStates = needles.reduce((sum, { length }) => sum + length, 1)
+  const parent = new Int32Array(maxStates)
+  const unit = new Uint16Array(maxStates)
   /** The longest needle that ends in this state: its length. */
-  const ends = new Int32Array(statesMost)
+  const ends = new Int32Array(maxStates)
   /** The longest proper end of what the state stands for that some needle begins with. */
-  const fallBack = new Int32Array(statesMost)
+  const fallBack = new Int32Array(maxStates)
   /** States by parent and unit. The root is nobody's child, so 0 is a free place. */
-  const table = new Int32Array(2 ** Math.ceil(Math.log2(statesMost * 1.5 + 1)))
+  const table = new Int32Array(2 ** Math.ceil(Math.log2(maxStates * 1.5 + 1)))
   const mask = table.length - 1
   const [saltOfState, saltOfUnit] = [randomInt(2 ** 31) * 2 + 1, randomInt(2 ** 31) * 2 + 1]
 
@@ -51,7 +51,7 @@ export async function compileNeedles(needles: readonly string[]): Promise<Needle
 
   let states = 1
   let deepest = 0
-  const depth = new Int32Array(statesMost)
+  const depth = new Int32Array(maxStates)
   for (const needle of needles) {
     let state = ROOT
     for (let at = 0; at < needle.length; at++) {

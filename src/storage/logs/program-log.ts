@@ -6,7 +6,7 @@
 import { StringDecoder } from 'node:string_decoder'
 import { bytesInWords, type Clock } from '../../base/index.ts'
 import { doing } from '../../watchdog/index.ts'
-import { type Cleaner, compileCleaner, LINE_CHARACTERS_MOST } from './clean-line.ts'
+import { type Cleaner, compileCleaner, MAX_LINE_CHARACTERS } from './clean-line.ts'
 import { parseLines } from './line-files.ts'
 import type { LineWriter, LogLine, LogStream } from './line-writer.ts'
 import { createOutputRate, OUTPUT_RATES } from './output-rate.ts'
@@ -105,7 +105,7 @@ export async function createProgramLog(parts: Parts): Promise<LineLog> {
       for (const line of lines) if (line.trim() !== '') add(stream, phase, line)
     }
     // A line without an end must not grow in memory. A secret that begins before the cut is here as a whole.
-    if (state.text.length > LINE_CHARACTERS_MOST + longestSecret) {
+    if (state.text.length > MAX_LINE_CHARACTERS + longestSecret) {
       if (!state.isCut) add(stream, phase, state.text)
       state.isCut = true
       state.text = ''
@@ -176,7 +176,7 @@ const leftOutInWords = (bytes: number): string => {
   return `… ${bytesInWords(bytes)} of output left out: more than ${bytesInWords(atOnce)} at once, and then ${bytesInWords(perSecond)} a second. Write less, or to a file.`
 }
 
-const LAST_CHARACTERS_MOST = 128 * 1024
+const MAX_LAST_CHARACTERS = 128 * 1024
 /** What a line takes beside its text. */
 const LINE_CHARACTERS = 64
 
@@ -189,7 +189,7 @@ function createLastLines() {
     keep(line: Line) {
       lines.push(line)
       characters += line.text.length + LINE_CHARACTERS
-      while (characters > LAST_CHARACTERS_MOST && lines.length > 1) {
+      while (characters > MAX_LAST_CHARACTERS && lines.length > 1) {
         characters -= (lines.shift() as Line).text.length + LINE_CHARACTERS
         leftOut += 1
       }

@@ -26,7 +26,7 @@ export type PageRequest = { pageSize?: number; pageToken?: string; order?: Order
 
 /** `scope` is whatever the list depends on, such as an account and a filter: a token is good for the scope that it was made for. */
 export function toPage({ pageSize, pageToken, order = 'newest' }: PageRequest, scope = ''): Page {
-  const size = Math.min(pageSize || LIMITS.pageSizeDefault, LIMITS.pageSizeMost)
+  const size = Math.min(pageSize || LIMITS.pageSizeDefault, LIMITS.maxPageSize)
   const last = pageToken ? decode(pageToken, order, scope) : undefined
   return order === 'newest'
     ? {
@@ -57,12 +57,12 @@ export function pageOf<T extends { id: string }>(rows: T[], { size, direction, s
 export function pageWithin<T extends { id: string; bytes: number }>(
   rows: T[],
   page: Page,
-  bytesMost: number,
+  maxBytes: number,
 ): PageOf<T> {
   let bytes = 0
   const end = rows.slice(0, page.size).findIndex((row, index) => {
     bytes += row.bytes
-    return index > 0 && bytes > bytesMost
+    return index > 0 && bytes > maxBytes
   })
   return pageOf(rows, end === -1 ? page : { ...page, size: end })
 }

@@ -106,7 +106,7 @@ test('what was rolled back does not come back by a rebuild or by a webhook, unti
 
 test('a webhook that lets a burst settle during a rollback builds what was rolled back to', async () => {
   const { name, good, shown } = await deployedTwice()
-  const urls = await createWebhooks(service, as, name, { quietSeconds: 300, quietSecondsMost: 3600 })
+  const urls = await createWebhooks(service, as, name, { quietSeconds: 300, maxQuietSeconds: 3600 })
   const waiting: resources.WebhookAnswer = (await hook(service, urls.rebuild)).json
   await done(post(`${good}:activate`))
   // A rebuild by the API joins it, and wants it now.

@@ -148,7 +148,7 @@ const GUIDES: Record<string, Guide> = {
       assert.equal(JSON.parse(byClock).metadata.trigger, 'REBUILD')
       assert.match(shown, /WEBHOOK.*curl/)
       const set = (await service.call(`/v1/${environment}/webhooks`, { as })).json
-      assert.deepEqual([set.quietSeconds, set.quietSecondsMost], [10, 60])
+      assert.deepEqual([set.quietSeconds, set.maxQuietSeconds], [10, 60])
     },
   },
   'docs/guides/wordpress.md': {

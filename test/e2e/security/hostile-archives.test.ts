@@ -18,7 +18,7 @@ import { entryOf, extraField, writeZip, type ZipEntry, zip64Field, zipOf } from 
 
 const MIB = 1024 ** 2
 const LIMITS = { unpackedBytes: 64 * MIB, entries: 50_000, pathBytes: 1024 }
-const GROWTH_MEBIBYTES_MOST = 100
+const MAX_GROWTH_MEBIBYTES = 100
 
 // Two folders around the data folder, so that what leaves it would be found there.
 const outside = await temporaryFolder({ after })
@@ -780,7 +780,7 @@ suite('after all of them', () => {
   test('the service has not grown by more than a little', async (t) => {
     const [now, peak] = [await memory('VmRSS'), await memory('VmHWM')]
     t.diagnostic(`${memoryBefore} MiB before, ${now} MiB after, ${peak} MiB at most`)
-    assert.ok(now - memoryBefore < GROWTH_MEBIBYTES_MOST, `it grew from ${memoryBefore} to ${now} MiB`)
+    assert.ok(now - memoryBefore < MAX_GROWTH_MEBIBYTES, `it grew from ${memoryBefore} to ${now} MiB`)
   })
 
   test('a good upload still goes live, where all others were refused too', async () => {

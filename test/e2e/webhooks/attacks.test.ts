@@ -20,7 +20,7 @@ import {
 } from '../../support/service/webhooks.ts'
 import { PATIENCE_MS, until } from '../../support/until.ts'
 
-const LONG = { quietSeconds: 300, quietSecondsMost: 3600 }
+const LONG = { quietSeconds: 300, maxQuietSeconds: 3600 }
 
 const service = await startService(
   { after },

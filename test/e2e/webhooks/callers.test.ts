@@ -23,7 +23,7 @@ const service = await startService({ after })
 const as = await service.login()
 const { name: environment } = await createEnvironment(service, as)
 await deploy(service, as, environment, page('the site'))
-const urls = await createWebhooks(service, as, environment, { quietSeconds: 300, quietSecondsMost: 3600 })
+const urls = await createWebhooks(service, as, environment, { quietSeconds: 300, maxQuietSeconds: 3600 })
 
 const { rebuild: url } = urls
 const target = targetOf(url)

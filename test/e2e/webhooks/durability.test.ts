@@ -91,7 +91,7 @@ test(`kill -9 in the middle of ${CALLS} calls: whoever was answered is in the le
 })
 
 test('a quiet period goes on after kill -9 as if nothing had happened', async (t) => {
-  const house = await openHouse(t, { quietSeconds: 300, quietSecondsMost: 300 })
+  const house = await openHouse(t, { quietSeconds: 300, maxQuietSeconds: 300 })
   const { as, urls } = house
   const { operation, status } = await callAs('before', house.service, urls.rebuild)
   assert.equal(status, 200)

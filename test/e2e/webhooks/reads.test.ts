@@ -10,7 +10,7 @@ import { createWebhooks, hook, targetOf, tokenOf, urlsOf } from '../../support/s
 
 const PUBLIC_URL = 'https://headland.example'
 const SECRET = `value-of-a-variable-${process.pid}`
-const LONG = { quietSeconds: 300, quietSecondsMost: 3600 }
+const LONG = { quietSeconds: 300, maxQuietSeconds: 3600 }
 
 const service = await startService(
   { after },

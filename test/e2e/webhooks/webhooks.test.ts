@@ -24,7 +24,7 @@ const service = await startService(
 )
 const as = await service.login()
 
-const LONG = { quietSeconds: 300, quietSecondsMost: 3600 }
+const LONG = { quietSeconds: 300, maxQuietSeconds: 3600 }
 
 const post = (path: string, body: unknown = {}) => service.call(`/v1/${path}`, { method: 'POST', as, body })
 const read = async (name: string): Promise<resources.Operation> => (await service.call(`/v1/${name}`, { as })).json
@@ -137,15 +137,15 @@ test('a quiet period that makes no sense is refused, and what is not given stays
   for (const wrong of [
     { quietSeconds: 61 },
     { quietSeconds: -1 },
-    { quietSeconds: 301, quietSecondsMost: 3600 },
-    { quietSecondsMost: 3601 },
+    { quietSeconds: 301, maxQuietSeconds: 3600 },
+    { maxQuietSeconds: 3601 },
     { quietSeconds: 1.5 },
     { quiet: 1 },
   ]) {
     assert.equal((await change(wrong)).status, 400, JSON.stringify(wrong))
   }
-  assert.equal((await change({ quietSeconds: 20 })).json.quietSecondsMost, 60)
-  assert.equal((await change({ quietSecondsMost: 90 })).json.quietSeconds, 20)
+  assert.equal((await change({ quietSeconds: 20 })).json.maxQuietSeconds, 60)
+  assert.equal((await change({ maxQuietSeconds: 90 })).json.quietSeconds, 20)
 })
 
 for (const end of ['regenerated', 'deleted'] as const) {
@@ -341,14 +341,14 @@ test('a purge is done when its answer is there, also of many at once, and waits 
 })
 
 test('calls that come while a build lets them settle put it off, and no longer than the most', async () => {
-  const { name, urls } = await site({ quietSeconds: 200, quietSecondsMost: 3600 })
+  const { name, urls } = await site({ quietSeconds: 200, maxQuietSeconds: 3600 })
   const settles = async () => taken(await hook(service, urls.rebuild)).metadata.settlesUntil ?? ''
   const first = taken(await hook(service, urls.rebuild))
   // So that the next one is later by the service's clock, which counts milliseconds.
   await wait(2)
   const second = await settles()
   assert.ok(second > (first.metadata.settlesUntil ?? ''))
-  await service.call(`/v1/${name}/webhooks`, { method: 'PATCH', as, body: { quietSecondsMost: 200 } })
+  await service.call(`/v1/${name}/webhooks`, { method: 'PATCH', as, body: { maxQuietSeconds: 200 } })
   const most = new Date(Date.parse(first.metadata.createTime) + 200_000).toISOString()
   assert.deepEqual([await settles(), await settles()], [most, most])
   const waiting = await read(first.name)
@@ -361,7 +361,7 @@ test('calls that come while a build lets them settle put it off, and no longer t
 })
 
 test('a build that let calls settle begins by itself', async () => {
-  const { urls } = await site({ quietSeconds: 1, quietSecondsMost: 2 })
+  const { urls } = await site({ quietSeconds: 1, maxQuietSeconds: 2 })
   const called = taken(await hook(service, urls.rebuild))
   assert.equal(taken(await hook(service, urls.rebuild)).name, called.name)
   assert.equal((await untilDone(service, as, called.name)).error, undefined)

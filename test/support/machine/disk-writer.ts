@@ -2,20 +2,20 @@
  * A process that puts and notes at random until it is killed, by itself or by whoever started it. It says what it does on
  * a pipe, by synchronous writes: `? …` before it asks for something and `! …` once it was done.
  *
- *   node disk-writer.ts folder seed first-key kill-after bytesMost segmentBytes
+ *   node disk-writer.ts folder seed first-key kill-after maxBytes segmentBytes
  */
 import { writeSync } from 'node:fs'
 import { flushCompileCache } from 'node:module'
 import { openDisk } from '../../../src/edge/cache/disk/index.ts'
 import { bodyOf, random } from './disk-model.ts'
 
-const [folder = '', seed = '', firstKey = '', killAfter = '', bytesMost = '', segmentBytes = ''] = process.argv.slice(2)
+const [folder = '', seed = '', firstKey = '', killAfter = '', maxBytes = '', segmentBytes = ''] = process.argv.slice(2)
 const next = random(Number(seed))
 const say = (line: string) => writeSync(1, `${line}\n`)
 
 const disk = await openDisk({
   folder,
-  bytesMost: Number(bytesMost),
+  maxBytes: Number(maxBytes),
   segmentBytes: Number(segmentBytes),
   report: (error) => say(`fault ${error}`),
   onPut: () => undefined,

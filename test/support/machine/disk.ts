@@ -12,7 +12,7 @@ export async function openTestDisk(t: Scope, options: Partial<DiskOptions> & { f
   const reports: unknown[] = []
   const places = new Map<string, Place>()
   const disk = await openDisk({
-    bytesMost: 64 * 1024 * 1024,
+    maxBytes: 64 * 1024 * 1024,
     bootId: 'boot-1',
     report: (error) => reports.push(error),
     onPut(place, meta) {

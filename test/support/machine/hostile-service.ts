@@ -158,7 +158,7 @@ function answerTo({ url = '', method }: IncomingMessage, hostile: string, manner
     }
   }
   if (/\/webhooks/.test(path))
-    return { webhooks, quietSeconds: hostile, quietSecondsMost: hostile, regenerateTime: hostile }
+    return { webhooks, quietSeconds: hostile, maxQuietSeconds: hostile, regenerateTime: hostile }
   if (/\/domains/.test(path)) return { domains: ['shop.example.com', hostile] }
   if (url.includes('validateOnly')) return { plan: { framework: hostile, [hostile]: hostile } }
   if (method !== 'GET' && !path.endsWith(':cancel')) return operation

@@ -83,7 +83,7 @@ export async function house(t: Scope) {
     const id = newId()
     const given = { id, operationId, trigger: 'UPLOAD' as const, isClean: false, archive: await archiveOf(archive) }
     await sql.transaction((tx) => rooms.builds.insert(tx, { accountId, environmentId }, given))
-    const log = await rooms.logs.create(`builds/${id}`, { secrets: [], whenFull: 'stop', bytesMost: 1_000_000 })
+    const log = await rooms.logs.create(`builds/${id}`, { secrets: [], whenFull: 'stop', maxBytes: 1_000_000 })
     log.say('', 'built')
     await log.close()
     if (packages !== undefined) {

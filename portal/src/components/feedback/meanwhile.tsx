@@ -21,19 +21,19 @@ type Props = {
   onDiscard(): void
 }
 
-const SHOWN_MOST = 8
+const MAX_SHOWN = 8
 
 export function MeanwhileNote({ changes, saveLabel, isBusy, onSave, onDiscard }: Props) {
   // What both changed is what there is to decide about.
   const sorted = changes.toSorted((a, b) => Number(b.isMine) - Number(a.isMine))
-  const rest = sorted.length - SHOWN_MOST
+  const rest = sorted.length - MAX_SHOWN
   return (
     <div className={css.note} role="alert">
       <Icon name="warning" />
       <div className={css.body}>
         <strong>Somebody else saved changes meanwhile. Yours are not saved yet, and not lost.</strong>
         <ul className={css.changes}>
-          {sorted.slice(0, SHOWN_MOST).map(({ name, words, isMine }) => (
+          {sorted.slice(0, MAX_SHOWN).map(({ name, words, isMine }) => (
             <li key={name} className={css.change}>
               <span>
                 <code>{name}</code> {words}

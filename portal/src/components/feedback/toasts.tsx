@@ -14,7 +14,7 @@ type Say = (text: string, options?: Options) => () => void
 type Toast = { id: number; text: string; tone: ToastTone; quiet: boolean }
 
 const SHOWN_MS = 6_000
-const SHOWN_MOST = 4
+const MAX_SHOWN = 4
 
 const Context = createContext<Say>(() => () => undefined)
 
@@ -25,7 +25,7 @@ export function Toasts({ children }: { children: ReactNode }) {
   const next = useRef(0)
   const say = useCallback<Say>((text, { tone = 'good', quiet = false } = {}) => {
     const id = next.current++
-    setToasts((before) => [...before.slice(1 - SHOWN_MOST), { id, text, tone, quiet }])
+    setToasts((before) => [...before.slice(1 - MAX_SHOWN), { id, text, tone, quiet }])
     const remove = () => setToasts((before) => before.filter((toast) => toast.id !== id))
     setTimeout(remove, SHOWN_MS)
     return remove

@@ -11,7 +11,7 @@ export type DomainList = { domains: string[]; redirects: DomainRedirect[]; etag:
 /** Without `redirects`, those stay whose names stay. */
 type Wanted = { domains: string[]; redirects?: DomainRedirect[] }
 
-const TRIES_MOST = 5
+const MAX_TRIES = 5
 
 /** `environment` is its resource name. The names come back as the service keeps them. */
 export async function changeDomains(
@@ -25,7 +25,7 @@ export async function changeDomains(
       const { domains: after } = await call<DomainList>(`/v1/${environment}/domains:replace`, { method: 'POST', body })
       return { before: before.domains, after }
     } catch (error) {
-      if (!isOutdated(error) || tries === TRIES_MOST) throw error
+      if (!isOutdated(error) || tries === MAX_TRIES) throw error
     }
   }
 }

@@ -1,11 +1,11 @@
 /** What was left out, in a line. */
 import type { LeftOut } from '../../zip/select.ts'
 
-const NAMED_MOST = 6
+const MAX_NAMED = 6
 
 /** `node_modules/, .git/ and 12 more`; empty where nothing was. */
 export function inWords({ names, count }: LeftOut): string {
-  const named = names.slice(0, NAMED_MOST)
+  const named = names.slice(0, MAX_NAMED)
   const more = count - named.length
   return more > 0 ? `${named.join(', ')} and ${more.toLocaleString('en')} more` : named.join(', ')
 }

@@ -6,12 +6,12 @@ import { shown } from '../../zip/names.ts'
 import css from './local-settings.module.css'
 import type { Question } from './use-deploy.ts'
 
-const NAMED_MOST = 8
+const MAX_NAMED = 8
 
 export function LocalSettings({ question, onCancel }: { question: Question; onCancel(): void }) {
   const [areSent, setSent] = useState(false)
   const { localSettings, answer } = question
-  const more = localSettings.length - NAMED_MOST
+  const more = localSettings.length - MAX_NAMED
   return (
     <section className={css.question} aria-label="Local settings">
       <Icon name="warning" className={css.sign} />
@@ -20,7 +20,7 @@ export function LocalSettings({ question, onCancel }: { question: Question; onCa
           <strong>Local settings stay on this computer.</strong> Files like these often hold passwords and keys:
         </p>
         <ul className={css.names}>
-          {localSettings.slice(0, NAMED_MOST).map(({ path }) => (
+          {localSettings.slice(0, MAX_NAMED).map(({ path }) => (
             <li key={path}>
               <code>{shown(path)}</code>
             </li>

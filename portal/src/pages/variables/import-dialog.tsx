@@ -13,7 +13,7 @@ import { type Effect, type Previewed, previewOf, wantedOf } from './import-previ
 import { type EnvEntry, type EnvFault, parseEnv } from './parse-env.ts'
 
 /** Twice what an environment may have: whatever is larger is no file of variables. */
-const FILE_BYTES_MOST = 1024 * 1024
+const MAX_FILE_BYTES = 1024 * 1024
 
 type Props = {
   /** Values as they would be saved now; nothing while they are fetched. */
@@ -33,7 +33,7 @@ export function ImportDialog({ current, problem, onImport, onClose }: Props) {
 
   async function choose(chosen: File | undefined) {
     if (!chosen) return
-    const isSmall = chosen.size <= FILE_BYTES_MOST
+    const isSmall = chosen.size <= MAX_FILE_BYTES
     setFault(isSmall ? undefined : `${chosen.name} is too large to be a file of variables.`)
     if (isSmall) setText(await chosen.text())
   }

@@ -6,8 +6,8 @@ export type Effect = 'new' | 'changed' | 'same' | 'refused'
 export type Previewed = EnvEntry & { effect: Effect; why?: string }
 
 /** As the service has them (docs/reference/limits.md). */
-const KEY_MOST = 128
-const VALUE_BYTES_MOST = 64 * 1024
+const MAX_KEY = 128
+const MAX_VALUE_BYTES = 64 * 1024
 
 /** `current` has the values as they are now, unsaved changes included; undefined where the value is not known. */
 export function previewOf(entries: readonly EnvEntry[], current: ReadonlyMap<string, string | undefined>): Previewed[] {
@@ -25,7 +25,7 @@ export const wantedOf = (previewed: readonly Previewed[]): Previewed[] =>
 
 function refusal({ key, value }: EnvEntry): string | undefined {
   if (isReserved(key)) return 'is set by the service'
-  if (key.length > KEY_MOST) return `has a name of more than ${KEY_MOST} characters`
-  if (new TextEncoder().encode(value).length > VALUE_BYTES_MOST) return 'has a value of more than 64 KB'
+  if (key.length > MAX_KEY) return `has a name of more than ${MAX_KEY} characters`
+  if (new TextEncoder().encode(value).length > MAX_VALUE_BYTES) return 'has a value of more than 64 KB'
   return value.includes('\0') ? 'has a character that no variable can have' : undefined
 }

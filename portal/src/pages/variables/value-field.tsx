@@ -13,7 +13,7 @@ type Props = {
   onChange(value: string): void
 }
 
-const ROWS_MOST = 8
+const MAX_ROWS = 8
 
 export function ValueField({ label, placeholder, value, fault, readOnly, isFocused = false, onChange }: Props) {
   const field = useRef<HTMLTextAreaElement>(null)
@@ -28,7 +28,7 @@ export function ValueField({ label, placeholder, value, fault, readOnly, isFocus
       <textarea
         ref={field}
         className={css.input}
-        rows={Math.min(value.split('\n').length, ROWS_MOST)}
+        rows={Math.min(value.split('\n').length, MAX_ROWS)}
         aria-label={label}
         aria-invalid={fault ? true : undefined}
         aria-describedby={fault ? faultId : undefined}

@@ -47,11 +47,11 @@ export function whatStops(
 
 /** `by WordPress/6.8 from 10.0.0.3`. */
 function callerOf({ userAgent, address }: RecordedTrigger): string {
-  const who = userAgent.length > AGENT_MOST ? `${userAgent.slice(0, AGENT_MOST)}…` : userAgent
+  const who = userAgent.length > MAX_AGENT ? `${userAgent.slice(0, MAX_AGENT)}…` : userAgent
   return [who && `by ${who}`, address && `from ${address}`].filter(Boolean).join(' ')
 }
 
-const AGENT_MOST = 60
+const MAX_AGENT = 60
 
 const TOKEN = /([?&]token=)[^&]+/
 

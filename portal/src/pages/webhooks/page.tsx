@@ -78,7 +78,7 @@ export default function WebhooksPage({ place }: EnvironmentPageProps) {
             Every call is in the ledger of <Link href={environmentPath(place, 'triggers')}>triggers</Link>. A URL that
             is lost or known to others is replaced by new ones: Regenerate all.
           </p>
-          <QuietPeriod key={`${set.quietSeconds} ${set.quietSecondsMost}`} set={set} canWrite={canWrite} />
+          <QuietPeriod key={`${set.quietSeconds} ${set.maxQuietSeconds}`} set={set} canWrite={canWrite} />
           <Help place={place} />
         </>
       )}

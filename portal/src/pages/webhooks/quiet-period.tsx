@@ -11,7 +11,7 @@ import { Fact, Facts, Panel } from '../../components/layout/panel.tsx'
 import css from './page.module.css'
 import { wholeSeconds } from './whole-seconds.ts'
 
-const FIELDS = ['quietSeconds', 'quietSecondsMost'] as const
+const FIELDS = ['quietSeconds', 'maxQuietSeconds'] as const
 
 type Props = { set: WebhookSet; canWrite: boolean }
 
@@ -29,7 +29,7 @@ export function QuietPeriod({ set, canWrite }: Props) {
           <Fact name="Quiet for">
             {set.quietSeconds === 0 ? 'Builds begin at once' : `${set.quietSeconds} seconds`}
           </Fact>
-          <Fact name="At most">{set.quietSecondsMost} seconds</Fact>
+          <Fact name="At most">{set.maxQuietSeconds} seconds</Fact>
         </Facts>
       )}
     </Panel>
@@ -40,11 +40,11 @@ function Change({ set }: { set: WebhookSet }) {
   const say = useToast()
   const [typed, setTyped] = useState({
     quietSeconds: String(set.quietSeconds),
-    quietSecondsMost: String(set.quietSecondsMost),
+    maxQuietSeconds: String(set.maxQuietSeconds),
   })
   const seconds = {
     quietSeconds: wholeSeconds(typed.quietSeconds),
-    quietSecondsMost: wholeSeconds(typed.quietSecondsMost),
+    maxQuietSeconds: wholeSeconds(typed.maxQuietSeconds),
   }
   const save = useAction(() => call<WebhookSet>(`/v1/${set.name}`, { method: 'PATCH', body: seconds }), {
     refreshes: [set.name],
@@ -79,7 +79,7 @@ function Change({ set }: { set: WebhookSet }) {
       <TextField
         label="Seconds after the first call, at most"
         hint="0 to 3,600. However many calls come, the build begins then."
-        {...input('quietSecondsMost')}
+        {...input('maxQuietSeconds')}
       />
       {!isAllInFields(save.problem, FIELDS) && <ProblemNote problem={save.problem} />}
       <FormActions>

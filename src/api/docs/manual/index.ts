@@ -14,7 +14,7 @@ import { blocksOf } from './blocks.ts'
 import { frame, home, notFound, results, sectionPage } from './layout.ts'
 import { BASE, type ManualPage, type ManualPages, readPages, resolverFor } from './pages.ts'
 import { render } from './render.ts'
-import { type Part, partsOf, QUERY_LENGTH_MOST, search } from './search.ts'
+import { type Part, partsOf, MAX_QUERY_LENGTH, search } from './search.ts'
 import { STYLE } from './style.ts'
 
 const POLICY = [
@@ -73,7 +73,7 @@ export function createManual(top?: string) {
   async function answerSearch(request: FastifyRequest, reply: FastifyReply) {
     const all = await read()
     const { q } = request.query as { q?: unknown }
-    const query = typeof q === 'string' ? q.slice(0, QUERY_LENGTH_MOST) : ''
+    const query = typeof q === 'string' ? q.slice(0, MAX_QUERY_LENGTH) : ''
     parts ??= partsOf(all.pages.values())
     const found = search(await parts, query)
     return reply

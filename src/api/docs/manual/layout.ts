@@ -2,7 +2,7 @@
 import { type Html, html } from '../html.ts'
 import { BASE, type ManualPages, type Section } from './pages.ts'
 import type { Heading } from './render.ts'
-import { type Hit, QUERY_LENGTH_MOST } from './search.ts'
+import { type Hit, MAX_QUERY_LENGTH } from './search.ts'
 
 type Shown = { title: string; body: Html; at?: string; headings?: readonly Heading[]; query?: string }
 
@@ -21,7 +21,7 @@ export function frame({ sections }: ManualPages, { title, body, at = '', heading
 <header class="bar"><div class="inside">
 <a class="brand" href="${BASE}/">${MARK}<span>Headland</span></a><span class="what">Documentation</span>
 <form class="search" role="search" action="${BASE}/search" method="get">
-<input type="search" name="q" value="${query}" maxlength="${QUERY_LENGTH_MOST}" aria-label="Search the documentation" placeholder="Search">
+<input type="search" name="q" value="${query}" maxlength="${MAX_QUERY_LENGTH}" aria-label="Search the documentation" placeholder="Search">
 <button type="submit">Search</button></form>
 <nav class="places" aria-label="Elsewhere"><a class="to-pages" href="#pages">Pages</a><a href="${BASE}">API reference</a><a href="/">Portal</a></nav>
 </div></header>

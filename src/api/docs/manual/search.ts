@@ -8,9 +8,9 @@ import { render } from './render.ts'
 export type Part = { address: string; page: string; heading: string; text: string; searched: string; joined: string }
 export type Hit = { address: string; page: string; heading: string; excerpt: string }
 
-export const QUERY_LENGTH_MOST = 100
-const WORDS_MOST = 8
-const HITS_MOST = 30
+export const MAX_QUERY_LENGTH = 100
+const MAX_WORDS = 8
+const MAX_HITS = 30
 const AROUND = 90
 /** Shorter words are found across the ends of others. */
 const JOINED_LENGTH_LEAST = 6
@@ -68,7 +68,7 @@ export function search(parts: readonly Part[], query: string): Hit[] {
     .filter((part) => words.every((word) => isIn(part, word)))
     .map((part) => ({ part, score: scoreOf(part, words) }))
     .toSorted((a, b) => b.score - a.score)
-    .slice(0, HITS_MOST)
+    .slice(0, MAX_HITS)
     .map(({ part: { address, page, heading, text } }) => ({ address, page, heading, excerpt: excerptOf(text, words) }))
 }
 
@@ -81,7 +81,7 @@ const isIn = ({ searched, page, joined }: Part, word: string): boolean =>
 const joinedOf = (text: string): string => text.replaceAll(/[\s_-]+/g, '')
 
 const wordsOf = (query: string): string[] =>
-  query.slice(0, QUERY_LENGTH_MOST).toLowerCase().split(/\s+/).filter(Boolean).slice(0, WORDS_MOST)
+  query.slice(0, MAX_QUERY_LENGTH).toLowerCase().split(/\s+/).filter(Boolean).slice(0, MAX_WORDS)
 
 /** A word in a title counts most, then one in a heading; decisions come after what they decided. */
 function scoreOf({ address, page, heading }: Part, words: readonly string[]): number {

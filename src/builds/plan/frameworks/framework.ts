@@ -22,18 +22,18 @@ export type Choice = Partial<Pick<Plan, 'build' | 'caches' | 'environment' | 'ad
   output: StaticOutput | ServerOutput
 }
 
-const RANGE_LENGTH_MOST = 100
+const MAX_RANGE_LENGTH = 100
 
 /** No longer than a range is: it is kept with the build. */
 export const rangeOf = (project: Project, name: string): string | undefined =>
-  project.packageJson?.dependencies[name]?.slice(0, RANGE_LENGTH_MOST)
+  project.packageJson?.dependencies[name]?.slice(0, MAX_RANGE_LENGTH)
 
 export const firstDependencyOf = (project: Project, names: readonly string[]): string | undefined =>
   names.find((name) => rangeOf(project, name) !== undefined)
 
 /** The major version that a range begins with. What is no range is a name for something new, such as `latest`. */
 export function majorIn(range: string): number {
-  const isRange = range.length < RANGE_LENGTH_MOST && range !== '*' && semver.validRange(range) !== null
+  const isRange = range.length < MAX_RANGE_LENGTH && range !== '*' && semver.validRange(range) !== null
   return (isRange ? semver.minVersion(range)?.major : undefined) ?? Number.POSITIVE_INFINITY
 }
 

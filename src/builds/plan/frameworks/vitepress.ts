@@ -7,7 +7,7 @@ import { basePathOf, type Framework, filesIn, folderInside, rangeOf } from './fr
 import { readSaid, type Said } from './said.ts'
 
 const CONFIG = /(?:^|\/)\.vitepress\/config(?:\/index)?\.[mc]?[jt]s$/
-const CONFIGS_MOST = 10
+const MAX_CONFIGS = 10
 
 export const vitepress: Framework = {
   name: 'vitepress',
@@ -41,7 +41,7 @@ export const vitepress: Framework = {
 }
 
 const configsIn = (files: ReadonlySet<string>): string[] =>
-  [...files].filter((path) => CONFIG.test(path)).slice(0, CONFIGS_MOST)
+  [...files].filter((path) => CONFIG.test(path)).slice(0, MAX_CONFIGS)
 
 /** The folder that holds `.vitepress`. */
 const sourceOf = (config = 'docs/.vitepress/config.ts'): string =>

@@ -49,7 +49,7 @@ export function choosePackages(home: Home, own: PackageJson | undefined): Packag
 
 type Said = { name: Manager['name']; version: string | undefined }
 
-const VERSION_LENGTH_MOST = 100
+const MAX_VERSION_LENGTH = 100
 
 /** Where packages are installed has the first word, as it has when somebody runs the manager there. */
 function whatIsSaid(home: Home, own: PackageJson | undefined): { said: Said | undefined; because: string[] } {
@@ -58,7 +58,7 @@ function whatIsSaid(home: Home, own: PackageJson | undefined): { said: Said | un
   const written = `${wanted.field} of package.json`
   const name = MANAGERS.find((manager) => manager.name === wanted.name)?.name
   if (name === undefined) return { said: undefined, because: [`${written} names no known package manager`] }
-  const isRange = wanted.version.length <= VERSION_LENGTH_MOST && semver.validRange(wanted.version) !== null
+  const isRange = wanted.version.length <= MAX_VERSION_LENGTH && semver.validRange(wanted.version) !== null
   if (!isRange) return { said: { name, version: undefined }, because: [`${written} names ${name}, but no version`] }
   const version = wanted.version === '*' ? undefined : wanted.version
   return { said: { name, version }, because: [`${written} is ${name}${version === undefined ? '' : ` ${version}`}`] }

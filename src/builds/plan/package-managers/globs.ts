@@ -3,11 +3,11 @@
  * are whatever somebody uploaded, so what would take long is not looked at.
  */
 
-const GLOBS_MOST = 200
-const GLOB_LENGTH_MOST = 200
-const ALTERNATIVES_MOST = 30
+const MAX_GLOBS = 200
+const MAX_GLOB_LENGTH = 200
+const MAX_ALTERNATIVES = 30
 
-const BRACES_MOST = 3
+const MAX_BRACES = 3
 
 /** What stands for itself, `*`, `?`, `**` and a few `{a,b}`: neither sets of characters nor alternatives in brackets. */
 const UNDERSTOOD = /^[^[\]()|\\]*$/
@@ -16,7 +16,7 @@ const UNDERSTOOD = /^[^[\]()|\\]*$/
 export function matchesGlobs(globs: readonly string[], folder: string): boolean {
   const path = folder.split('/')
   let isIn = false
-  for (const glob of globs.slice(0, GLOBS_MOST)) {
+  for (const glob of globs.slice(0, MAX_GLOBS)) {
     const isExcluding = glob.startsWith('!')
     if (!alternativesOf(glob.replace(/^!/, '')).some((pattern) => matches(pattern, path))) continue
     if (isExcluding) return false
@@ -27,17 +27,17 @@ export function matchesGlobs(globs: readonly string[], folder: string): boolean 
 
 /** Whether every glob of the list is read here as a package manager would read it. */
 export const areUnderstood = (globs: readonly string[]): boolean =>
-  globs.length <= GLOBS_MOST && globs.every(isUnderstood)
+  globs.length <= MAX_GLOBS && globs.every(isUnderstood)
 
 const isUnderstood = (glob: string): boolean =>
-  glob.length <= GLOB_LENGTH_MOST && UNDERSTOOD.test(glob) && glob.split('{').length <= BRACES_MOST + 1
+  glob.length <= MAX_GLOB_LENGTH && UNDERSTOOD.test(glob) && glob.split('{').length <= MAX_BRACES + 1
 
 /** Without the braces, and as segments. */
 function alternativesOf(glob: string): string[][] {
-  if (glob.length > GLOB_LENGTH_MOST) return []
+  if (glob.length > MAX_GLOB_LENGTH) return []
   let open = [glob.replace(/^(?:\.\/)+/, '').replace(/\/+$/, '')]
-  for (let round = 0; round < BRACES_MOST && open.some((each) => each.includes('{')); round += 1)
-    open = open.flatMap(expandFirst).slice(0, ALTERNATIVES_MOST)
+  for (let round = 0; round < MAX_BRACES && open.some((each) => each.includes('{')); round += 1)
+    open = open.flatMap(expandFirst).slice(0, MAX_ALTERNATIVES)
   return open.map((each) => each.split('/').filter((segment) => segment !== ''))
 }
 

@@ -29,7 +29,7 @@ export type Home = {
 export type Member = { folder: string; packageJson: PackageJson }
 
 const HEAD_BYTES = 16 * 1024
-const MEMBERS_MOST = 300
+const MAX_MEMBERS = 300
 export const LOCKFILES: readonly string[] = [...new Set(MANAGERS.flatMap(({ lockfiles }) => lockfiles))]
 const SETTINGS = [...new Set(MANAGERS.flatMap(({ settings }) => settings)), '.nvmrc', '.node-version']
 
@@ -127,7 +127,7 @@ async function readMembers(
   globs: readonly string[],
 ): Promise<Member[] | undefined> {
   const folders = [...files].filter((path) => path.endsWith('/package.json')).map((path) => posix.dirname(path))
-  if (folders.length > MEMBERS_MOST) return undefined
+  if (folders.length > MAX_MEMBERS) return undefined
   const members: Member[] = []
   for (const inner of folders.filter((inner) => matchesGlobs(globs, inner))) {
     const packageJson = await readManifest(source, files, inner, folder)

@@ -12,7 +12,7 @@ import { doesSomething, INSTALL_SCRIPTS } from './install-scripts.ts'
 export type Inputs = { inputs: string[] | null; because: string[] }
 
 /** They are kept with every build, and shown. */
-const INPUTS_MOST = { files: 500, characters: 32 * 1024 }
+const MAX_INPUTS = { files: 500, characters: 32 * 1024 }
 
 /** Files that change packages after they were downloaded. */
 const PATCH = /(?:^|\/)patches\/|\.(?:patch|diff)$/
@@ -32,7 +32,7 @@ export function inputsOf(home: Home, packages: Packages): Inputs {
     (home.globs !== undefined && path.endsWith('/package.json'))
   const found = [...[...home.files].filter(isInput), ...filesNamedIn(home, manager.settings)]
   const inputs = [...new Set(found)].map((path) => posix.join(home.folder, path)).sort()
-  if (inputs.length > INPUTS_MOST.files || inputs.join('').length > INPUTS_MOST.characters)
+  if (inputs.length > MAX_INPUTS.files || inputs.join('').length > MAX_INPUTS.characters)
     return {
       inputs: null,
       because: ['too many files decide what is installed, so it is done anew when the source changes'],

@@ -17,11 +17,11 @@ const IDLE = [
   /^(?:true|exit 0|:|)$/,
 ]
 
-const LENGTH_MOST = 200
+const MAX_LENGTH = 200
 
 /** Whether a script does more than that. */
 export function doesSomething(script: string): boolean {
-  if (script.length > LENGTH_MOST) return true
+  if (script.length > MAX_LENGTH) return true
   const commands = script.split(/&&|\|\||;/).map((command) => command.trim().replace(/^npx (?:-y |--yes )?/, ''))
   return !commands.every((command) => IDLE.some((pattern) => pattern.test(command)))
 }

@@ -84,10 +84,10 @@ function versionFileOf({ texts, home }: Project): Said | undefined {
   return undefined
 }
 
-const WRITTEN_LENGTH_MOST = 200
+const MAX_WRITTEN_LENGTH = 200
 
 function wishOf({ who, written }: Said): Wish | undefined {
-  if (written.length > WRITTEN_LENGTH_MOST) return undefined
+  if (written.length > MAX_WRITTEN_LENGTH) return undefined
   const plain = written.toLowerCase()
   if (ANY.includes(plain)) return { who, written, alternatives: ['*'] }
   const range = LTS_NAMES[plain.replace(/^lts\//, '')] ?? plain

@@ -94,20 +94,20 @@ function localsBelow(place: unknown, depth: number): string[] {
 }
 
 const textIn = (value: unknown): string | undefined =>
-  typeof value === 'string' && value.length <= LENGTH_MOST.text && value.trim() !== '' ? value : undefined
+  typeof value === 'string' && value.length <= MAX_LENGTH.text && value.trim() !== '' ? value : undefined
 
 const objectIn = (value: unknown): Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {}
 
 /** A name that is longer is no name; of a command or a range, more is not looked at than a person would write. */
-const LENGTH_MOST = { name: 214, text: 10_000 }
+const MAX_LENGTH = { name: 214, text: 10_000 }
 
 /** Without a prototype: a word of a script such as `constructor` must not be taken for the name of one. */
 function stringsIn(value: unknown): Record<string, string> {
   const found: Record<string, string> = Object.create(null)
   for (const [name, text] of Object.entries(objectIn(value))) {
-    if (typeof text !== 'string' || text.trim() === '' || name.length > LENGTH_MOST.name) continue
-    found[name] = text.slice(0, LENGTH_MOST.text)
+    if (typeof text !== 'string' || text.trim() === '' || name.length > MAX_LENGTH.name) continue
+    found[name] = text.slice(0, MAX_LENGTH.text)
   }
   return found
 }

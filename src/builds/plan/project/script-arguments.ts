@@ -5,7 +5,7 @@
 import type { Project } from './project.ts'
 import { buildScript, scriptText } from './scripts.ts'
 
-const SCRIPTS_MOST = 20
+const MAX_SCRIPTS = 20
 
 /** The words after a command such as `vite build`, in the build script or in one that it leads to. */
 export function wordsAfter(project: Project, command: string, script = buildScript(project)): string[] | undefined {
@@ -16,7 +16,7 @@ export function wordsAfter(project: Project, command: string, script = buildScri
     const found = argumentsIn(words, command.split(' '))
     if (found !== undefined) return found
     const others = words.map(unquote).filter((word) => scriptText(project, word) !== '')
-    for (const other of others.slice(0, SCRIPTS_MOST - scripts.size)) scripts.add(other)
+    for (const other of others.slice(0, MAX_SCRIPTS - scripts.size)) scripts.add(other)
   }
   return undefined
 }

@@ -5,7 +5,7 @@ import { sortInTurns } from '../../../base/index.ts'
 import { headIn, textIn } from '../../run/untrusted-folder.ts'
 import type { Source } from './project.ts'
 
-const TEXT_BYTES_MOST = 1024 * 1024
+const MAX_TEXT_BYTES = 1024 * 1024
 
 export async function sourceInFolder(folder: string): Promise<Source> {
   const files = new Set<string>()
@@ -21,7 +21,7 @@ export async function sourceInFolder(folder: string): Promise<Source> {
   await walk('')
   return {
     files: await sortInTurns([...files], (path) => path),
-    read: async (path) => (files.has(path) ? textIn(folder, path, TEXT_BYTES_MOST) : undefined),
+    read: async (path) => (files.has(path) ? textIn(folder, path, MAX_TEXT_BYTES) : undefined),
     head: async (path, bytes) => (files.has(path) ? headIn(folder, path, bytes) : undefined),
   }
 }

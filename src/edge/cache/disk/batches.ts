@@ -35,7 +35,7 @@ type Parts = {
 
 const BATCH_BYTES = 256 * 1024
 const BATCH_MS = 50
-const SPARES_MOST = 4
+const MAX_SPARES = 4
 
 export function createBatches({ segments, failed, wrote }: Parts) {
   const waiting: Batch[] = []
@@ -97,7 +97,7 @@ export function createBatches({ segments, failed, wrote }: Parts) {
   function giveBack({ segment, buffer, used }: Batch) {
     pendingBytes -= used
     segments.release(segment)
-    if (buffer.length === BATCH_BYTES && spares.length < SPARES_MOST) spares.push(buffer)
+    if (buffer.length === BATCH_BYTES && spares.length < MAX_SPARES) spares.push(buffer)
   }
 
   /** Everything that is pending has no future here: it is on the disk already, or must not get there. */

@@ -228,12 +228,12 @@ test('a copy of the folder is worth nothing: it does not know what was purged si
 
 test('the oldest segment is dropped when there is too much, and its places with it', async (t) => {
   const folder = await temporaryFolder(t)
-  const bounds = { folder, bytesMost: 256 * KIB, segmentBytes: 32 * KIB }
+  const bounds = { folder, maxBytes: 256 * KIB, segmentBytes: 32 * KIB }
   const disk = await openTestDisk(t, bounds)
   const places: Place[] = []
   for (let n = 0; n < 300; n++) {
     places.push(placed(disk.put(String(n), body(String(n)))))
-    assert.ok(disk.bytes() <= bounds.bytesMost)
+    assert.ok(disk.bytes() <= bounds.maxBytes)
     if (n % 20 === 0) await new Promise(setImmediate)
   }
   const there = places.filter((place) => disk.isThere(place))
@@ -244,22 +244,22 @@ test('the oldest segment is dropped when there is too much, and its places with 
   }
   await disk.close()
   const onDisk = readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0)
-  assert.ok(onDisk <= bounds.bytesMost + KIB, `${onDisk} bytes on the disk`)
+  assert.ok(onDisk <= bounds.maxBytes + KIB, `${onDisk} bytes on the disk`)
 
   const next = await openTestDisk(t, bounds)
   assert.deepEqual([...next.places.values()], there)
   await next.close()
-  const smaller = await openTestDisk(t, { ...bounds, bytesMost: 100 * KIB })
+  const smaller = await openTestDisk(t, { ...bounds, maxBytes: 100 * KIB })
   assert.ok(smaller.bytes() <= 100 * KIB && smaller.bytes() > 50 * KIB)
   await smaller.close()
-  const nothing = await openTestDisk(t, { ...bounds, bytesMost: 0 })
+  const nothing = await openTestDisk(t, { ...bounds, maxBytes: 0 })
   assert.equal(nothing.put('x', body('x')), undefined)
   assert.equal(nothing.bytes(), 0)
 })
 
 test('a dropped segment may take notes with it: those that they concern are gone already', async (t) => {
   const folder = await temporaryFolder(t)
-  const bounds = { folder, bytesMost: 64 * KIB, segmentBytes: 8 * KIB }
+  const bounds = { folder, maxBytes: 64 * KIB, segmentBytes: 8 * KIB }
   const disk = await openTestDisk(t, bounds)
   const purged = new Set<string>()
   let shown = 0
@@ -294,7 +294,7 @@ test('a dropped segment may take notes with it: those that they concern are gone
 
 test('a note counts also for what was dropped and is not yet removed', async (t) => {
   const folder = await temporaryFolder(t)
-  const bounds = { folder, bytesMost: 64 * KIB, segmentBytes: 32 * KIB }
+  const bounds = { folder, maxBytes: 64 * KIB, segmentBytes: 32 * KIB }
   const disk = await openTestDisk(t, bounds)
   const place = placed(disk.put('a', body('a')))
   disk.note('written')
@@ -422,7 +422,7 @@ test('nobody else can read it', async (t) => {
 })
 
 test('what is too large is not kept, and nothing is lost by it', async (t) => {
-  const disk = await openTestDisk(t, { folder: await temporaryFolder(t), bytesMost: 256 * KIB, segmentBytes: 32 * KIB })
+  const disk = await openTestDisk(t, { folder: await temporaryFolder(t), maxBytes: 256 * KIB, segmentBytes: 32 * KIB })
   const place = placed(disk.put('a', body('a')))
   assert.equal(disk.put('b', body('b', 33 * KIB)), undefined)
   assert.equal(disk.put('m'.repeat(300 * KIB), body('m')), undefined)

@@ -22,28 +22,28 @@ import { createBatches } from './batches.ts'
 import type { Disk, DiskOptions, Place } from './index.ts'
 import { createLargeWriter, isLargeName, type LargeWriter, readRange, writeLargeReference } from './large.ts'
 import { createMarker, currentBoot, isMissing, isUnfinishedMarker } from './marker.ts'
-import { HEADER_BYTES, type Kind, readBody, readHeader, TEXT_BYTES_MOST } from './records.ts'
+import { HEADER_BYTES, type Kind, readBody, readHeader, MAX_TEXT_BYTES } from './records.ts'
 import { replay, type Start } from './replay.ts'
 import { createSegments, readName, type Segment } from './segments.ts'
 
 const MIB = 1024 * 1024
 const SEGMENT_BYTES = 32 * MIB
 /** Each segment has a file open. Every run begins one of its own, so there can be many that are small. */
-const SEGMENTS_MOST = 1024
+const MAX_SEGMENTS = 1024
 /** So much waits for a slow disk in memory; what comes then is not kept. */
-const PENDING_BYTES_MOST = 8 * MIB
+const MAX_PENDING_BYTES = 8 * MIB
 const PAUSE_MS = 10_000
 /** More than the record that begins a segment. */
 const START_BYTES = 512
 
 export async function openDisk(options: DiskOptions): Promise<Disk> {
-  const { folder, bytesMost, pauseMs = PAUSE_MS } = options
+  const { folder, maxBytes, pauseMs = PAUSE_MS } = options
   const segmentBytes = Math.min(
-    options.segmentBytes ?? Math.max(Math.min(SEGMENT_BYTES, bytesMost / 16), (bytesMost * 2) / SEGMENTS_MOST),
-    bytesMost / 2,
+    options.segmentBytes ?? Math.max(Math.min(SEGMENT_BYTES, maxBytes / 16), (maxBytes * 2) / MAX_SEGMENTS),
+    maxBytes / 2,
   )
-  const recordBytesMost = Math.min(segmentBytes - START_BYTES, PENDING_BYTES_MOST / 2)
-  const largeBytesMost = bytesMost / 4
+  const maxRecordBytes = Math.min(segmentBytes - START_BYTES, MAX_PENDING_BYTES / 2)
+  const maxLargeBytes = maxBytes / 4
   const marker = createMarker({ folder, boot: options.bootId ?? currentBoot() })
   const segments = createSegments({ folder, report: tell, stuck })
   const batches = createBatches({ segments, failed, wrote })
@@ -99,7 +99,7 @@ export async function openDisk(options: DiskOptions): Promise<Disk> {
 
   /** Whether so many bytes more are within the bound, after dropping what is old. */
   function makeRoom(bytes: number): boolean {
-    while (segments.bytes() + growingBytes + bytes > bytesMost) {
+    while (segments.bytes() + growingBytes + bytes > maxBytes) {
       const oldest = segments.oldest()
       if (!oldest) return false
       if (oldest === active) active = undefined
@@ -123,7 +123,7 @@ export async function openDisk(options: DiskOptions): Promise<Disk> {
       marker.write(run, undefined)
       isMarked = true
     }
-    for (let oldest = segments.oldest(); oldest && segments.count() >= SEGMENTS_MOST; oldest = segments.oldest()) {
+    for (let oldest = segments.oldest(); oldest && segments.count() >= MAX_SEGMENTS; oldest = segments.oldest()) {
       segments.drop(oldest)
     }
     const previous = endOf(segments.newest())
@@ -147,8 +147,8 @@ export async function openDisk(options: DiskOptions): Promise<Disk> {
     if (!isKeeping()) return undefined
     const metaBytes = Buffer.byteLength(meta)
     const bytes = HEADER_BYTES + metaBytes + body.length
-    if (metaBytes > TEXT_BYTES_MOST || bytes > recordBytesMost) return undefined
-    if (batches.pendingBytes() + bytes > PENDING_BYTES_MOST || !makeRoom(bytes + START_BYTES)) return undefined
+    if (metaBytes > MAX_TEXT_BYTES || bytes > maxRecordBytes) return undefined
+    if (batches.pendingBytes() + bytes > MAX_PENDING_BYTES || !makeRoom(bytes + START_BYTES)) return undefined
     try {
       const place = append(kind, meta, metaBytes, body)
       if (active) active.live++
@@ -222,7 +222,7 @@ export async function openDisk(options: DiskOptions): Promise<Disk> {
       if (segments.isClean() && writers.size === 0) return true
       try {
         const textBytes = Buffer.byteLength(text)
-        if (textBytes > TEXT_BYTES_MOST)
+        if (textBytes > MAX_TEXT_BYTES)
           throw new Error(`a note of ${textBytes} bytes is too long for the cache's disk`)
         makeRoom(HEADER_BYTES + textBytes + START_BYTES)
         append('note', text, textBytes)
@@ -265,7 +265,7 @@ export async function openDisk(options: DiskOptions): Promise<Disk> {
       const writer = createLargeWriter({
         folder,
         mayGrow(bytes) {
-          if (!isKeeping() || written + bytes > largeBytesMost || !makeRoom(bytes)) return false
+          if (!isKeeping() || written + bytes > maxLargeBytes || !makeRoom(bytes)) return false
           written += bytes
           growingBytes += bytes
           return true

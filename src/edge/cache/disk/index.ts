@@ -39,7 +39,7 @@ export type Disk = {
 export type DiskOptions = {
   /** Created if it is not there. Nothing else belongs in it. */
   folder: string
-  bytesMost: number
+  maxBytes: number
   segmentBytes?: number
   /** Another one than last time: start empty. */
   bootId?: string

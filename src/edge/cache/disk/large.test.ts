@@ -126,12 +126,12 @@ test('a large object goes when it is forgotten, and while somebody reads it he r
 
 test('large objects count in the bound, and go with the segment of their record', async (t) => {
   const folder = await temporaryFolder(t)
-  const bounds = { folder, bytesMost: 16 * MIB, segmentBytes: 2 * MIB }
+  const bounds = { folder, maxBytes: 16 * MIB, segmentBytes: 2 * MIB }
   const disk = await openTestDisk(t, bounds)
   const places = []
   for (let n = 0; n < 12; n++) {
     places.push(await keep(disk, String(n), pattern(3 * MIB)))
-    assert.ok(disk.bytes() <= bounds.bytesMost)
+    assert.ok(disk.bytes() <= bounds.maxBytes)
   }
   assert.deepEqual(
     places.map((place) => disk.isThere(place)),
@@ -146,7 +146,7 @@ test('large objects count in the bound, and go with the segment of their record'
   assert.equal(await tooLarge.finish('x'), undefined)
   await disk.close()
   const next = await openTestDisk(t, bounds)
-  assert.ok(next.told.length >= 3 && next.bytes() <= bounds.bytesMost)
+  assert.ok(next.told.length >= 3 && next.bytes() <= bounds.maxBytes)
   assert.deepEqual([...disk.reports, ...next.reports], [])
 })
 

@@ -27,7 +27,7 @@ export type Header = {
 
 export const HEADER_BYTES = 28
 /** Recovery holds one text at a time. */
-export const TEXT_BYTES_MOST = 256 * 1024
+export const MAX_TEXT_BYTES = 256 * 1024
 
 const MAGIC = 0x31444c48
 const KINDS: readonly Kind[] = ['start', 'put', 'note', 'large']
@@ -58,7 +58,7 @@ export function readHeader(from: Buffer, at: number): Header | undefined {
   const kind = KINDS[from.readUInt32LE(at + 4)]
   const textBytes = from.readUInt32LE(at + 8)
   const bodyBytes = from.readUInt32LE(at + 12)
-  if (!kind || textBytes > TEXT_BYTES_MOST) return undefined
+  if (!kind || textBytes > MAX_TEXT_BYTES) return undefined
   return {
     kind,
     textBytes,

@@ -18,10 +18,10 @@ const FORMATS = [
 
 /** Milliseconds since 1970; undefined when it is no HTTP date. */
 export const readHttpDate = (value: string | undefined): number | undefined =>
-  value === undefined || value.length > LENGTH_MOST ? undefined : readDate(value)
+  value === undefined || value.length > MAX_LENGTH ? undefined : readDate(value)
 
 /** The longest way to write one has 33 letters. */
-const LENGTH_MOST = 64
+const MAX_LENGTH = 64
 
 const readDate = remembering((value): number | undefined => {
   const text = trimBlanks(value)

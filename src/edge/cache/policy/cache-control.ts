@@ -18,13 +18,13 @@ export type Policy = { field: 'cdn-cache-control' | 'cache-control'; directives:
 
 export function policyOf(headers: HeaderList): Policy {
   const field = fieldOf(headers, 'cdn-cache-control')
-  const targeted = (field?.length ?? 0) > LENGTH_MOST ? UNREAD : readTargeted(field)
+  const targeted = (field?.length ?? 0) > MAX_LENGTH ? UNREAD : readTargeted(field)
   if (targeted) return { field: 'cdn-cache-control', directives: targeted }
   return { field: 'cache-control', directives: readCacheControl(fieldOf(headers, 'cache-control')) }
 }
 
 export const readCacheControl = (value: string | undefined): Directives =>
-  value === undefined ? NONE : value.length > LENGTH_MOST ? UNREAD : readDirectives(value)
+  value === undefined ? NONE : value.length > MAX_LENGTH ? UNREAD : readDirectives(value)
 
 const readDirectives = remembering((value): Directives => {
   const found = new Map<string, string | true>()
@@ -38,7 +38,7 @@ const readDirectives = remembering((value): Directives => {
 
 const NONE: Directives = new Map()
 /** What is longer costs every message milliseconds, and nobody writes it by hand. */
-const LENGTH_MOST = 4096
+const MAX_LENGTH = 4096
 const UNREAD: Directives = new Map([['no-store', true]])
 
 const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"

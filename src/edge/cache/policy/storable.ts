@@ -129,14 +129,14 @@ function isOfUse(lifetime: Lifetime, { status, headers, responseMs }: Exchange):
 /** `all` also where it names more than can be compared for every request: nobody gets it but the one who asked. */
 function varyOf(headers: HeaderList): readonly string[] | 'all' | undefined {
   const field = fieldOf(headers, 'vary') ?? ''
-  if (field.length > VARY_LENGTH_MOST) return 'all'
+  if (field.length > MAX_VARY_LENGTH) return 'all'
   const names = readVary(field)
-  if (names.includes('*') || names.length > VARY_NAMES_MOST) return 'all'
+  if (names.includes('*') || names.length > MAX_VARY_NAMES) return 'all'
   return names.length > 0 ? names : undefined
 }
 
-const VARY_LENGTH_MOST = 2048
-const VARY_NAMES_MOST = 32
+const MAX_VARY_LENGTH = 2048
+const MAX_VARY_NAMES = 32
 
 const readVary = remembering((vary): readonly string[] => [...new Set(membersOf(vary.toLowerCase()))].sort())
 

@@ -4,7 +4,7 @@
  */
 import { trimBlanks } from '../../../http/index.ts'
 import { toClient } from '../../http/headers.ts'
-import { LIST_LENGTH_MOST, readRange } from '../../http/negotiate.ts'
+import { MAX_LIST_LENGTH, readRange } from '../../http/negotiate.ts'
 import { firstOf, type HeaderList, type RequestHeaders, requestField } from '../fields/header-list.ts'
 import { readHttpDate } from '../fields/http-date.ts'
 
@@ -119,7 +119,7 @@ function isListed(ifNoneMatch: string, etag: string | undefined): boolean {
   // Badly written tags, too, are the same where every letter is.
   if (ifNoneMatch === etag) return true
   // To send it once more is no fault, and thousands of tags are none that a browser has.
-  if (ifNoneMatch.length > LIST_LENGTH_MOST) return false
+  if (ifNoneMatch.length > MAX_LIST_LENGTH) return false
   for (const [listed] of ifNoneMatch.matchAll(/(?:W\/)?"[^"]*"/g)) if (isSameWeakly(listed, etag)) return true
   return false
 }

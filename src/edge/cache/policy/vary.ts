@@ -3,7 +3,7 @@
  * response named in Vary, said the same (RFC 9111, section 4.1).
  */
 import { lowerAscii, trimBlanks } from '../../../http/index.ts'
-import { LIST_LENGTH_MOST } from '../../http/negotiate.ts'
+import { MAX_LIST_LENGTH } from '../../http/negotiate.ts'
 import { membersOf, type RequestHeaders, requestField } from '../fields/header-list.ts'
 
 /**
@@ -35,7 +35,7 @@ function toPlain(name: string, value: string | undefined): string | undefined {
   if (name === 'accept-encoding') return normalizeAcceptEncoding(value)
   if (value === undefined) return undefined
   // Not worked on: what is written in another way is another variant, which is never wrong.
-  if (value.length > LIST_LENGTH_MOST) return value
+  if (value.length > MAX_LIST_LENGTH) return value
   if (name === 'accept-language') return toPlainLanguages(value)
   // Not lists, or lists whose members may have commas of their own: every character counts.
   if (OPAQUE.has(name) || value.includes('"')) return value
@@ -71,7 +71,7 @@ export function normalizeAcceptEncoding(value: string | undefined): string {
     case 'gzip, deflate':
       return 'gzip'
     default:
-      return value.length > LIST_LENGTH_MOST ? 'identity' : readAcceptEncoding(value)
+      return value.length > MAX_LIST_LENGTH ? 'identity' : readAcceptEncoding(value)
   }
 }
 

@@ -17,7 +17,7 @@ type LargeParts = {
 }
 
 /** Forms that are made at a time, in threads that files are read in as well: half of them stay free for that. */
-const MAKING_MOST = 2
+const MAX_MAKING = 2
 
 export function createBodies({ store, disk, report }: Parts) {
   /** The environments for which a form is being made: one for each at a time, whoever wants it. */
@@ -36,7 +36,7 @@ export function createBodies({ store, disk, report }: Parts) {
 
   function compress(shelf: Shelf, stored: StoredResponse, body: Buffer, acceptEncoding: string | undefined) {
     const encoding = missingForm(stored, acceptEncoding)
-    if (encoding === undefined || making.has(shelf) || making.size >= MAKING_MOST) return
+    if (encoding === undefined || making.has(shelf) || making.size >= MAX_MAKING) return
     making.add(shelf)
     makeForm(body, encoding)
       .then((made) =>

@@ -5,16 +5,16 @@
 import { createShares } from '../../shares.ts'
 
 const REMEMBERED_MS = 60_000
-const LENGTH_MOST = 1024
+const MAX_LENGTH = 1024
 
-export function createPasses({ now, bytesMost }: { now(): number; bytesMost: number }) {
-  const until = createShares<number>(bytesMost)
+export function createPasses({ now, maxBytes }: { now(): number; maxBytes: number }) {
+  const until = createShares<number>(maxBytes)
 
   return {
     has: (environment: string, key: string): boolean => (until.get(environment, key) ?? 0) > now(),
     add(environment: string, key: string) {
       // Anybody can make long ones: they would take more memory than they are worth.
-      if (key.length <= LENGTH_MOST) until.set(environment, key, now() + REMEMBERED_MS, 0)
+      if (key.length <= MAX_LENGTH) until.set(environment, key, now() + REMEMBERED_MS, 0)
     },
   }
 }

@@ -133,7 +133,7 @@ const OFTEN_THE_SAME: ReadonlySet<string> = new Set([
 ])
 
 /** Beyond them one is forgotten with all the others: it is then held twice for a while, which is all. */
-const SHARED_MOST = 20_000
+const MAX_SHARED = 20_000
 const SHARED_LENGTH = 2048
 const FROM_LENGTH = 80
 const strings = new Map<string, string>()
@@ -143,7 +143,7 @@ function shared(text: string): string {
   if (text.length > SHARED_LENGTH) return copied(text)
   const known = strings.get(text)
   if (known !== undefined) return known
-  if (strings.size >= SHARED_MOST) strings.clear()
+  if (strings.size >= MAX_SHARED) strings.clear()
   const own = copied(text)
   strings.set(own, own)
   return own
@@ -159,7 +159,7 @@ function sharedLifetime(lifetime: Lifetime): Lifetime {
   const name = `${freshMs} ${whileRevalidatingMs} ${ifErrorMs} ${mayBeStale} ${mustValidate} ${from}`
   const known = lifetimes.get(name)
   if (known) return known
-  if (lifetimes.size >= SHARED_MOST) lifetimes.clear()
+  if (lifetimes.size >= MAX_SHARED) lifetimes.clear()
   const made = { ...lifetime, from: copied(from), bornMs: 0 }
   lifetimes.set(name, made)
   return made

@@ -21,7 +21,7 @@ type Parts = { now(): number; store: Store; forwarded: Forwarded }
 
 /** Of bytes that were put together within the present second, and are sent again while the age is the same. */
 const READY_BYTES = 16 * 1024 * 1024
-const READY_MOST = 10_000
+const MAX_READY = 10_000
 /** Longer ones are not worth a copy. */
 const READY_BODY_BYTES = 64 * 1024
 
@@ -34,7 +34,7 @@ export function createPeek({ now, store, forwarded }: Parts) {
 
   function forgetReady(nowMs: number) {
     const second = Math.floor(nowMs / 1000)
-    if (second === readySecond && ready.size < READY_MOST) return
+    if (second === readySecond && ready.size < MAX_READY) return
     readySecond = second
     readyBytes = 0
     ready.clear()

@@ -143,8 +143,8 @@ function toObject(
   })
 }
 
-function follow(steps: readonly Step[], bytesMost: number, bytes: number, isWhole: boolean) {
-  const store = createStore({ bytesMost, now: () => 0 })
+function follow(steps: readonly Step[], maxBytes: number, bytes: number, isWhole: boolean) {
+  const store = createStore({ maxBytes, now: () => 0 })
   const model = createModel()
   const underWay: Known[] = []
 
@@ -199,7 +199,7 @@ function follow(steps: readonly Step[], bytesMost: number, bytes: number, isWhol
         store.keepOnly(new Set(step.environments))
         for (const gone of ENVIRONMENTS) if (!step.environments.includes(gone)) model.end(gone, () => true)
     }
-    assert.ok(store.bytes() >= 0 && store.bytes() <= bytesMost)
+    assert.ok(store.bytes() >= 0 && store.bytes() <= maxBytes)
   }
   for (const environment of ENVIRONMENTS) store.purge({ environment })
   assert.deepEqual([store.bytes(), store.count()], [0, 0], 'nothing is counted that is not there')

@@ -38,8 +38,8 @@ function object(path: string, given: Partial<Draft> = {}): StoredResponse {
   })
 }
 
-const createTestStore = (bytesMost = 1e9, isOnDisk = (_: StoredResponse) => false) =>
-  createStore({ bytesMost, now: () => NOW, isOnDisk })
+const createTestStore = (maxBytes = 1e9, isOnDisk = (_: StoredResponse) => false) =>
+  createStore({ maxBytes, now: () => NOW, isOnDisk })
 
 type Store = ReturnType<typeof createTestStore>
 

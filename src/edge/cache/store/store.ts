@@ -42,25 +42,25 @@ export type Shelf = {
 export type Found = { kind: 'found'; stored: StoredResponse } | { kind: 'vary-miss' } | { kind: 'uri-miss' }
 
 type Parts = {
-  bytesMost: number
+  maxBytes: number
   now(): number
   /** The body leaves memory. Whether it is on the disk, so that the rest may stay. */
   isOnDisk?(stored: StoredResponse): boolean
 }
 
-const VARIANTS_MOST = 64
+const MAX_VARIANTS = 64
 /** Marks of one environment. Beyond them it is cheaper to forget everything at once. */
-const MARKS_MOST = 50_000
+const MAX_MARKS = 50_000
 /** Of the names of those marks. A visitor's request can make one of eight thousand letters. */
-const MARK_BYTES_MOST = 4 * 1024 * 1024
-const FRAMED_MOST = 10_000
+const MAX_MARK_BYTES = 4 * 1024 * 1024
+const MAX_FRAMED = 10_000
 /** So many are spared when something must go, used of late or not in memory; then the next one goes, whatever it is. */
-const SPARED_MOST = 2000
+const MAX_SPARED = 2000
 /** Once something must go, this much goes, so that it is not looked for with every object. */
 const ROOM_MADE = 0.02
 
 export function createStore({ now, isOnDisk = () => false, ...sizes }: Parts) {
-  let { bytesMost } = sizes
+  let { maxBytes } = sizes
   const shelves = new Map<string, Shelf>()
   let bytes = 0
   let lastPurge = 0
@@ -103,7 +103,7 @@ export function createStore({ now, isOnDisk = () => false, ...sizes }: Parts) {
   }
 
   function makeRoom(wanted = 0) {
-    const target = bytesMost * (1 - ROOM_MADE) - wanted
+    const target = maxBytes * (1 - ROOM_MADE) - wanted
     while (bytes > target) {
       let fullest: Shelf | undefined
       for (const shelf of shelves.values()) if (!fullest || shelf.bytes > fullest.bytes) fullest = shelf
@@ -123,7 +123,7 @@ export function createStore({ now, isOnDisk = () => false, ...sizes }: Parts) {
       if (shelf.bytes <= toBytes) return
       let isKept = false
       for (const stored of isVaried(slot) ? [...slot.variants.values()] : [slot]) {
-        if (++looked > SPARED_MOST) remove(shelf, stored)
+        if (++looked > MAX_SPARED) remove(shelf, stored)
         else if (stored.isUsed) {
           stored.isUsed = false
           isKept = true
@@ -169,7 +169,7 @@ export function createStore({ now, isOnDisk = () => false, ...sizes }: Parts) {
 
     /** Whether something may be stored at this address: at the key, which is that without headers, or at another one. */
     mayHold: ({ slots, framed }: Shelf, key: string, path: string): boolean =>
-      slots.has(key) || framed.has(path) || framed.size >= FRAMED_MOST,
+      slots.has(key) || framed.has(path) || framed.size >= MAX_FRAMED,
 
     /** Every variant, for whoever wants to look at them. */
     all(shelf: Shelf, key: string): StoredResponse[] {
@@ -184,9 +184,9 @@ export function createStore({ now, isOnDisk = () => false, ...sizes }: Parts) {
       lastPurge = Math.max(lastPurge, stored.purgeNumber)
       if (isPurged(shelf, stored)) return false
       const weight = weightOf(stored)
-      if (weight > bytesMost / 4) return false
+      if (weight > maxBytes / 4) return false
       // Before it is there: it is not used yet, nor on the disk, and would be the first to go.
-      if (bytes + weight > bytesMost) makeRoom(weight)
+      if (bytes + weight > maxBytes) makeRoom(weight)
       const before = shelf.slots.get(stored.key)
       if (!before || (stored.vary === undefined && !isVaried(before))) {
         if (before) remove(shelf, before)
@@ -196,7 +196,7 @@ export function createStore({ now, isOnDisk = () => false, ...sizes }: Parts) {
       }
       count(shelf, stored, 1)
       shelf.deployment = stored.deployment
-      if (isFramed(stored.key) && shelf.framed.size < FRAMED_MOST) shelf.framed.add(stored.path)
+      if (isFramed(stored.key) && shelf.framed.size < MAX_FRAMED) shelf.framed.add(stored.path)
       return true
     },
 
@@ -209,7 +209,7 @@ export function createStore({ now, isOnDisk = () => false, ...sizes }: Parts) {
       change()
       if (!isThere) return
       count(shelf, stored, 1)
-      if (bytes > bytesMost) makeRoom()
+      if (bytes > maxBytes) makeRoom()
     },
 
     /** The app says that it is still right, and what there is to say about it now. */
@@ -234,7 +234,7 @@ export function createStore({ now, isOnDisk = () => false, ...sizes }: Parts) {
       const marked = { number, time }
       for (const path of paths ?? []) mark(shelf, purgePathOf(path), marked)
       for (const tag of tags ?? []) mark(shelf, ` ${tag}`, marked)
-      const isTooMuch = shelf.marks.size > MARKS_MOST || shelf.markBytes > MARK_BYTES_MOST
+      const isTooMuch = shelf.marks.size > MAX_MARKS || shelf.markBytes > MAX_MARK_BYTES
       if ((paths === undefined && tags === undefined) || isTooMuch) empty(shelf, { ...marked, by })
       return number
     },
@@ -263,8 +263,8 @@ export function createStore({ now, isOnDisk = () => false, ...sizes }: Parts) {
     },
 
     resize(most: number) {
-      bytesMost = most
-      if (bytes > bytesMost) makeRoom()
+      maxBytes = most
+      if (bytes > maxBytes) makeRoom()
     },
     bytes: () => bytes,
     count: () => shelves.values().reduce((sum, { slots }) => sum + slots.size, 0),
@@ -302,7 +302,7 @@ export function createStore({ now, isOnDisk = () => false, ...sizes }: Parts) {
     if (same) count(shelf, same, -1)
     slot.variants.set(stored.variant, stored)
     for (const old of slot.variants.values()) {
-      if (slot.variants.size <= VARIANTS_MOST) break
+      if (slot.variants.size <= MAX_VARIANTS) break
       remove(shelf, old)
     }
   }

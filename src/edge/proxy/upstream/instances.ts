@@ -136,7 +136,7 @@ export function createInstances({ limits, inFlight, pools, report }: Parts) {
         if (stage === 'over') return
         stage = 'asking'
         line = onto
-        const options = { method: asked.method, headerBytesMost: limits.responseHeaderBytes }
+        const options = { method: asked.method, maxHeaderBytes: limits.responseHeaderBytes }
         const reader = createResponseReader(
           { interim: (received) => listener.interim?.(received), head, data },
           options,

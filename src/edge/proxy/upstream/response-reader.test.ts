@@ -4,10 +4,10 @@ import { Duplex } from 'node:stream'
 import { test } from 'node:test'
 import { createResponseReader, Malformed } from './response-reader.ts'
 
-type Options = { method?: string; headerBytesMost?: number }
+type Options = { method?: string; maxHeaderBytes?: number }
 
 /** Everything that a reader says about these bytes, and how it ended. */
-function read(pieces: readonly string[], { method = 'GET', headerBytesMost = 2000 }: Options = {}) {
+function read(pieces: readonly string[], { method = 'GET', maxHeaderBytes = 2000 }: Options = {}) {
   const told = { interim: [] as unknown[], head: undefined as unknown, length: undefined as unknown, body: '' }
   const hearer = {
     interim: (head: unknown) => told.interim.push(head),
@@ -21,7 +21,7 @@ function read(pieces: readonly string[], { method = 'GET', headerBytesMost = 200
       told.body += chunk.toString('latin1')
     },
   }
-  const reader = createResponseReader(hearer, { method, headerBytesMost })
+  const reader = createResponseReader(hearer, { method, maxHeaderBytes })
   let isComplete = false
   try {
     for (const piece of pieces) isComplete = reader.read(Buffer.from(piece, 'latin1'))

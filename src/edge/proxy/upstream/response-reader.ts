@@ -38,15 +38,15 @@ export type ResponseReader = {
 
 export class Malformed extends Error {}
 
-type Options = { method: string; headerBytesMost: number }
+type Options = { method: string; maxHeaderBytes: number }
 
-const HEADERS_MOST = 256
+const MAX_HEADERS = 256
 /** They are passed on at once, however slowly the client reads. */
-const INTERIMS_MOST = 32
+const MAX_INTERIMS = 32
 /** A line with the size of a chunk, with what a sender may add to it. */
 const CHUNK_LINE_BYTES = 4096
 
-export function createResponseReader(hearer: Hearer, { method, headerBytesMost }: Options): ResponseReader {
+export function createResponseReader(hearer: Hearer, { method, maxHeaderBytes }: Options): ResponseReader {
   let state: 'head' | 'length' | 'chunked' | 'untilEnd' | 'done' = 'head'
   /** The beginning of a head, or of a line of the chunked form, whose end has not come yet. */
   let rest: Buffer | undefined
@@ -88,7 +88,7 @@ export function createResponseReader(hearer: Hearer, { method, headerBytesMost }
   function readHead(chunk: Buffer): Buffer {
     const bytes = rest ? Buffer.concat([rest, chunk]) : chunk
     const end = bytes.indexOf('\r\n\r\n')
-    if ((end < 0 ? bytes.length : end) > headerBytesMost) throw new Malformed('the headers are too long')
+    if ((end < 0 ? bytes.length : end) > maxHeaderBytes) throw new Malformed('the headers are too long')
     if (end < 0) {
       rest = bytes
       return NOTHING
@@ -98,7 +98,7 @@ export function createResponseReader(hearer: Hearer, { method, headerBytesMost }
     const after = bytes.subarray(end + 4)
     if (head.status === 101) throw new Malformed('it changed the protocol, which nobody asked for')
     if (head.status < 200) {
-      if (++interims > INTERIMS_MOST) throw new Malformed('too many interim responses')
+      if (++interims > MAX_INTERIMS) throw new Malformed('too many interim responses')
       hearer.interim(head)
       return after
     }
@@ -143,7 +143,7 @@ export function createResponseReader(hearer: Hearer, { method, headerBytesMost }
     const bytes = rest ? Buffer.concat([rest, chunk]) : chunk
     const end = bytes.indexOf('\r\n')
     if (end < 0) {
-      const most = chunkPart === 'trailers' ? headerBytesMost : CHUNK_LINE_BYTES
+      const most = chunkPart === 'trailers' ? maxHeaderBytes : CHUNK_LINE_BYTES
       if (bytes.length > most) throw new Malformed('a line of the chunked body is too long')
       rest = bytes
       return NOTHING
@@ -169,7 +169,7 @@ export function createResponseReader(hearer: Hearer, { method, headerBytesMost }
       case 'trailers':
         // They are not passed on, which RFC 9110, section 6.5.1, leaves to us.
         trailerBytes += line.length
-        if (trailerBytes > headerBytesMost) throw new Malformed('the trailers are too long')
+        if (trailerBytes > maxHeaderBytes) throw new Malformed('the trailers are too long')
         if (line === '') state = 'done'
     }
   }
@@ -202,7 +202,7 @@ function parseHead(text: string): ParsedHead {
   const lines = text.split('\r\n')
   const [, minor, status, reason = ''] = STATUS_LINE.exec(lines[0] as string) ?? []
   if (status === undefined) throw new Malformed('no status line')
-  if (lines.length > HEADERS_MOST) throw new Malformed('too many headers')
+  if (lines.length > MAX_HEADERS) throw new Malformed('too many headers')
   const headers: string[] = []
   for (let at = 1; at < lines.length; at++) {
     const { name, value } = parseLine(lines[at] as string)

@@ -39,7 +39,7 @@ export function answers(reply: Buffer, query: Buffer, { end }: Question): boolea
 }
 
 /** More than any host has that one person runs; a message has room for thousands. */
-const ADDRESSES_MOST = 64
+const MAX_ADDRESSES = 64
 
 /** The first IPv4 addresses of an answer. */
 export function addressesIn(reply: Buffer): string[] {
@@ -49,7 +49,7 @@ export function addressesIn(reply: Buffer): string[] {
     const end = afterName(reply, at)
     at = end === undefined ? undefined : end + 4
   }
-  for (let left = countAt(reply, 6); left > 0 && at !== undefined && found.length < ADDRESSES_MOST; left--) {
+  for (let left = countAt(reply, 6); left > 0 && at !== undefined && found.length < MAX_ADDRESSES; left--) {
     const end = afterName(reply, at)
     if (end === undefined || end + 10 > reply.length) break
     const [type, length] = [reply.readUInt16BE(end), reply.readUInt16BE(end + 8)]

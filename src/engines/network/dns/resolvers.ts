@@ -6,7 +6,7 @@ export type Resolver = { address: string; port: number }
 
 const DNS_PORT = 53
 /** As many as the C library looks at. */
-const RESOLVERS_AT_MOST = 3
+const MAX_RESOLVERS = 3
 const FRESH_MS = 5000
 
 /** Read again when it is no longer fresh: a machine moves to another network, or a VPN comes up. */
@@ -29,7 +29,7 @@ export async function resolverFileFor(gateway: string, file: string): Promise<st
 
 export function resolversIn(text: string): Resolver[] {
   const found = text.split('\n').flatMap((line) => /^nameserver\s+(\S+)/.exec(line)?.[1] ?? [])
-  const addresses = found.filter((address) => isIP(address) !== 0).slice(0, RESOLVERS_AT_MOST)
+  const addresses = found.filter((address) => isIP(address) !== 0).slice(0, MAX_RESOLVERS)
   // A machine that names none is its own, says the C library.
   return (addresses.length > 0 ? addresses : ['127.0.0.1']).map((address) => ({ address, port: DNS_PORT }))
 }

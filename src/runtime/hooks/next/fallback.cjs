@@ -13,7 +13,7 @@ const TIMEOUT_MS = 20_000
  * A revalidation or a purge ends the pause, since the next visitor is to see what it was for.
  */
 const PAUSE_MS = 10_000
-const KEYS_MOST = 10_000
+const MAX_KEYS = 10_000
 
 /** Headers of a connection, not of an answer. */
 const HOP_BY_HOP = new Set(['connection', 'keep-alive', 'transfer-encoding', 'date'])
@@ -63,7 +63,7 @@ function madeAnew(visit, key, path) {
 function put(map, key, value) {
   map.delete(key)
   map.set(key, value)
-  if (map.size > KEYS_MOST) map.delete(map.keys().next().value)
+  if (map.size > MAX_KEYS) map.delete(map.keys().next().value)
 }
 
 /** Those who asked for the same page at the same time got nothing withheld themselves, and the same error. */

@@ -5,14 +5,14 @@
 const http = require('node:http')
 
 /** As the API takes them in one call. */
-const ENTRIES_MOST = 1000
-const ENTRY_LENGTH_MOST = 2048
+const MAX_ENTRIES = 1000
+const MAX_ENTRY_LENGTH = 2048
 /** Beyond this the memory of the app counts for more. */
-const WAITING_MOST = 100_000
+const MAX_WAITING = 100_000
 const TIMEOUT_MS = 4000
 const RETRY_FIRST_MS = 200
 const RETRY_LAST_MS = 30_000
-const TRIES_MOST = 20
+const MAX_TRIES = 20
 /** Pages that were made again without anybody asking are told together. */
 const SOON_MS = 100
 /** An answer is not held back for longer, whatever the API does. */
@@ -57,7 +57,7 @@ function createPurges({ url, token, environment, say }) {
    * @param {Waiting} more
    */
   function merge(entry, more) {
-    if (entry.length === 0 || entry.length > ENTRY_LENGTH_MOST || waiting.size >= WAITING_MOST) return
+    if (entry.length === 0 || entry.length > MAX_ENTRY_LENGTH || waiting.size >= MAX_WAITING) return
     const known = waiting.get(entry)
     waiting.set(entry, { ...known, ...more, isPurged: more.isPurged || known?.isPurged === true })
   }
@@ -76,7 +76,7 @@ function createPurges({ url, token, environment, say }) {
   async function send() {
     if (isSending || waiting.size === 0) return
     isSending = true
-    const [sent, told] = [[...waiting].slice(0, ENTRIES_MOST), waiters]
+    const [sent, told] = [[...waiting].slice(0, MAX_ENTRIES), waiters]
     for (const [entry] of sent) waiting.delete(entry)
     const isAll = waiting.size === 0
     if (isAll) waiters = []
@@ -90,7 +90,7 @@ function createPurges({ url, token, environment, say }) {
       return
     }
     failures++
-    if (!outcome.isRetryable || failures > TRIES_MOST) {
+    if (!outcome.isRetryable || failures > MAX_TRIES) {
       say(`the edge keeps ${sent.length} changed entries until they expire: ${outcome.why}`)
       failures = 0
       for (const tell of told) tell()

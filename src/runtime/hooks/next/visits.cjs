@@ -9,8 +9,8 @@ const { expiredModeOf } = require('./fallback.cjs')
 const TAGS_HEADER = 'x-next-cache-tags'
 /** In place of more tags than a header should hold: every purge of tags names it too. */
 const TOO_MANY = 'headland-too-many-tags'
-const TAGS_LENGTH_MOST = 8192
-const HOLD_MS_MOST = 5000
+const MAX_TAGS_LENGTH = 8192
+const MAX_HOLD_MS = 5000
 const NOT_KEPT = 'private, no-cache, no-store, max-age=0, must-revalidate'
 
 const visits = new AsyncLocalStorage()
@@ -87,10 +87,10 @@ function headerOf(labels) {
 
 function written(tags) {
   const text = [...tags].join(',')
-  if (text.length <= TAGS_LENGTH_MOST) return text
+  if (text.length <= MAX_TAGS_LENGTH) return text
   // Those of its path and its layouts are few.
   const implicit = [...tags].filter((tag) => tag.startsWith('_N_T_')).join(',')
-  return implicit.length <= TAGS_LENGTH_MOST ? `${TOO_MANY},${implicit}` : TOO_MANY
+  return implicit.length <= MAX_TAGS_LENGTH ? `${TOO_MANY},${implicit}` : TOO_MANY
 }
 
 /** As it can stand in a header: the same in answers and in purges, and a tag of plain letters as it is. */
@@ -109,7 +109,7 @@ function hold(visit, until) {
     if (res.headersSent) return
     visit.waits = []
     const release = keepBack(res)
-    const impatience = setTimeout(release, HOLD_MS_MOST)
+    const impatience = setTimeout(release, MAX_HOLD_MS)
     // More may come while it waits.
     const wait = async () => {
       for (let next = visit.waits.shift(); next !== undefined; next = visit.waits.shift()) await next
