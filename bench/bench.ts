@@ -20,7 +20,7 @@ export type Result = {
 }
 
 /** A bound on our number, or on our number divided by the peer's. */
-export type Goal = { of: 'ours' | 'ratio'; least: number } | { of: 'ours' | 'ratio'; most: number }
+export type Goal = { of: 'ours' | 'ratio'; min: number } | { of: 'ours' | 'ratio'; max: number }
 
 /** A look at whether everything runs, whose numbers mean little: `--quick`. */
 export const IS_QUICK = process.env.BENCH_QUICK === 'yes'
@@ -35,12 +35,12 @@ export function isMet(result: Result): boolean | undefined {
   if (!goal) return undefined
   const value = goal.of === 'ours' ? result.ours : ratioOf(result)
   if (value === undefined) return false
-  return 'least' in goal ? value >= goal.least : value <= goal.most
+  return 'least' in goal ? value >= goal.min : value <= goal.max
 }
 
 export const goalInWords = ({ goal, unit }: Result): string => {
   if (!goal) return ''
-  const bound = 'least' in goal ? `≥ ${goal.least}` : `≤ ${goal.most}`
+  const bound = 'least' in goal ? `≥ ${goal.min}` : `≤ ${goal.max}`
   return goal.of === 'ours' ? `${bound} ${unit}` : `ratio ${bound}`
 }
 

@@ -35,14 +35,14 @@ async function beside(peer: Peer): Promise<Result[]> {
       unit: '',
       ours: passed(ours),
       peer: passed(theirs),
-      goal: { of: 'ratio', least: 1 },
+      goal: { of: 'ratio', min: 1 },
     },
     {
       what: `required tests passed, of ${ours.required.of}`,
       unit: '',
       ours: ours.required.passed,
       peer: theirs.required.passed,
-      goal: { of: 'ratio', least: 1 },
+      goal: { of: 'ratio', min: 1 },
     },
     {
       what: `optimal tests passed, of ${ours.optimal.of}`,

@@ -16,15 +16,15 @@ export const edgeHits: readonly Bench[] = [
   { ...hitsBeside(varnish), name: 'edge-hit-varnish' },
 ]
 
-function hitsBeside(peer: Peer, most?: number): Omit<Bench, 'name'> {
+function hitsBeside(peer: Peer, max?: number): Omit<Bench, 'name'> {
   return {
     what: `a page of 10 KiB that is in the cache, by 64 connections that are kept, beside ${peer.name}`,
     noise: TURNS,
-    run: () => compare(peer, most),
+    run: () => compare(peer, max),
   }
 }
 
-async function compare(peer: Peer, most: number | undefined): Promise<Result[]> {
+async function compare(peer: Peer, max: number | undefined): Promise<Result[]> {
   await using folder = await temporaryFolder()
   const peerFolder = join(folder.path, 'peer')
   await mkdir(peerFolder)
@@ -42,7 +42,7 @@ async function compare(peer: Peer, most: number | undefined): Promise<Result[]> 
       unit: 'µs',
       ours: costs.ours.cpuMicrosecondsPerRequest,
       peer: costs.theirs.cpuMicrosecondsPerRequest,
-      ...(most === undefined ? {} : { goal: { of: 'ratio', most } }),
+      ...(max === undefined ? {} : { goal: { of: 'ratio', max } }),
     },
     { what: 'hits', beside, unit: '/s', ours: costs.ours.requestsPerSecond, peer: costs.theirs.requestsPerSecond },
   ]

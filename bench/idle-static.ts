@@ -27,14 +27,14 @@ export const idleStatic: Bench = {
       ours = filled.processes
       peer = empty.processes
     }
-    const least = (values: number[]) => Math.min(...values)
+    const min = (values: number[]) => Math.min(...values)
     return [
-      { what: 'processes', unit: '', ours, peer, goal: { of: 'ratio', most: 1 } },
+      { what: 'processes', unit: '', ours, peer, goal: { of: 'ratio', max: 1 } },
       {
         what: 'memory that they cost',
         unit: 'MB',
-        ours: least(memory.ours) - least(memory.peer),
-        goal: { of: 'ours', most: 20 },
+        ours: min(memory.ours) - min(memory.peer),
+        goal: { of: 'ours', max: 20 },
       },
     ]
   },

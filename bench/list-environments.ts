@@ -30,14 +30,14 @@ export const listEnvironments: Bench = {
         unit: 'µs',
         ours: many.cpuMicrosecondsPerRequest,
         peer: few.cpuMicrosecondsPerRequest,
-        goal: { of: 'ratio', most: 2 },
+        goal: { of: 'ratio', max: 2 },
       },
       {
         what: 'requests',
         unit: '/s',
         ours: many.requestsPerSecond,
         peer: few.requestsPerSecond,
-        goal: { of: 'ratio', least: 0.5 },
+        goal: { of: 'ratio', min: 0.5 },
       },
     ]
   },

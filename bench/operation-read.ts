@@ -30,7 +30,7 @@ export const operationRead: Bench = {
         unit: '/s',
         ours: ours.requestsPerSecond,
         peer: peer.requestsPerSecond,
-        goal: { of: 'ratio', least: 0.5 },
+        goal: { of: 'ratio', min: 0.5 },
       },
       {
         what: 'CPU per request',

@@ -32,9 +32,9 @@ export const upload: Bench = {
 
     const rates = { ours: [] as number[], peer: [] as number[] }
     const before = memoryOf(service.pid).rss
-    let most = before
+    let max = before
     const watching = setInterval(() => {
-      most = Math.max(most, memoryOf(service.pid).rss)
+      max = Math.max(max, memoryOf(service.pid).rss)
     }, 50)
     for (let round = 0; round < ROUNDS; round++) {
       rates.peer.push(await send(zip, bare.url, headers.authorization))
@@ -47,9 +47,9 @@ export const upload: Bench = {
         unit: 'MB/s',
         ours: median(rates.ours),
         peer: median(rates.peer),
-        goal: { of: 'ratio', least: 0.7 },
+        goal: { of: 'ratio', min: 0.7 },
       },
-      { what: 'growth of resident memory', unit: 'MB', ours: most - before, goal: { of: 'ours', most: 40 } },
+      { what: 'growth of resident memory', unit: 'MB', ours: max - before, goal: { of: 'ours', max: 40 } },
     ]
   },
 }

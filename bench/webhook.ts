@@ -49,14 +49,14 @@ export const webhook: Bench = {
         unit: '/s',
         ours: ours.requestsPerSecond,
         peer: peer.requestsPerSecond,
-        goal: { of: 'ratio', least: 0.3 },
+        goal: { of: 'ratio', min: 0.3 },
       },
       {
         what: 'CPU per call',
         unit: 'µs',
         ours: ours.cpuMicrosecondsPerRequest,
         peer: peer.cpuMicrosecondsPerRequest,
-        goal: { of: 'ratio', most: 3.3 },
+        goal: { of: 'ratio', max: 3.3 },
       },
     ]
   },

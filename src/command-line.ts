@@ -66,11 +66,9 @@ async function dispatch(argv: string[]): Promise<number> {
     print(helpOf(wanted, settingsOf(wanted)))
     return EXIT.done
   }
-  const least = wanted.positionals.filter((one) => !one.startsWith('[')).length
-  const most = wanted.positionals.some((one) => one.includes('…'))
-    ? Number.POSITIVE_INFINITY
-    : wanted.positionals.length
-  if (positionals.length < least || positionals.length > most) {
+  const min = wanted.positionals.filter((one) => !one.startsWith('[')).length
+  const max = wanted.positionals.some((one) => one.includes('…')) ? Number.POSITIVE_INFINITY : wanted.positionals.length
+  if (positionals.length < min || positionals.length > max) {
     const meant = suggestion(`${wanted.name} ${positionals[0] ?? ''}`)
     if (meant && !wanted.name.includes(' ')) throw new UsageError(`${noCommand(argv)}.${meant}`)
     throw new UsageError(`usage: headland ${[wanted.name, ...wanted.positionals].join(' ')}`)

@@ -133,7 +133,7 @@ async function canUsersBeChosen(dataDir: string, engine: Engine, toolchains: Too
   return letOthersPass(dataDir, () => isUsableBy(ANY_TENANT, toolchain, engine))
 }
 
-const ANY_TENANT = { uid: TENANT_UIDS.least, gid: TENANT_UIDS.least }
+const ANY_TENANT = { uid: TENANT_UIDS.min, gid: TENANT_UIDS.min }
 
 /** Others may go through the data folder from now on, without seeing what is in it; if that is of no use, they may not. */
 async function letOthersPass(dataDir: string, isOfUse: () => Promise<boolean>): Promise<boolean> {

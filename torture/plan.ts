@@ -142,4 +142,4 @@ export function planFaults(seed: number): () => FaultAct {
 }
 
 /** Often short, seldom long. */
-const pause = (random: Random, mostMs: number): number => Math.round(mostMs * random.next() ** 2)
+const pause = (random: Random, maxMs: number): number => Math.round(maxMs * random.next() ** 2)

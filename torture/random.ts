@@ -8,7 +8,7 @@ export type Random = {
   next(): number
   /** A whole number from 0 up to, and without, the given one. */
   below(count: number): number
-  between(least: number, most: number): number
+  between(min: number, max: number): number
   pick<T>(items: readonly T[]): T
   /** A key, as often as its weight says. */
   weighted<K extends string>(weights: Readonly<Record<K, number>>): K
@@ -29,7 +29,7 @@ export function createRandom(seed: number, name: string): Random {
   return {
     next,
     below,
-    between: (least, most) => least + below(most - least + 1),
+    between: (min, max) => min + below(max - min + 1),
     pick: <T>(items: readonly T[]) => items[below(items.length)] as T,
     weighted<K extends string>(weights: Readonly<Record<K, number>>) {
       const entries = Object.entries<number>(weights) as [K, number][]

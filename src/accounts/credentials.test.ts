@@ -51,7 +51,7 @@ test('a list shows the credentials of one account, newest first, a page at a tim
 test('an account has so many credentials, and another one when one is revoked', async (t) => {
   const { accounts, credentials } = await lowerRooms(t)
   const [mine, other] = [await accounts.create('mine'), await accounts.create('other')]
-  const issue = (of = mine) => credentials.issue(of.id, { role: 'owner', displayName: 'CI', most: 2 })
+  const issue = (of = mine) => credentials.issue(of.id, { role: 'owner', displayName: 'CI', max: 2 })
   const asked = await Promise.allSettled([issue(), issue(), issue()])
   assert.deepEqual(
     asked.map(({ status }) => status),

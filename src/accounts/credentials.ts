@@ -26,12 +26,12 @@ export function createCredentials({ sql, clock, newId }: { sql: Sql; clock: Cloc
     /** `most`: how many the account may have. */
     async issue(
       accountId: string,
-      { role, displayName, most = 0 }: { role: Role; displayName: string; most?: number },
+      { role, displayName, max = 0 }: { role: Role; displayName: string; max?: number },
     ): Promise<{ credential: Credential; password: Secret }> {
       const password = randomToken()
       const id = newId()
       const [made] = await sql.transaction(async (tx) => {
-        if (isAbove((await count(accountId, tx)) + 1, most)) throw aboveCeiling('CREDENTIALS', most)
+        if (isAbove((await count(accountId, tx)) + 1, max)) throw aboveCeiling('CREDENTIALS', max)
         tx.tell(accountId, `credentials/${id}`)
         return tx.query<CredentialRow>(statement`
           INSERT INTO credentials (id, account_id, display_name, role, password_digest, create_time)

@@ -6,9 +6,9 @@ import { type TestContext, test } from 'node:test'
 import { until } from '../../test/support/until.ts'
 import { limitConnections } from './connections.ts'
 
-async function start(t: TestContext, most: number, isExempt?: (address: string) => boolean) {
+async function start(t: TestContext, max: number, isExempt?: (address: string) => boolean) {
   const server = createServer((_, response) => response.end('here'))
-  limitConnections(server, most, isExempt)
+  limitConnections(server, max, isExempt)
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.after(() => {

@@ -3,7 +3,7 @@ import type { Server } from 'node:http'
 import { isLoopback } from './loopback.ts'
 
 /** Without networks of their own all apps call from this machine's address, and cannot be told apart. */
-export function limitConnections(server: Server, most: number, isExempt: (address: string) => boolean = isLoopback) {
+export function limitConnections(server: Server, max: number, isExempt: (address: string) => boolean = isLoopback) {
   const open = new Map<string, number>()
   server.on('connection', (socket) => {
     const address = socket.remoteAddress ?? ''
@@ -15,6 +15,6 @@ export function limitConnections(server: Server, most: number, isExempt: (addres
       if (left > 0) open.set(address, left)
       else open.delete(address)
     })
-    if (count > most) socket.destroy()
+    if (count > max) socket.destroy()
   })
 }

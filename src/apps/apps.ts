@@ -19,7 +19,7 @@ export function createApps({ sql, clock, newId }: { sql: Sql; clock: Clock; newI
     count,
 
     /** `most`: how many the account may have. */
-    async create(accountId: string, name: string, region: App['region'], { most = 0 } = {}): Promise<App> {
+    async create(accountId: string, name: string, region: App['region'], { max = 0 } = {}): Promise<App> {
       return sql.transaction(async (tx) => {
         const [made] = await tx.query<AppRow>(statement`
           INSERT INTO apps (id, account_id, name, folded_name, region, create_time)
@@ -31,7 +31,7 @@ export function createApps({ sql, clock, newId }: { sql: Sql; clock: Clock; newI
             metadata: { appId: name },
           })
         }
-        if (isAbove(await count(accountId, tx), most)) throw aboveCeiling('APPS', most)
+        if (isAbove(await count(accountId, tx), max)) throw aboveCeiling('APPS', max)
         tx.tell(accountId, `apps/${name}`)
         return toApp(made)
       })

@@ -28,10 +28,10 @@ export type Form = {
 
 /** By what its sender says, before a byte of it is read. */
 export function expectBody(bytes: number, limits: ArchiveLimits) {
-  if (bytes > mostOf(limits)) throw tooLarge('archiveBytes', limits)
+  if (bytes > maxOf(limits)) throw tooLarge('archiveBytes', limits)
 }
 
-const mostOf = ({ archiveBytes }: ArchiveLimits): number => archiveBytes + MAX_AROUND_FILE_BYTES
+const maxOf = ({ archiveBytes }: ArchiveLimits): number => archiveBytes + MAX_AROUND_FILE_BYTES
 
 export function openForm(
   body: Readable,
@@ -66,7 +66,7 @@ export function openForm(
 
   function onData(chunk: Buffer) {
     bodyBytes += chunk.length
-    if (bodyBytes > mostOf(limits)) return fail(tooLarge('archiveBytes', limits))
+    if (bodyBytes > maxOf(limits)) return fail(tooLarge('archiveBytes', limits))
     patience.heard(chunk.length)
     if (isSettled || parser.write(chunk) || isSettled) return
     body.pause()

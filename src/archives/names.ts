@@ -20,9 +20,7 @@ export function faultOfName(name: string): string | undefined {
   if (segments.includes('')) return 'an empty segment in the path'
   if (segments.length > MAX_DEPTH) return `more than ${MAX_DEPTH} folders deep`
   if (
-    segments.some(
-      (segment) => 3 * segment.length > MAX_SEGMENT_BYTES && Buffer.byteLength(segment) > MAX_SEGMENT_BYTES,
-    )
+    segments.some((segment) => 3 * segment.length > MAX_SEGMENT_BYTES && Buffer.byteLength(segment) > MAX_SEGMENT_BYTES)
   ) {
     return `a segment of more than ${MAX_SEGMENT_BYTES} bytes`
   }

@@ -2,7 +2,7 @@
  * How long a client may keep us waiting. Time counts only while we wait: when our own disk is slow, nobody else is to
  * blame. A client that sends a byte now and then is held to an average, so that no upload lasts for ever.
  */
-const BYTES_PER_SECOND_LEAST = 1024
+const MIN_BYTES_PER_SECOND = 1024
 
 export type Patience = {
   /** From now on we wait. */
@@ -37,7 +37,7 @@ export function createPatience(stallMs: number, lose: () => void): Patience {
     heard(more) {
       bytes += more
       resume()
-      if (waitedMs > stallMs && bytes < (waitedMs / 1000) * BYTES_PER_SECOND_LEAST) lose()
+      if (waitedMs > stallMs && bytes < (waitedMs / 1000) * MIN_BYTES_PER_SECOND) lose()
     },
   }
 }

@@ -374,14 +374,14 @@ test('memory does not grow with the archive', async (t) => {
   // The first one brings the process to its usual size.
   await upload(server.port, 30_000_000)
   const before = process.memoryUsage.rss()
-  let most = before
+  let max = before
   const watch = setInterval(() => {
-    most = Math.max(most, process.memoryUsage.rss())
+    max = Math.max(max, process.memoryUsage.rss())
   }, 5)
   t.after(() => clearInterval(watch))
   const { bytes } = await upload(server.port, 200_000_000)
   assert.ok((bytes ?? 0) > 200_000_000)
-  const grownMb = (most - before) / 1_000_000
+  const grownMb = (max - before) / 1_000_000
   assert.ok(grownMb < 40, `grew by ${grownMb} MB`)
 })
 

@@ -92,8 +92,8 @@ test('room is asked for before it is taken, and some is left for others', () => 
 })
 
 test('more entries, or longer names, than any data folder has are refused', async (t) => {
-  const unpackerWith = async (most: { entries: number; nameBytes: number }) =>
-    createUnpacker({ folder: await temporaryFolder(t), isWanted: () => false, room: { take: () => undefined }, most })
+  const unpackerWith = async (max: { entries: number; nameBytes: number }) =>
+    createUnpacker({ folder: await temporaryFolder(t), isWanted: () => false, room: { take: () => undefined }, max })
   const none = () => pieces(Buffer.alloc(0))
   const many = await unpackerWith({ entries: 2, nameBytes: 1000 })
   await many.take(folder('blobs'), bytesOf(none()))

@@ -33,7 +33,7 @@ export const FORMAT = 2
 export const FORMAT_WITHOUT_TAG = 1
 
 /** Backups came with this migration: an older database was never in one. */
-export const SCHEMA_LEAST = 11
+export const MIN_SCHEMA = 11
 
 /** More than a data folder has, and so many that their names fit into memory. */
 export const MOST = { entries: 10_000_000, nameBytes: 512 * 1024 * 1024 }

@@ -134,8 +134,8 @@ async function checkUsers(reader: Reader) {
   const [last] = await reader.query<{ value: number; highest: number | null }>(
     statement`SELECT value, (SELECT MAX(uid) FROM environments) AS highest FROM revisions WHERE name = 'uids'`,
   )
-  const first = TENANT_UIDS.least - 1
-  const isRight = last !== undefined && Number.isInteger(last.value) && last.value < TENANT_UIDS.most
+  const first = TENANT_UIDS.min - 1
+  const isRight = last !== undefined && Number.isInteger(last.value) && last.value < TENANT_UIDS.max
   if (!isRight || last.value < (last.highest ?? first) || last.value < first)
     throw new DatabaseDamaged('the next environment would get a user that is not its own')
 }

@@ -23,7 +23,7 @@ import {
   type Head,
   LIST,
   lineOf,
-  SCHEMA_LEAST,
+  MIN_SCHEMA,
   TAG,
 } from './entry.ts'
 import { endProof, hasTag, type Proof, refuseUnproven, TAG_BYTES } from './proof.ts'
@@ -117,7 +117,7 @@ function parse(body: Buffer): Head {
       Number.isSafeInteger(format) &&
       VERSION.test(String(headland)) &&
       Number.isSafeInteger(schema) &&
-      schema >= SCHEMA_LEAST &&
+      schema >= MIN_SCHEMA &&
       (keyId === null || KEY_ID.test(String(keyId))) &&
       TIME.test(String(createTime))
     if (isHead) return { format, headland: `${headland}`, schema, keyId, hasKey: hasKey === true, createTime }

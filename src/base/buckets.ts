@@ -16,12 +16,12 @@ export function createBuckets(clock: Pick<Clock, 'now'>) {
     /** 0 when it was paid, or else how many milliseconds it takes until it can be. */
     take(key: string, cost: number, { atOnce, perSecond }: Rate): number {
       const now = clock.now()
-      const mostMs = (atOnce * 1000) / perSecond
+      const maxMs = (atOnce * 1000) / perSecond
       const known = paidUntil.get(key) ?? 0
       // Nobody can owe more than all at once: then the clock was set back, and to wait until it has caught up takes hours.
-      const owed = known - now > mostMs ? 0 : known
+      const owed = known - now > maxMs ? 0 : known
       const until = Math.max(now, owed) + (cost * 1000) / perSecond
-      const waitMs = until - now - mostMs
+      const waitMs = until - now - maxMs
       if (waitMs > 0) return waitMs
       if (!paidUntil.has(key) && paidUntil.size >= MAX_BUCKETS) makeRoom(now)
       paidUntil.set(key, until)

@@ -31,7 +31,7 @@ test('a change is made to what others left, and theirs stay', async () => {
     first: await list.read(),
     read: list.read,
     write: ({ words, etag }) => list.write([...words, 'mine'], etag),
-    pauseMostMs: 0,
+    maxPauseMs: 0,
   })
   assert.deepEqual(after, ['b', 'mine'])
   assert.deepEqual(list.asked, [0, 1, 2], 'each time with the version that was read last')
@@ -44,7 +44,7 @@ test('where both changed the same, nothing is written, and that is told with wha
     read: list.read,
     write: ({ words, etag }) => list.write([...words, 'mine'], etag),
     clash: (first, now) => now.words.filter((word) => !first.words.includes(word)),
-    pauseMostMs: 0,
+    maxPauseMs: 0,
   })
   await assert.rejects(change, {
     reason: 'ETAG_MISMATCH',
@@ -63,7 +63,7 @@ test('a service that always says that others were faster is asked a bounded numb
       asked += 1
       throw outdated()
     },
-    pauseMostMs: 0,
+    maxPauseMs: 0,
   })
   await assert.rejects(change, { reason: 'ETAG_MISMATCH', message: /^Others changed it 12 times meanwhile/ })
   assert.equal(asked, 12)

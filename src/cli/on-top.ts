@@ -8,7 +8,7 @@ import { CallFailed } from './connection/service.ts'
 /** Of those who meet, one gets through in every round: enough for more people than ever meet. */
 const MAX_TRIES = 12
 /** Those who met once do not come back at the same moment. */
-const PAUSE_MOST_MS = 100
+const MAX_PAUSE_MS = 100
 
 type Change<State, Answer> = {
   /** What the caller has in mind. */
@@ -18,11 +18,11 @@ type Change<State, Answer> = {
   write(state: State): Promise<Answer>
   /** What others changed of the very things that are to be changed, in words. */
   clash?(first: State, now: State): string[]
-  pauseMostMs?: number
+  maxPauseMs?: number
 }
 
 export async function changeOnTop<State, Answer>(change: Change<State, Answer>): Promise<Answer> {
-  const { first, read, write, clash = () => [], pauseMostMs = PAUSE_MOST_MS } = change
+  const { first, read, write, clash = () => [], maxPauseMs = MAX_PAUSE_MS } = change
   let state = first
   for (let tries = 0; tries < MAX_TRIES; tries++) {
     try {
@@ -30,7 +30,7 @@ export async function changeOnTop<State, Answer>(change: Change<State, Answer>):
     } catch (error) {
       if (!isOutdated(error)) throw error
     }
-    await pause(Math.random() * pauseMostMs)
+    await pause(Math.random() * maxPauseMs)
     state = await read()
     const clashes = clash(first, state)
     if (clashes.length > 0) throw refused(`Somebody else changed ${clashes.join(', ')} at the same moment`)

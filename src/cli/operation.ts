@@ -17,7 +17,7 @@ const GRACE_SECONDS = 15
 /** A service that starts anew is back long before; one that is not is worth telling about. */
 const PATIENCE_MS = 4 * 60_000
 const PAUSE_MS = 500
-const PAUSE_MOST_MS = 10_000
+const MAX_PAUSE_MS = 10_000
 
 /** The operation when it went well; `onPhase` hears of every answer in between. What went wrong is thrown. */
 export async function finish(
@@ -45,7 +45,7 @@ export async function finish(
       if (performance.now() - silentSince > PATIENCE_MS) throw stillAtWork(error, operation)
       const told = error instanceof CallFailed ? error.retryAfterSeconds : undefined
       const wanted = told === undefined ? pauseMs * 1.5 : told * 1000
-      pauseMs = Math.min(Math.max(PAUSE_MS, wanted), PAUSE_MOST_MS)
+      pauseMs = Math.min(Math.max(PAUSE_MS, wanted), MAX_PAUSE_MS)
     }
   }
   if (found.error) throw failureIn(found, service.url)

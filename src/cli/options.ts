@@ -12,9 +12,9 @@ export const YES_OPTION = { yes: { type: 'boolean', short: 'y', describe: 'Do no
 
 export const limitOf = (options: OptionValues): number => numberIn(optionText(options, 'limit') ?? '20', '--limit', 1)
 
-export function numberIn(text: string, name: string, least: number): number {
+export function numberIn(text: string, name: string, min: number): number {
   const number = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN
-  if (!(number >= least)) throw new UsageError(`${name} must be a whole number, ${least} or more: not '${text}'`)
+  if (!(number >= min)) throw new UsageError(`${name} must be a whole number, ${min} or more: not '${text}'`)
   return number
 }
 

@@ -43,10 +43,10 @@ export const isAbove = (count: number, limit: number): boolean => limit > 0 && c
 /** What to say to an account that wants more of something than it may have. */
 export function aboveCeiling(kind: CeilingKind, limit: number): Problem {
   const setting = CEILING_SETTINGS[kind]
-  const most = limit.toLocaleString('en')
+  const max = limit.toLocaleString('en')
   return new Problem(
     'ACCOUNT_LIMIT',
-    `The account may have ${most} ${WORDS[kind]}. Remove what nobody needs, or ask the operator to raise ${setting}.`,
+    `The account may have ${max} ${WORDS[kind]}. Remove what nobody needs, or ask the operator to raise ${setting}.`,
     { metadata: { kind, limit: String(limit), setting } },
   )
 }

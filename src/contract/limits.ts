@@ -51,7 +51,7 @@ export const LIMITS = {
   /** Characters of an e-mail address. */
   emailLength: 254,
   /** Characters of a password that a user chooses, at least and at most. */
-  passwordLengthLeast: 12,
+  minPasswordLength: 12,
   maxPasswordLength: 1024,
   /** Event streams that one user or credential has open at a time. */
   eventStreams: 20,

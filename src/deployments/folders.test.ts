@@ -59,7 +59,7 @@ test('code runs as a user of the range for environments, or not at all', () => {
   const userOf = (uid: number | null) => folders.userOf({ uid } as Environment)
   fc.assert(
     fc.property(fc.oneof(fc.integer(), fc.double(), fc.constantFrom(0, -1, 1000, 65_534)), (uid) => {
-      if (Number.isInteger(uid) && uid >= TENANT_UIDS.least && uid <= TENANT_UIDS.most)
+      if (Number.isInteger(uid) && uid >= TENANT_UIDS.min && uid <= TENANT_UIDS.max)
         assert.deepEqual(userOf(uid), { uid, gid: uid })
       else assert.throws(() => userOf(uid), /not the user of an environment/)
     }),

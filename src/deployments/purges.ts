@@ -98,8 +98,8 @@ export function createPurges({ sql, clock, ledger, edge, revalidations, supervis
     },
 
     /** The newest first. */
-    async last(environmentId: string, most: number): Promise<PurgeRecord[]> {
-      const entries = await ledger.lastPurges(environmentId, most)
+    async last(environmentId: string, max: number): Promise<PurgeRecord[]> {
+      const entries = await ledger.lastPurges(environmentId, max)
       return entries.map(({ id, source, time, purged }) => ({ id, source, time, what: {}, count: 0, ...purged }))
     },
   }
@@ -112,8 +112,8 @@ export const isOfNothing = ({ paths, tags }: Purged): boolean =>
 
 /** So that a record is small, whatever was purged. */
 export function abridge({ paths, tags }: Purged): Shown {
-  const shorten = (entries: readonly string[], most: number) =>
-    entries.slice(0, most).map((entry) => entry.slice(0, ENTRY_LENGTH_KEPT).toWellFormed())
+  const shorten = (entries: readonly string[], max: number) =>
+    entries.slice(0, max).map((entry) => entry.slice(0, ENTRY_LENGTH_KEPT).toWellFormed())
   const shownPaths = shorten(paths ?? [], ENTRIES_KEPT)
   const shownTags = shorten(tags ?? [], ENTRIES_KEPT - shownPaths.length)
   return {

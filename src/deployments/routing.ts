@@ -16,7 +16,7 @@ import { type MadeOf, readMadeOf } from './records/made-of.ts'
 const FOLLOW_MS = 1000
 
 /** After a table that took a while the next one waits as long, up to this: whoever changes things in a loop gets half the time at most. */
-const REST_MOST_MS = 1000
+const MAX_REST_MS = 1000
 
 type Parts = {
   sql: Sql
@@ -93,7 +93,7 @@ export function createRouting({ sql, clock, log, environments, domains, outputs,
       next = undefined
       const began = performance.now()
       current = publishOnce().finally(() => {
-        restUntil = performance.now() + Math.min(performance.now() - began, REST_MOST_MS)
+        restUntil = performance.now() + Math.min(performance.now() - began, MAX_REST_MS)
       })
       return current
     })

@@ -46,8 +46,8 @@ test('a flood of paths that are asked for once fills no list, and those that are
   const missing = new Map(taken.get('e')?.missing)
   const asked = 2500
   // What a summary may lose: one of `pathsOfList + 1` requests.
-  const least = asked - (10_000 + asked) / (LIMITS.pathsOfList + 1)
-  assert.ok((missing.get('/popular') ?? 0) >= least && (missing.get('/popular') ?? 0) <= asked)
+  const min = asked - (10_000 + asked) / (LIMITS.pathsOfList + 1)
+  assert.ok((missing.get('/popular') ?? 0) >= min && (missing.get('/popular') ?? 0) <= asked)
   const sizes = [...taken.values()].map(({ found, missing }) => [found.length, missing.length])
   assert.ok(sizes.flat().every((size) => size <= LIMITS.pathsOfList))
   assert.ok(sizes.flat().reduce((sum, size) => sum + size) <= LIMITS.pathsOfAll)

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { createQuota } from './quota.ts'
 
 test('an owner gets its own bound, all together theirs, and everybody a little in any case', () => {
-  const quota = createQuota({ most: 10, mostPerOwner: 6, reserved: 2 })
+  const quota = createQuota({ max: 10, maxPerOwner: 6, reserved: 2 })
   const takeAll = (owner: string) => {
     let count = 0
     while (quota.take(owner)) count++
@@ -21,7 +21,7 @@ test('whatever is taken and given back, whoever has nothing gets something', () 
   const step = fc.record({ owner: fc.integer({ min: 0, max: 4 }), isTaken: fc.boolean() })
   fc.assert(
     fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
-      const quota = createQuota({ most: 8, mostPerOwner: 5, reserved: 1 })
+      const quota = createQuota({ max: 8, maxPerOwner: 5, reserved: 1 })
       const own = [0, 0, 0, 0, 0]
       for (const { owner, isTaken } of steps) {
         const before = own[owner] as number

@@ -4,13 +4,13 @@
  */
 
 type Bounds = {
-  most: number
-  mostPerOwner: number
+  max: number
+  maxPerOwner: number
   /** What an owner gets though others have taken all. */
   reserved: number
 }
 
-export function createQuota({ most, mostPerOwner, reserved }: Bounds) {
+export function createQuota({ max, maxPerOwner, reserved }: Bounds) {
   const taken = new Map<string, number>()
   let total = 0
 
@@ -18,7 +18,7 @@ export function createQuota({ most, mostPerOwner, reserved }: Bounds) {
     /** Whether it was there. What was taken is to be given back. */
     take(owner: string, amount = 1): boolean {
       const own = (taken.get(owner) ?? 0) + amount
-      if (own > mostPerOwner || (own > reserved && total + amount > most)) return false
+      if (own > maxPerOwner || (own > reserved && total + amount > max)) return false
       taken.set(owner, own)
       total += amount
       return true

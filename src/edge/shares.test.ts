@@ -44,11 +44,11 @@ test('nobody loses anything while somebody else holds more than twice as much, w
         const before = owners.map((each) => shares.bytesOf(each))
         shares.set(String(owner), `/${name}`, name, kilobytes * KB)
         const after = owners.map((each) => shares.bytesOf(each))
-        const most = Math.max(...after)
+        const max = Math.max(...after)
         for (const [at, bytes] of after.entries()) {
           const hasLost = at !== owner && bytes < (before[at] as number)
           // Half of the largest, as it was when the loser gave up its last piece.
-          if (hasLost) assert.ok((before[at] as number) * 2 + 13 * KB >= most)
+          if (hasLost) assert.ok((before[at] as number) * 2 + 13 * KB >= max)
         }
         assert.ok(shares.bytes() <= 64 * KB)
         assert.equal(

@@ -58,7 +58,7 @@ type Parts = {
 
 /** Beside this file: TypeScript in a checkout, compiled in a package. */
 const PROGRAM = new URL(`./process${extname(import.meta.url)}`, import.meta.url)
-const PAUSE_MS = { first: 100, most: 5000 }
+const PAUSE_MS = { first: 100, max: 5000 }
 /** An edge that served this long was well: its next death starts the pauses anew. */
 const WELL_AFTER_MS = 30_000
 
@@ -153,7 +153,7 @@ export async function startEdge(parts: Parts): Promise<Edge> {
       log.error({ pauseMs }, 'the edge process ended by itself; starting it again')
       await clock.sleep(pauseMs, stopping.signal)
       if (stopping.signal.aborted) return
-      pauseMs = Math.min(pauseMs * 2, PAUSE_MS.most)
+      pauseMs = Math.min(pauseMs * 2, PAUSE_MS.max)
       startTime = clock.now()
       try {
         exited = (await launch(address.port)).exited

@@ -40,12 +40,12 @@ async function readTable(table: string, portOf: Map<string, number>) {
 }
 
 /** The inode of each descriptor that is a socket, and nothing for each other one. */
-async function* socketsOf(pid: number, most: number): AsyncGenerator<string | undefined> {
+async function* socketsOf(pid: number, max: number): AsyncGenerator<string | undefined> {
   const folder = `/proc/${pid}/fd`
   const descriptors = await attempt(() => opendir(folder))
   if (!descriptors) return
   try {
-    for (let count = 0; count < most; count += 1) {
+    for (let count = 0; count < max; count += 1) {
       const entry = await attempt(() => descriptors.read())
       if (!entry) return
       const target = await attempt(() => readlink(`${folder}/${entry.name}`))

@@ -7,21 +7,10 @@ import { TENANT_UIDS } from '../base/index.ts'
 import { checkInner } from './paths.ts'
 import { checkTenant } from './users.ts'
 
-const NOT_TENANTS = [
-  0,
-  1,
-  1000,
-  65_534,
-  TENANT_UIDS.least - 1,
-  TENANT_UIDS.most + 1,
-  -1,
-  4_294_967_295,
-  0.5,
-  Number.NaN,
-]
+const NOT_TENANTS = [0, 1, 1000, 65_534, TENANT_UIDS.min - 1, TENANT_UIDS.max + 1, -1, 4_294_967_295, 0.5, Number.NaN]
 
 test('a user outside of the tenants’ range is no tenant, be it by its group alone', () => {
-  const { least: first } = TENANT_UIDS
+  const { min: first } = TENANT_UIDS
   for (const id of [...NOT_TENANTS, '200001' as unknown as number]) {
     assert.throws(() => checkTenant({ uid: id, gid: first }), /is not the user of an environment/)
     assert.throws(() => checkTenant({ uid: first, gid: id }), /is not the user of an environment/)

@@ -137,12 +137,12 @@ export type Values = ReturnType<typeof createValues>
 type Change = { gone: string[]; growth: Growth }
 
 /** The longest unused go until no more than `most` is left; the value itself is kept in any case. */
-function changeFor({ entries, bytes: before }: Shelf, name: string, bytes: number, most: number): Change {
+function changeFor({ entries, bytes: before }: Shelf, name: string, bytes: number, max: number): Change {
   const replaced = entries.get(name)
   const gone: string[] = []
   let after = before - (replaced?.bytes ?? 0) + bytes
   for (const [oldest, entry] of entries) {
-    if (after <= most) break
+    if (after <= max) break
     if (oldest === name) continue
     gone.push(oldest)
     after -= entry.bytes

@@ -56,7 +56,7 @@ async function setUp(t: TestContext, accountCount = 3) {
 }
 
 /** What is next, said in as many words as the contract needs, and without a thought for how long it takes. */
-function nextOf(given: readonly Given[], lanes: readonly Lane[], most: number): number | undefined {
+function nextOf(given: readonly Given[], lanes: readonly Lane[], max: number): number | undefined {
   const isHeld = ({ lease }: Given) => lease === 'held'
   const isDue = ({ settles, isCancelled }: Given) => !settles || isCancelled
   const isSamePlace = (a: Given, b: Given) => a.account === b.account && a.environment === b.environment
@@ -65,7 +65,7 @@ function nextOf(given: readonly Given[], lanes: readonly Lane[], most: number): 
   for (const lane of lanes) {
     const [next] = given
       .map((one, index) => ({ one, index }))
-      .filter(({ one }) => one.lane === lane && !isHeld(one) && isDue(one) && atWork(one) < most)
+      .filter(({ one }) => one.lane === lane && !isHeld(one) && isDue(one) && atWork(one) < max)
       .filter(
         ({ one, index }) =>
           !given.some(
@@ -98,10 +98,10 @@ test('a claim takes the oldest of the account with the fewest at work, in the or
       fc.array(anyGiven, { maxLength: 16 }),
       fc.constantFrom<Lane[]>(['quick'], ['build'], ['quick', 'build']),
       fc.integer({ min: 1, max: 3 }),
-      async (given, lanes, most) => {
+      async (given, lanes, max) => {
         const ids = await fill(given)
-        const claimed = await claims({ quick: most, light: most, build: most }).next(lanes)
-        const expected = nextOf(given, lanes, most)
+        const claimed = await claims({ quick: max, light: max, build: max }).next(lanes)
+        const expected = nextOf(given, lanes, max)
         assert.equal(claimed?.operation.id, expected === undefined ? undefined : ids[expected])
       },
     ),
@@ -171,7 +171,7 @@ test('one account never has every place while there are others, and a single one
     isCancelled: false,
   })
   const many = Array.from({ length: 5 }, (_, environment) => waits(environment))
-  for (const [accountCount, most] of [
+  for (const [accountCount, max] of [
     [2, 2],
     [1, 3],
   ] as const) {
@@ -180,6 +180,6 @@ test('one account never has every place while there are others, and a single one
     const { next } = claims(MANY, { quick: 1, light: 1, build: 3 })
     let taken = 0
     while (await next(['build'])) taken++
-    assert.equal(taken, most)
+    assert.equal(taken, max)
   }
 })

@@ -54,7 +54,7 @@ export function createClaims({ sql, clock, owner, concurrency, perAccount = {} }
    * What runs is not interrupted for anybody, so where there are several accounts one place is kept for another one to come; a
    * single place is had in turn.
    */
-  async function mostOfOneAccount(tx: Transaction, lane: Lane): Promise<number> {
+  async function maxOfOneAccount(tx: Transaction, lane: Lane): Promise<number> {
     const accounts = await tx.query(statement`SELECT id FROM accounts LIMIT 2`)
     const allowed = accounts.length > 1 ? Math.max(1, concurrency[lane] - 1) : concurrency[lane]
     return Math.min(allowed, perAccount[lane] ?? allowed)
@@ -65,7 +65,7 @@ export function createClaims({ sql, clock, owner, concurrency, perAccount = {} }
    * before it writes.
    */
   async function claim(tx: Transaction, lane: Lane, now: number): Promise<ClaimedRow | undefined> {
-    const most = await mostOfOneAccount(tx, lane)
+    const max = await maxOfOneAccount(tx, lane)
     const furthest = now + FURTHEST_MS
     const [row] = await tx.query<ClaimedRow>(statement`
       WITH candidates AS MATERIALIZED (
@@ -88,7 +88,7 @@ export function createClaims({ sql, clock, owner, concurrency, perAccount = {} }
         FROM accounts)
       UPDATE operations SET lease_owner = ${owner}, lease_until = ${now + LEASE_MS}, attempts = attempts + 1
       WHERE id = (
-        SELECT next_id FROM candidates WHERE next_id IS NOT NULL AND at_work < ${most}
+        SELECT next_id FROM candidates WHERE next_id IS NOT NULL AND at_work < ${max}
         ORDER BY at_work, next_id LIMIT 1)
       AND done_time IS NULL AND ${isFree(statement`operations`, now)}
       RETURNING ${columns}, attempts, cancel_time, lane`)

@@ -8,7 +8,7 @@ import { LIMITS, Problem, resources } from '../contract/index.ts'
 import { statement, type Transaction, toPage } from '../storage/index.ts'
 import { LEASE_MS } from './claim.ts'
 import type { Lane, Operation } from './operations.ts'
-import { MAX_ATTEMPTS, type Handler, type Handlers, startWorker } from './worker.ts'
+import { type Handler, type Handlers, MAX_ATTEMPTS, startWorker } from './worker.ts'
 
 const log = createLog('silent')
 const succeed: Handler = async () => async () => ({ response: { well: true } })
@@ -100,11 +100,11 @@ test('operations of one environment run one at a time and in order, those of oth
 
 test('no more operations run at a time than allowed', async (t) => {
   const { ask, work, untilDone } = await setUp(t)
-  let [running, most] = [0, 0]
+  let [running, max] = [0, 0]
   const asked = await Promise.all(Array.from({ length: 12 }, () => ask()))
   work(
     async () => {
-      most = Math.max(most, ++running)
+      max = Math.max(max, ++running)
       await new Promise((resolve) => setImmediate(resolve))
       running--
       return async () => ({ response: {} })
@@ -112,7 +112,7 @@ test('no more operations run at a time than allowed', async (t) => {
     { concurrency: { quick: 3, light: 1, build: 1 } },
   )
   await Promise.all(asked.map(untilDone))
-  assert.ok(most <= 3, `${most} ran at a time`)
+  assert.ok(max <= 3, `${max} ran at a time`)
 })
 
 test('when a worker dies, its operation is taken over after the lease, and ends once', async (t) => {

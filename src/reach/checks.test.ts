@@ -163,12 +163,12 @@ test('an account has so many names looked up; another one is not held up by it',
 test('a DNS server that does not answer holds up neither the caller nor more than a few lookups of its account', async (t) => {
   const names = Array.from({ length: 50 }, (_, index) => `slow-${index}.example`)
   const gate = Promise.withResolvers<void>()
-  let [running, mostRunning] = [0, 0]
+  let [running, maxRunning] = [0, 0]
   const { checks, clock } = await checksWith(t, {
     publicAddresses: ['203.0.113.10'],
     async lookUp(name) {
       if (name.startsWith('quick')) return { addresses: ['203.0.113.10'] }
-      mostRunning = Math.max(mostRunning, ++running)
+      maxRunning = Math.max(maxRunning, ++running)
       await gate.promise
       running--
       return 'no answer'
@@ -180,7 +180,7 @@ test('a DNS server that does not answer holds up neither the caller nor more tha
   assert.equal(quick.checks[0]?.dns.state, 'HERE')
   await clock.advance(10_000)
   assert.deepEqual(new Set((await slow).checks.map(({ dns }) => dns.state)), new Set(['CHECKING']))
-  assert.equal(mostRunning, 4)
+  assert.equal(maxRunning, 4)
   gate.resolve()
   await until(async () => {
     const { checks: now } = await checks.check({ accountId: 'a', ownHost: OWN, domains: names })

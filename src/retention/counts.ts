@@ -37,11 +37,11 @@ export function createCounts(parts: Parts) {
       APP_MEMORY: awake.memoryBytes,
       RUNNING_BUILDS: await parts.operations.countRunningBuilds(accountId),
     }
-    const most = { ...parts.ceilings, RUNNING_BUILDS: await maxBuilds() }
+    const max = { ...parts.ceilings, RUNNING_BUILDS: await maxBuilds() }
     return CEILING_KINDS.map((kind) => ({
       kind,
       used: used[kind],
-      limit: most[kind],
+      limit: max[kind],
       setting: CEILING_SETTINGS[kind],
     }))
   }

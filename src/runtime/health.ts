@@ -5,7 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { Problem } from '../contract/index.ts'
 import type { Process } from '../engines/index.ts'
 
-const POLL_MS = { first: 20, most: 250 }
+const POLL_MS = { first: 20, max: 250 }
 
 type Waiting = {
   process: Process
@@ -25,7 +25,7 @@ export async function untilItAnswers({ process, host, port, hostHeader, deadline
   // One that could not even be started rejects; `crashed` tells why.
   process.exited.then(noteExit, noteExit)
   let isListening = false
-  for (let pauseMs = POLL_MS.first; !over.aborted && !hasExited; pauseMs = Math.min(pauseMs * 1.5, POLL_MS.most)) {
+  for (let pauseMs = POLL_MS.first; !over.aborted && !hasExited; pauseMs = Math.min(pauseMs * 1.5, POLL_MS.max)) {
     isListening = await accepts(host, port)
     if (isListening && (await answers(host, port, hostHeader, over))) return
     await wait(pauseMs)

@@ -38,7 +38,7 @@ type Entry = Running & {
   instances: Set<Instance>
 }
 
-const PAUSE_MS = { first: 500, most: 60_000 }
+const PAUSE_MS = { first: 500, max: 60_000 }
 const DEATHS_TO_A_LOOP = 5
 const WELL_AFTER_MS = 60_000
 const STOP_GRACE_MS = 30_000
@@ -182,7 +182,7 @@ export function createSupervisor(parts: Parts) {
     entry.deaths += 1
     entry.restarts += 1
     become(entry, entry.deaths >= DEATHS_TO_A_LOOP ? 'CRASH_LOOP' : 'RESTARTING')
-    bringUp(entry, Math.min(PAUSE_MS.first * 2 ** (entry.deaths - 1), PAUSE_MS.most), { mayDisplace: false })
+    bringUp(entry, Math.min(PAUSE_MS.first * 2 ** (entry.deaths - 1), PAUSE_MS.max), { mayDisplace: false })
   }
 
   async function end(entry: Entry, { graceMs = STOP_GRACE_MS, drain }: Farewell) {

@@ -249,7 +249,7 @@ test('purges that one operation satisfied are told as one, and refused ones not 
   await add(id, [purge('APP')])
   await add(id, [purge('APP')])
   await add(id, [purge('WEBHOOK')], { answer: 429, reason: 'TOO_MANY_TRIGGERS' })
-  const last = async (most: number) => (await ledger.lastPurges(id, most)).map(({ source }) => source)
+  const last = async (max: number) => (await ledger.lastPurges(id, max)).map(({ source }) => source)
   assert.deepEqual(await last(10), ['APP', 'APP', 'WEBHOOK'])
   assert.deepEqual(await last(1), ['APP'])
 })

@@ -85,7 +85,7 @@ export function createLedger({ sql, newId }: { sql: Sql; newId: NewId }) {
     })
     const inserts: Promise<unknown>[] = []
     for (let done = 0, size = 0; done < rows.length; done += size) {
-      size = ROWS_AT_ONCE.find((most) => most <= rows.length - done) ?? 1
+      size = ROWS_AT_ONCE.find((max) => max <= rows.length - done) ?? 1
       const insert = tx.query(statement`
         INSERT INTO triggers (id, environment_id, action, source, requested_by, address, user_agent, create_time, answer,
           reason, operation_id, purged)
@@ -185,14 +185,14 @@ export function createLedger({ sql, newId }: { sql: Sql; newId: NewId }) {
     },
 
     /** The newest purges that were done, the newest first. Those that one operation satisfied are one. */
-    async lastPurges(environmentId: string, most: number): Promise<Entry[]> {
+    async lastPurges(environmentId: string, max: number): Promise<Entry[]> {
       const rows = await sql.query<Row>(statement`
         SELECT ${columns} FROM triggers t LEFT JOIN operations o ON o.id = t.operation_id
         WHERE t.id IN (
           SELECT MAX(id) FROM triggers
           WHERE environment_id = ${environmentId} AND action = 'PURGE_CACHE' AND answer = 200
           GROUP BY COALESCE(operation_id, id))
-        ORDER BY t.id DESC LIMIT ${most}`)
+        ORDER BY t.id DESC LIMIT ${max}`)
       return rows.map(toEntry)
     },
   }

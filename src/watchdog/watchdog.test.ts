@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { doing, STALL_LEAST_MS, type Stall, watchStalls } from './watchdog.ts'
+import { doing, MIN_STALL_MS, type Stall, watchStalls } from './watchdog.ts'
 
-const STALL_MS = 6 * STALL_LEAST_MS
+const STALL_MS = 6 * MIN_STALL_MS
 
 /** Processor time of this thread, which no other program lengthens. */
 const cpuMs = (): number => {
@@ -32,7 +32,7 @@ test('a stall is told with its length, its processor time and what was being don
   doing('GET /v1/slow')
   work(STALL_MS)
   const { ms, doing: what } = await stall
-  assert.ok(ms >= STALL_MS - STALL_LEAST_MS, `${ms} ms`)
+  assert.ok(ms >= STALL_MS - MIN_STALL_MS, `${ms} ms`)
   assert.equal(what, 'GET /v1/slow')
 })
 

@@ -14,7 +14,7 @@ export type Stall = {
 }
 
 /** A stall below this is noise of the machine, and is not told. */
-export const STALL_LEAST_MS = 50
+export const MIN_STALL_MS = 50
 /** How often the timer goes off. A stall is told too short by at most this much. */
 export const TICK_MS = 25
 
@@ -51,7 +51,7 @@ export function watchStalls(onStall: (stall: Stall) => void): () => void {
     cpu = process.threadCpuUsage()
     longestMs = 0
     due = performance.now() + TICK_MS
-    if (lateMs < STALL_LEAST_MS) return
+    if (lateMs < MIN_STALL_MS) return
     const cpuMs = (cpu.user + cpu.system - cpuBefore.user - cpuBefore.system) / 1000
     onStall({ ms: Math.round(lateMs), cpuMs: Math.round(cpuMs), doing: doingThen })
   }, TICK_MS)

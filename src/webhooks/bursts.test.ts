@@ -61,10 +61,10 @@ test('whoever asks while work is under way is done by work that begins after the
 })
 
 test('never are two rounds of one key at work, and nobody is left out or done twice', async () => {
-  let [atWork, most] = [0, 0]
+  let [atWork, max] = [0, 0]
   const done: number[] = []
   const bursts = createBursts<number, readonly number[]>(async (_, items) => {
-    most = Math.max(most, ++atWork)
+    max = Math.max(max, ++atWork)
     await turn()
     if (items.length % 2) await turn()
     done.push(...items)
@@ -78,7 +78,7 @@ test('never are two rounds of one key at work, and nobody is left out or done tw
     if (item % 5 === 0) await Promise.resolve()
   }
   await Promise.all(all)
-  assert.equal(most, 1)
+  assert.equal(max, 1)
   assert.deepEqual(
     done,
     Array.from({ length: 300 }, (_, index) => index),

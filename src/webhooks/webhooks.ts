@@ -134,5 +134,5 @@ export type Webhooks = ReturnType<typeof createWebhooks>
 
 const quietOf = ({ quietSeconds, maxQuietSeconds }: Pick<Opened, 'quietSeconds' | 'maxQuietSeconds'>): Quiet => ({
   ms: quietSeconds * 1000,
-  mostMs: maxQuietSeconds * 1000,
+  maxMs: maxQuietSeconds * 1000,
 })

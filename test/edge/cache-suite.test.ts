@@ -36,7 +36,7 @@ const KNOWN: Record<string, string> = {
 }
 
 /** Of the tests that a good cache passes though no specification asks for it. It only rises. */
-const OPTIMAL_LEAST = 68
+const MIN_OPTIMAL = 68
 
 test('the edge does what the public cache suite requires, but for what is known', async (t) => {
   await using suite = await startCacheSuite(await fetchCacheSuite(await temporaryFolder(t)))
@@ -47,7 +47,7 @@ test('the edge does what the public cache suite requires, but for what is known'
   const unmet = judged.filter(({ kind, outcome }) => kind === 'required' && outcome !== 'pass').map(({ id }) => id)
   assert.deepEqual(unmet.toSorted(), Object.keys(KNOWN).toSorted())
   const { passed } = tallyOf(judged).optimal
-  assert.ok(passed >= OPTIMAL_LEAST, `${passed} optimal tests pass, and ${OPTIMAL_LEAST} did`)
+  assert.ok(passed >= MIN_OPTIMAL, `${passed} optimal tests pass, and ${MIN_OPTIMAL} did`)
   assert.deepEqual(edge.troubles, [])
 })
 

@@ -270,7 +270,7 @@ test('a connection by TCP that does not fit the record is refused, too', { skip 
     ;(async () => { for (let port = 1; port <= values.most; port++) await call(port) })()`
   assert.ok(port > RECORD_LIMITS.connections)
   assert.deepEqual(await callFrom(view, { early: { host: address, port: 1 } }), { early: 'ECONNREFUSED' })
-  await runJob(view, script, { host: address, most: RECORD_LIMITS.connections })
+  await runJob(view, script, { host: address, max: RECORD_LIMITS.connections })
   assert.deepEqual(await callFrom(view, { late: { host: address, port } }), { late: 'ECONNREFUSED' })
   assert.equal((await view.contacts()).length, RECORD_LIMITS.connections)
 })

@@ -9,7 +9,7 @@ import { holds } from '../support/fuzz.ts'
 import { openPinning, type Pinning } from '../support/service/pins.ts'
 import { house } from '../support/service/retention.ts'
 
-const QUIET = { ms: 10_000, mostMs: 25_000 }
+const QUIET = { ms: 10_000, maxMs: 25_000 }
 
 /** Claims and ends everything that is due. */
 async function work({ claim, finish }: Pick<Pinning, 'claim' | 'finish'>) {
@@ -45,7 +45,7 @@ test('after a rollback the environment is pinned, and rebuilds build the archive
   for (const quiet of [undefined, QUIET]) {
     const rebuilt = await world.rebuild(quiet)
     assert.equal((await world.buildOf(rebuilt))?.archive.digest, await world.digestOf('good'))
-    await world.clock.advance(QUIET.mostMs)
+    await world.clock.advance(QUIET.maxMs)
     await work(world)
   }
   assert.equal(await world.liveArchive(), await world.digestOf('good'))
@@ -122,7 +122,7 @@ for (const [what, quiet] of [
     // A further call joins the rebuild that waits.
     const joined = await world.rebuild(quiet)
     await world.finish(true)
-    await world.clock.advance(QUIET.mostMs)
+    await world.clock.advance(QUIET.maxMs)
     const rebuilding = await world.claim()
     assert.equal(rebuilding?.id, joined.id)
     await world.finish(true)
@@ -221,7 +221,7 @@ test('in whatever order uploads, rebuilds, rollbacks and their ends come, a roll
       async function take(given: Step) {
         if (given.what === 'upload') return void (await world.upload(given.text))
         if (given.what === 'rebuild') return world.rebuild(given.isQuiet ? QUIET : undefined).catch(onlyIfNothing)
-        if (given.what === 'wait') return world.clock.advance(QUIET.mostMs)
+        if (given.what === 'wait') return world.clock.advance(QUIET.maxMs)
         if (given.what === 'claim') return void (await world.claim())
         if (given.what === 'unpin') {
           held = undefined

@@ -757,9 +757,9 @@ test('of apps that are woken all at once no more run than the account may have, 
   await until(() =>
     apps.every(({ spec }) => ['RUNNING', 'ASLEEP'].includes(supervisor.of(spec.deployment)?.state ?? '')),
   )
-  let most = 0
+  let max = 0
   supervisor.onChange(() => {
-    most = Math.max(most, supervisor.awake('ours').apps)
+    max = Math.max(max, supervisor.awake('ours').apps)
   })
   const served = new Set<string>()
   for (const { spec } of apps) supervisor.wake(spec.deployment)
@@ -768,7 +768,7 @@ test('of apps that are woken all at once no more run than the account may have, 
     await supervisor.clock.advance(100)
     return served.size === apps.length
   })
-  assert.equal(most, 2)
+  assert.equal(max, 2)
 })
 
 test('an app for which there is no place, since all others still start, is refused with the reason', async (t) => {

@@ -133,18 +133,18 @@ test('two who want the same at the same time wait for one fetch', async (t) => {
   const own = await temporaryFolder(t)
   const tools = await openToolchains({ folder: own, environment: machineEnvironment(), isIsolating: true })
   const exact: Exact = { node: tools.own().node, packageManager: { name: 'yarn', version: '1.22.22' } }
-  const watching = { isOver: false, most: 0 }
+  const watching = { isOver: false, max: 0 }
   const watched = (async () => {
     while (!watching.isOver) {
       const drafts = (await readdir(own)).filter((name) => /^yarn@.*\.new$/.test(name))
-      watching.most = Math.max(watching.most, drafts.length)
+      watching.max = Math.max(watching.max, drafts.length)
       await wait(5)
     }
   })()
   await Promise.all([tools.open(exact), tools.open(exact), tools.open(exact)])
   watching.isOver = true
   await watched
-  assert.equal(watching.most, 1)
+  assert.equal(watching.max, 1)
 })
 
 test('a tenant can change nothing of it', async () => {

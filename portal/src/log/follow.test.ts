@@ -56,7 +56,7 @@ function reading(t: TestContext, address: string) {
     onState: (state) => states.push(state),
     signal: AbortSignal.any([over.signal, AbortSignal.timeout(PATIENCE_MS)]),
     attention: { lost: () => looking.now.signal, present: () => looking.back.promise },
-    retryMs: { first: 5, most: 20 },
+    retryMs: { first: 5, max: 20 },
   })
   return { lines, states, twice, done, looking, over }
 }

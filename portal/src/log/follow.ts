@@ -34,11 +34,11 @@ type Options = {
   onState(state: FollowState, problem?: Problem): void
   signal: AbortSignal
   attention: Attention
-  retryMs?: { first: number; most: number }
+  retryMs?: { first: number; max: number }
 }
 
 export async function followLog(options: Options): Promise<void> {
-  const { onState, signal, attention, retryMs = { first: 1_000, most: 15_000 } } = options
+  const { onState, signal, attention, retryMs = { first: 1_000, max: 15_000 } } = options
   let wait = retryMs.first
   while (!signal.aborted) {
     const before = options.last()
@@ -54,7 +54,7 @@ export async function followLog(options: Options): Promise<void> {
     onState('waiting')
     if (until.aborted) await attention.present()
     else await pause(wait, signal)
-    wait = options.last() > before ? retryMs.first : Math.min(wait * 2, retryMs.most)
+    wait = options.last() > before ? retryMs.first : Math.min(wait * 2, retryMs.max)
   }
 }
 

@@ -22,7 +22,7 @@ const MOST = { lines: 200_000, characters: 32 * 1024 * 1024 }
 
 const TAB_COLUMNS = 8
 
-export function createLines(most: { lines: number; characters: number } = MOST) {
+export function createLines(max: { lines: number; characters: number } = MOST) {
   let kept: Line[] = []
   let characters = 0
   let last = 0
@@ -32,7 +32,7 @@ export function createLines(most: { lines: number; characters: number } = MOST) 
 
   function dropOldest() {
     let count = 0
-    while (kept.length - count > most.lines * 0.75 || characters > most.characters * 0.75) {
+    while (kept.length - count > max.lines * 0.75 || characters > max.characters * 0.75) {
       characters -= kept[count]?.text.length ?? 0
       count++
     }
@@ -51,7 +51,7 @@ export function createLines(most: { lines: number; characters: number } = MOST) 
         const columns = line.text.includes('\t') ? line.text.length * TAB_COLUMNS : line.text.length
         if (columns > longest) longest = columns
       }
-      if (kept.length > most.lines || characters > most.characters) dropOldest()
+      if (kept.length > max.lines || characters > max.characters) dropOldest()
     },
     at: (index: number): Line | undefined => kept[index],
     count: (): number => kept.length,

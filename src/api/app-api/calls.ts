@@ -38,19 +38,19 @@ export type Call = { caller: Caller; request: IncomingMessage; onRelease(release
 export function createInAppCalls({ purges, values, rates }: Parts) {
   const checkTags = createCheck(resources.purgedTags, 'body')
 
-  async function bodyOf({ caller, request, onRelease }: Call, use: Wanted['use'], most: number): Promise<Buffer> {
+  async function bodyOf({ caller, request, onRelease }: Call, use: Wanted['use'], max: number): Promise<Buffer> {
     if (!/^application\/json\s*(;|$)/i.test(request.headers['content-type'] ?? '')) {
       throw new Problem('CONTENT_TYPE_UNSUPPORTED')
     }
-    const length = Number(request.headers['content-length'] ?? most)
-    if (length > most) throw tooLarge(most)
+    const length = Number(request.headers['content-length'] ?? max)
+    if (length > max) throw tooLarge(max)
     onRelease(rates.hold(caller, use, length))
     const chunks: Buffer[] = []
     let bytes = 0
     // Who sends too much is told so; the usual loop would hang up.
     for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       bytes += chunk.length
-      if (bytes > most) throw tooLarge(most)
+      if (bytes > max) throw tooLarge(max)
       chunks.push(chunk)
     }
     const body = Buffer.concat(chunks)

@@ -59,12 +59,12 @@ export function createRates({ clock, rates = IN_APP_RATES }: { clock: Clock; rat
     /** Pays for bytes, and holds them until what it returns is called. Throws if there were too many. */
     hold({ environmentId, accountId }: Caller, use: TokenUse, count: number): () => void {
       const { environment, account, all } = rates.heldBytes
-      const holders: [name: string, most: number][] = [
+      const holders: [name: string, max: number][] = [
         [`environment ${environmentId}`, environment],
         [`account ${accountId}`, account],
         ['all', all],
       ]
-      if (holders.some(([name, most]) => held.of(name) + count > most)) refuse(1000)
+      if (holders.some(([name, max]) => held.of(name) + count > max)) refuse(1000)
       refuse(bytes.take(`${use} ${environmentId}`, count, rates.bytes[use]))
       refuse(bytes.take(`${use} account ${accountId}`, count, ofAccount(rates.bytes[use])))
       for (const [name] of holders) held.add(name, count)

@@ -71,11 +71,11 @@ function limitsInWords({ minLength, maxLength, minimum, maximum, maxItems }: Sha
     .join(', ')
 }
 
-function between(least: number | undefined, most: number | undefined, unit: string): string {
+function between(min: number | undefined, max: number | undefined, unit: string): string {
   const number = (value: number) => value.toLocaleString('en')
-  if (least !== undefined && most !== undefined) return `${number(least)} to ${number(most)}${unit}`
-  if (most !== undefined) return `at most ${number(most)}${unit}`
-  return least === undefined ? '' : `at least ${number(least)}${unit}`
+  if (min !== undefined && max !== undefined) return `${number(min)} to ${number(max)}${unit}`
+  if (max !== undefined) return `at most ${number(max)}${unit}`
+  return min === undefined ? '' : `at least ${number(min)}${unit}`
 }
 
 /** Whoever sends an object must know what it needs; whoever gets one, what may be missing from it. */

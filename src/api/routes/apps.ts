@@ -23,7 +23,7 @@ export const appRoutes = ({ apps, requests, ceilings }: Parts): Route[] => [
     reply: null,
     problems: ['APP_EXISTS', 'ACCOUNT_LIMIT'],
     async handle({ account, query, body }) {
-      await apps.create(account.id, query.appId, body.region, { most: ceilings.APPS })
+      await apps.create(account.id, query.appId, body.region, { max: ceilings.APPS })
     },
   }),
   route({

@@ -39,7 +39,7 @@ export const credentialRoutes = ({ credentials, ceilings }: Parts): Route[] => [
       const { credential, password } = await credentials.issue(account.id, {
         role,
         displayName,
-        most: ceilings.CREDENTIALS,
+        max: ceilings.CREDENTIALS,
       })
       return { ...renderCredential(account, credential), password: password.reveal() }
     },

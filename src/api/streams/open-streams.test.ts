@@ -21,12 +21,12 @@ const MOST: Record<string, number> = {
 }
 
 test('each caller has so many streams of a kind and no more; one that is closed makes room', () => {
-  for (const [kind, most] of [
+  for (const [kind, max] of [
     ['events', LIMITS.eventStreams],
     ['logs', LIMITS.logStreams],
   ] as const) {
     const streams = createOpenStreams()
-    const readers = Array.from({ length: most }, () => reader('user 1'))
+    const readers = Array.from({ length: max }, () => reader('user 1'))
     for (const each of readers) streams.enter(each, kind)
     assert.throws(() => streams.enter(reader('user 1'), kind), refused('caller'))
     streams.enter(reader('user 1'), kind === 'events' ? 'logs' : 'events')

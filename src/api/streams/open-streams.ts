@@ -10,7 +10,7 @@ export type StreamKind = 'events' | 'logs'
 
 type Reader = Pick<Call<unknown, unknown>, 'principal' | 'account' | 'reply'>
 
-type Bound = { key: string; most: number; of: 'caller' | 'account' | 'service'; message: string }
+type Bound = { key: string; max: number; of: 'caller' | 'account' | 'service'; message: string }
 
 export function createOpenStreams() {
   const open = new Map<string, number>()
@@ -19,9 +19,9 @@ export function createOpenStreams() {
     /** Counts one more until its connection is closed. */
     enter({ principal, account, reply }: Reader, kind: StreamKind) {
       const bounds = boundsOf(principal.caller, account.id, kind)
-      for (const { key, most, of, message } of bounds) {
-        if ((open.get(key) ?? 0) < most) continue
-        throw new Problem('TOO_MANY_STREAMS', message, { metadata: { limit: String(most), of }, retryAfterSeconds: 30 })
+      for (const { key, max, of, message } of bounds) {
+        if ((open.get(key) ?? 0) < max) continue
+        throw new Problem('TOO_MANY_STREAMS', message, { metadata: { limit: String(max), of }, retryAfterSeconds: 30 })
       }
       // Whoever left while it was being looked who they are is not told of any more.
       if (reply.raw.destroyed) return
@@ -49,19 +49,19 @@ function boundsOf(caller: string, accountId: string, kind: StreamKind): Bound[] 
   return [
     {
       key: `${kind} ${caller}`,
-      most: ofCaller,
+      max: ofCaller,
       of: 'caller',
       message: `This user or credential has ${ofCaller} streams of ${kind} open. Close some, or share one.`,
     },
     {
       key: `account ${accountId}`,
-      most: LIMITS.accountStreams,
+      max: LIMITS.accountStreams,
       of: 'account',
       message: `The account has ${LIMITS.accountStreams} streams of events and logs open. Close some: perhaps a program opens them and does not read to the end.`,
     },
     {
       key: SERVICE,
-      most: LIMITS.serviceStreams,
+      max: LIMITS.serviceStreams,
       of: 'service',
       message: `The service has ${LIMITS.serviceStreams} streams of events and logs open, of all accounts. Try again later, or read the log as text.`,
     },

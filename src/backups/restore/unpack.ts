@@ -31,13 +31,13 @@ type Options = {
   isWanted(path: string): boolean
   room: Pick<Room, 'take'>
   signal?: AbortSignal | undefined
-  most?: typeof MOST
+  max?: typeof MOST
 }
 
 /** A line of base64, and some. */
 const MAX_KEY_BYTES = 1024
 
-export function createUnpacker({ folder, isWanted, room, signal, most = MOST }: Options) {
+export function createUnpacker({ folder, isWanted, room, signal, max = MOST }: Options) {
   const kinds = new Map<string, Entry['kind']>()
   const folders: Entry[] = []
   const marks: Entry[] = []
@@ -52,8 +52,7 @@ export function createUnpacker({ folder, isWanted, room, signal, most = MOST }: 
     if (above !== undefined && kinds.get(above) !== 'folder') throw broken(`${named} lies in no folder`)
     if (kind === 'hardlink' && kinds.get(to) !== 'file') throw broken(`${named} is a link to no file`)
     nameBytes += path.length + to.length
-    if (kinds.size >= most.entries || nameBytes > most.nameBytes)
-      throw broken('it has more entries than any data folder')
+    if (kinds.size >= max.entries || nameBytes > max.nameBytes) throw broken('it has more entries than any data folder')
     if (path === 'master.key' && entry.size > MAX_KEY_BYTES) throw broken('its key is none')
     kinds.set(path, kind)
   }

@@ -42,8 +42,8 @@ export const END = ZEROS
 
 function ustar({ path, mode, uid, gid, size, time, to = '' }: Entry, type: string): Buffer {
   const header = Buffer.alloc(BLOCK)
-  const octal = (value: number, most: number, at: number, digits: number) =>
-    header.write((value > most ? 0 : value).toString(8).padStart(digits, '0'), at, 'latin1')
+  const octal = (value: number, max: number, at: number, digits: number) =>
+    header.write((value > max ? 0 : value).toString(8).padStart(digits, '0'), at, 'latin1')
   Buffer.from(path).copy(header, 0, 0, NAME_BYTES)
   octal(mode, MAX_ID, 100, 7)
   octal(uid, MAX_ID, 108, 7)

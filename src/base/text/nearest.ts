@@ -6,7 +6,7 @@ const MAX_LENGTH = 120
 const MAX_NAMES = 1000
 const MAX_FOUND = 3
 /** So much of a longer name must have been typed for it to be meant: `env` of `environment`. */
-const START_LEAST = 3
+const MIN_START = 3
 
 /** ` Did you mean 'Production'?`, to stand behind a sentence; nothing where no name is near. */
 export function didYouMean(typed: string, names: readonly string[]): string {
@@ -64,6 +64,6 @@ function stepsBetween(word: string, name: string): number {
 
 /** `prod` of `production`, and not `preview` of `preview-of-ann`, which is a name of its own. */
 const isStart = (short: string, long: string): boolean =>
-  short.length >= START_LEAST && long.startsWith(short) && /^\p{L}*$/u.test(long.slice(short.length))
+  short.length >= MIN_START && long.startsWith(short) && /^\p{L}*$/u.test(long.slice(short.length))
 
 const at = (row: readonly number[], index: number): number => row[index] ?? Number.POSITIVE_INFINITY

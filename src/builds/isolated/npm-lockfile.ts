@@ -15,10 +15,7 @@ export async function readNpmLockfile(top: string, path: string): Promise<Lockfi
   if (!found) return undefined
   await using file = found.file
   if (found.bytes > MAX_LOCKFILE_BYTES)
-    throw unreadable(
-      path,
-      `has ${bytesInWords(found.bytes)}, and at most ${bytesInWords(MAX_LOCKFILE_BYTES)} are read`,
-    )
+    throw unreadable(path, `has ${bytesInWords(found.bytes)}, and at most ${bytesInWords(MAX_LOCKFILE_BYTES)} are read`)
   try {
     return await aside('lockfile', { platform: PLATFORM }, { file })
   } catch (error) {

@@ -94,13 +94,13 @@ export async function digestOf(
 }
 
 /** Names only, and no further than one may go: a hundred times as fast as to read what is in the files. */
-async function countAll(folders: readonly string[], most: number) {
+async function countAll(folders: readonly string[], max: number) {
   let files = 0
   const rest = [...folders]
   for (let folder = rest.pop(); folder !== undefined; folder = rest.pop()) {
     for await (const entry of await opendir(folder, { bufferSize: AT_A_TIME }).catch(tooDeep)) {
       files += 1
-      if (files > most) throw tooLarge('files', most)
+      if (files > max) throw tooLarge('files', max)
       if (entry.isDirectory() && !isUnreadable(entry)) rest.push(join(folder, entry.name))
     }
   }

@@ -86,13 +86,13 @@ export type Size = { files: number; bytes: number }
  * What is in a folder, as far as one may look; counting ends when it is more than `most`. It may change meanwhile. Folders
  * and links are files, too: each takes an inode.
  */
-export async function sizeOf(folder: string, most: Size = NO_LIMIT): Promise<Size> {
+export async function sizeOf(folder: string, max: Size = NO_LIMIT): Promise<Size> {
   const size = { files: 0, bytes: 0 }
 
   async function walk(path: string): Promise<void> {
     const folders: string[] = []
     let others: string[] = []
-    const isOver = () => size.files > most.files || size.bytes > most.bytes
+    const isOver = () => size.files > max.files || size.bytes > max.bytes
     async function lookAtOthers() {
       const found = await Promise.all(others.map((name) => lookAt(join(path, name))))
       size.files += others.length

@@ -19,8 +19,8 @@ export const fits = (version: string, range: string): boolean => semver.satisfie
 export function choose(range: string, versions: readonly string[]): Choice | undefined {
   const best = semver.maxSatisfying(versions, range)
   if (best !== null) return { version: best, fits: true }
-  const least = semver.minVersion(range)
-  const near = least === null ? null : semver.maxSatisfying(versions, String(least.major))
+  const min = semver.minVersion(range)
+  const near = min === null ? null : semver.maxSatisfying(versions, String(min.major))
   return near === null ? undefined : { version: near, fits: false }
 }
 

@@ -214,7 +214,7 @@ export const RESOURCE_COMMANDS: readonly ClientCommand[] = [
     positionals: ['SECONDS'],
     summary: 'Begin builds when no webhook was called for so long; 0 is at once',
     options: {
-      most: { type: 'string', value: 'SECONDS', describe: 'So long after the first call, however many come.' },
+      max: { type: 'string', value: 'SECONDS', describe: 'So long after the first call, however many come.' },
       ...ENVIRONMENT_OPTIONS,
     },
     run: async (call) => (await import('./webhooks.ts')).quietWebhooks(call),

@@ -59,9 +59,9 @@ export async function deleteWebhooks(call: ClientCall): Promise<undefined> {
 /** How long builds let a burst of calls settle. */
 export async function quietWebhooks(call: ClientCall): Promise<undefined> {
   const quietSeconds = numberIn(call.positionals[0] ?? '', 'SECONDS', 0)
-  const most = secondsIn(call.options, 'most')
+  const max = secondsIn(call.options, 'most')
   const { service, path } = await atEnvironment(call)
-  const body = { quietSeconds, ...(most === undefined ? {} : { maxQuietSeconds: most }) }
+  const body = { quietSeconds, ...(max === undefined ? {} : { maxQuietSeconds: max }) }
   const set = await service.call<resources.WebhookSet>(api`${path}/webhooks`, { method: 'PATCH', body })
   tell(call, set, `From now on, builds begin ${settlingOf(set)}.`)
 }

@@ -72,9 +72,9 @@ function isInRange(address: string, range: string): boolean {
   const [first = '', bits] = range.split('/')
   const family = isIP(first)
   if (family === 0 || family !== isIP(address)) return false
-  const most = family === 4 ? 32 : 128
-  const prefix = bits === undefined ? most : /^\d{1,3}$/.test(bits) ? Number(bits) : Number.NaN
-  if (!(prefix <= most)) return false
+  const max = family === 4 ? 32 : 128
+  const prefix = bits === undefined ? max : /^\d{1,3}$/.test(bits) ? Number(bits) : Number.NaN
+  if (!(prefix <= max)) return false
   const type = family === 4 ? 'ipv4' : 'ipv6'
   const list = new BlockList()
   list.addSubnet(first, prefix, type)

@@ -249,12 +249,12 @@ function withQuery(url: string, query: Query = {}): string {
 }
 
 /** A text that is longer is nothing that was asked for. */
-export async function textOf(response: Response, most: number): Promise<string> {
+export async function textOf(response: Response, max: number): Promise<string> {
   const pieces: Uint8Array[] = []
   let bytes = 0
   for await (const piece of response.body ?? []) {
     bytes += piece.length
-    if (bytes > most) throw new Error(`its answer has more than ${most} bytes`)
+    if (bytes > max) throw new Error(`its answer has more than ${max} bytes`)
     pieces.push(piece)
   }
   return Buffer.concat(pieces).toString('utf8')

@@ -26,7 +26,7 @@ export type UploadOptions = {
 
 const TRIES = 4
 const PAUSE_MS = 1000
-const PAUSE_MOST_MS = 15_000
+const MAX_PAUSE_MS = 15_000
 const CHUNK_BYTES = 256 * 1024
 const MAX_ANSWER_BYTES = 4 * 1024 * 1024
 /** Once the service has all of it, or has begun to answer: it reads the archive through before it answers. */
@@ -55,7 +55,7 @@ export async function upload<T>(
       if (error.status === 0 && sending.isWhole) throw unanswered(service, error)
       if (tries === TRIES || !isWorthARetry(error)) throw error
       const told = error.retryAfterSeconds === undefined ? 0 : error.retryAfterSeconds * 1000
-      await pause(Math.min(Math.max(told, pauseMs * 2 ** (tries - 1)), PAUSE_MOST_MS), undefined, { signal })
+      await pause(Math.min(Math.max(told, pauseMs * 2 ** (tries - 1)), MAX_PAUSE_MS), undefined, { signal })
     }
   }
 }

@@ -13,9 +13,9 @@ const LINE = new RegExp(names.lineOfText, 'u')
 /** The text of `--message`, or nothing. */
 export function messageIn(options: OptionValues): string {
   const text = optionText(options, 'message')?.trim() ?? ''
-  const most = LIMITS.messageLength
+  const max = LIMITS.messageLength
   if (text !== '' && !LINE.test(text)) throw new UsageError('--message is one line of text, without control characters')
-  if ([...text].length > most) throw new UsageError(`--message has more than ${most} characters: shorten it`)
+  if ([...text].length > max) throw new UsageError(`--message has more than ${max} characters: shorten it`)
   return text
 }
 

@@ -11,7 +11,7 @@ import { api } from '../project/path.ts'
 import { createEventParser, followLog, type LogLine, lastNumber, readLog } from './log-lines.ts'
 
 const LOG = api`/log`
-const PATIENCE = { pauseMs: 5, pauseMostMs: 20 }
+const PATIENCE = { pauseMs: 5, maxPauseMs: 20 }
 
 const lineOf = (number: number): LogLine => ({
   number,
@@ -48,7 +48,7 @@ async function numbersOf(lines: AsyncIterable<LogLine>): Promise<number[]> {
   return numbers
 }
 
-const upTo = (most: number): number[] => Array.from({ length: most }, (_, index) => index + 1)
+const upTo = (max: number): number[] => Array.from({ length: max }, (_, index) => index + 1)
 const signal = AbortSignal.timeout(PATIENCE_MS)
 
 test('a stream that breaks anywhere goes on after the last line: none twice, none lost', async (t) => {

@@ -27,11 +27,11 @@ type FollowOptions = {
   patience?: Partial<Patience>
 }
 
-type Patience = { pauseMs: number; pauseMostMs: number; silenceMs: number; absenceMs: number }
+type Patience = { pauseMs: number; maxPauseMs: number; silenceMs: number; absenceMs: number }
 
 const PATIENCE: Patience = {
   pauseMs: 250,
-  pauseMostMs: 5000,
+  maxPauseMs: 5000,
   // The service says something every 15 seconds, if only that there is nothing to say.
   silenceMs: 50_000,
   // A service that starts anew is back long before.
@@ -44,7 +44,7 @@ export async function* followLog(
   path: Path,
   { after = 0, signal, hasEnd = true, onConnection, patience }: FollowOptions,
 ): AsyncGenerator<LogLine> {
-  const { pauseMs, pauseMostMs, silenceMs, absenceMs } = { ...PATIENCE, ...patience }
+  const { pauseMs, maxPauseMs, silenceMs, absenceMs } = { ...PATIENCE, ...patience }
   let last = after
   let wait = pauseMs
   let lostAt: number | undefined
@@ -70,7 +70,7 @@ export async function* followLog(
     if (lostAt === undefined) onConnection?.(false)
     lostAt ??= performance.now()
     await pause(wait, undefined, { signal })
-    wait = Math.min(wait * 2, pauseMostMs)
+    wait = Math.min(wait * 2, maxPauseMs)
   }
 }
 

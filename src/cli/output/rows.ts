@@ -57,9 +57,9 @@ const SHORTEST = 12
 
 function fitted(rows: readonly Row[], columns: number, { shortened: short, leftOut }: Narrow): Row[] {
   let shown: Row[] = [...rows]
-  const excess = (least = Number.POSITIVE_INFINITY) =>
+  const excess = (min = Number.POSITIVE_INFINITY) =>
     widthsOf(shown).reduce(
-      (sum, [name, width]) => sum + GAP + (short.includes(name) ? Math.min(width, least) : width),
+      (sum, [name, width]) => sum + GAP + (short.includes(name) ? Math.min(width, min) : width),
       -GAP,
     ) - columns
   for (const name of leftOut) {

@@ -59,7 +59,7 @@ export const changedUser = object({ role }, { title: 'ChangedUser' })
 export const changedPassword = object(
   {
     password: string({ maxLength: LIMITS.maxPasswordLength, description: 'The one that it is now.' }),
-    newPassword: string({ minLength: LIMITS.passwordLengthLeast, maxLength: LIMITS.maxPasswordLength }),
+    newPassword: string({ minLength: LIMITS.minPasswordLength, maxLength: LIMITS.maxPasswordLength }),
   },
   { title: 'ChangedPassword' },
 )

@@ -124,7 +124,7 @@ test('what was to be built clean is built clean, whichever upload comes after it
 test('further calls put the beginning off, but not for longer than the most', async (t) => {
   const { upload, finish, rebuild, clock } = await open(t)
   await finish((await upload()).id)
-  const quiet = { ms: 10_000, mostMs: 25_000 }
+  const quiet = { ms: 10_000, maxMs: 25_000 }
   const begin = clock.now()
   assert.equal((await rebuild('REBUILD', quiet)).notBefore, begin + 10_000)
   await clock.advance(8000)
@@ -136,7 +136,7 @@ test('further calls put the beginning off, but not for longer than the most', as
 test('whoever does not want to wait ends the waiting, and it does not begin anew', async (t) => {
   const { upload, finish, rebuild, read } = await open(t)
   await finish((await upload()).id)
-  const quiet = { ms: 10_000, mostMs: 25_000 }
+  const quiet = { ms: 10_000, maxMs: 25_000 }
   const settling = await rebuild('REBUILD', quiet)
   assert.equal((await rebuild()).notBefore, null)
   assert.equal((await rebuild('REBUILD', quiet)).notBefore, null)
@@ -146,7 +146,7 @@ test('whoever does not want to wait ends the waiting, and it does not begin anew
 test('a call joins an upload that waits without putting it off', async (t) => {
   const { upload, rebuild } = await open(t)
   const uploaded = await upload()
-  const joined = await rebuild('REBUILD', { ms: 10_000, mostMs: 25_000 })
+  const joined = await rebuild('REBUILD', { ms: 10_000, maxMs: 25_000 })
   assert.deepEqual({ id: joined.id, notBefore: joined.notBefore }, { id: uploaded.id, notBefore: null })
 })
 

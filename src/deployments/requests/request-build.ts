@@ -15,7 +15,7 @@ import type { Asked, Ledger } from '../../triggers/index.ts'
 import { requireOpen } from './require-open.ts'
 
 /** A build that is asked for by calls that come in bursts begins when none came for so long, or so long after the first. */
-export type Quiet = { ms: number; mostMs: number }
+export type Quiet = { ms: number; maxMs: number }
 
 /** Whoever asked before it began may ask together. `isForced`: it goes live, whatever its output looks like. */
 export type Rebuild = { asked: readonly Asked[]; quiet?: Quiet; isForced?: boolean }
@@ -72,7 +72,7 @@ export function createBuildRequests({ clock, environments, operations, builds, s
 
   function settlesUntil(firstTime: number, quiet: Quiet | undefined): number | null {
     if (!quiet || quiet.ms === 0) return null
-    return Math.min(clock.now() + quiet.ms, firstTime + quiet.mostMs)
+    return Math.min(clock.now() + quiet.ms, firstTime + quiet.maxMs)
   }
 
   async function makeClean(tx: Transaction, { id, build }: Operation) {

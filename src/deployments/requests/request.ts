@@ -156,8 +156,8 @@ export function createRequests(parts: Parts) {
       return inOneTransaction(async (tx) => {
         const app = await apps.require(account.id, appName, tx)
         await environments.insert(tx, { id: app.id, accountId: account.id }, id, draft)
-        const most = parts.maxEnvironments ?? 0
-        if (isAbove(await environments.count(account.id, tx), most)) throw aboveCeiling('ENVIRONMENTS', most)
+        const max = parts.maxEnvironments ?? 0
+        if (isAbove(await environments.count(account.id, tx), max)) throw aboveCeiling('ENVIRONMENTS', max)
         const path = { accountId: account.id, appName: app.name, environmentId: id }
         return operations.request(tx, path, 'CREATE', { requestedBy })
       })

@@ -62,8 +62,8 @@ export function assembleCache({ limits, instances, forwarded, report, now = Date
     ...cache,
 
     /** Before anything is asked for: what was stored before a restart is there again, without what was purged. */
-    async open({ memoryBytes: most, folder, diskBytes }: CacheSettings): Promise<void> {
-      store.resize(most)
+    async open({ memoryBytes: max, folder, diskBytes }: CacheSettings): Promise<void> {
+      store.resize(max)
       if (folder === '') return
       const { openDisk } = await import('./disk/index.ts')
       // One without room forgets what there is: it would not learn of the purges that come now.

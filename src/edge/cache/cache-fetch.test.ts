@@ -295,8 +295,8 @@ test('one who does not read holds up neither memory nor the others for good', as
   received.on('data', (chunk: Buffer) => {
     got += chunk.length
   })
-  const most = await untilStill(() => sent)
-  assert.ok(most < 20_000_000, `${most} bytes were taken from the app for one who does not read`)
+  const max = await untilStill(() => sent)
+  assert.ok(max < 20_000_000, `${max} bytes were taken from the app for one who does not read`)
   deaf.destroy()
   await until(() => got === size)
   assert.equal(edge.asked.length, 1)

@@ -59,13 +59,13 @@ export function createCache({ limits, now, store, bodies, judge, instances, forw
   /** How many fetches are under way that may be stored, by environment and path. */
   const paths = new Map<string, number>()
   const refreshes = createQuota({
-    most: limits.refreshes,
-    mostPerOwner: limits.refreshesPerEnvironment,
+    max: limits.refreshes,
+    maxPerOwner: limits.refreshesPerEnvironment,
     reserved: limits.refreshesReserved,
   })
   const collecting = createQuota({
-    most: limits.collectingBytes,
-    mostPerOwner: limits.collectingBytesPerEnvironment,
+    max: limits.collectingBytes,
+    maxPerOwner: limits.collectingBytesPerEnvironment,
     reserved: limits.heldBytes,
   })
 

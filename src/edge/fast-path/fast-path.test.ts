@@ -161,9 +161,9 @@ test('a client that asks for much and reads nothing is answered as far as it rea
   client.socket.write(targets.map((target) => get(target)).join(''))
   await until(() => client.peer.isPaused())
   await client.settle()
-  const most = server.answered.length
+  const max = server.answered.length
   // What the two kernels' buffers hold, and one answer beyond.
-  assert.ok(most < targets.length / 2, `${most} answers were made`)
+  assert.ok(max < targets.length / 2, `${max} answers were made`)
   assert.ok(client.peer.writableLength <= 2 * bodyBytes)
   client.socket.resume()
   await until(() => client.text().length > targets.length * bodyBytes)
@@ -215,15 +215,15 @@ test('each client gets its own bytes, also while others do not take theirs', asy
   const clients: Client[] = []
   for (const _ of letters) clients.push(await connectFor(t, server))
   for (const client of clients) client.socket.pause()
-  const most = 500
-  for (const [n, { socket }] of clients.entries()) socket.write(get(`/${letters[n]}`).repeat(most))
+  const max = 500
+  for (const [n, { socket }] of clients.entries()) socket.write(get(`/${letters[n]}`).repeat(max))
   await until(() => clients.every(({ peer }) => peer.isPaused()))
   for (const { socket } of clients) socket.resume()
   for (const [n, client] of clients.entries()) {
-    await until(() => client.text().length > most * 40_000)
+    await until(() => client.text().length > max * 40_000)
     await client.settle()
     const bodies = client.text().split(/HTTP.*?\r\n\r\n/s)
-    assert.equal(bodies.length, most + 1)
+    assert.equal(bodies.length, max + 1)
     assert.ok(bodies.slice(1).every((body) => body === (letters[n] as string).repeat(40_000)))
   }
 })

@@ -309,8 +309,8 @@ const BODIES: [string[], string][] = [
   [[], 'a body without a length'],
 ]
 
-const some = (list: readonly string[], random: Random, most: number): string[] =>
-  Array.from({ length: random.upTo(most + 1) }, () => random.oneOf(list))
+const some = (list: readonly string[], random: Random, max: number): string[] =>
+  Array.from({ length: random.upTo(max + 1) }, () => random.oneOf(list))
 
 const shuffle = (list: string[], random: Random): string[] =>
   list

@@ -34,8 +34,8 @@ type Held = Waiter & { leave(): void }
 export function createHeld({ limits, wake }: { limits: Limits; wake(deployment: string): void }) {
   const hosts = new Map<string, Host>()
   const ofEnvironments = createQuota({
-    most: limits.held,
-    mostPerOwner: limits.heldPerEnvironment,
+    max: limits.held,
+    maxPerOwner: limits.heldPerEnvironment,
     reserved: limits.heldReserved,
   })
   const ofClients = new Map<string, number>()

@@ -25,8 +25,8 @@ export type Pool = {
 export function createPools(limits: Limits) {
   const pools = new Map<string, Pool & { retire(): void }>()
   const streams = createQuota({
-    most: limits.streams,
-    mostPerOwner: limits.streams,
+    max: limits.streams,
+    maxPerOwner: limits.streams,
     reserved: limits.streamsReserved,
   })
 

@@ -236,17 +236,17 @@ const GZIP: Method = {
 
 /** The size of the compressed file; undefined, and no file, when too little was saved. */
 async function compress({ path, size, bytes }: Content, to: string, method: Method): Promise<number | undefined> {
-  const most = size * KEPT_BELOW
+  const max = size * KEPT_BELOW
   if (bytes) {
     const compressed = await method.atOnce(bytes)
-    if (compressed.length > most) return undefined
+    if (compressed.length > max) return undefined
     await writeFile(to, compressed)
     return compressed.length
   }
   const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW)
   await pipeline(handle.createReadStream(), method.inSteps(), createWriteStream(to))
   const written = await stat(to)
-  if (written.size <= most) return written.size
+  if (written.size <= max) return written.size
   await rm(to)
   return undefined
 }

@@ -114,8 +114,8 @@ export function makeCage({ limits, group, rounds, disks, onLeft }: Parts): Cage 
       job = { root, kill: killJob }
       stops.push(rounds.add((processes) => look(root, processes)))
       const processes = () => group?.processes() ?? treeOf(root, readProcesses()).map((row) => row.pid)
-      const most = { bytes: limits.diskBytes, files: limits.diskFiles }
-      stops.push(disks.add({ folders, most, processes, onExcess: exceed }))
+      const max = { bytes: limits.diskBytes, files: limits.diskFiles }
+      stops.push(disks.add({ folders, max, processes, onExcess: exceed }))
     },
     memoryBytes: () => used,
     kill,

@@ -48,7 +48,7 @@ function disk(t: TestContext, { size = 100_000 * MB, files = 1_000_000, reserveB
       used.set(name, bytes)
       const stop = disks.add({
         folders: [name],
-        most: { bytes: limitBytes, files: limitFiles },
+        max: { bytes: limitBytes, files: limitFiles },
         processes: () => [],
         onExcess: (what) => over.push(what === 'files' ? `${name}: files` : name),
       })

@@ -10,7 +10,7 @@ import { type Measured, namelessBytes, type Space, sizeOf, spaceAt } from './mea
 export type Writer = {
   folders: readonly string[]
   /** Null for no limit. */
-  most: Record<Measured, number | null>
+  max: Record<Measured, number | null>
   processes(): number[]
   /** It wrote too much, or too much is written altogether and it wrote the most. */
   onExcess(what: 'disk' | 'files'): void
@@ -128,7 +128,7 @@ export function openDisks({ reserveBytes, tools = realTools }: Options): Disks {
       void (writer.isOver ? Promise.resolve(undefined) : measure(writer))
         .then((size) => {
           // Of one whose files are too many to be counted, the bytes are not known either.
-          const beyond = ORDER.find((what) => size !== undefined && size[what] > (writer.most[what] ?? Infinity))
+          const beyond = ORDER.find((what) => size !== undefined && size[what] > (writer.max[what] ?? Infinity))
           if (beyond) exceed(writer, beyond)
         })
         .finally(() => {
@@ -177,13 +177,13 @@ export function openDisks({ reserveBytes, tools = realTools }: Options): Disks {
   function judge(writer: Watched, passedMs: number): boolean {
     writer.budgetMs = Math.min(BUDGET_MS, writer.budgetMs + passedMs * PART_OF_CORE)
     if (writer.isOver) return false
-    const { size, most, lost } = writer
+    const { size, max, lost } = writer
     if (size === undefined) {
       if (writer.budgetMs > 0) measureSoon(writer)
       return true
     }
     const left = MEASURED.flatMap((what) => {
-      const limit = most[what]
+      const limit = max[what]
       return limit === null ? [] : { what, amount: limit - size[what] - lost[what] }
     })
     if (left.length === 0) return false

@@ -46,12 +46,12 @@ export async function sizeOf(
 }
 
 const IN_MEMORY = [0x01021994, 0x958458f6]
-const MOST_LINKS = 5000
+const MAX_LINKS = 5000
 
 /** A file without a name takes its place for as long as a process has it open or mapped. */
 export async function namelessBytes(pids: readonly number[]): Promise<number> {
   const sizes = new Map<string, number>()
-  let left = MOST_LINKS
+  let left = MAX_LINKS
   // Only root may look at what is mapped.
   for (const folder of pids.flatMap((pid) => [`/proc/${pid}/fd`, `/proc/${pid}/map_files`])) {
     for (const name of await readdir(folder).catch(() => [])) {

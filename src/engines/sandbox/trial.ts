@@ -69,7 +69,7 @@ function commandFor(
 async function findIdentity(shape: Shape, index: number): Promise<Identity | NoWay> {
   if (!shape.isRoot) return identityOfService(shape.isStaged)
   // Any of them will do: the trial writes nothing.
-  const user = { uid: TENANT_UIDS.least, gid: TENANT_UIDS.least }
+  const user = { uid: TENANT_UIDS.min, gid: TENANT_UIDS.min }
   const unfiltered = { ...shape, system: { ...shape.system, isFiltered: false } }
   const trial = ['/bin/sh', '-c', 'test "$(id -u)" = "$0"', String(user.uid)]
   let trouble: string | undefined

@@ -11,7 +11,7 @@ import { addPlace, compileNeedles, type Needles, type Places } from './needles.t
 import { textAt, visiblePlaces } from './visible.ts'
 
 export const MAX_LINE_CHARACTERS = 8192
-const NEEDLE_LENGTH_LEAST = 4
+const MIN_NEEDLE_LENGTH = 4
 const STRUCK = '[secret]'
 
 export type Cleaner = {
@@ -44,7 +44,7 @@ export async function compileCleaner(secrets: readonly string[]): Promise<Cleane
 
 /** A line as it stands in the value, and as it is seen when it is written. */
 const needlesOf = (line: string): string[] =>
-  [line.trim(), textAt(line, visiblePlaces(line)).trim()].filter(({ length }) => length >= NEEDLE_LENGTH_LEAST)
+  [line.trim(), textAt(line, visiblePlaces(line)).trim()].filter(({ length }) => length >= MIN_NEEDLE_LENGTH)
 
 /** The places of needles in what is shown of a line. */
 function placesIn(line: string, text: string, shown: Places, needles: Needles): Places {

@@ -69,11 +69,7 @@ export function createLineLogs(folder: string, clock: Clock = systemClock) {
   }
 
   /** A log that cannot be opened now, because the disk is full, is opened when there is something to write. */
-  async function openWriter(
-    name: string,
-    whenFull: LineLogOptions['whenFull'],
-    maxBytes: number,
-  ): Promise<LineWriter> {
+  async function openWriter(name: string, whenFull: LineLogOptions['whenFull'], maxBytes: number): Promise<LineWriter> {
     const [path, olderPath] = [pathOf(name), olderOf(name)]
     const [older, newer] = await Promise.all([endOf(olderPath), endOf(path)])
     return createLineWriter({

@@ -109,11 +109,7 @@ export function createLineWriter(parts: Parts) {
     add(stream: LogStream, phase: string, line: string) {
       if (isFull) return
       // A flood must not grow in memory while the disk is busy, or refuses.
-      const mayWait = retry
-        ? MAX_UNWRITTEN_CHARACTERS
-        : whenFull === 'rotate'
-          ? maxBytes / 4
-          : Number.POSITIVE_INFINITY
+      const mayWait = retry ? MAX_UNWRITTEN_CHARACTERS : whenFull === 'rotate' ? maxBytes / 4 : Number.POSITIVE_INFINITY
       if (waiting.length > mayWait) {
         leftOut += 1
         return

@@ -57,8 +57,8 @@ test('a build that floods its log waits, and no line of it is lost', async (t) =
 test('an app that floods its log does not wait at first; what is too much is left out and said once', async (t) => {
   const { clock, log, texts } = await setUp(t, 'rotate')
   const { atOnce } = OUTPUT_RATES.app
-  const most = Math.floor(atOnce / CHUNK_COST)
-  const chunks = 3 * most
+  const max = Math.floor(atOnce / CHUNK_COST)
+  const chunks = 3 * max
   for (let chunk = 0; chunk < chunks; chunk++) assert.equal(log.write('stdout', '', CHUNK), undefined)
   // In the middle of a line, of which the rest may be a part of a secret.
   log.write('stdout', '', Buffer.from('hun'))
@@ -66,7 +66,7 @@ test('an app that floods its log does not wait at first; what is too much is lef
   log.write('stdout', '', Buffer.from('ter2\nafter the flood\n'))
   await log.close()
   const lines = await texts()
-  assert.equal(lines.filter((line) => line.startsWith('x')).length, most * 64)
+  assert.equal(lines.filter((line) => line.startsWith('x')).length, max * 64)
   assert.deepEqual(
     lines.filter((line) => !line.startsWith('x')),
     [

@@ -87,7 +87,7 @@ export function createOutputRate({ clock, kind, onLeftOut }: Parts) {
 
 /** So much at once, and then so much a second. What was spent beyond it is to be waited for. */
 function createAllowance(clock: Pick<Clock, 'now'>, { atOnce, perSecond }: Rate) {
-  const mostMs = (atOnce * 1000) / perSecond
+  const maxMs = (atOnce * 1000) / perSecond
   let paidUntil = 0
   return {
     /** How many milliseconds it takes until it is paid. */
@@ -95,9 +95,9 @@ function createAllowance(clock: Pick<Clock, 'now'>, { atOnce, perSecond }: Rate)
       const now = clock.now()
       const knownMs = Math.max(0, paidUntil - now)
       // Nobody can owe that much: the clock was set back, and to wait until it has caught up takes hours.
-      const owedMs = knownMs > 2 * mostMs ? 0 : knownMs
+      const owedMs = knownMs > 2 * maxMs ? 0 : knownMs
       paidUntil = now + owedMs + (bytes * 1000) / perSecond
-      return Math.max(0, paidUntil - now - mostMs)
+      return Math.max(0, paidUntil - now - maxMs)
     },
   }
 }

@@ -44,7 +44,7 @@ type Line = { stream: LogStream; phase: string; text: string }
 
 export async function createProgramLog(parts: Parts): Promise<LineLog> {
   const { name, clock, writer, secrets, kind } = parts
-  const longestSecret = secrets.reduce((most, { length }) => Math.max(most, length), 0)
+  const longestSecret = secrets.reduce((max, { length }) => Math.max(max, length), 0)
   const rate = createOutputRate({ clock, kind, onLeftOut: (bytes) => say('', leftOutInWords(bytes)) })
   const partial = { stdout: startOfLine(), stderr: startOfLine() }
   const last = createLastLines()

@@ -83,9 +83,9 @@ function endOfEscape(text: string, at: number, endOfString: (from: number) => nu
   return isLong && !isBetween(kind, 0x30, 0x7e) ? at + 1 : body
 }
 
-function past(text: string, from: number, least: number, most: number): number {
+function past(text: string, from: number, min: number, max: number): number {
   let at = from
-  while (isBetween(text.charCodeAt(at), least, most)) at++
+  while (isBetween(text.charCodeAt(at), min, max)) at++
   return at
 }
 

@@ -19,7 +19,7 @@ import { BASE_IMAGE, isDockerThere } from '../../support/machine/docker-packages
 
 const TOP = fileURLToPath(new URL('../../..', import.meta.url))
 /** The image is built in 75 seconds on two idle processors. */
-const MOST_MS = 1_500_000
+const MAX_MS = 1_500_000
 const PAGE = 'docs/operate/docker.md'
 const API = 'http://localhost:8080'
 const skip =
@@ -42,7 +42,7 @@ const typed: string[] = []
 
 test('the image is built and the service is healthy, by the first command of the page', {
   skip,
-  timeout: MOST_MS,
+  timeout: MAX_MS,
 }, async () => {
   await type('docker compose up --detach --build --wait')
   const [container] = await containers()
@@ -225,7 +225,7 @@ async function type(command: string): Promise<string> {
 
 async function shell(command: string): Promise<string> {
   const [file = '', ...args] = [...engine.inside, 'bash', '-euc', command]
-  const options = { cwd: folder, env: engine.environment, timeout: MOST_MS, maxBuffer: 2 ** 26 }
+  const options = { cwd: folder, env: engine.environment, timeout: MAX_MS, maxBuffer: 2 ** 26 }
   const said = await promisify(execFile)(file, args, options).catch(({ stdout, stderr, message }: Failure) => {
     throw new Error(`${message}\n${stdout}\n${stderr}`)
   })
@@ -263,7 +263,7 @@ async function deploy(app: string, project: string): Promise<string> {
       HEADLAND_API_USER: credential.userId,
       HEADLAND_API_PASSWORD: credential.password,
     },
-    timeout: MOST_MS,
+    timeout: MAX_MS,
   })
   sites.set(app, stdout.trim().split('\n').at(-1) ?? '')
   return visit(app)

@@ -148,8 +148,8 @@ const patiently = (call: () => Promise<number | string>) =>
   })
 
 test('values count to what the account may hold, and a store that is full of its own goes on', async (t) => {
-  const most = 3_000_000
-  const small = await startService(t, { settings: { HEADLAND_ACCOUNT_BYTES: String(most) } })
+  const max = 3_000_000
+  const small = await startService(t, { settings: { HEADLAND_ACCOUNT_BYTES: String(max) } })
   const owner = await small.login()
   const places = [await createEnvironment(small, owner), await createEnvironment(small, owner)] as const
   for (const { name } of places) assert.equal((await deploy(small, owner, name, CALLER)).error, undefined)

@@ -349,12 +349,12 @@ test('calls that come while a build lets them settle put it off, and no longer t
   const second = await settles()
   assert.ok(second > (first.metadata.settlesUntil ?? ''))
   await service.call(`/v1/${name}/webhooks`, { method: 'PATCH', as, body: { maxQuietSeconds: 200 } })
-  const most = new Date(Date.parse(first.metadata.createTime) + 200_000).toISOString()
-  assert.deepEqual([await settles(), await settles()], [most, most])
+  const max = new Date(Date.parse(first.metadata.createTime) + 200_000).toISOString()
+  assert.deepEqual([await settles(), await settles()], [max, max])
   const waiting = await read(first.name)
   assert.deepEqual(
     [waiting.metadata.phase, waiting.metadata.settlesUntil, waiting.metadata.triggerCount],
-    ['QUEUED', most, 4],
+    ['QUEUED', max, 4],
   )
   await post(`${first.name}:cancel`)
   assert.equal(reasonOf(await untilDone(service, as, first.name)), 'OPERATION_CANCELLED')

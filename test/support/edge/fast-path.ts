@@ -118,7 +118,7 @@ export async function connectTo({ http, port }: { http: Server; port: number }):
       if (isClosed) return
       socket.write(bytes, 'latin1')
       sent += bytes.length
-      for (let turns = 0; peer.bytesRead < sent && !peer.destroyed && turns < MOST_TURNS; turns++) await turn()
+      for (let turns = 0; peer.bytesRead < sent && !peer.destroyed && turns < MAX_TURNS; turns++) await turn()
       await settle()
     },
     settle,
@@ -127,6 +127,6 @@ export async function connectTo({ http, port }: { http: Server; port: number }):
 
 /** After so many turns of the event loop without a word, a server in this process has none to say. */
 const STILL_TURNS = 6
-const MOST_TURNS = 10_000
+const MAX_TURNS = 10_000
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))

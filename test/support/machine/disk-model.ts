@@ -14,6 +14,6 @@ export function random(seed: number): () => number {
 /** The body that belongs to a key: of any size up to 30 KiB, some up to 300 KiB. */
 export function bodyOf(key: number): Buffer {
   const next = random(key)
-  const most = next() < 0.1 ? 300_000 : 30_000
-  return Buffer.alloc(Math.floor(next() * most), `${key} `)
+  const max = next() < 0.1 ? 300_000 : 30_000
+  return Buffer.alloc(Math.floor(next() * max), `${key} `)
 }

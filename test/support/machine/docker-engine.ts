@@ -13,7 +13,7 @@ import { promisify } from 'node:util'
 import { type Scope, temporaryFolder } from '../folder.ts'
 import { BASE_FILES, BASE_IMAGE, CERTIFICATES, CLI_PLUGINS, dockerEnvironment } from './docker-packages.ts'
 
-const MOST_MS = 300_000
+const MAX_MS = 300_000
 const STOP_MS = 30_000
 /** A test that is killed leaves nothing that runs. */
 const WITH_US = ['--pdeathsig', 'KILL']
@@ -73,7 +73,7 @@ export async function startDocker(test: Scope): Promise<DockerEngine> {
     environment,
     inside,
     async docker(...args) {
-      const options = { env: environment, timeout: MOST_MS, maxBuffer: 2 ** 24 }
+      const options = { env: environment, timeout: MAX_MS, maxBuffer: 2 ** 24 }
       return (await promisify(execFile)('docker', args, options)).stdout.trim()
     },
   }

@@ -105,8 +105,8 @@ function tracesOf(service: TestService, environment: resources.Environment, apps
   ]
 }
 
-const extra = (what: string, names: readonly string[], most: number): string[] =>
-  names.length > most ? names.map((name) => `${what} ${name}, one of more than ${most}`) : []
+const extra = (what: string, names: readonly string[], max: number): string[] =>
+  names.length > max ? names.map((name) => `${what} ${name}, one of more than ${max}`) : []
 
 /** The cages of this service, each once. */
 export function cagesOf({ dataDir }: TestService): string[] {

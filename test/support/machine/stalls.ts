@@ -13,7 +13,7 @@ export type Stalls = Record<'control' | 'edge', { count: number; longestMs: numb
  * Generous: what is promised is 50 ms, on a machine that does nothing else. It is counted in processor time, which other
  * programs do not lengthen.
  */
-export const STALL_MOST_MS = 1000
+export const MAX_STALL_MS = 1000
 
 type Watched = Pick<TestService, 'api' | 'log'>
 
@@ -23,7 +23,7 @@ export async function readStalls({ api }: Pick<Watched, 'api'>): Promise<Stalls>
 }
 
 /** Runs something hostile; fails where an event loop of the service worked for longer than `mostMs` at a stretch meanwhile. */
-export async function withoutStall<T>(service: Watched, work: () => Promise<T>, mostMs = STALL_MOST_MS): Promise<T> {
+export async function withoutStall<T>(service: Watched, work: () => Promise<T>, maxMs = MAX_STALL_MS): Promise<T> {
   const logBefore = service.log().length
   const result = await work()
   // A stall that goes on holds this answer up, and is told before the next.
@@ -35,7 +35,7 @@ export async function withoutStall<T>(service: Watched, work: () => Promise<T>, 
       .slice(logBefore)
       .matchAll(/^.*"cpuMs":(\d+).*"msg":"the event loop stood still".*$/gm),
   ]
-  const long = told.filter(([, cpuMs]) => Number(cpuMs) > mostMs).map(([line]) => line)
+  const long = told.filter(([, cpuMs]) => Number(cpuMs) > maxMs).map(([line]) => line)
   assert.deepEqual(long, [])
   return result
 }

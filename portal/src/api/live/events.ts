@@ -16,7 +16,7 @@ import { throttled } from './throttled.ts'
 export type Liveness = 'connecting' | 'live' | 'polling'
 
 const POLL_MS = 4_000
-const RETRY_MS = { first: 1_000, most: 30_000 }
+const RETRY_MS = { first: 1_000, max: 30_000 }
 const HIDDEN_MS = 20_000
 const ALL_APPS_MS = 2_000
 
@@ -86,7 +86,7 @@ function follow(client: QueryClient, account: string): () => void {
     let wait = RETRY_MS.first
     while (!over.signal.aborted) {
       if (isHidden) {
-        await pause(RETRY_MS.most)
+        await pause(RETRY_MS.max)
         continue
       }
       const begun = Date.now()
@@ -97,9 +97,9 @@ function follow(client: QueryClient, account: string): () => void {
       })
       if (over.signal.aborted) return
       become('polling')
-      if (Date.now() - begun > RETRY_MS.most) wait = RETRY_MS.first
+      if (Date.now() - begun > RETRY_MS.max) wait = RETRY_MS.first
       await pause(wait * (0.75 + Math.random() / 2))
-      wait = Math.min(wait * 2, RETRY_MS.most)
+      wait = Math.min(wait * 2, RETRY_MS.max)
     }
   }
 

@@ -46,7 +46,7 @@ type ListProps = { title: string; about: string; none: string; url: string; path
 
 function List({ title, about, none, url, paths }: ListProps) {
   const id = useId()
-  const most = paths?.[0]?.requests ?? 0
+  const max = paths?.[0]?.requests ?? 0
   return (
     <section className={css.card} aria-labelledby={id}>
       <h2 id={id} className={css.title}>
@@ -68,7 +68,7 @@ function List({ title, about, none, url, paths }: ListProps) {
               </span>
               <span className={css.count}>{number(requests)}</span>
               <span className={css.bar} aria-hidden="true">
-                <span style={{ width: `${100 * shareOf(requests, most)}%` }} />
+                <span style={{ width: `${100 * shareOf(requests, max)}%` }} />
               </span>
             </li>
           ))}

@@ -27,9 +27,9 @@ test('what is new, changed, the same and refused is told apart', () => {
 test('what the service would refuse is refused before it is sent', () => {
   const long = 'A'.repeat(LIMITS.variableKeyLength)
   const given = [entry(long, ''), entry(`${long}A`, ''), entry('NUL', 'a\0b')]
-  const most = 'ü'.repeat(LIMITS.variableValueBytes / 2)
+  const max = 'ü'.repeat(LIMITS.variableValueBytes / 2)
   assert.deepEqual(
-    previewOf([...given, entry('BIG', most), entry('BIG', `${most}x`)], new Map()).map(({ effect }) => effect),
+    previewOf([...given, entry('BIG', max), entry('BIG', `${max}x`)], new Map()).map(({ effect }) => effect),
     ['new', 'refused', 'refused', 'new', 'refused'],
   )
 })

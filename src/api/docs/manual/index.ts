@@ -14,7 +14,7 @@ import { blocksOf } from './blocks.ts'
 import { frame, home, notFound, results, sectionPage } from './layout.ts'
 import { BASE, type ManualPage, type ManualPages, readPages, resolverFor } from './pages.ts'
 import { render } from './render.ts'
-import { type Part, partsOf, MAX_QUERY_LENGTH, search } from './search.ts'
+import { MAX_QUERY_LENGTH, type Part, partsOf, search } from './search.ts'
 import { STYLE } from './style.ts'
 
 const POLICY = [

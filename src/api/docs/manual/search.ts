@@ -13,7 +13,7 @@ const MAX_WORDS = 8
 const MAX_HITS = 30
 const AROUND = 90
 /** Shorter words are found across the ends of others. */
-const JOINED_LENGTH_LEAST = 6
+const MIN_JOINED_LENGTH = 6
 
 /** Each page, cut at its headings; a page at a time, so that nothing else waits for all of them. */
 export async function partsOf(pages: Iterable<ManualPage>): Promise<Part[]> {
@@ -76,7 +76,7 @@ export function search(parts: readonly Part[], query: string): Hit[] {
 const isIn = ({ searched, page, joined }: Part, word: string): boolean =>
   searched.includes(word) ||
   page.toLowerCase().includes(word) ||
-  (word.length >= JOINED_LENGTH_LEAST && joined.includes(joinedOf(word)))
+  (word.length >= MIN_JOINED_LENGTH && joined.includes(joinedOf(word)))
 
 const joinedOf = (text: string): string => text.replaceAll(/[\s_-]+/g, '')
 

@@ -123,7 +123,7 @@ test('wherever a byte is damaged, nothing that was purged comes back', async (t)
   const names = segmentsIn(folder)
   assert.ok(names.length >= 4)
   const top = await temporaryFolder(t)
-  let most = 0
+  let max = 0
   let fewest = Number.POSITIVE_INFINITY
   for (const name of names) {
     const content = readFileSync(join(folder, name))
@@ -148,13 +148,13 @@ test('wherever a byte is damaged, nothing that was purged comes back', async (t)
       )
       assert.ok(left.reports.length <= 1, `${name} at ${at}: ${left.reports}`)
       if (left.reports.length === 0) assert.equal(served.length, 12)
-      most = Math.max(most, served.length)
+      max = Math.max(max, served.length)
       fewest = Math.min(fewest, served.length)
       await left.close()
       rmSync(copy, { recursive: true })
     }
   }
-  assert.equal(most, 12, 'damage in a body that nobody asks for costs nothing')
+  assert.equal(max, 12, 'damage in a body that nobody asks for costs nothing')
   assert.equal(fewest, 0, 'damage in the newest segment costs everything')
 })
 

@@ -22,7 +22,7 @@ import { createBatches } from './batches.ts'
 import type { Disk, DiskOptions, Place } from './index.ts'
 import { createLargeWriter, isLargeName, type LargeWriter, readRange, writeLargeReference } from './large.ts'
 import { createMarker, currentBoot, isMissing, isUnfinishedMarker } from './marker.ts'
-import { HEADER_BYTES, type Kind, readBody, readHeader, MAX_TEXT_BYTES } from './records.ts'
+import { HEADER_BYTES, type Kind, MAX_TEXT_BYTES, readBody, readHeader } from './records.ts'
 import { replay, type Start } from './replay.ts'
 import { createSegments, readName, type Segment } from './segments.ts'
 
@@ -222,8 +222,7 @@ export async function openDisk(options: DiskOptions): Promise<Disk> {
       if (segments.isClean() && writers.size === 0) return true
       try {
         const textBytes = Buffer.byteLength(text)
-        if (textBytes > MAX_TEXT_BYTES)
-          throw new Error(`a note of ${textBytes} bytes is too long for the cache's disk`)
+        if (textBytes > MAX_TEXT_BYTES) throw new Error(`a note of ${textBytes} bytes is too long for the cache's disk`)
         makeRoom(HEADER_BYTES + textBytes + START_BYTES)
         append('note', text, textBytes)
         batches.flush()

@@ -262,8 +262,8 @@ export function createStore({ now, isOnDisk = () => false, ...sizes }: Parts) {
       return marks.sort((one, other) => other.number - one.number)[0]
     },
 
-    resize(most: number) {
-      maxBytes = most
+    resize(max: number) {
+      maxBytes = max
       if (bytes > maxBytes) makeRoom()
     },
     bytes: () => bytes,

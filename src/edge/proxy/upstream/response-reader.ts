@@ -143,8 +143,8 @@ export function createResponseReader(hearer: Hearer, { method, maxHeaderBytes }:
     const bytes = rest ? Buffer.concat([rest, chunk]) : chunk
     const end = bytes.indexOf('\r\n')
     if (end < 0) {
-      const most = chunkPart === 'trailers' ? maxHeaderBytes : CHUNK_LINE_BYTES
-      if (bytes.length > most) throw new Malformed('a line of the chunked body is too long')
+      const max = chunkPart === 'trailers' ? maxHeaderBytes : CHUNK_LINE_BYTES
+      if (bytes.length > max) throw new Malformed('a line of the chunked body is too long')
       rest = bytes
       return NOTHING
     }

@@ -3,8 +3,8 @@
 const NICE = [1, 2, 3, 4, 5, 6, 8, 10]
 
 /** The end of a scale that `max` fits into, so that it and its half are worth reading. */
-function topOf(max: number, least: number): number {
-  if (max <= least) return least
+function topOf(max: number, min: number): number {
+  if (max <= min) return min
   const power = 10 ** Math.floor(Math.log10(max))
   const isEven = (step: number) => power >= 10 || step % 2 === 0
   return (NICE.find((step) => step * power >= max && isEven(step)) ?? 10) * power

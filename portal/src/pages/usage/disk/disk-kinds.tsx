@@ -8,11 +8,11 @@ import { shareOf } from './share.ts'
 type Kind = { kind: UsageKind; bytes: number; sharedBytes?: number }
 
 export function DiskKinds({ kinds, label }: { kinds: readonly Kind[]; label: string }) {
-  const most = Math.max(...kinds.map((each) => each.bytes))
+  const max = Math.max(...kinds.map((each) => each.bytes))
   const bars = kinds.map(({ kind, bytes: held, sharedBytes = 0 }) => ({
     key: kind,
     ...KIND_WORDS[kind],
-    share: shareOf(held, most),
+    share: shareOf(held, max),
     figure: (
       <>
         {bytes(held)}
