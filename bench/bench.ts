@@ -35,12 +35,12 @@ export function isMet(result: Result): boolean | undefined {
   if (!goal) return undefined
   const value = goal.of === 'ours' ? result.ours : ratioOf(result)
   if (value === undefined) return false
-  return 'least' in goal ? value >= goal.min : value <= goal.max
+  return 'min' in goal ? value >= goal.min : value <= goal.max
 }
 
 export const goalInWords = ({ goal, unit }: Result): string => {
   if (!goal) return ''
-  const bound = 'least' in goal ? `≥ ${goal.min}` : `≤ ${goal.max}`
+  const bound = 'min' in goal ? `≥ ${goal.min}` : `≤ ${goal.max}`
   return goal.of === 'ours' ? `${bound} ${unit}` : `ratio ${bound}`
 }
 
