@@ -20,7 +20,7 @@ const BUILDS = 50
 const CALLS = 1000
 /** Long enough for a round of the upkeep. */
 const SETTLE_MS = 8000
-const PATIENCE_MS = 120_000
+const TIMEOUT_MS = 120_000
 
 const SERVER = {
   'package.json': JSON.stringify({ name: 'server', version: '1.0.0', scripts: { start: 'node server.js' } }),
@@ -145,7 +145,7 @@ async function servers(dataDir: string): Promise<Result[]> {
 }
 
 async function untilAsleep(caller: Caller, environments: readonly string[]) {
-  const deadline = performance.now() + PATIENCE_MS
+  const deadline = performance.now() + TIMEOUT_MS
   for (const environment of environments) {
     const { deployment } = await read(caller, `/v1/${environment}`)
     for (;;) {

@@ -51,7 +51,7 @@ async function queueOf(dataDir: string, { accounts: count, waiting }: typeof MAN
     await Promise.all(
       places.map((accountId) => {
         const path = { accountId, appName: 'shop', environmentId: newId() }
-        return operations.request(tx, path, 'UPLOAD', { lane: 'build', build: newId() })
+        return operations.request(tx, path, 'UPLOAD', { queue: 'build', build: newId() })
       }),
     )
   })

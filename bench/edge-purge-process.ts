@@ -13,7 +13,7 @@ const COMMON = { status: 200, reason: 'OK', variant: '', vary: undefined, deploy
 
 const count = Number(process.argv[2])
 const store = createStore({ maxBytes: Number.MAX_SAFE_INTEGER, now: Date.now })
-const shelf = store.shelfOf(ENVIRONMENT)
+const partition = store.partitionOf(ENVIRONMENT)
 
 const emptyBytes = residentBytes()
 fill()
@@ -27,7 +27,7 @@ for (let round = 0; round < ROUNDS; round++) {
   assert.deepEqual([isFound(1), isFound(2)], [false, true])
   times.tag.push(timeOf(() => store.purge({ environment: ENVIRONMENT, tags: ['all'] })))
   assert.equal(isFound(2), false)
-  assert.ok(store.put(shelf, makeObject(3)) && isFound(3))
+  assert.ok(store.put(partition, makeObject(3)) && isFound(3))
   times.all.push(timeOf(() => store.purge({ environment: ENVIRONMENT })))
   assert.equal(isFound(3), false)
   assert.equal(store.count(), 0)
@@ -41,14 +41,14 @@ const [purgePathMs, purgeTagMs, purgeMs] = [median(times.path), median(times.tag
 process.stdout.write(`${JSON.stringify({ bytesPerObject, purgeMs, purgePathMs, purgeTagMs, longestPauseMs })}\n`)
 
 function fill() {
-  for (let at = 0; at < count; at++) assert.ok(store.put(shelf, makeObject(at)))
+  for (let at = 0; at < count; at++) assert.ok(store.put(partition, makeObject(at)))
   assert.equal(store.count(), count)
 }
 
 /** What was purged is garbage now: whoever visits meanwhile must not wait for its collection. */
 async function goOn() {
   for (let round = 0; round < 100; round++) {
-    for (let at = 0; at < 100; at++) store.put(shelf, makeObject(at))
+    for (let at = 0; at < 100; at++) store.put(partition, makeObject(at))
     await wait(10)
   }
 }
@@ -95,7 +95,7 @@ function keyOf(at: number): string {
 }
 
 function isFound(at: number): boolean {
-  return store.find(shelf, keyOf(at), {}, 'd1').kind === 'found'
+  return store.find(partition, keyOf(at), {}, 'd1').kind === 'found'
 }
 
 function timeOf(work: () => void): number {

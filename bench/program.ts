@@ -17,7 +17,7 @@ export type Program = {
 
 export type Running = AsyncDisposable & { url: string; pid: number }
 
-const PATIENCE_MS = 30_000
+const TIMEOUT_MS = 30_000
 /** Where Debian puts what only root starts, and where not everybody looks. */
 const PATH = `${process.env.PATH}:/usr/sbin:/sbin`
 
@@ -35,12 +35,12 @@ export async function startProgram({ command, args, debianPackages, port, env }:
     pid: child.pid ?? 0,
     async [Symbol.asyncDispose]() {
       child.kill('SIGTERM')
-      const patience = setTimeout(() => child.kill('SIGKILL'), PATIENCE_MS)
+      const patience = setTimeout(() => child.kill('SIGKILL'), TIMEOUT_MS)
       await exited
       clearTimeout(patience)
     },
   }
-  const deadline = performance.now() + PATIENCE_MS
+  const deadline = performance.now() + TIMEOUT_MS
   for (;;) {
     const answer = await Promise.race([failed, fetch(url).catch(() => undefined)])
     if (answer instanceof Response) return running
@@ -48,7 +48,7 @@ export async function startProgram({ command, args, debianPackages, port, env }:
     if (child.exitCode !== null) throw new Error(`${command} ended with ${child.exitCode} before it answered: ${said}`)
     if (performance.now() > deadline) {
       await running[Symbol.asyncDispose]()
-      throw new Error(`${command} did not answer within ${PATIENCE_MS} ms: ${said}`)
+      throw new Error(`${command} did not answer within ${TIMEOUT_MS} ms: ${said}`)
     }
     await wait(50)
   }

@@ -16,7 +16,7 @@ import { end, logIn, ready, startService, temporaryFolder } from './service.ts'
 
 /** As a CMS calls: without a body. */
 const POST = `wrk.method = 'POST'`
-const PATIENCE_MS = 60_000
+const TIMEOUT_MS = 60_000
 
 export const webhook: Bench = {
   name: 'webhook',
@@ -71,7 +71,7 @@ async function holdBuild(caller: Caller): Promise<AsyncDisposable & { environmen
   const zip = zipOf({ 'package.json': JSON.stringify({ scripts: { build } }) })
   form.append('repository', new Blob([new Uint8Array(zip)]), 'app.zip')
   const { name } = await post(caller, `/fu/v1/${environment}:upload`, form)
-  const deadline = performance.now() + PATIENCE_MS
+  const deadline = performance.now() + TIMEOUT_MS
   for (;;) {
     const { metadata } = (await read(caller, `/v1/${name}`)) as { metadata: { phase: string } }
     if (metadata.phase === 'BUILDING') break

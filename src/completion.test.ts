@@ -6,7 +6,7 @@ import { delimiter, join } from 'node:path'
 import { after, test } from 'node:test'
 import { promisify } from 'node:util'
 import { temporaryFolder } from '../test/support/folder.ts'
-import { PATIENCE_MS } from '../test/support/until.ts'
+import { TIMEOUT_MS } from '../test/support/until.ts'
 import { type CompletedForm, completion, SHELLS } from './completion.ts'
 import { type CommandForm, UsageError } from './contract/index.ts'
 
@@ -102,7 +102,7 @@ const ask = async (shell: string, script: string, ...args: string[]): Promise<st
   (
     await run(shell, args.length > 0 ? args : ['-c', script], {
       cwd: folder,
-      timeout: PATIENCE_MS,
+      timeout: TIMEOUT_MS,
       env: { ...process.env, HOME: folder, PATH: [bin, process.env.PATH].join(delimiter) },
     })
   ).stdout

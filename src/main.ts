@@ -26,8 +26,8 @@ import {
 import { type ArchiveLimits, createArchives, DEFAULT_ARCHIVE_LIMITS } from './archives/index.ts'
 import { createChanges, createIds, createLog, type Log, systemClock } from './base/index.ts'
 import {
+  createBuildRetention,
   createBuilds,
-  createHoldings,
   createOutputs,
   createPackageStore,
   createSources,
@@ -64,12 +64,12 @@ import {
 } from './deployments/index.ts'
 import { LATENCY_BOUNDS_MS, startEdge } from './edge/index.ts'
 import { endOrphans } from './engines/index.ts'
-import { createValues } from './kv/index.ts'
+import { createKv } from './kv/index.ts'
 import { openMachine } from './machine.ts'
 import { createOperations, startWorker } from './operations/index.ts'
 import { openPortal } from './portal/index.ts'
 import { createDomainChecks, createLookup } from './reach/index.ts'
-import { createCounts, createUpkeep } from './retention/index.ts'
+import { createCounts, createRetention } from './retention/index.ts'
 import { createSupervisor } from './runtime/index.ts'
 import { openDiskBlobs } from './storage/blobs/blobs-disk.ts'
 import {
@@ -93,7 +93,7 @@ import { createWebhookRates, createWebhookSets, createWebhooks } from './webhook
 import { welcome } from './welcome.ts'
 
 /** Together less than the 30 seconds within which a stop is promised. */
-const GRACE_MS = { api: 5_000, worker: 10_000, apps: 5_000, edge: 5_000, upkeep: 2_000 }
+const GRACE_MS = { api: 5_000, worker: 10_000, apps: 5_000, edge: 5_000, retention: 2_000 }
 
 const QUICK_CONCURRENCY = 8
 /** Builds that run no program of an app, beside those that do. */
@@ -154,10 +154,10 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
     const revalidations = createRevalidations({ sql, clock })
     const purges = createPurges({ sql, clock, ledger, edge, revalidations, supervisor })
     // No app runs before everything below is made, so none asks for room before there is upkeep.
-    const values = createValues({
+    const values = createKv({
       clock,
       folderOf: folders.values,
-      room: (environmentId, growth) => upkeep.valueRoom.take(environmentId, growth),
+      admitGrowth: (environmentId, growth) => retention.kvQuota.take(environmentId, growth),
     })
     const inApp = createInAppServer({ ...ground, log, tokens, purges, values })
     parts.defer(() => inApp.close())
@@ -166,7 +166,7 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
     parts.defer(() => supervisor.stop(GRACE_MS.apps))
 
     const variables = createVariables({ vault })
-    const rooms = {
+    const modules = {
       ...ground,
       log,
       variables,
@@ -179,7 +179,7 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
       archives: createArchives({ blobs: await openDiskBlobs(files.blobs), limits: archiveLimits(config) }),
       logs: createLineLogs(files.logs),
       builds: createBuilds({ sql, clock, newId }),
-      holdings: createHoldings({ sql }),
+      buildRetention: createBuildRetention({ sql }),
       sources: createSources({ sql, clock }),
       outputs: createOutputs({
         folder: files.outputs,
@@ -196,38 +196,42 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
       appVariables: createAppVariables({ ...ground, variables, tokens, inApp: listening.urls }),
       siteUrl: siteUrls(config, edge.address.port),
     }
-    await rooms.outputs.sweep()
-    const upkeep = createUpkeep({ ...rooms, ...config, ballast: createBallast(files.ballast) })
-    const { usage, room, rounds } = upkeep
+    await modules.outputs.sweep()
+    const retention = createRetention({ ...modules, ...config, ballast: createBallast(files.ballast) })
+    const { usage, diskSpace, rounds } = retention
 
-    const routing = createRouting(rooms)
-    const launcher = createLauncher(rooms)
+    const routing = createRouting(modules)
+    const launcher = createLauncher(modules)
     await launcher.restore()
     await routing.start()
     parts.defer(() => routing.stop())
 
-    const buildRequests = createBuildRequests(rooms)
-    const requests = createRequests({ ...rooms, buildRequests, routing, maxEnvironments: ceilings.ENVIRONMENTS })
-    const pins = createPins(rooms)
-    const switching = createSwitch({ ...rooms, routing, pins, onSwitched: rounds.switched })
-    const provision = createProvision({ ...rooms, routing, switching })
-    const live = { ...rooms, launcher, switching, finishWithEnvironment: provision.finishWithEnvironment }
+    const buildRequests = createBuildRequests(modules)
+    const requests = createRequests({ ...modules, buildRequests, routing, maxEnvironments: ceilings.ENVIRONMENTS })
+    const pins = createPins(modules)
+    const switching = createSwitch({ ...modules, routing, pins, onSwitched: rounds.switched })
+    const provision = createProvision({ ...modules, routing, switching })
+    const live = { ...modules, launcher, switching, finishWithEnvironment: provision.finishWithEnvironment }
     const deadlines = { installMs: config.installTimeout * 1000, buildMs: config.buildTimeout * 1000 }
-    const make = createMake({ ...rooms, room, run: { ...rooms, networks, deadlines, limits: machine.limits.build } })
-    const succession = createSuccession(rooms)
+    const make = createMake({
+      ...modules,
+      diskSpace,
+      run: { ...modules, networks, deadlines, limits: machine.limits.build },
+    })
+    const succession = createSuccession(modules)
     const deploy = succession(
       createDeploy({
         ...live,
         make,
         buildRequests,
-        needsPrograms: createLookAhead(rooms),
-        inspect: createInspect(rooms),
-        blame: createBlame(rooms),
+        needsPrograms: createLookAhead(modules),
+        inspect: createInspect(modules),
+        blame: createBlame(modules),
       }),
     )
     const redeploy = createRedeploy(live)
     const worker = startWorker({
-      ...rooms,
+      ...modules,
       handlers: {
         CREATE: provision.create,
         UPDATE: succession(redeploy.update),
@@ -241,21 +245,21 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
       ...(ceilings.RUNNING_BUILDS > 0 ? { perAccount: { build: ceilings.RUNNING_BUILDS } } : {}),
     })
     parts.defer(() => worker.stop(GRACE_MS.worker))
-    const idle = watchIdle({ ...rooms, routing, idleMs: config.idleTimeout * 1000 })
+    const idle = watchIdle({ ...modules, routing, idleMs: config.idleTimeout * 1000 })
     parts.defer(() => idle.stop())
     rounds.start()
-    parts.defer(() => rounds.stop(GRACE_MS.upkeep))
+    parts.defer(() => rounds.stop(GRACE_MS.retention))
 
     let apiUrl = ''
     const browserSession = createBrowserSession(config)
-    const auth = createAuth({ ...rooms, browserSession })
+    const auth = createAuth({ ...modules, browserSession })
     const metrics = createMetrics({
       version,
-      operationsUnfinished: async () => (await rooms.operations.count()).unfinished,
+      operationsUnfinished: async () => (await modules.operations.count()).unfinished,
       operationsRunning: () => worker.runningCount(),
       edgeServing: () => edge.isServing(),
       diskUsage: usage.total,
-      diskFree: upkeep.freeBytes,
+      diskFree: retention.freeBytes,
     })
     const onStall = (where: 'control' | 'edge') => (stall: Stall) => {
       metrics.observeStall(where, stall.ms)
@@ -265,45 +269,45 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
     parts.defer(watchStalls(onStall('control')))
     async function checkIsolation() {
       const { weaknesses } = machine.isolation
-      if (weaknesses.length === 0 || config.weakIsolation || (await rooms.accounts.list()).length < 2) return
+      if (weaknesses.length === 0 || config.weakIsolation || (await modules.accounts.list()).length < 2) return
       throw new Problem('ISOLATION_MISSING', `This machine cannot keep accounts apart: ${weaknesses.join('; ')}.`)
     }
     async function admitBuild(account: Account, environmentId: string) {
       await checkIsolation()
-      await room.forRebuild(account, environmentId)
+      await diskSpace.forRebuild(account, environmentId)
     }
     const retrying = createRetry({
-      ...rooms,
+      ...modules,
       buildRequests,
       admitBuild,
       answers: networks?.answers,
       lookMs: Math.min(RETRY_LOOK_MS, config.retryInterval * 1000),
     }).start()
     parts.defer(() => retrying.stop())
-    const clearCache = createClearCache({ ...rooms, finishWithEnvironment: provision.finishWithEnvironment })
+    const clearCache = createClearCache({ ...modules, finishWithEnvironment: provision.finishWithEnvironment })
     const webhookSets = createWebhookSets(ground)
     const rates = createWebhookRates(clock, {
       callsPerMinute: config.webhookCalls,
       guessesPerMinute: config.webhookGuesses,
     })
-    const webhooks = createWebhooks({ ...rooms, sets: webhookSets, rates, buildRequests, clearCache, admitBuild })
+    const webhooks = createWebhooks({ ...modules, sets: webhookSets, rates, buildRequests, clearCache, admitBuild })
     const routes = createRoutes({
-      ...rooms,
+      ...modules,
       usage,
-      counts: createCounts({ ...rooms, ceilings, concurrency: config.concurrency }),
+      counts: createCounts({ ...modules, ceilings, concurrency: config.concurrency }),
       ceilings,
       traffic,
-      room,
+      diskSpace,
       requests,
       pins,
-      replaceDomains: createReplaceDomains({ ...rooms, routing, maxDomains: ceilings.DOMAINS }),
+      replaceDomains: createReplaceDomains({ ...modules, routing, maxDomains: ceilings.DOMAINS }),
       domainChecks: createDomainChecks({
         clock,
         lookUp: createLookup({ servers: config.dnsServers }),
         publicAddresses: config.publicAddresses,
         tlsPort: tlsPortOf(config),
       }),
-      trace: createTrace(rooms),
+      trace: createTrace(modules),
       clearCache,
       webhookSets,
       webhooks,
@@ -412,7 +416,7 @@ export async function openGround(dataDir: string, onDeath?: (error: Error) => vo
   await (await open(database, 'a', 0o600)).close()
   const changes = createChanges()
   const onFull = () => createBallast(ballast).throwOut()
-  const sql = await openSqlite(database, { onDeath, onFull, onChange: changes.tell })
+  const sql = await openSqlite(database, { onDeath, onFull, onChange: changes.notify })
   await refuseTriggers(sql)
   await migrate(sql, MIGRATIONS, clock.now())
   const parts = { sql, clock, newId: createIds(clock, await newestId(sql)) }

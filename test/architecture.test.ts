@@ -115,8 +115,8 @@ test('the table of floors is read row by row, up to its end', () => {
 })
 
 test('a missing room and a room too many are both named', () => {
-  const rooms = ['src/main.ts', 'src/config.ts', 'src/apps/index.ts', 'src/storage/sql/sql.ts', 'src/cellar/index.ts']
-  assert.deepEqual(strayRooms(rooms.map(empty), small), [
+  const modules = ['src/main.ts', 'src/config.ts', 'src/apps/index.ts', 'src/storage/sql/sql.ts', 'src/cellar/index.ts']
+  assert.deepEqual(strayRooms(modules.map(empty), small), [
     'src/cellar/ is not in the table of floors',
     'the table has edge/, src/ has not',
     'the table has base/, src/ has not',

@@ -8,10 +8,10 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { BENCHES } from '../bench/benches.ts'
 import { temporaryFolder } from './support/folder.ts'
-import { PATIENCE_MS } from './support/until.ts'
+import { TIMEOUT_MS } from './support/until.ts'
 
 const RUN = fileURLToPath(new URL('../bench/run.ts', import.meta.url))
-const bench = (...args: string[]) => promisify(execFile)(process.execPath, [RUN, ...args], { timeout: PATIENCE_MS })
+const bench = (...args: string[]) => promisify(execFile)(process.execPath, [RUN, ...args], { timeout: TIMEOUT_MS })
 
 test('every measurement has a name of its own, and says what it measures and how noise is kept out', async () => {
   assert.equal(new Set(BENCHES.map(({ name }) => name)).size, BENCHES.length)

@@ -7,7 +7,7 @@ import type { House } from './house.ts'
 import { idOf, type Journal } from './journal.ts'
 
 /** A lease that was left behind runs out after 30 seconds; a build that hangs is ended after 30 more. */
-const PATIENCE_MS = 150_000
+const TIMEOUT_MS = 150_000
 const LOOK_MS = 250
 
 export type Inspected = Found & {
@@ -28,7 +28,7 @@ export async function inspect(house: House, journal: Journal, accounts: readonly
 
 /** Gives up after a while: what is not done then is told as stuck. */
 async function untilAllDone(house: House, journal: Journal, accounts: readonly string[]) {
-  const until = performance.now() + PATIENCE_MS
+  const until = performance.now() + TIMEOUT_MS
   while (performance.now() < until) {
     let count = 0
     for (const account of accounts) {

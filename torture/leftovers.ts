@@ -16,11 +16,11 @@ import { idOf } from './journal.ts'
 import { allOf } from './processes.ts'
 
 /** Requests of a retired app have half a minute to end. */
-const PATIENCE_MS = 45_000
+const TIMEOUT_MS = 45_000
 
 /** Looks until nothing is left, or patience is over. */
 async function untilNothing(look: () => Promise<string[]> | string[]): Promise<string[]> {
-  const until = performance.now() + PATIENCE_MS
+  const until = performance.now() + TIMEOUT_MS
   for (;;) {
     const left = await look()
     if (left.length === 0 || performance.now() > until) return left

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { lowerRooms } from '../../test/support/parts.ts'
+import { lowerModules } from '../../test/support/parts.ts'
 import { createAttempts, LOG_IN_LIMITS } from './attempts.ts'
 
 const HOUR_MS = 3_600_000
 
 test('a clock that is set back keeps nobody from logging in until it has caught up', async (t) => {
-  const rooms = await lowerRooms(t)
-  const { take } = createAttempts(rooms)
+  const modules = await lowerModules(t)
+  const { take } = createAttempts(modules)
   const attempt = () => take({ email: 'ann@example.com', network: '192.0.2.1', isKnown: false })
   for (let times = 0; times < LOG_IN_LIMITS.guesses.burst; times++) await attempt()
   await assert.rejects(attempt(), { reason: 'TOO_MANY_LOG_INS' })
-  await rooms.clock.advance(-HOUR_MS)
+  await modules.clock.advance(-HOUR_MS)
   for (let times = 0; times < LOG_IN_LIMITS.guesses.burst; times++) await attempt()
   await assert.rejects(attempt(), { reason: 'TOO_MANY_LOG_INS' })
 })

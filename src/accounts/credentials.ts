@@ -32,7 +32,7 @@ export function createCredentials({ sql, clock, newId }: { sql: Sql; clock: Cloc
       const id = newId()
       const [made] = await sql.transaction(async (tx) => {
         if (isAbove((await count(accountId, tx)) + 1, max)) throw aboveCeiling('CREDENTIALS', max)
-        tx.tell(accountId, `credentials/${id}`)
+        tx.notify(accountId, `credentials/${id}`)
         return tx.query<CredentialRow>(statement`
           INSERT INTO credentials (id, account_id, display_name, role, password_digest, create_time)
           VALUES (${id}, ${accountId}, ${displayName}, ${role}, ${digestOf(password)}, ${clock.now()})
@@ -67,7 +67,7 @@ export function createCredentials({ sql, clock, newId }: { sql: Sql; clock: Cloc
           statement`DELETE FROM credentials WHERE id = ${id} AND account_id = ${accountId} RETURNING id`,
         )
         if (!gone) throw new Problem('CREDENTIAL_NOT_FOUND')
-        tx.tell(accountId, `credentials/${id}`)
+        tx.notify(accountId, `credentials/${id}`)
       })
     },
   }

@@ -1,25 +1,25 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { lowerRooms } from '../../test/support/parts.ts'
+import { lowerModules } from '../../test/support/parts.ts'
 import { statement, toPage } from '../storage/index.ts'
 
-type Scope = Parameters<typeof lowerRooms>[0]
+type Scope = Parameters<typeof lowerModules>[0]
 
 /** Ann, whom the operator made in `home`, and the account `other` with an owner of its own. */
 async function withAnn(t: Scope) {
-  const rooms = await lowerRooms(t)
-  await rooms.users.create('ann@example.com', 'home', 'developer', { makeAccount: true })
-  await rooms.users.create('owner@example.com', 'other', 'owner', { makeAccount: true })
-  const other = await rooms.accounts.byName('other')
+  const modules = await lowerModules(t)
+  await modules.users.create('ann@example.com', 'home', 'developer', { makeAccount: true })
+  await modules.users.create('owner@example.com', 'other', 'owner', { makeAccount: true })
+  const other = await modules.accounts.byName('other')
   const idOf = async (email: string): Promise<string> => {
-    const [row] = await rooms.sql.query<{ id: string }>(statement`SELECT id FROM users WHERE email = ${email}`)
+    const [row] = await modules.sql.query<{ id: string }>(statement`SELECT id FROM users WHERE email = ${email}`)
     return row?.id ?? ''
   }
   const accountsOf = async (email: string): Promise<string[]> =>
-    (await rooms.users.memberships(await idOf(email))).map(({ account }) => account.name)
+    (await modules.users.memberships(await idOf(email))).map(({ account }) => account.name)
   const invite = (role: 'viewer' | 'owner' = 'viewer', email = 'ann@example.com') =>
-    rooms.members.add(other.id, { email, role, inviter: 'owner@example.com' })
-  return { ...rooms, other, idOf, accountsOf, invite, ann: await idOf('ann@example.com') }
+    modules.members.add(other.id, { email, role, inviter: 'owner@example.com' })
+  return { ...modules, other, idOf, accountsOf, invite, ann: await idOf('ann@example.com') }
 }
 
 test('somebody who is a user already belongs to another account only after they have said so', async (t) => {

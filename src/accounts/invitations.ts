@@ -27,7 +27,7 @@ export function createInvitations({ sql, clock }: { sql: Sql; clock: Clock }) {
     const [taken] = await tx.query<{ account_id: string; role: Role }>(statement`
       DELETE FROM invitations WHERE id = ${id} AND user_id = ${userId} RETURNING account_id, role`)
     if (!taken) throw new Problem('INVITATION_NOT_FOUND')
-    tx.tell(taken.account_id, `users/${id}`)
+    tx.notify(taken.account_id, `users/${id}`)
     return { accountId: taken.account_id, role: taken.role }
   }
 

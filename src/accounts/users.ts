@@ -43,7 +43,7 @@ export function createUsers({ sql, clock, newId, accounts }: Parts) {
         if (!joined) throw new Problem('USER_EXISTS', `${email} belongs to the account ${accountName} already.`)
         await tx.query(statement`
           DELETE FROM invitations WHERE user_id = ${user.id} AND account_id = ${account.id}`)
-        tx.tell(account.id, `users/${joined.id}`)
+        tx.notify(account.id, `users/${joined.id}`)
         return { password: made ? new Secret(password) : undefined }
       })
     },
@@ -94,7 +94,7 @@ async function askAgain(tx: Transaction, userId: string) {
     WHERE m.user_id = ${userId} RETURNING account_id, id`)
   if (!made) return
   await tx.query(statement`DELETE FROM memberships WHERE user_id = ${userId} AND account_id = ${made.account_id}`)
-  tx.tell(made.account_id, `users/${made.id}`)
+  tx.notify(made.account_id, `users/${made.id}`)
 }
 
 const hashFirst = (password: string): Promise<string> =>

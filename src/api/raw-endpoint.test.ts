@@ -5,14 +5,14 @@ import { openRaw, sendRaw } from '../../test/support/edge/raw.ts'
 import type { Scope } from '../../test/support/folder.ts'
 import { Problem } from '../contract/index.ts'
 import { sendClientError, sendProblem } from './errors.ts'
-import { openDoor } from './raw-endpoint.ts'
+import { rawEndpoint } from './raw-endpoint.ts'
 import type { Route } from './route.ts'
 
 /** A server with nothing but the door. */
 async function open(t: Scope, handle: Route['handle']): Promise<string> {
   const app = fastify({ clientErrorHandler: sendClientError, forceCloseConnections: true })
   app.setErrorHandler(sendProblem)
-  openDoor(app, '/door/*', { method: 'POST', handle })
+  rawEndpoint(app, '/door/*', { method: 'POST', handle })
   t.after(() => app.close())
   return app.listen({ host: '127.0.0.1', port: 0 })
 }

@@ -12,7 +12,7 @@ const METHODS: HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE',
 
 const BODY_MS = 60_000
 
-export function openDoor(app: FastifyInstance, path: string, { method, handle }: Pick<Route, 'method' | 'handle'>) {
+export function rawEndpoint(app: FastifyInstance, path: string, { method, handle }: Pick<Route, 'method' | 'handle'>) {
   app.route({
     method: METHODS,
     url: path,

@@ -8,8 +8,8 @@ export function sendFile(
   file: PortalFile,
   headers: Readonly<Record<string, string>>,
 ) {
-  const form = chooseForm(request.headers['accept-encoding'], file)
-  const etag = `"${file.digest}-${form}"`
+  const encoding = chooseEncoding(request.headers['accept-encoding'], file)
+  const etag = `"${file.digest}-${encoding}"`
   reply.headers(headers)
   reply.headers({
     etag,
@@ -17,11 +17,11 @@ export function sendFile(
     'cache-control': file.isImmutable ? 'public, max-age=31536000, immutable' : 'no-cache',
   })
   if (request.headers['if-none-match']?.includes(etag)) return reply.code(304).send()
-  if (form !== 'identity') reply.header('content-encoding', form)
-  return reply.type(file.type).send(file.forms[form])
+  if (encoding !== 'identity') reply.header('content-encoding', encoding)
+  return reply.type(file.type).send(file.forms[encoding])
 }
 
-function chooseForm(accepted: string | undefined, { forms }: PortalFile): 'br' | 'gzip' | 'identity' {
+function chooseEncoding(accepted: string | undefined, { forms }: PortalFile): 'br' | 'gzip' | 'identity' {
   const wanted = new Set(
     (accepted ?? '')
       .toLowerCase()
@@ -29,5 +29,5 @@ function chooseForm(accepted: string | undefined, { forms }: PortalFile): 'br' |
       .filter((part) => !/;\s*q\s*=\s*0(?:\.0*)?\s*$/.test(part))
       .map((part) => part.split(';', 1)[0]?.trim()),
   )
-  return (['br', 'gzip'] as const).find((form) => forms[form] && wanted.has(form)) ?? 'identity'
+  return (['br', 'gzip'] as const).find((encoding) => forms[encoding] && wanted.has(encoding)) ?? 'identity'
 }

@@ -18,7 +18,7 @@ import { sendClientError, sendProblem } from './errors.ts'
 import type { Metrics } from './metrics.ts'
 import { createPortalFiles } from './portal-files.ts'
 import { refusePreconditions } from './preconditions.ts'
-import { openDoor } from './raw-endpoint.ts'
+import { rawEndpoint } from './raw-endpoint.ts'
 import { type Call, isJson, type Route, showsEtag } from './route.ts'
 import { createCheck } from './validation/index.ts'
 import { withoutSecrets } from './webhook-url.ts'
@@ -146,7 +146,7 @@ export function createApiServer({
   })
 
   for (const route of routes) {
-    if (route.takesAnything) openDoor(app, route.takesAnything, route)
+    if (route.takesAnything) rawEndpoint(app, route.takesAnything, route)
     else register(app, auth, routes, route)
   }
   portalFiles.register(app, answerUnknown)

@@ -32,7 +32,7 @@ export function createApps({ sql, clock, newId }: { sql: Sql; clock: Clock; newI
           })
         }
         if (isAbove(await count(accountId, tx), max)) throw aboveCeiling('APPS', max)
-        tx.tell(accountId, `apps/${name}`)
+        tx.notify(accountId, `apps/${name}`)
         return toApp(made)
       })
     },
@@ -57,7 +57,7 @@ export function createApps({ sql, clock, newId }: { sql: Sql; clock: Clock; newI
       const rows = await tx.query<{ account_id: string; name: string }>(
         statement`UPDATE apps SET delete_time = ${clock.now()} WHERE id = ${id} RETURNING account_id, name`,
       )
-      for (const { account_id, name } of rows) tx.tell(account_id, `apps/${name}`)
+      for (const { account_id, name } of rows) tx.notify(account_id, `apps/${name}`)
     },
 
     async removeIfHiddenAndEmpty(tx: Transaction, id: string) {

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Scope } from '../../test/support/folder.ts'
-import { lowerRooms } from '../../test/support/parts.ts'
+import { lowerModules } from '../../test/support/parts.ts'
 import { LIMITS, Problem } from '../contract/index.ts'
 import { statement } from '../storage/index.ts'
 import { createDomains } from './domains.ts'
 
-async function rooms(t: Scope) {
-  const lower = await lowerRooms(t)
+async function modules(t: Scope) {
+  const lower = await lowerModules(t)
   const { sql, newId, accounts, apps, environments } = lower
   const domains = createDomains({ ...lower, domain: 'sites.example.com', ownHosts: ['portal.example.org'] })
 
@@ -35,7 +35,7 @@ async function rooms(t: Scope) {
 const answers = (name: string) => ({ name, redirectTo: null })
 
 test('a list is replaced as a whole', async (t) => {
-  const { replace, of, first, second, domains } = await rooms(t)
+  const { replace, of, first, second, domains } = await modules(t)
   await replace(first, ['www.example.com', 'EXAMPLE.com', 'münchen.de'])
   assert.deepEqual(await of(first), ['example.com', 'www.example.com', 'xn--mnchen-3ya.de'])
   await replace(first, ['www.example.com', 'shop.example.com'])
@@ -54,7 +54,7 @@ test('a list is replaced as a whole', async (t) => {
 })
 
 test('a name that another environment has is refused without a word about whose it is, and nothing changes', async (t) => {
-  const { replace, of, first, second } = await rooms(t)
+  const { replace, of, first, second } = await modules(t)
   await replace(first, ['www.example.com', 'example.com'])
   await replace(second, ['mine.example.net'])
   const refused = await replace(second, ['new.example.net', 'WWW.example.com', 'example.com']).catch((error) => error)
@@ -67,14 +67,14 @@ test('a name that another environment has is refused without a word about whose 
 })
 
 test('of two who ask for a name at once, one gets it', async (t) => {
-  const { replace, of, first, second } = await rooms(t)
+  const { replace, of, first, second } = await modules(t)
   const ends = await Promise.allSettled([replace(first, ['www.example.com']), replace(second, ['www.example.com'])])
   assert.deepEqual(ends.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])
   assert.equal([...(await of(first)), ...(await of(second))].length, 1)
 })
 
 test('the database itself lets no name have two owners', async (t) => {
-  const { sql, replace, first, second } = await rooms(t)
+  const { sql, replace, first, second } = await modules(t)
   await replace(first, ['www.example.com'])
   await assert.rejects(
     sql.transaction((tx) =>
@@ -85,7 +85,7 @@ test('the database itself lets no name have two owners', async (t) => {
 })
 
 test('the names of an environment are free once its deletion is asked for, and gone with it', async (t) => {
-  const { sql, environments, domains, replace, of, first, second } = await rooms(t)
+  const { sql, environments, domains, replace, of, first, second } = await modules(t)
   await replace(first, ['www.example.com', 'example.com'])
   await sql.transaction((tx) => environments.markDeleting(tx, first))
   assert.deepEqual(await of(first), [])
@@ -97,14 +97,14 @@ test('the names of an environment are free once its deletion is asked for, and g
 })
 
 test('a change of its names is a change of the environment', async (t) => {
-  const { sql, clock, environments, replace, first } = await rooms(t)
+  const { sql, clock, environments, replace, first } = await modules(t)
   await clock.advance(5000)
   await replace(first, ['www.example.com'])
   assert.equal((await environments.byId(sql, first))?.updateTime, clock.now())
 })
 
 test('names of the service, names under them, and those of the visitor’s own machine are refused', async (t) => {
-  const { domains } = await rooms(t)
+  const { domains } = await modules(t)
   const own = [
     'sites.example.com',
     'a.sites.example.com',
@@ -123,7 +123,7 @@ test('names of the service, names under them, and those of the visitor’s own m
 })
 
 test('every name that cannot be taken is told, and one that is given twice in other words', async (t) => {
-  const { domains } = await rooms(t)
+  const { domains } = await modules(t)
   assert.throws(() => domains.check(['www.example.com', '*.example.com', 'WWW.example.com.', '10.0.0.1']), {
     reason: 'FIELD_INVALID',
     fields: [
@@ -135,7 +135,7 @@ test('every name that cannot be taken is told, and one that is given twice in ot
 })
 
 test('an environment may have so many names, and not one more', async (t) => {
-  const { domains, replace, of, first } = await rooms(t)
+  const { domains, replace, of, first } = await modules(t)
   const names = Array.from({ length: LIMITS.domains }, (_, index) => `site-${index}.example.com`)
   await replace(first, names)
   assert.equal((await of(first)).length, LIMITS.domains)
@@ -146,7 +146,7 @@ test('an environment may have so many names, and not one more', async (t) => {
 })
 
 test('a host is known when it is a custom name or the label of an environment, and not otherwise', async (t) => {
-  const { sql, environments, domains, replace, first, second } = await rooms(t)
+  const { sql, environments, domains, replace, first, second } = await modules(t)
   await replace(first, ['www.example.com'])
   await sql.transaction(async (tx) => {
     const environment = await environments.byId(tx, second)
@@ -164,7 +164,7 @@ test('a host is known when it is a custom name or the label of an environment, a
 })
 
 test('a redirect leads to another name of the list that does not redirect, so there are no loops and no chains', async (t) => {
-  const { domains } = await rooms(t)
+  const { domains } = await modules(t)
   const names = ['a.example.com', 'b.example.com', 'c.example.com']
   const check = (...redirects: [string, string][]) =>
     domains.checkRedirects(

@@ -5,7 +5,7 @@
  */
 import type { Clock } from '../base/index.ts'
 import { type FieldViolation, LIMITS, Problem, type resources } from '../contract/index.ts'
-import { list, type Reader, type Sql, statement, type Transaction, tellBelow } from '../storage/index.ts'
+import { list, notifyBelow, type Reader, type Sql, statement, type Transaction } from '../storage/index.ts'
 import { isWithin, readHostName } from './host-name.ts'
 
 type Parts = {
@@ -102,7 +102,7 @@ export function createDomains({ sql, clock, domain, ownHosts = [] }: Parts) {
           VALUES (${name}, ${environmentId}, ${targets.get(name) ?? null})`)
       }
       await tx.query(statement`UPDATE environments SET update_time = ${clock.now()} WHERE id = ${environmentId}`)
-      await tellBelow(tx, environmentId, 'domains', '')
+      await notifyBelow(tx, environmentId, 'domains', '')
     },
 
     /** How many an account has. */

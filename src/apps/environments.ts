@@ -11,6 +11,7 @@ import { type Clock, checkTenantUid, type NewId } from '../base/index.ts'
 import { names, Problem, resources } from '../contract/index.ts'
 import {
   list,
+  notifyBelow,
   type Page,
   type PageOf,
   pageWithin,
@@ -19,7 +20,6 @@ import {
   type Statement,
   statement,
   type Transaction,
-  tellBelow,
 } from '../storage/index.ts'
 import { newHostLabel } from './label.ts'
 import type { SealedVariable } from './variables.ts'
@@ -152,7 +152,7 @@ export function createEnvironments({ sql, clock, newId }: { sql: Sql; clock: Clo
           suspicious_output, shell_variables, state, create_time, update_time)
         VALUES (${id}, ${app.accountId}, ${app.id}, ${draft.displayName}, ${draft.branch}, ${draft.cmsEnvironment},
           ${draft.rootDirectory}, ${draft.suspiciousOutput ? JSON.stringify(draft.suspiciousOutput) : null}, ${JSON.stringify(draft.variables)}, 'EMPTY', ${now}, ${now})`)
-      await tellBelow(tx, id, '')
+      await notifyBelow(tx, id, '')
     },
 
     async update(tx: Transaction, before: Environment, change: EnvironmentChange) {
@@ -163,14 +163,14 @@ export function createEnvironments({ sql, clock, newId }: { sql: Sql; clock: Clo
           shell_variables = ${JSON.stringify(after.variables)},
           update_time = ${clock.now()}
         WHERE id = ${before.id}`)
-      await tellBelow(tx, before.id, '')
+      await notifyBelow(tx, before.id, '')
     },
 
     async markDeleting(tx: Transaction, id: string) {
       await tx.query(
         statement`UPDATE environments SET state = 'DELETING', update_time = ${clock.now()} WHERE id = ${id}`,
       )
-      await tellBelow(tx, id, '')
+      await notifyBelow(tx, id, '')
     },
 
     /** Gives the environment its host label, once. */
@@ -180,7 +180,7 @@ export function createEnvironments({ sql, clock, newId }: { sql: Sql; clock: Clo
         const [taken] = await tx.query(statement`SELECT id FROM environments WHERE host_label = ${label}`)
         if (taken) continue
         await tx.query(statement`UPDATE environments SET host_label = ${label} WHERE id = ${id}`)
-        await tellBelow(tx, id, '')
+        await notifyBelow(tx, id, '')
         return
       }
       if (hostLabel === null) throw new Error('five random host labels in a row were taken')
@@ -203,11 +203,11 @@ export function createEnvironments({ sql, clock, newId }: { sql: Sql; clock: Clo
         UPDATE environments SET live_deployment = ${deployment}, state = CASE WHEN state = 'EMPTY' THEN 'LIVE' ELSE state END,
           update_time = ${clock.now()}
         WHERE id = ${id}`)
-      await tellBelow(tx, id, '')
+      await notifyBelow(tx, id, '')
     },
 
     async remove(tx: Transaction, id: string) {
-      await tellBelow(tx, id, '')
+      await notifyBelow(tx, id, '')
       await tx.query(statement`DELETE FROM environments WHERE id = ${id}`)
     },
 

@@ -1,7 +1,7 @@
 /** Half a megabyte of variables in each environment is allowed, and costs only those who ask for them. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { lowerRooms } from '../../test/support/parts.ts'
+import { lowerModules } from '../../test/support/parts.ts'
 import { LIMITS } from '../contract/index.ts'
 import { type Sql, toPage } from '../storage/index.ts'
 import { createEnvironments } from './environments.ts'
@@ -9,8 +9,8 @@ import { createEnvironments } from './environments.ts'
 const COUNT = 30
 
 async function setUp(t: TestContext) {
-  const rooms = await lowerRooms(t)
-  const { sql, accounts, apps, environments, newId } = rooms
+  const modules = await lowerModules(t)
+  const { sql, accounts, apps, environments, newId } = modules
   const account = await accounts.create('ours')
   const app = await apps.create(account.id, 'shop', 'regions/UK')
   const sealed = 'x'.repeat(1000)
@@ -37,7 +37,7 @@ async function setUp(t: TestContext) {
     account,
     app,
     ids,
-    environments: createEnvironments({ ...rooms, sql: counting }),
+    environments: createEnvironments({ ...modules, sql: counting }),
     /** What the database handed out since the last look. */
     bytesRead() {
       const read = bytes

@@ -11,7 +11,7 @@ import type { Readable } from 'node:stream'
 import { Busboy, type BusboyInstance } from '@fastify/busboy'
 import { Problem } from '../contract/index.ts'
 import type { ArchiveLimits } from './limits.ts'
-import { createPatience } from './read-timeout.ts'
+import { createTimeout } from './read-timeout.ts'
 import { printable, tooLarge } from './refusals.ts'
 
 const PART_NAME = 'repository'
@@ -42,13 +42,13 @@ export function openForm(
   const parser = createParser(boundaryOf(contentType))
   const part = Promise.withResolvers<Readable>()
   const end = Promise.withResolvers<void>()
-  const patience = createPatience(limits.stallMs, () => fail(new Problem('UPLOAD_TOO_SLOW')))
+  const timeout = createTimeout(limits.stallMs, () => fail(new Problem('UPLOAD_TOO_SLOW')))
   let bodyBytes = 0
   let isSettled = false
 
   function settle() {
     isSettled = true
-    patience.pause()
+    timeout.pause()
     body.off('data', onData).off('end', onEnd).off('error', onBroken).off('close', onBroken)
     body.pause()
     // Whatever comes after this is nobody's fault any more, but an error that nobody hears ends the process.
@@ -67,20 +67,20 @@ export function openForm(
   function onData(chunk: Buffer) {
     bodyBytes += chunk.length
     if (bodyBytes > maxOf(limits)) return fail(tooLarge('archiveBytes', limits))
-    patience.heard(chunk.length)
+    timeout.heard(chunk.length)
     if (isSettled || parser.write(chunk) || isSettled) return
     body.pause()
-    patience.pause()
+    timeout.pause()
   }
 
   function onDrain() {
     if (isSettled) return
-    patience.resume()
+    timeout.resume()
     body.resume()
   }
 
   function onEnd() {
-    patience.pause()
+    timeout.pause()
     // The parser reports a form without an end some ticks after it has taken the last byte.
     parser.end(() => setImmediate(onParsed))
   }
@@ -133,7 +133,7 @@ export function openForm(
 
   body.on('data', onData).on('end', onEnd).on('error', onBroken).on('close', onBroken)
   signal?.addEventListener('abort', onAbort)
-  patience.resume()
+  timeout.resume()
   if (signal?.aborted) onAbort()
   else if (body.destroyed || body.readableEnded) fail(new Problem('UPLOAD_INTERRUPTED'))
 

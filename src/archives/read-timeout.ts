@@ -4,7 +4,7 @@
  */
 const MIN_BYTES_PER_SECOND = 1024
 
-export type Patience = {
+export type Timeout = {
   /** From now on we wait. */
   resume(): void
   /** From now on we do not. */
@@ -13,7 +13,7 @@ export type Patience = {
   heard(bytes: number): void
 }
 
-export function createPatience(stallMs: number, lose: () => void): Patience {
+export function createTimeout(stallMs: number, lose: () => void): Timeout {
   let bytes = 0
   let waitedMs = 0
   let waitingSince: number | undefined

@@ -14,7 +14,7 @@ export type Window = {
 
 export async function openWindow(file: FileHandle): Promise<Window> {
   const { size } = await file.stat()
-  const room = Buffer.allocUnsafe(WINDOW_BYTES)
+  const buffer = Buffer.allocUnsafe(WINDOW_BYTES)
   let start = 0
   let end = 0
 
@@ -24,12 +24,12 @@ export async function openWindow(file: FileHandle): Promise<Window> {
       if (!Number.isSafeInteger(position) || position < 0 || position + length > size) return undefined
       if (length > WINDOW_BYTES) return await readFully(file, Buffer.allocUnsafe(length), position)
       if (position < start || position + length > end) {
-        const filled = await readFully(file, room.subarray(0, Math.min(WINDOW_BYTES, size - position)), position)
+        const filled = await readFully(file, buffer.subarray(0, Math.min(WINDOW_BYTES, size - position)), position)
         if (!filled) return undefined
         start = position
         end = position + filled.length
       }
-      return room.subarray(position - start, position - start + length)
+      return buffer.subarray(position - start, position - start + length)
     },
   }
 }

@@ -8,7 +8,7 @@ import { temporaryFolder } from '../../test/support/folder.ts'
 import { assertRefused, attempt, type Backup, makeBackup, pieces, plain } from '../../test/support/service/backup.ts'
 import { openSqliteApart } from '../storage/sql/sqlite.ts'
 import type { Entry } from './entry.ts'
-import { createRoom, type Free, RESERVE_BYTES } from './restore/free-space.ts'
+import { createFreeSpace, type Free, RESERVE_BYTES } from './restore/free-space.ts'
 import { checkBackup } from './restore/restore.ts'
 import { createUnpacker } from './restore/unpack.ts'
 import { bytesOf } from './tar/read.ts'
@@ -77,15 +77,15 @@ test('room is asked for before it is taken, and some is left for others', () => 
     looks += 1
     return free
   }
-  assert.throws(() => createRoom('/x', look).take(1024 * 1024), /not enough room in \/x/)
-  const room = createRoom('/x', look)
-  room.take(1000)
-  room.take(0)
+  assert.throws(() => createFreeSpace('/x', look).take(1024 * 1024), /not enough room in \/x/)
+  const freeSpace = createFreeSpace('/x', look)
+  freeSpace.take(1000)
+  freeSpace.take(0)
   // The disk has changed meanwhile: it is looked at again when what was there is used up.
   assert.throws(() => {
     for (let count = 0; count < 1_000_000; count++) {
       free.files = 10_000
-      room.take(0)
+      freeSpace.take(0)
     }
   }, /not enough room/)
   assert.ok(looks < 5, `${looks} looks`)
@@ -93,7 +93,12 @@ test('room is asked for before it is taken, and some is left for others', () => 
 
 test('more entries, or longer names, than any data folder has are refused', async (t) => {
   const unpackerWith = async (max: { entries: number; nameBytes: number }) =>
-    createUnpacker({ folder: await temporaryFolder(t), isWanted: () => false, room: { take: () => undefined }, max })
+    createUnpacker({
+      folder: await temporaryFolder(t),
+      isWanted: () => false,
+      freeSpace: { take: () => undefined },
+      max,
+    })
   const none = () => pieces(Buffer.alloc(0))
   const many = await unpackerWith({ entries: 2, nameBytes: 1000 })
   await many.take(folder('blobs'), bytesOf(none()))

@@ -1,5 +1,5 @@
 /** What belongs into a backup, by the rows of one moment, and what of it must be there. */
-import { createHoldings } from '../builds/index.ts'
+import { createBuildRetention } from '../builds/index.ts'
 import { MIGRATIONS, type Sql, statement } from '../storage/index.ts'
 
 export type Part = {
@@ -21,7 +21,7 @@ export const SOURCES_SINCE = MIGRATIONS.find(({ name }) => name === 'sources')?.
 
 /** `schema`: the newest migration of the database, which may be one of an earlier version. */
 export async function contentsOf(sql: Sql, schema: number): Promise<Contents> {
-  const holdings = createHoldings({ sql })
+  const buildRetention = createBuildRetention({ sql })
   const ids = (rows: { id: string }[]) => rows.map(({ id }) => id)
   // An operation that goes on may have written down what it will leave, or removed what will be gone. When it is taken up again
   // it finds out.
@@ -36,13 +36,13 @@ export async function contentsOf(sql: Sql, schema: number): Promise<Contents> {
     }
     return [...found.values()]
   }
-  const archives = schema < SOURCES_SINCE ? await holdings.archivesOfBuilds() : await holdings.archives()
+  const archives = schema < SOURCES_SINCE ? await buildRetention.archivesOfBuilds() : await buildRetention.archives()
   const hex = (digest: string) => digest.slice('sha256:'.length)
 
   return {
     archives: parts(archives, (key) => `blobs/${hex(key).slice(0, 2)}/${hex(key)}`),
-    outputs: parts(await holdings.outputs(), (key) => `outputs/${hex(key)}`),
-    packages: parts(await holdings.packages(), (key) => `packages/${key}`),
+    outputs: parts(await buildRetention.outputs(), (key) => `outputs/${hex(key)}`),
+    packages: parts(await buildRetention.packages(), (key) => `packages/${key}`),
     values: ids(await sql.query(statement`SELECT id FROM environments`)).map((id) => `environments/${id}/values`),
   }
 }

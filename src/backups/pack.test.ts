@@ -19,7 +19,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { temporaryFolder } from '../../test/support/folder.ts'
 import { type House, house } from '../../test/support/service/retention.ts'
-import { createUpkeep } from '../retention/index.ts'
+import { createRetention } from '../retention/index.ts'
 import { createHolds, HOLD_MS, isHeld, openVault, statement } from '../storage/index.ts'
 import { openSqlite, openSqliteApart } from '../storage/sql/sqlite.ts'
 import { draftOf, pack } from './pack.ts'
@@ -28,7 +28,7 @@ import { writeBackup } from './restore/write-file.ts'
 
 const isRoot = process.getuid?.() === 0
 
-const partsOf = (rooms: House) => ({ ...rooms, openSql: openSqlite, version: '1.2.3' })
+const partsOf = (modules: House) => ({ ...modules, openSql: openSqlite, version: '1.2.3' })
 
 async function* from(pieces: readonly Buffer[]) {
   yield* pieces
@@ -47,10 +47,10 @@ async function restored(t: TestContext, pieces: readonly Buffer[]) {
 }
 
 /** All that removes files by itself. */
-async function tend(rooms: House, environmentId: string) {
+async function tend(modules: House, environmentId: string) {
   const ballast = { bytes: 0, load: async () => undefined, throwOut: () => false }
-  const { rounds } = createUpkeep({
-    ...rooms,
+  const { rounds } = createRetention({
+    ...modules,
     keepDeployments: 0,
     keepHistory: 500,
     accountBytes: 0,
@@ -68,32 +68,32 @@ const hex = (digest: string) => digest.slice('sha256:'.length)
 const blob = (digest: string) => `blobs/${hex(digest).slice(0, 2)}/${hex(digest)}`
 
 test('what a backup reads stays until it is over, whatever is deleted and collected meanwhile', async (t) => {
-  const rooms = await house(t)
-  const [shop, blog] = [await rooms.environment(), await rooms.environment()]
+  const modules = await house(t)
+  const [shop, blog] = [await modules.environment(), await modules.environment()]
   const given = { archive: 'first', output: 'shown first', packages: 'installed' }
-  const old = await rooms.deploy(shop, given)
-  const gone = await rooms.deploy(blog, { archive: 'other', output: 'of the blog', packages: 'more' })
-  await rooms.write(join(rooms.folders.values(blog.id), 'a'.repeat(64)), 'value')
+  const old = await modules.deploy(shop, given)
+  const gone = await modules.deploy(blog, { archive: 'other', output: 'of the blog', packages: 'more' })
+  await modules.write(join(modules.folders.values(blog.id), 'a'.repeat(64)), 'value')
   // One that was just received stays in any case.
-  for (const { archive } of [old, gone]) await utimes(join(rooms.dataDir, blob(archive)), 1, 1)
+  for (const { archive } of [old, gone]) await utimes(join(modules.dataDir, blob(archive)), 1, 1)
   // Larger than one piece, so that the backup stands still with most of it unread.
-  await rooms.write(
-    join(rooms.dataDir, 'outputs', hex(old.output), 'files', 'large'),
+  await modules.write(
+    join(modules.dataDir, 'outputs', hex(old.output), 'files', 'large'),
     randomBytes(2 ** 21).toString('hex'),
   )
 
-  const { bytes, packed } = pack(partsOf(rooms))
+  const { bytes, packed } = pack(partsOf(modules))
   const reading = bytes[Symbol.asyncIterator]()
   const pieces = [(await reading.next()).value as Buffer]
 
-  await rooms.sql.transaction(async (tx) => {
-    await rooms.deployments.removeAll(tx, blog.id)
-    await rooms.builds.removeAll(tx, blog.id)
-    await rooms.environments.remove(tx, blog.id)
+  await modules.sql.transaction(async (tx) => {
+    await modules.deployments.removeAll(tx, blog.id)
+    await modules.builds.removeAll(tx, blog.id)
+    await modules.environments.remove(tx, blog.id)
   })
-  await rooms.deploy(shop, { archive: 'second', output: 'shown second', packages: 'others' })
-  await rooms.clock.advance(60_000)
-  await tend(rooms, shop.id)
+  await modules.deploy(shop, { archive: 'second', output: 'shown second', packages: 'others' })
+  await modules.clock.advance(60_000)
+  await tend(modules, shop.id)
   for (let next = await reading.next(); !next.done; next = await reading.next()) pieces.push(next.value)
 
   assert.deepEqual(packed.missing, [])
@@ -108,20 +108,20 @@ test('what a backup reads stays until it is over, whatever is deleted and collec
   assert.equal(await readFile(join(dataDir, 'environments', blog.id, 'values', 'a'.repeat(64)), 'utf8'), 'value')
 
   // And when it is over, nothing is held, and what was let go meanwhile goes.
-  assert.equal(await isHeld(rooms.sql, rooms.clock.now()), false)
-  assert.equal(await rooms.outputs.has(gone.output), true)
-  await tend(rooms, shop.id)
-  assert.equal(await rooms.outputs.has(gone.output), false)
-  assert.equal(await rooms.outputs.has(old.output), false)
-  assert.equal(await rooms.blobs.has(gone.archive), false)
+  assert.equal(await isHeld(modules.sql, modules.clock.now()), false)
+  assert.equal(await modules.outputs.has(gone.output), true)
+  await tend(modules, shop.id)
+  assert.equal(await modules.outputs.has(gone.output), false)
+  assert.equal(await modules.outputs.has(old.output), false)
+  assert.equal(await modules.blobs.has(gone.archive), false)
 })
 
 test('links, rights and the marks of layers survive, and files belong to the user of their environment', async (t) => {
-  const rooms = await house(t)
-  const shop = await rooms.environment()
-  await rooms.sql.transaction((tx) => rooms.environments.assignUid(tx, shop))
-  const { output } = await rooms.deploy(shop, { output: 'text', packages: 'p' })
-  const top = join(rooms.dataDir, 'outputs', hex(output))
+  const modules = await house(t)
+  const shop = await modules.environment()
+  await modules.sql.transaction((tx) => modules.environments.assignUid(tx, shop))
+  const { output } = await modules.deploy(shop, { output: 'text', packages: 'p' })
+  const top = join(modules.dataDir, 'outputs', hex(output))
   const at = (path: string) => join(top, path)
   await mkdir(at('source/inner'), { recursive: true })
   await writeFile(at('files/run.sh'), 'echo', { mode: 0o755 })
@@ -137,7 +137,7 @@ test('links, rights and the marks of layers survive, and files belong to the use
     execFileSync('mknod', [at('files/gone'), 'c', '0', '0'])
     markOpaque(top, 'files/hiding')
   }
-  const { dataDir } = await restored(t, await drain(pack(partsOf(rooms)).bytes))
+  const { dataDir } = await restored(t, await drain(pack(partsOf(modules)).bytes))
   const now = (path: string) => join(dataDir, 'outputs', hex(output), path)
   const [script, same] = [await lstat(now('files/run.sh')), await lstat(now('files/same'))]
   assert.equal(script.mode & 0o7777, 0o755)
@@ -171,13 +171,13 @@ function markOpaque(top: string, path: string) {
 }
 
 test('a backup that was not held all the time is none', async (t) => {
-  const rooms = await house(t)
-  await rooms.deploy(await rooms.environment())
-  const { bytes } = pack(partsOf(rooms))
+  const modules = await house(t)
+  await modules.deploy(await modules.environment())
+  const { bytes } = pack(partsOf(modules))
   const reading = bytes[Symbol.asyncIterator]()
   await reading.next()
   // As when the machine sleeps: nobody renews.
-  await rooms.sql.transaction((tx) => tx.query(statement`UPDATE holds SET until = ${rooms.clock.now()}`))
+  await modules.sql.transaction((tx) => tx.query(statement`UPDATE holds SET until = ${modules.clock.now()}`))
   await assert.rejects(
     (async () => {
       while (!(await reading.next()).done);
@@ -185,56 +185,56 @@ test('a backup that was not held all the time is none', async (t) => {
     /not held all the time/,
   )
   assert.deepEqual(
-    (await readdir(rooms.dataDir)).filter((name) => name.startsWith('backup-')),
+    (await readdir(modules.dataDir)).filter((name) => name.startsWith('backup-')),
     [],
   )
 })
 
 test('what a backup left that was killed, the next one removes', async (t) => {
-  const rooms = await house(t)
-  await rooms.deploy(await rooms.environment())
+  const modules = await house(t)
+  await modules.deploy(await modules.environment())
   const elsewhere = await temporaryFolder(t)
   const draft = draftOf(join(elsewhere, 'x.tar'), 'r'.repeat(43))
   const foreign = join(elsewhere, 'not-ours.tar')
   await writeFile(draft, 'half')
   await writeFile(foreign, 'something else')
-  const holds = createHolds(rooms)
+  const holds = createHolds(modules)
   const { id } = await holds.take(draft)
   await holds.take(foreign)
-  await mkdir(join(rooms.dataDir, `backup-${id}`))
-  await drain(pack(partsOf(rooms)).bytes)
+  await mkdir(join(modules.dataDir, `backup-${id}`))
+  await drain(pack(partsOf(modules)).bytes)
   assert.deepEqual((await readdir(elsewhere)).length, 2, 'one that may still be at work is left alone')
-  await rooms.clock.advance(HOLD_MS)
-  await drain(pack(partsOf(rooms)).bytes)
+  await modules.clock.advance(HOLD_MS)
+  await drain(pack(partsOf(modules)).bytes)
   assert.deepEqual(await readdir(elsewhere), ['not-ours.tar'])
   assert.deepEqual(
-    (await readdir(rooms.dataDir)).filter((name) => name.startsWith('backup-')),
+    (await readdir(modules.dataDir)).filter((name) => name.startsWith('backup-')),
     [],
   )
 })
 
 test('a backup that is interrupted leaves no file, and holds nothing', async (t) => {
-  const rooms = await house(t)
-  await rooms.deploy(await rooms.environment())
+  const modules = await house(t)
+  await modules.deploy(await modules.environment())
   const folder = await temporaryFolder(t)
   const [file, stopping] = [join(folder, 'x.tar'), new AbortController()]
   const draft = draftOf(file, 'r')
   const onProgress = () => stopping.abort(new Error('enough'))
-  const { bytes } = pack(partsOf(rooms), { signal: stopping.signal, onProgress, draft })
+  const { bytes } = pack(partsOf(modules), { signal: stopping.signal, onProgress, draft })
   await assert.rejects(writeBackup(bytes, file, { draft, isForced: false }), /enough/)
   assert.deepEqual(await readdir(folder), [])
-  assert.equal(await isHeld(rooms.sql, rooms.clock.now()), false)
+  assert.equal(await isHeld(modules.sql, modules.clock.now()), false)
 })
 
 test('an output that was lost before is told, and the rest is kept; one that is being made is not missed', async (t) => {
-  const rooms = await house(t)
-  const [shop, blog] = [await rooms.environment(), await rooms.environment()]
-  const lost = await rooms.deploy(shop)
-  const kept = await rooms.deploy(shop)
-  const making = await rooms.build(blog, { output: 'soon', isOver: false })
+  const modules = await house(t)
+  const [shop, blog] = [await modules.environment(), await modules.environment()]
+  const lost = await modules.deploy(shop)
+  const kept = await modules.deploy(shop)
+  const making = await modules.build(blog, { output: 'soon', isOver: false })
   for (const output of [lost.output, making.output])
-    await rm(join(rooms.dataDir, 'outputs', hex(output)), { recursive: true })
-  const { bytes, packed } = pack(partsOf(rooms))
+    await rm(join(modules.dataDir, 'outputs', hex(output)), { recursive: true })
+  const { bytes, packed } = pack(partsOf(modules))
   const { dataDir, missing } = await restored(t, await drain(bytes))
   assert.deepEqual(packed.missing, [`outputs/${hex(lost.output)}`])
   assert.deepEqual(missing, packed.missing)
@@ -242,24 +242,24 @@ test('an output that was lost before is told, and the rest is kept; one that is 
 })
 
 test('an archive with a byte that has changed on the disk is told', async (t) => {
-  const rooms = await house(t)
-  const { archive } = await rooms.deploy(await rooms.environment(), { archive: 'as it was' })
-  await writeFile(join(rooms.dataDir, blob(archive)), 'as it is!')
-  const { bytes, packed } = pack(partsOf(rooms))
+  const modules = await house(t)
+  const { archive } = await modules.deploy(await modules.environment(), { archive: 'as it was' })
+  await writeFile(join(modules.dataDir, blob(archive)), 'as it is!')
+  const { bytes, packed } = pack(partsOf(modules))
   await drain(bytes)
   assert.deepEqual(packed.damaged, [blob(archive)])
 })
 
 test('caches, work folders, drafts and what runs are not in it', async (t) => {
-  const rooms = await house(t)
-  const shop = await rooms.environment()
-  const { output } = await rooms.deploy(shop)
-  const own = (path: string) => join(rooms.dataDir, path)
+  const modules = await house(t)
+  const shop = await modules.environment()
+  const { output } = await modules.deploy(shop)
+  const own = (path: string) => join(modules.dataDir, path)
   for (const path of ['cache/x', 'toolchain/x', 'ballast', 'routes.json', 'blobs/aside/x', 'outputs/x.new/x'])
-    await rooms.write(own(path), 'x')
+    await modules.write(own(path), 'x')
   for (const path of ['cache/x', 'run/x/own', 'work/x/y', 'values/x.new'])
-    await rooms.write(own(`environments/${shop.id}/${path}`), 'x')
-  const { dataDir } = await restored(t, await drain(pack(partsOf(rooms)).bytes))
+    await modules.write(own(`environments/${shop.id}/${path}`), 'x')
+  const { dataDir } = await restored(t, await drain(pack(partsOf(modules)).bytes))
   assert.deepEqual((await readdir(dataDir)).sort(), ['blobs', 'environments', 'headland.db', 'logs', 'outputs'])
   assert.deepEqual(await readdir(join(dataDir, 'environments', shop.id)), ['values'])
   assert.deepEqual(await readdir(join(dataDir, 'environments', shop.id, 'values')), [])
@@ -267,17 +267,17 @@ test('caches, work folders, drafts and what runs are not in it', async (t) => {
 })
 
 test('a key that is not that of the database does not go with it', async (t) => {
-  const rooms = await house(t)
+  const modules = await house(t)
   const file = join(await temporaryFolder(t), 'master.key')
-  const { keyId } = await openVault(rooms.sql, { file, given: undefined })
+  const { keyId } = await openVault(modules.sql, { file, given: undefined })
   const text = (await readFile(file, 'utf8')).trim()
   await assert.rejects(
-    drain(pack(partsOf(rooms), { key: { text, keyId: 'another', from: 'file' }, isKeyInside: true }).bytes),
+    drain(pack(partsOf(modules), { key: { text, keyId: 'another', from: 'file' }, isKeyInside: true }).bytes),
     /proven with master key/,
   )
   const { dataDir, head } = await restored(
     t,
-    await drain(pack(partsOf(rooms), { key: { text, keyId, from: 'file' }, isKeyInside: true }).bytes),
+    await drain(pack(partsOf(modules), { key: { text, keyId, from: 'file' }, isKeyInside: true }).bytes),
   )
   assert.equal(head.hasKey, true)
   assert.equal(await readFile(join(dataDir, 'master.key'), 'utf8'), `${text}\n`)

@@ -193,11 +193,11 @@ async function* foundOf(disk: Disk, contents: Contents, packed: Packed): AsyncGe
   for (const part of [...contents.outputs, ...contents.packages]) {
     if (yield* top(part, 'folder')) yield* disk.tree(part.path, await marksIn(disk, part.path))
   }
-  yield* disk.shelf('logs')
+  yield* disk.written('logs')
   for (const path of contents.values) {
     if (!disk.find(path)) continue
     yield* above(path)
-    yield* disk.shelf(path)
+    yield* disk.written(path)
   }
 }
 

@@ -74,7 +74,7 @@ export function createDisk(dataDir: string) {
     },
 
     /** What is in a folder that others write to, as far as it belongs there. */
-    *shelf(path: string): Generator<Found> {
+    *written(path: string): Generator<Found> {
       const top = findIfThere(path)
       if (top?.entry.kind !== 'folder') return
       yield top

@@ -27,7 +27,7 @@ import {
   TAG,
 } from './entry.ts'
 import { endProof, hasTag, type Proof, refuseUnproven, TAG_BYTES } from './proof.ts'
-import { createRoom } from './restore/free-space.ts'
+import { createFreeSpace } from './restore/free-space.ts'
 import { readOwners } from './restore/owners.ts'
 import { createUnpacker, type Unpacker } from './restore/unpack.ts'
 import { type Bytes, entryOf, nextHeader, skipPadding } from './tar/read.ts'
@@ -145,8 +145,8 @@ export async function verify(
 ): Promise<{ verified: Verified; owners: Map<string, number> }> {
   const { bytes, first, folder, proof, isTrusted, isWanted } = given
   if (proof.unproven !== undefined && !isTrusted) throw refuseUnproven(proof.unproven)
-  const room = createRoom(folder)
-  const unpacker = createUnpacker({ folder, isWanted, room, signal: options.signal })
+  const freeSpace = createFreeSpace(folder)
+  const unpacker = createUnpacker({ folder, isWanted, freeSpace, signal: options.signal })
   const count = await takeAll(given, unpacker, options)
   const unproven = endProof(proof, await readTag(bytes, first.head))
   if (unproven !== undefined && !isTrusted) throw refuseUnproven(unproven)

@@ -23,14 +23,14 @@ export function createBuckets(clock: Pick<Clock, 'now'>) {
       const until = Math.max(now, owed) + (cost * 1000) / perSecond
       const waitMs = until - now - maxMs
       if (waitMs > 0) return waitMs
-      if (!paidUntil.has(key) && paidUntil.size >= MAX_BUCKETS) makeRoom(now)
+      if (!paidUntil.has(key) && paidUntil.size >= MAX_BUCKETS) evict(now)
       paidUntil.set(key, until)
       return 0
     },
   }
 
   /** Those that owe nothing go; if there are none, the one that came first. */
-  function makeRoom(now: number) {
+  function evict(now: number) {
     for (const [key, until] of paidUntil) if (until <= now) paidUntil.delete(key)
     const [first] = paidUntil.keys()
     if (paidUntil.size >= MAX_BUCKETS && first !== undefined) paidUntil.delete(first)

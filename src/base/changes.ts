@@ -11,7 +11,7 @@ export function createChanges() {
 
   return {
     /** Listeners must not throw: whoever changed something is not to blame. */
-    tell(accountId: string, name: string) {
+    notify(accountId: string, name: string) {
       for (const listener of followers.get(accountId) ?? []) listener(name)
     },
 

@@ -15,7 +15,7 @@ const WATCH_SECONDS = 1
 /** Nothing may take this long beyond what was asked for: the connection is lost, though nobody said so. */
 const GRACE_SECONDS = 15
 /** A service that starts anew is back long before; one that is not is worth telling about. */
-const PATIENCE_MS = 4 * 60_000
+const TIMEOUT_MS = 4 * 60_000
 const PAUSE_MS = 500
 const MAX_PAUSE_MS = 10_000
 
@@ -42,7 +42,7 @@ export async function finish(
     } catch (error) {
       if (signal?.aborted || !isPassing(error)) throw error
       silentSince ??= asked
-      if (performance.now() - silentSince > PATIENCE_MS) throw stillAtWork(error, operation)
+      if (performance.now() - silentSince > TIMEOUT_MS) throw stillAtWork(error, operation)
       const told = error instanceof CallFailed ? error.retryAfterSeconds : undefined
       const wanted = told === undefined ? pauseMs * 1.5 : told * 1000
       pauseMs = Math.min(Math.max(PAUSE_MS, wanted), MAX_PAUSE_MS)

@@ -40,17 +40,17 @@ test('no path is made of an id that is none', () => {
 })
 
 test('nothing is removed by an id that is none', async (t) => {
-  const rooms = await house(t)
+  const modules = await house(t)
   const outside = join(await temporaryFolder(t), 'outside')
   await writeFile(outside, 'x')
-  await mkdir(join(rooms.dataDir, 'environments'), { recursive: true })
+  await mkdir(join(modules.dataDir, 'environments'), { recursive: true })
   const up = `../../../../../../..${outside}`
-  await assert.rejects(rooms.folders.remove(up), /not an id/)
-  await assert.rejects(rooms.folders.removeRun(id, up), /not an id/)
-  await assert.rejects(createLineLogs(join(rooms.dataDir, 'logs')).remove(`builds/${up}`), /not the name of a log/)
-  assert.throws(() => rooms.packages.folderOf(up), /not an id/)
-  await assert.rejects(async () => rooms.outputs.remove(`sha256:${up}`), /not a digest/)
-  await assert.rejects(async () => rooms.blobs.remove(`sha256:${up}`), /not a digest/)
+  await assert.rejects(modules.folders.remove(up), /not an id/)
+  await assert.rejects(modules.folders.removeRun(id, up), /not an id/)
+  await assert.rejects(createLineLogs(join(modules.dataDir, 'logs')).remove(`builds/${up}`), /not the name of a log/)
+  assert.throws(() => modules.packages.folderOf(up), /not an id/)
+  await assert.rejects(async () => modules.outputs.remove(`sha256:${up}`), /not a digest/)
+  await assert.rejects(async () => modules.blobs.remove(`sha256:${up}`), /not a digest/)
   assert.deepEqual(await readdir(join(outside, '..')), ['outside'])
 })
 
@@ -68,9 +68,9 @@ test('code runs as a user of the range for environments, or not at all', () => {
 })
 
 test('an environment is given no user outside of the range', async (t) => {
-  const rooms = await house(t)
-  const environment = await rooms.environment()
-  await rooms.sql.transaction((tx) => tx.query(statement`UPDATE revisions SET value = -1 WHERE name = 'uids'`))
-  const giving = rooms.sql.transaction((tx) => rooms.environments.assignUid(tx, environment))
+  const modules = await house(t)
+  const environment = await modules.environment()
+  await modules.sql.transaction((tx) => tx.query(statement`UPDATE revisions SET value = -1 WHERE name = 'uids'`))
+  const giving = modules.sql.transaction((tx) => modules.environments.assignUid(tx, environment))
   await assert.rejects(giving, /not the user of an environment/)
 })

@@ -8,7 +8,7 @@ import { chown, mkdir, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Environment } from '../apps/index.ts'
 import { checkId, isId, removeTree } from '../base/index.ts'
-import { removeWorkplace } from '../builds/index.ts'
+import { removeWorkspace } from '../builds/index.ts'
 import { checkTenant } from '../engines/index.ts'
 
 const PASSABLE = 0o711
@@ -87,7 +87,7 @@ export function createFolders(dataDir: string, { canChooseUsers }: { canChooseUs
       for (const environmentId of await this.ids()) {
         for (const buildId of (await namesIn(join(ofEnvironment(environmentId), 'work'))).filter(isId)) {
           if (!(await isOver(buildId))) continue
-          await removeWorkplace(this.work(environmentId, buildId))
+          await removeWorkspace(this.work(environmentId, buildId))
           count += 1
         }
       }

@@ -11,7 +11,7 @@ import { createClearCache } from './requests/clear-cache.ts'
 
 /** The edge says that it is done at once, or, while it is away, never. */
 async function open(t: Scope) {
-  const rooms = await house(t)
+  const modules = await house(t)
   const asked: Purge[] = []
   const edge = {
     isAway: false,
@@ -22,18 +22,18 @@ async function open(t: Scope) {
       return new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
     },
   }
-  const revalidations = createRevalidations(rooms)
+  const revalidations = createRevalidations(modules)
   const order: string[] = []
   const supervisor = { refreshExpiries: async () => void order.push('app') }
-  const purges = createPurges({ ...rooms, edge, revalidations, supervisor })
-  const environment = await rooms.environment()
+  const purges = createPurges({ ...modules, edge, revalidations, supervisor })
+  const environment = await modules.environment()
   const clearCache = createClearCache({
-    ...rooms,
+    ...modules,
     purges,
     finishWithEnvironment: (operation) => async () => ({ response: { name: operation.environmentId } }),
   })
   return {
-    ...rooms,
+    ...modules,
     edge,
     asked,
     order,
@@ -41,7 +41,7 @@ async function open(t: Scope) {
     supervisor,
     purges,
     environment,
-    another: rooms.environment,
+    another: modules.environment,
     clearCache,
   }
 }

@@ -34,7 +34,7 @@ const ENTRIES_KEPT = 20
 const ENTRY_LENGTH_KEPT = 200
 
 /** An edge that died is back within this; callers do not wait for much longer. */
-const PATIENCE_MS = 5000
+const TIMEOUT_MS = 5000
 const RETRY_AFTER_SECONDS = 5
 
 type Parts = {
@@ -51,7 +51,7 @@ export function createPurges({ sql, clock, ledger, edge, revalidations, supervis
   async function atEdge({ id }: Pick<Environment, 'id'>, { paths, tags }: Purged) {
     const done = new AbortController()
     const late = new AbortController()
-    clock.sleep(PATIENCE_MS, done.signal).then(() => late.abort())
+    clock.sleep(TIMEOUT_MS, done.signal).then(() => late.abort())
     try {
       const given = { ...(paths?.length ? { paths } : {}), ...(tags?.length ? { tags } : {}) }
       await edge.purge({ environment: id, ...given }, late.signal)

@@ -17,14 +17,14 @@ const DAY_MS = 24 * 60 * 60_000
 const cms: Endpoint = { protocol: 'https', host: 'cms.example.com', port: 443 }
 
 async function open(t: Scope) {
-  const rooms = await house(t)
-  const { sql, clock, account, operations, ledger } = rooms
+  const modules = await house(t)
+  const { sql, clock, account, operations, ledger } = modules
   const retries = createRetries({ sql, clock, intervalMs: INTERVAL_MS })
-  const buildRequests = createBuildRequests(rooms)
+  const buildRequests = createBuildRequests(modules)
   const asked: string[] = []
   const state = { isUp: false, refusal: undefined as Problem | undefined }
   const parts = {
-    ...rooms,
+    ...modules,
     buildRequests,
     retries,
     answers: async ({ host, port }: Endpoint) => {
@@ -39,12 +39,12 @@ async function open(t: Scope) {
 
   /** An environment with an archive, none of whose builds waits. */
   async function uploaded(of: Account = account): Promise<Environment> {
-    const environment = await rooms.environment(of)
-    const archive = await rooms.archiveOf(environment.id)
+    const environment = await modules.environment(of)
+    const archive = await modules.archiveOf(environment.id)
     const operation = await sql.transaction((tx) =>
       buildRequests.upload(tx, of, environment.appName, environment.id, archive),
     )
-    await rooms.finish(operation.id)
+    await modules.finish(operation.id)
     return environment
   }
 

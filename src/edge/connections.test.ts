@@ -4,7 +4,7 @@ import { createServer, type RequestListener } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { ask, connectionsOf, startTestEdge } from '../../test/support/edge/edge.ts'
-import { type Client, connectTo, startLaneServer } from '../../test/support/edge/fast-path.ts'
+import { type Client, connectTo, startFastPathServer } from '../../test/support/edge/fast-path.ts'
 import { until } from '../../test/support/until.ts'
 import { createConnections } from './connections.ts'
 import { toWire } from './http/wire.ts'
@@ -75,7 +75,7 @@ async function startTimed(
   limits: Partial<Limits>,
   listener: RequestListener = (_, response) => response.end('ok'),
 ) {
-  const server = await startLaneServer(t, {
+  const server = await startFastPathServer(t, {
     listener,
     limits: { ...QUICK, ...limits },
     answer: ({ target }) => (target === '/hit' ? toWire(200, ['Content-Length', '2'], Buffer.from('ok')) : undefined),

@@ -40,7 +40,7 @@ type Parts = {
 }
 
 /** Of a connection that sent nothing yet, and of one between two requests. */
-type Patience = { headMs: number; idleMs: number }
+type Timeout = { headMs: number; idleMs: number }
 
 /** The part of all connections from which on they are scarce. */
 const CROWDED = 0.75
@@ -51,14 +51,14 @@ export function createConnections({ http, limits, isExempt = () => false }: Part
   let total = 0
   let now = performance.now()
 
-  const usual: Patience = { headMs: limits.requestHeadMs, idleMs: limits.idleClientMs }
+  const usual: Timeout = { headMs: limits.requestHeadMs, idleMs: limits.idleClientMs }
   http.maxConnections = limits.connections
   http.on('connection', admit)
   const sweep = setInterval(() => {
     now = performance.now()
     const isCrowded = total > limits.connections * CROWDED
-    const patience = isCrowded ? { headMs: limits.crowdedMs, idleMs: limits.crowdedMs } : usual
-    for (const connection of watched.values()) endOverdue(connection, patience)
+    const timeout = isCrowded ? { headMs: limits.crowdedMs, idleMs: limits.crowdedMs } : usual
+    for (const connection of watched.values()) endOverdue(connection, timeout)
   }, limits.clientSweepMs)
   sweep.unref()
   http.once('close', () => clearInterval(sweep))
@@ -82,7 +82,7 @@ export function createConnections({ http, limits, isExempt = () => false }: Part
     })
   }
 
-  function endOverdue({ socket, awaits, since, answers, body, isHeldBack }: Connection, { headMs, idleMs }: Patience) {
+  function endOverdue({ socket, awaits, since, answers, body, isHeldBack }: Connection, { headMs, idleMs }: Timeout) {
     if (answers > 0 || body || isHeldBack) return
     const age = now - since
     if (awaits === 'head' && age >= limits.requestHeadMs) refuseOn(socket, 408)

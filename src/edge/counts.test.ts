@@ -39,21 +39,21 @@ function adding(edge: { takeCounts(): Record<string, Counts> | undefined }) {
 const get = (path: string, more = '') => `GET ${path} HTTP/1.1\r\nHost: ${HOST}\r\n${more}\r\n`
 const CLOSE = 'Connection: close\r\n'
 
-async function appEdge(t: TestContext, hasLane: boolean) {
+async function appEdge(t: TestContext, hasFastPath: boolean) {
   const upstream = await startUpstream(t, (request, response) => {
     if (request.url === '/stored') response.setHeader('cache-control', 's-maxage=60')
     if (request.url === '/fault') response.statusCode = 503
     response.end(request.method === 'POST' ? 'posted' : `page ${request.url}`)
   })
-  const edge = await startTestEdge(t, { [HOST]: serverTarget(upstream.port) }, { hasLane })
+  const edge = await startTestEdge(t, { [HOST]: serverTarget(upstream.port) }, { hasFastPath })
   return { edge, counted: adding(edge) }
 }
 
-for (const hasLane of [true, false]) {
-  const by = hasLane ? 'with the lane' : 'by node:http alone'
+for (const hasFastPath of [true, false]) {
+  const by = hasFastPath ? 'with the lane' : 'by node:http alone'
 
   test(`every answer counts once, and every byte, ${by}`, async (t) => {
-    const { edge, counted } = await appEdge(t, hasLane)
+    const { edge, counted } = await appEdge(t, hasFastPath)
     let bytes = 0
     const visit = async (text: string) => {
       const answer = await askRaw(edge.port, text)
@@ -75,7 +75,7 @@ for (const hasLane of [true, false]) {
   })
 
   test(`requests that come together on one connection, stored and not, count once each, ${by}`, async (t) => {
-    const { edge, counted } = await appEdge(t, hasLane)
+    const { edge, counted } = await appEdge(t, hasFastPath)
     await ask(edge.port, { path: '/stored' })
     await until(() => counted().requests === 1)
     const before = counted()

@@ -20,13 +20,13 @@ export const LIMITS = {
   idleUpstreamMs: 30_000,
   /** Requests that wait for a sleeping deployment, of all environments together. */
   held: 4000,
-  heldPerEnvironment: 500,
+  pendingPerEnvironment: 500,
   /** So many of an environment wait in any case, however many wait for others. */
-  heldReserved: 50,
-  heldPerClient: 200,
+  pendingReserved: 50,
+  pendingPerClient: 200,
   /** Of those that were sent behind each other without waiting for an answer, which browsers do not do. */
-  heldPerConnection: 8,
-  heldMs: 75_000,
+  pendingPerConnection: 8,
+  pendingMs: 75_000,
   /** How long a client may neither send what it announced nor read what it asked for. */
   stalledClientMs: 60_000,
   requestHeaderBytes: 32 * 1024,

@@ -79,14 +79,14 @@ test('a long path is cut, and what is kept of a request is its path and not all 
   assert.equal(paths.take().get('e')?.found.length, 1000)
 })
 
-for (const hasLane of [true, false]) {
-  test(`an edge tells status classes and paths, ${hasLane ? 'with the lane' : 'by node:http alone'}`, async (t) => {
+for (const hasFastPath of [true, false]) {
+  test(`an edge tells status classes and paths, ${hasFastPath ? 'with the lane' : 'by node:http alone'}`, async (t) => {
     const upstream = await startUpstream(t, (request, response) => {
       response.statusCode = Number(/^\/(\d+)/.exec(request.url ?? '')?.[1] ?? 200)
       response.setHeader('cache-control', 's-maxage=60')
       response.end('x')
     })
-    const edge = await startTestEdge(t, { [HOST]: serverTarget(upstream.port) }, { hasLane })
+    const edge = await startTestEdge(t, { [HOST]: serverTarget(upstream.port) }, { hasFastPath })
     const visit = async (path: string, times: number) => {
       for (let time = 0; time < times; time++) await ask(edge.port, { path, headers: { connection: 'keep-alive' } })
     }

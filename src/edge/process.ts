@@ -12,7 +12,7 @@ const ACTIVITY_MS = 5000
 const TROUBLE_MS = 10_000
 
 const edge = createEdgeServer({
-  wake: (deployment) => tell({ kind: 'wake', deployment }),
+  wake: (deployment) => notify({ kind: 'wake', deployment }),
   report: (error) => tellTrouble(error),
 })
 let tableFile = ''
@@ -21,7 +21,7 @@ const told = new Set<string>()
 
 process.on('message', (message: ToEdge) => {
   handle(message).catch((error) => {
-    tell({ kind: 'failed', message: describe(error) })
+    notify({ kind: 'failed', message: describe(error) })
     process.exitCode = 1
     process.disconnect()
   })
@@ -36,12 +36,12 @@ process.on('unhandledRejection', tellTrouble)
 
 setInterval(() => {
   const deployments = edge.takeActivity()
-  if (deployments) tell({ kind: 'activity', deployments })
+  if (deployments) notify({ kind: 'activity', deployments })
   const environments = edge.takeCounts()
-  if (environments) tell({ kind: 'traffic', environments })
+  if (environments) notify({ kind: 'traffic', environments })
 }, ACTIVITY_MS).unref()
 
-watchStalls((stall) => tell({ kind: 'stalled', stall }))
+watchStalls((stall) => notify({ kind: 'stalled', stall }))
 
 async function handle(message: ToEdge) {
   doing(`message ${message.kind}`)
@@ -55,23 +55,23 @@ async function handle(message: ToEdge) {
       if (known) edge.useRoutes(known)
       await listen(message.host, message.port)
       const address = edge.http.address()
-      return tell({ kind: 'listening', port: typeof address === 'object' && address ? address.port : message.port })
+      return notify({ kind: 'listening', port: typeof address === 'object' && address ? address.port : message.port })
     }
     case 'table':
       edge.useRoutes(toRoutes(message.table))
-      tell({ kind: 'using', id: message.id })
+      notify({ kind: 'using', id: message.id })
       // Without a saved table a restart begins with none; to stop serving because the disk is full would be worse.
       lastSave = lastSave.then(() => saveTable(tableFile, message.table)).catch(tellTrouble)
       return lastSave
     case 'drain':
       await edge.drain(message.instance, message.graceMs)
-      return tell({ kind: 'drained', id: message.id })
+      return notify({ kind: 'drained', id: message.id })
     case 'purge':
       // Not told unless it holds: whoever asked for it learns that in time, and asks again.
-      if (edge.purge(message.purge)) tell({ kind: 'purged', id: message.id })
+      if (edge.purge(message.purge)) notify({ kind: 'purged', id: message.id })
       return
     case 'inspect':
-      return tell({
+      return notify({
         kind: 'inspected',
         id: message.id,
         inspection: await edge.inspect(message.environment, message.url),
@@ -91,7 +91,7 @@ function listen(host: string, port: number): Promise<void> {
   })
 }
 
-function tell(message: FromEdge) {
+function notify(message: FromEdge) {
   // What cannot be told is of no use any more: a channel that is closed ends this process.
   if (process.connected) process.send?.(message, undefined, undefined, () => undefined)
 }
@@ -108,7 +108,7 @@ function tellTrouble(error: unknown) {
   if (told.has(message)) return
   told.add(message)
   setTimeout(() => told.delete(message), TROUBLE_MS).unref()
-  tell({ kind: 'trouble', message })
+  notify({ kind: 'trouble', message })
 }
 
 /** What the kernel refuses needs no trace of our own code. */

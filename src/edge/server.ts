@@ -5,7 +5,7 @@ import { doing } from '../watchdog/index.ts'
 import { assembleCache, type CacheSettings, type Inspection, type Purge } from './cache/index.ts'
 import { createConnections } from './connections.ts'
 import { type Counts, createCounts } from './counts.ts'
-import { createLane } from './fast-path/fast-path.ts'
+import { createFastPath } from './fast-path/fast-path.ts'
 import type { PlainRequest } from './fast-path/request.ts'
 import { CountedResponse } from './http/counted-response.ts'
 import { createForwarded } from './http/forwarded.ts'
@@ -18,7 +18,7 @@ import type { Wire } from './http/wire.ts'
 import { LIMITS, type Limits } from './limits.ts'
 import { createPaths, type Paths } from './paths.ts'
 import { createInFlight } from './proxy/in-flight.ts'
-import { createHeld, isWaiting } from './proxy/pending-requests.ts'
+import { createPendingRequests, isWaiting } from './proxy/pending-requests.ts'
 import { createPools } from './proxy/pools.ts'
 import { createProxy } from './proxy/proxy.ts'
 import { createUpgrades, isUpgradable, refuseUpgrade, type Upgrade } from './proxy/upgrade.ts'
@@ -60,7 +60,7 @@ type Parts = {
   /** What the ages of stored responses are told by. */
   now?(): number
   /** Without it, everything goes through node:http: visitors cannot tell, and a test proves it. */
-  hasLane?: boolean
+  hasFastPath?: boolean
 }
 
 export function createEdgeServer({
@@ -68,7 +68,7 @@ export function createEdgeServer({
   wake = noop,
   report = noop,
   now = Date.now,
-  hasLane = true,
+  hasFastPath = true,
 }: Parts = {}): EdgeServer {
   const forwarded = createForwarded()
   const inFlight = createInFlight()
@@ -78,7 +78,7 @@ export function createEdgeServer({
   const cache = assembleCache({ limits, instances, forwarded, report, now })
   const proxy = createProxy({ limits, inFlight, pools, forwarded })
   const upgrades = createUpgrades({ limits, inFlight, pools, forwarded })
-  const held = createHeld({ limits, wake })
+  const held = createPendingRequests({ limits, wake })
   let paths: Paths | undefined
   const counts = createCounts(() => paths)
   /** Connections whose end is announced. What comes behind in the same packet is not taken (RFC 9112, section 9.6). */
@@ -101,7 +101,7 @@ export function createEdgeServer({
   })
   http.timeout = limits.stalledClientMs
   const connections = createConnections({ http, limits, isExempt: forwarded.isTrusted })
-  const lane = hasLane ? createLane({ http, limits, connections, answer: peek, report }) : undefined
+  const fastPath = hasFastPath ? createFastPath({ http, limits, connections, answer: peek, report }) : undefined
   http.on('request', receive)
   // Whether to go on with the body is for the upstream to say: the proxy asks it.
   http.on('checkContinue', receive)
@@ -277,7 +277,7 @@ export function createEdgeServer({
     takeCounts: counts.take,
     stop() {
       isStopping = true
-      lane?.close()
+      fastPath?.close()
       held.refuseAll()
       return new Promise((resolve) => {
         // Closing ends the connections that are idle now; those that become so later are ours to end.

@@ -104,7 +104,7 @@ export async function startEdge(parts: Parts): Promise<Edge> {
       born.on('message', (message: FromEdge) => {
         if (message.kind === 'listening') resolve(message.port)
         else if (message.kind === 'failed') reject(new Error(`the edge failed: ${message.message}`))
-        else hear(message)
+        else onMessage(message)
       })
       exited.then(() => reject(new Error('the edge ended before it listened')))
     })
@@ -116,7 +116,7 @@ export async function startEdge(parts: Parts): Promise<Edge> {
     return { port: boundPort, exited }
   }
 
-  function hear(message: Exclude<FromEdge, { kind: 'listening' | 'failed' }>) {
+  function onMessage(message: Exclude<FromEdge, { kind: 'listening' | 'failed' }>) {
     switch (message.kind) {
       case 'using':
         return settle(message.id)
@@ -266,11 +266,11 @@ export async function startEdge(parts: Parts): Promise<Edge> {
     async stop(graceMs) {
       stopping.abort()
       if (child && isServing) {
-        const patience = new AbortController()
+        const timeout = new AbortController()
         // Not by its exit alone: what it said last may be read after that.
-        child.once('disconnect', () => patience.abort())
+        child.once('disconnect', () => timeout.abort())
         send({ kind: 'stop' })
-        await clock.sleep(graceMs, patience.signal)
+        await clock.sleep(graceMs, timeout.signal)
       }
       // Also one that was just being started: it would live on, and be waited for.
       child?.kill('SIGKILL')

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { testPlain } from '../../test/support/machine/engine.ts'
-import { PATIENCE_MS, until } from '../../test/support/until.ts'
+import { TIMEOUT_MS, until } from '../../test/support/until.ts'
 import { type Job, type Output, runToEnd } from './engine.ts'
 
 const WRITES = 100
@@ -35,7 +35,7 @@ test('a program whose output is not taken waits, and goes on when it is', async 
     bytes += chunk.length
     return released.promise
   }
-  const running = runToEnd(testPlain(), job, take, AbortSignal.timeout(PATIENCE_MS))
+  const running = runToEnd(testPlain(), job, take, AbortSignal.timeout(TIMEOUT_MS))
   // The pipe and the stream in front of it hold a few pieces; after that nothing moves until somebody takes it.
   await until(() => written)
   for (let looks = 0; looks < 25; looks++) {

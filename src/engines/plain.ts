@@ -9,7 +9,7 @@
 import type { Engine, Job } from './engine.ts'
 import type { Limiter } from './limits/index.ts'
 import { LAUNCHER } from './process.ts'
-import { startCaged } from './start-limited.ts'
+import { startLimited } from './start-limited.ts'
 import { checkTenant } from './users.ts'
 
 export function openPlain(limiter: Limiter): Engine {
@@ -21,7 +21,7 @@ export function openPlain(limiter: Limiter): Engine {
     async start(job, onOutput) {
       const outside = withoutMounts({ ...job, user: checkTenant(job.user) })
       const command = [process.execPath, '--no-warnings', LAUNCHER]
-      return startCaged(limiter, command, { isSession: true }, outside, onOutput)
+      return startLimited(limiter, command, { isSession: true }, outside, onOutput)
     },
   }
 }

@@ -62,7 +62,7 @@ export function startProcess({ file, args, mark, isSession, filter }: Spawn, job
         // they are asked only when their children did not do.
         const servers = tree().filter((member) => !isWrapper(member))
         for (const server of servers) signal(server, 'SIGTERM')
-        const firstMs = servers.length > 0 ? Math.min(graceMs / 4, WRAPPER_PATIENCE_MS) : 0
+        const firstMs = servers.length > 0 ? Math.min(graceMs / 4, WRAPPER_TIMEOUT_MS) : 0
         if (await isWithin(exited, firstMs)) return exited
         for (const member of tree()) signal(member, 'SIGTERM')
         if (await isWithin(exited, graceMs - firstMs)) return exited
@@ -102,7 +102,7 @@ function handOverWhenAsked(pipe: Duplex, content: string) {
   pipe.once('data', () => pipe.end(content))
 }
 
-const WRAPPER_PATIENCE_MS = 2000
+const WRAPPER_TIMEOUT_MS = 2000
 const WRAPPERS = /^(bwrap|sh|bash|dash|ash|busybox|npm|npm .*|npx|pnpm|pnpm .*|yarn|yarnpkg)$/
 
 function isWrapper(pid: number): boolean {
@@ -111,12 +111,12 @@ function isWrapper(pid: number): boolean {
 }
 
 async function isWithin(event: Promise<unknown>, ms: number): Promise<boolean> {
-  const patience = new AbortController()
+  const timeout = new AbortController()
   const isHere = await Promise.race([
     event.then(() => true),
-    wait(ms, false, { signal: patience.signal }).catch(() => false),
+    wait(ms, false, { signal: timeout.signal }).catch(() => false),
   ])
-  patience.abort()
+  timeout.abort()
   return isHere
 }
 

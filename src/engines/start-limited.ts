@@ -4,37 +4,37 @@ import type { Limiter } from './limits/index.ts'
 import { type Spawn, startProcess } from './process.ts'
 
 /** `command` is what becomes the program, after everything that has to be done around it. */
-export function startCaged(
+export function startLimited(
   limiter: Limiter,
   command: readonly string[],
   more: Omit<Spawn, 'file' | 'args'>,
   job: Job,
   onOutput: Output,
 ): Process {
-  const cage = job.limits && limiter.cage(job.name ?? 'job', job.limits)
-  const [file = '', ...args] = cage ? cage.around(command) : command
+  const cgroup = job.limits && limiter.cgroup(job.name ?? 'job', job.limits)
+  const [file = '', ...args] = cgroup ? cgroup.around(command) : command
   const running = startProcess({ ...more, file, args }, job, onOutput)
-  if (!cage) return running
+  if (!cgroup) return running
   const kill = () => {
-    cage.kill()
+    cgroup.kill()
     // It ends by its cage; what is outside of it is told as well. Why it ended is known by then.
     running.stop(0).catch(() => undefined)
   }
-  if (running.pid > 0) cage.watch(running.pid, kill, writtenBy(job))
+  if (running.pid > 0) cgroup.watch(running.pid, kill, writtenBy(job))
   const exited: Promise<Exit> = running.exited.then(
-    async (exit) => ({ ...exit, excess: (await cage.leave()).excess }),
+    async (exit) => ({ ...exit, excess: (await cgroup.leave()).excess }),
     async (error) => {
-      await cage.leave()
+      await cgroup.leave()
       throw error
     },
   )
   return {
     ...running,
     exited,
-    memoryBytes: cage.memoryBytes,
+    memoryBytes: cgroup.memoryBytes,
     async stop(graceMs) {
       // A process that got away from its tree and holds the pipes would keep all of it waiting.
-      const timer = setTimeout(() => cage.kill(), graceMs)
+      const timer = setTimeout(() => cgroup.kill(), graceMs)
       try {
         await running.stop(graceMs)
         return await exited

@@ -1,1 +1,1 @@
-export { createValues, DEFAULT_VALUE_LIMITS, type ValueLimits, type Values } from './values.ts'
+export { createKv, DEFAULT_KV_LIMITS, type Kv, type ValueLimits } from './kv.ts'

@@ -2,17 +2,17 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import { holds } from '../../test/support/fuzz.ts'
-import { lowerRooms } from '../../test/support/parts.ts'
+import { lowerModules } from '../../test/support/parts.ts'
 import { rows, type Sql, type Statement, statement } from '../storage/index.ts'
 import { createClaims, LEASE_MS } from './claim.ts'
-import type { Lane } from './operations.ts'
+import type { Queue } from './operations.ts'
 
 const MANY = { quick: 1000, light: 1000, build: 1000 }
 
 type Given = {
   account: number
   environment: number
-  lane: Lane | 'none'
+  queue: Queue | 'none'
   /** Held by somebody, or by somebody who is gone. */
   lease: 'none' | 'held' | 'over'
   settles: boolean
@@ -20,25 +20,25 @@ type Given = {
 }
 
 async function setUp(t: TestContext, accountCount = 3) {
-  const { sql, clock, newId, accounts } = await lowerRooms(t)
+  const { sql, clock, newId, accounts } = await lowerModules(t)
   const ids: string[] = []
   for (let index = 0; index < accountCount; index++) ids.push((await accounts.create(`account-${index}`)).id)
 
   async function fill(given: readonly Given[]): Promise<string[]> {
     const now = clock.now()
-    const made = given.map(({ account, environment, lane, lease, settles, isCancelled }) => {
+    const made = given.map(({ account, environment, queue, lease, settles, isCancelled }) => {
       const leaseUntil = { none: null, held: now + LEASE_MS, over: now - 1 }[lease]
       const owner = lease === 'none' ? null : 'another'
       // An environment belongs to one account.
       const place = [ids[account] ?? '', `environment ${account} ${environment}`]
       const times = [settles ? now + 60_000 : null, isCancelled ? now : null]
-      return [newId(), ...place, lane, owner, leaseUntil, ...times, 'a', 'a', 'CREATE', 'QUEUED', '', '', 0, now]
+      return [newId(), ...place, queue, owner, leaseUntil, ...times, 'a', 'a', 'CREATE', 'QUEUED', '', '', 0, now]
     })
     await sql.transaction(async (tx) => {
       await tx.query(statement`DELETE FROM operations`)
       for (let from = 0; from < made.length; from += 500) {
         await tx.query(statement`
-          INSERT INTO operations (id, account_id, environment_id, lane, lease_owner, lease_until, not_before, cancel_time,
+          INSERT INTO operations (id, account_id, environment_id, queue, lease_owner, lease_until, not_before, cancel_time,
             app_name, folded_app_name, trigger_name, phase, build, deployment, attempts, create_time)
           VALUES ${rows(made.slice(from, from + 500))}`)
       }
@@ -56,22 +56,22 @@ async function setUp(t: TestContext, accountCount = 3) {
 }
 
 /** What is next, said in as many words as the contract needs, and without a thought for how long it takes. */
-function nextOf(given: readonly Given[], lanes: readonly Lane[], max: number): number | undefined {
+function nextOf(given: readonly Given[], queues: readonly Queue[], max: number): number | undefined {
   const isHeld = ({ lease }: Given) => lease === 'held'
   const isDue = ({ settles, isCancelled }: Given) => !settles || isCancelled
   const isSamePlace = (a: Given, b: Given) => a.account === b.account && a.environment === b.environment
-  const atWork = ({ account, lane }: Given) =>
-    given.filter((other) => isHeld(other) && other.account === account && other.lane === lane).length
-  for (const lane of lanes) {
+  const atWork = ({ account, queue }: Given) =>
+    given.filter((other) => isHeld(other) && other.account === account && other.queue === queue).length
+  for (const queue of queues) {
     const [next] = given
       .map((one, index) => ({ one, index }))
-      .filter(({ one }) => one.lane === lane && !isHeld(one) && isDue(one) && atWork(one) < max)
+      .filter(({ one }) => one.queue === queue && !isHeld(one) && isDue(one) && atWork(one) < max)
       .filter(
         ({ one, index }) =>
           !given.some(
             (other, at) =>
               at !== index &&
-              other.lane !== 'none' &&
+              other.queue !== 'none' &&
               isSamePlace(other, one) &&
               (isHeld(other) || (at < index && isDue(other))),
           ),
@@ -85,7 +85,7 @@ function nextOf(given: readonly Given[], lanes: readonly Lane[], max: number): n
 const anyGiven: fc.Arbitrary<Given> = fc.record({
   account: fc.nat(2),
   environment: fc.nat(3),
-  lane: fc.constantFrom('quick', 'build', 'none'),
+  queue: fc.constantFrom('quick', 'build', 'none'),
   lease: fc.constantFrom('none', 'none', 'none', 'held', 'over'),
   settles: fc.boolean(),
   isCancelled: fc.boolean(),
@@ -96,12 +96,12 @@ test('a claim takes the oldest of the account with the fewest at work, in the or
   await holds(
     fc.asyncProperty(
       fc.array(anyGiven, { maxLength: 16 }),
-      fc.constantFrom<Lane[]>(['quick'], ['build'], ['quick', 'build']),
+      fc.constantFrom<Queue[]>(['quick'], ['build'], ['quick', 'build']),
       fc.integer({ min: 1, max: 3 }),
-      async (given, lanes, max) => {
+      async (given, queues, max) => {
         const ids = await fill(given)
-        const claimed = await claims({ quick: max, light: max, build: max }).next(lanes)
-        const expected = nextOf(given, lanes, max)
+        const claimed = await claims({ quick: max, light: max, build: max }).next(queues)
+        const expected = nextOf(given, queues, max)
         assert.equal(claimed?.operation.id, expected === undefined ? undefined : ids[expected])
       },
     ),
@@ -125,7 +125,7 @@ test('a claim reads by an index, however much waits', async (t) => {
         }),
       ),
   }
-  await fill([{ account: 0, environment: 0, lane: 'build', lease: 'none', settles: false, isCancelled: false }])
+  await fill([{ account: 0, environment: 0, queue: 'build', lease: 'none', settles: false, isCancelled: false }])
   const claims = createClaims({ sql: watched, clock, owner: 'me', concurrency: MANY })
   assert.ok(await claims.next(['quick', 'build']))
   const updates = asked.filter(({ texts }) => texts[0]?.includes('candidates'))
@@ -142,10 +142,10 @@ test('a claim reads by an index, however much waits', async (t) => {
 
 test('of many that wait for another one of their environment only so many are looked at', async (t) => {
   const { fill, claims } = await setUp(t, 2)
-  const waits = (environment: number, lane: Lane): Given => ({
+  const waits = (environment: number, queue: Queue): Given => ({
     account: 0,
     environment,
-    lane,
+    queue,
     lease: 'none',
     settles: false,
     isCancelled: false,
@@ -165,7 +165,7 @@ test('one account never has every place while there are others, and a single one
   const waits = (environment: number): Given => ({
     account: 0,
     environment,
-    lane: 'build',
+    queue: 'build',
     lease: 'none',
     settles: false,
     isCancelled: false,

@@ -8,7 +8,7 @@
 import type { Clock } from '../base/index.ts'
 import { LIMITS } from '../contract/index.ts'
 import { list, type Sql, type Statement, statement, type Transaction } from '../storage/index.ts'
-import { columns, type Lane, type Operation, type OperationRow, toOperation } from './operations.ts'
+import { columns, type Operation, type OperationRow, type Queue, toOperation } from './operations.ts'
 import { isDead } from './owner.ts'
 
 export const LEASE_MS = 30_000
@@ -35,52 +35,52 @@ const MAX_LOOKED_AT = 500
 /** `cancelled`: ours, but the handler should end. `lost`: it ran out, and somebody else took it or ended it. */
 export type LeaseState = 'held' | 'cancelled' | 'lost'
 
-export type Claim = { operation: Operation; attempt: number; isCancelled: boolean; lane: Lane }
+export type Claim = { operation: Operation; attempt: number; isCancelled: boolean; queue: Queue }
 
 type Parts = {
   sql: Sql
   clock: Clock
   owner: string
-  /** How many operations of each lane are at work at a time. */
-  concurrency: Record<Lane, number>
+  /** How many operations of each queue are at work at a time. */
+  concurrency: Record<Queue, number>
   /** How many of them may be of one account, where that is limited. */
-  perAccount?: Partial<Record<Lane, number>>
+  perAccount?: Partial<Record<Queue, number>>
 }
 
-type ClaimedRow = OperationRow & { attempts: number; cancel_time: number | null; lane: Lane }
+type ClaimedRow = OperationRow & { attempts: number; cancel_time: number | null; queue: Queue }
 
 export function createClaims({ sql, clock, owner, concurrency, perAccount = {} }: Parts) {
   /**
    * What runs is not interrupted for anybody, so where there are several accounts one place is kept for another one to come; a
    * single place is had in turn.
    */
-  async function maxOfOneAccount(tx: Transaction, lane: Lane): Promise<number> {
+  async function maxOfOneAccount(tx: Transaction, queue: Queue): Promise<number> {
     const accounts = await tx.query(statement`SELECT id FROM accounts LIMIT 2`)
-    const allowed = accounts.length > 1 ? Math.max(1, concurrency[lane] - 1) : concurrency[lane]
-    return Math.min(allowed, perAccount[lane] ?? allowed)
+    const allowed = accounts.length > 1 ? Math.max(1, concurrency[queue] - 1) : concurrency[queue]
+    return Math.min(allowed, perAccount[queue] ?? allowed)
   }
 
   /**
    * The condition on the lease stands twice: a database that lets two claims run side by side looks at the outer one again
    * before it writes.
    */
-  async function claim(tx: Transaction, lane: Lane, now: number): Promise<ClaimedRow | undefined> {
-    const max = await maxOfOneAccount(tx, lane)
+  async function claim(tx: Transaction, queue: Queue, now: number): Promise<ClaimedRow | undefined> {
+    const max = await maxOfOneAccount(tx, queue)
     const furthest = now + FURTHEST_MS
     const [row] = await tx.query<ClaimedRow>(statement`
       WITH candidates AS MATERIALIZED (
         SELECT
           (SELECT COUNT(*) FROM operations AS mine
-            WHERE mine.done_time IS NULL AND mine.lease_owner IS NOT NULL AND mine.lane = ${lane}
+            WHERE mine.done_time IS NULL AND mine.lease_owner IS NOT NULL AND mine.queue = ${queue}
             AND mine.account_id = accounts.id AND mine.lease_until BETWEEN ${now} AND ${furthest}) AS at_work,
           (SELECT o.id FROM (
               SELECT id, environment_id FROM operations AS waiting
-              WHERE waiting.done_time IS NULL AND waiting.lane = ${lane} AND waiting.account_id = accounts.id
+              WHERE waiting.done_time IS NULL AND waiting.queue = ${queue} AND waiting.account_id = accounts.id
               AND ${isFree(statement`waiting`, now)} AND ${isDue(statement`waiting`, now)}
               ORDER BY waiting.id LIMIT ${MAX_LOOKED_AT}) AS o
             WHERE NOT EXISTS (
               SELECT 1 FROM operations AS other
-              WHERE other.done_time IS NULL AND other.lane <> 'none'
+              WHERE other.done_time IS NULL AND other.queue <> 'none'
               AND other.environment_id = o.environment_id AND other.id <> o.id
               AND (other.lease_until BETWEEN ${now} AND ${furthest} OR other.id < o.id AND
                 ${isDue(statement`other`, now)}))
@@ -91,17 +91,17 @@ export function createClaims({ sql, clock, owner, concurrency, perAccount = {} }
         SELECT next_id FROM candidates WHERE next_id IS NOT NULL AND at_work < ${max}
         ORDER BY at_work, next_id LIMIT 1)
       AND done_time IS NULL AND ${isFree(statement`operations`, now)}
-      RETURNING ${columns}, attempts, cancel_time, lane`)
+      RETURNING ${columns}, attempts, cancel_time, queue`)
     return row
   }
 
   return {
     /**
-     * An operation of one of these lanes that nobody works on, now ours: of the account that has the fewest at work, and of
+     * An operation of one of these queues that nobody works on, now ours: of the account that has the fewest at work, and of
      * those the oldest. Operations of one environment are taken in the order they were asked for, one at a time; one that
      * lets calls settle is not in anybody's way. What is running here stays ours.
      */
-    async next(lanes: readonly Lane[], running: readonly string[] = []): Promise<Claim | undefined> {
+    async next(queues: readonly Queue[], running: readonly string[] = []): Promise<Claim | undefined> {
       const now = clock.now()
       const row = await sql.transaction(async (tx) => {
         if (running.length > 0) {
@@ -110,8 +110,8 @@ export function createClaims({ sql, clock, owner, concurrency, perAccount = {} }
             WHERE id IN (${list(running)}) AND lease_owner = ${owner} AND done_time IS NULL
             AND lease_until NOT BETWEEN ${now} AND ${now + FURTHEST_MS}`)
         }
-        for (const lane of lanes) {
-          const claimed = await claim(tx, lane, now)
+        for (const queue of queues) {
+          const claimed = await claim(tx, queue, now)
           if (claimed) return claimed
         }
         return undefined
@@ -121,17 +121,17 @@ export function createClaims({ sql, clock, owner, concurrency, perAccount = {} }
           operation: toOperation(row),
           attempt: row.attempts,
           isCancelled: row.cancel_time !== null,
-          lane: row.lane,
+          queue: row.queue,
         }
       )
     },
 
     /** Whether there may be something to claim; asked before `next`, which takes the write lock. */
-    async isAnyWaiting(lanes: readonly Lane[]): Promise<boolean> {
+    async isAnyWaiting(queues: readonly Queue[]): Promise<boolean> {
       const now = clock.now()
       const [row] = await sql.query(statement`
         SELECT id FROM operations
-        WHERE done_time IS NULL AND lane IN (${list(lanes)})
+        WHERE done_time IS NULL AND queue IN (${list(queues)})
         AND ${isFree(statement`operations`, now)} AND ${isDue(statement`operations`, now)}
         LIMIT 1`)
       return row !== undefined

@@ -80,25 +80,25 @@ export const columns = statement`id, account_id, app_name, environment_id, trigg
 export type OperationPath = { accountId: string; appName: string; environmentId: string }
 
 /**
- * Builds take minutes and everything else milliseconds: they wait in lanes of their own. A build that may need no program of
+ * Builds take minutes and everything else milliseconds: they wait in queues of their own. A build that may need no program of
  * the app waits in `light`, and is handed on to `build` when it turns out to need one. One whose work another operation does
  * waits in none.
  */
-export const LANES = ['quick', 'light', 'build'] as const
-export type Lane = (typeof LANES)[number]
-export const BUILD_LANES: readonly Lane[] = ['light', 'build']
+export const QUEUES = ['quick', 'light', 'build'] as const
+export type Queue = (typeof QUEUES)[number]
+export const BUILD_QUEUES: readonly Queue[] = ['light', 'build']
 
 export type Ending = { response: unknown } | { error: Problem }
 
 export type Wanted = {
-  lane?: Lane
+  queue?: Queue
   build?: string
   activates?: string
   notBefore?: number | null
   requestedBy?: resources.Requester | null
 }
-/** It has not begun and waits again: in another lane, or for the end of the operation that does its work. */
-export type HandedOn = { lane: Lane } | { satisfiedBy: string }
+/** It has not begun and waits again: in another queue, or for the end of the operation that does its work. */
+export type HandedOn = { queue: Queue } | { satisfiedBy: string }
 
 /** Of responses on one page: each may show the names of all variables of its environment. */
 const PAGE_BYTES = 1024 * 1024
@@ -125,11 +125,11 @@ export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock
     return row ? toOperation(row) : require(path, id)
   }
 
-  function tell(tx: Transaction, { id, accountId, appName, environmentId }: Operation, ofEnvironmentToo = false) {
+  function notify(tx: Transaction, { id, accountId, appName, environmentId }: Operation, ofEnvironmentToo = false) {
     const environment = `apps/${appName}/environments/${environmentId}`
-    tx.tell(accountId, `${environment}/operations/${id}`)
+    tx.notify(accountId, `${environment}/operations/${id}`)
     // Whether an operation changes it is a part of what it shows.
-    if (ofEnvironmentToo) tx.tell(accountId, environment)
+    if (ofEnvironmentToo) tx.notify(accountId, environment)
   }
 
   return {
@@ -146,16 +146,16 @@ export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock
       trigger: resources.Trigger,
       wanted: Wanted = {},
     ): Promise<Operation> {
-      const { lane = 'quick', build = names.NO_BUILD, activates = null, notBefore = null, requestedBy } = wanted
+      const { queue = 'quick', build = names.NO_BUILD, activates = null, notBefore = null, requestedBy } = wanted
       const [row] = await tx.query<OperationRow>(statement`
         INSERT INTO operations (id, account_id, app_name, folded_app_name, environment_id, trigger_name, phase, build,
-          deployment, attempts, create_time, lane, activates, not_before, requested_by)
+          deployment, attempts, create_time, queue, activates, not_before, requested_by)
         VALUES (${newId()}, ${path.accountId}, ${path.appName}, ${names.fold(path.appName)}, ${path.environmentId},
-          ${trigger}, 'QUEUED', ${build}, '', 0, ${clock.now()}, ${lane}, ${activates}, ${notBefore},
+          ${trigger}, 'QUEUED', ${build}, '', 0, ${clock.now()}, ${queue}, ${activates}, ${notBefore},
           ${requestedBy ? JSON.stringify(requestedBy) : null})
         RETURNING ${columns}`)
       const requested = toOperation(row as OperationRow)
-      tell(tx, requested, true)
+      notify(tx, requested, true)
       return requested
     },
 
@@ -267,7 +267,7 @@ export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock
       const [row] = await tx.query<OperationRow>(statement`
         SELECT ${columns} FROM operations
         WHERE environment_id = ${environmentId} AND account_id = ${accountId} AND done_time IS NULL
-        AND lane IN (${list(BUILD_LANES)}) AND attempts = 0 AND lease_owner IS NULL AND phase = 'QUEUED'
+        AND queue IN (${list(BUILD_QUEUES)}) AND attempts = 0 AND lease_owner IS NULL AND phase = 'QUEUED'
         AND cancel_time IS NULL
         ORDER BY id DESC LIMIT 1`)
       return row && toOperation(row)
@@ -277,7 +277,7 @@ export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock
     async setNotBefore(tx: Transaction, id: string, notBefore: number | null) {
       const rows = await tx.query<OperationRow>(statement`
         UPDATE operations SET not_before = ${notBefore} WHERE id = ${id} AND done_time IS NULL RETURNING ${columns}`)
-      for (const row of rows) tell(tx, toOperation(row))
+      for (const row of rows) notify(tx, toOperation(row))
     },
 
     /** A Rebuild that waits becomes a Clean Rebuild; an upload stays what it is. */
@@ -285,14 +285,14 @@ export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock
       const rows = await tx.query<OperationRow>(statement`
         UPDATE operations SET trigger_name = 'CLEAN_REBUILD' WHERE id = ${id} AND trigger_name = 'REBUILD'
         RETURNING ${columns}`)
-      for (const row of rows) tell(tx, toOperation(row))
+      for (const row of rows) notify(tx, toOperation(row))
     },
 
     /** Builds of an account that are at work. */
     async countRunningBuilds(accountId: string): Promise<number> {
       const [row] = await sql.query<{ n: number }>(statement`
         SELECT COUNT(*) AS n FROM operations
-        WHERE done_time IS NULL AND lease_owner IS NOT NULL AND lane = 'build' AND account_id = ${accountId}`)
+        WHERE done_time IS NULL AND lease_owner IS NOT NULL AND queue = 'build' AND account_id = ${accountId}`)
       return row?.n ?? 0
     },
 
@@ -310,18 +310,18 @@ export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock
       const rows = await tx.query<OperationRow>(statement`
         UPDATE operations SET done_time = ${clock.now()}, phase = 'DONE', error = ${JSON.stringify(operationError(problem))}
         WHERE (id = ${id} OR satisfied_by = ${id}) AND done_time IS NULL AND lease_owner IS NULL RETURNING ${columns}`)
-      for (const row of rows) tell(tx, toOperation(row), true)
+      for (const row of rows) notify(tx, toOperation(row), true)
       return rows.map((row) => row.id)
     },
 
     /** Ends the hold of the lease, as if it had never begun: nothing of it is done. Only by the holder of the lease. */
     async handOn(tx: Transaction, id: string, leaseOwner: string, to: HandedOn): Promise<boolean> {
-      const [lane, satisfiedBy] = 'lane' in to ? [to.lane, null] : ['none', to.satisfiedBy]
+      const [queue, satisfiedBy] = 'queue' in to ? [to.queue, null] : ['none', to.satisfiedBy]
       const rows = await tx.query<OperationRow>(statement`
-        UPDATE operations SET lane = ${lane}, satisfied_by = ${satisfiedBy}, lease_owner = NULL, lease_until = NULL,
+        UPDATE operations SET queue = ${queue}, satisfied_by = ${satisfiedBy}, lease_owner = NULL, lease_until = NULL,
           attempts = 0, phase = 'QUEUED'
         WHERE id = ${id} AND lease_owner = ${leaseOwner} AND done_time IS NULL RETURNING ${columns}`)
-      for (const row of rows) tell(tx, toOperation(row))
+      for (const row of rows) notify(tx, toOperation(row))
       return rows.length > 0
     },
 
@@ -337,13 +337,13 @@ export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock
     },
 
     /**
-     * The waiting operation is taken out of its lane, and ends as the other one will. Those that it was to satisfy go with it,
+     * The waiting operation is taken out of its queue, and ends as the other one will. Those that it was to satisfy go with it,
      * also where they ended as superseded: each names the one that does the work, and not one in between.
      */
     async satisfyBy(tx: Transaction, waitingId: string, byId: string) {
       await tx.query(statement`UPDATE operations SET satisfied_by = ${byId} WHERE satisfied_by = ${waitingId}`)
       await tx.query(statement`
-        UPDATE operations SET lane = 'none', satisfied_by = ${byId}
+        UPDATE operations SET queue = 'none', satisfied_by = ${byId}
         WHERE id = ${waitingId} AND done_time IS NULL AND lease_owner IS NULL`)
     },
 
@@ -352,7 +352,7 @@ export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock
         const rows = await tx.query<OperationRow>(statement`
           UPDATE operations SET phase = ${phase} WHERE id = ${id} AND lease_owner = ${leaseOwner} AND done_time IS NULL
           RETURNING ${columns}`)
-        for (const row of rows) tell(tx, toOperation(row))
+        for (const row of rows) notify(tx, toOperation(row))
       })
     },
 
@@ -367,7 +367,7 @@ export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock
         UPDATE operations SET deployment = ${deployment}, is_unchanged = ${isUnchanged ? 1 : 0} WHERE id = ${id}
         RETURNING ${columns}`)
       const [operation] = rows.map(toOperation)
-      if (operation) tell(tx, operation)
+      if (operation) notify(tx, operation)
       return operation
     },
 
@@ -381,7 +381,7 @@ export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock
 
     /** Asks it to end early. Whether it could is told by how it ends; one that is done stays as it is. */
     async cancel(tx: Transaction, path: OperationPath, id: string) {
-      tell(tx, await require(path, id, tx))
+      notify(tx, await require(path, id, tx))
       await tx.query(statement`
         UPDATE operations SET cancel_time = ${clock.now()}
         WHERE id = ${id} AND done_time IS NULL AND cancel_time IS NULL`)
@@ -398,7 +398,7 @@ export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock
       const satisfied = await tx.query<OperationRow>(statement`
         UPDATE operations SET done_time = ${clock.now()}, phase = 'DONE', response = ${response}, error = ${error}
         WHERE satisfied_by = ${id} AND done_time IS NULL RETURNING ${columns}`)
-      for (const ended of [row, ...satisfied]) tell(tx, toOperation(ended), true)
+      for (const ended of [row, ...satisfied]) notify(tx, toOperation(ended), true)
       return true
     },
 

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { lowerRooms } from '../../test/support/parts.ts'
+import { lowerModules } from '../../test/support/parts.ts'
 
 test('builds that let calls settle do not stand before others in the queue', async (t) => {
-  const { sql, operations, accounts, newId, clock } = await lowerRooms(t)
+  const { sql, operations, accounts, newId, clock } = await lowerModules(t)
   const { id: accountId } = await accounts.create('ours')
   const ask = (notBefore: number | null) =>
     sql.transaction((tx) =>
       operations.request(tx, { accountId, appName: 'app', environmentId: newId() }, 'REBUILD', {
-        lane: 'build',
+        queue: 'build',
         notBefore,
       }),
     )

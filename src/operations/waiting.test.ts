@@ -1,29 +1,29 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Scope } from '../../test/support/folder.ts'
-import { lowerRooms } from '../../test/support/parts.ts'
+import { lowerModules } from '../../test/support/parts.ts'
 import type { resources } from '../contract/index.ts'
 import { createClaims } from './claim.ts'
-import type { Lane, Operation } from './operations.ts'
+import type { Operation, Queue } from './operations.ts'
 
 const PLACES = { quick: 8, light: 2, build: 8 }
 
 async function setUp(t: Scope) {
-  const { sql, clock, operations, accounts, newId } = await lowerRooms(t)
+  const { sql, clock, operations, accounts, newId } = await lowerModules(t)
   const { id: accountId } = await accounts.create('ours')
   const claims = createClaims({ sql, clock, owner: 'me', concurrency: PLACES })
-  type Wanted = { trigger?: resources.Trigger; lane?: Lane; notBefore?: number; environmentId?: string }
+  type Wanted = { trigger?: resources.Trigger; queue?: Queue; notBefore?: number; environmentId?: string }
   return {
     clock,
     newId,
-    ask: ({ trigger = 'UPLOAD', lane = 'build', notBefore, environmentId = newId() }: Wanted = {}) =>
+    ask: ({ trigger = 'UPLOAD', queue = 'build', notBefore, environmentId = newId() }: Wanted = {}) =>
       sql.transaction((tx) =>
         operations.request(tx, { accountId, appName: 'app', environmentId }, trigger, {
-          lane,
+          queue,
           notBefore: notBefore ?? null,
         }),
       ),
-    begin: (lane: Lane) => claims.next([lane]),
+    begin: (queue: Queue) => claims.next([queue]),
     waiting: (operation: Operation) => operations.waitingOf(operation),
     end: (operation: Operation) => sql.transaction((tx) => operations.end(tx, operation.id, 'me', { response: {} })),
     satisfy: (operation: Operation, by: Operation) =>
@@ -50,7 +50,7 @@ test('what needs no program does not wait for those that do', async (t) => {
   const { ask, begin, waiting } = await setUp(t)
   await ask()
   await begin('build')
-  assert.deepEqual(await waiting(await ask({ lane: 'light' })), { reason: 'NEXT', ahead: 0 })
+  assert.deepEqual(await waiting(await ask({ queue: 'light' })), { reason: 'NEXT', ahead: 0 })
   assert.ok(await begin('light'))
 })
 
@@ -59,7 +59,7 @@ test('an operation waits for the one of its environment, and says of which kind 
   const environmentId = newId()
   await ask({ environmentId })
   await begin('build')
-  const second = await ask({ environmentId, trigger: 'UPDATE', lane: 'quick' })
+  const second = await ask({ environmentId, trigger: 'UPDATE', queue: 'quick' })
   assert.deepEqual(await waiting(second), { reason: 'ENVIRONMENT', ahead: 1, of: 'UPLOAD' })
 })
 

@@ -2,15 +2,15 @@
 import type { Clock } from '../base/index.ts'
 import { LIMITS, type resources } from '../contract/index.ts'
 import { list, type Sql, statement } from '../storage/index.ts'
-import { BUILD_LANES, type Lane, type Operation } from './operations.ts'
+import { BUILD_QUEUES, type Operation, type Queue } from './operations.ts'
 
 /** `of` is the trigger of the operation that it waits for, where it waits for one of its environment. */
 export type Waiting = { reason: resources.WaitingReason; ahead: number; of?: resources.Trigger }
 
-type Standing = { lane: Lane | 'none'; lease_owner: string | null }
+type Standing = { queue: Queue | 'none'; lease_owner: string | null }
 
 export function createWaiting({ sql, clock }: { sql: Sql; clock: Clock }) {
-  const waitingBuilds = () => statement`done_time IS NULL AND lane IN (${list(BUILD_LANES)}) AND lease_owner IS NULL`
+  const waitingBuilds = () => statement`done_time IS NULL AND queue IN (${list(BUILD_QUEUES)}) AND lease_owner IS NULL`
 
   /**
    * How many builds are before this one in the queue, itself included; 0 when it does not wait. In a long queue counting
@@ -34,16 +34,16 @@ export function createWaiting({ sql, clock }: { sql: Sql; clock: Clock }) {
   async function another({ id, environmentId }: Operation): Promise<resources.Trigger | undefined> {
     const [row] = await sql.query<{ trigger_name: resources.Trigger }>(statement`
       SELECT trigger_name FROM operations
-      WHERE environment_id = ${environmentId} AND done_time IS NULL AND lane <> 'none' AND id <> ${id}
+      WHERE environment_id = ${environmentId} AND done_time IS NULL AND queue <> 'none' AND id <> ${id}
       AND (lease_owner IS NOT NULL OR id < ${id} AND (not_before IS NULL OR not_before <= ${clock.now()}))
       ORDER BY id LIMIT 1`)
     return row?.trigger_name
   }
 
-  async function atWork(lane: Lane): Promise<number> {
+  async function atWork(queue: Queue): Promise<number> {
     const [row] = await sql.query<{ n: number }>(statement`
       SELECT COUNT(*) AS n FROM (
-        SELECT id FROM operations WHERE done_time IS NULL AND lane = ${lane} AND lease_owner IS NOT NULL
+        SELECT id FROM operations WHERE done_time IS NULL AND queue = ${queue} AND lease_owner IS NOT NULL
         LIMIT ${LIMITS.queueCounted}) AS working`)
     return row?.n ?? 0
   }
@@ -56,15 +56,15 @@ export function createWaiting({ sql, clock }: { sql: Sql; clock: Clock }) {
       const { id, doneTime, phase, notBefore, trigger } = operation
       if (doneTime !== null || phase !== 'QUEUED') return undefined
       const [standing] = await sql.query<Standing>(
-        statement`SELECT lane, lease_owner FROM operations WHERE id = ${id} AND done_time IS NULL`,
+        statement`SELECT queue, lease_owner FROM operations WHERE id = ${id} AND done_time IS NULL`,
       )
       if (!standing || standing.lease_owner !== null) return undefined
-      if (standing.lane === 'none') return { reason: 'ENVIRONMENT', ahead: 1, of: trigger }
+      if (standing.queue === 'none') return { reason: 'ENVIRONMENT', ahead: 1, of: trigger }
       if (notBefore !== null && notBefore > clock.now()) return { reason: 'QUIET_PERIOD', ahead: 0 }
       const of = await another(operation)
       if (of !== undefined) return { reason: 'ENVIRONMENT', ahead: 1, of }
       const before = Math.max(0, (await queuePosition(operation)) - 1)
-      const ahead = before + (await atWork(standing.lane))
+      const ahead = before + (await atWork(standing.queue))
       return { reason: ahead > 0 ? 'MACHINE' : 'NEXT', ahead }
     },
   }

@@ -1,34 +1,34 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { handClock } from '../../test/support/clock.ts'
-import { lowerRooms } from '../../test/support/parts.ts'
+import { lowerModules } from '../../test/support/parts.ts'
 import { until as untilSeen } from '../../test/support/until.ts'
 import { createLog } from '../base/index.ts'
 import { LIMITS, Problem, resources } from '../contract/index.ts'
 import { statement, type Transaction, toPage } from '../storage/index.ts'
 import { LEASE_MS } from './claim.ts'
-import type { Lane, Operation } from './operations.ts'
+import type { Operation, Queue } from './operations.ts'
 import { type Handler, type Handlers, MAX_ATTEMPTS, startWorker } from './worker.ts'
 
 const log = createLog('silent')
 const succeed: Handler = async () => async () => ({ response: { well: true } })
 
 async function setUp(t: TestContext) {
-  const rooms = await lowerRooms(t)
-  const account = await rooms.accounts.create('agency')
+  const modules = await lowerModules(t)
+  const account = await modules.accounts.create('agency')
   const path = (environmentId: string) => ({ accountId: account.id, appName: 'App', environmentId })
 
-  async function ask(environmentId = rooms.newId(), lane: Lane = 'quick'): Promise<Operation> {
-    const operation = await rooms.sql.transaction((tx) =>
-      rooms.operations.request(tx, path(environmentId), 'CREATE', { lane }),
+  async function ask(environmentId = modules.newId(), queue: Queue = 'quick'): Promise<Operation> {
+    const operation = await modules.sql.transaction((tx) =>
+      modules.operations.request(tx, path(environmentId), 'CREATE', { queue }),
     )
-    rooms.operations.announce()
+    modules.operations.announce()
     return operation
   }
 
-  function work(handler: Handler, { clock = rooms.clock, concurrency = { quick: 4, light: 1, build: 1 } } = {}) {
+  function work(handler: Handler, { clock = modules.clock, concurrency = { quick: 4, light: 1, build: 1 } } = {}) {
     const handlers = Object.fromEntries(resources.TRIGGERS.map((trigger) => [trigger, handler])) as Handlers
-    const worker = startWorker({ ...rooms, clock, log, handlers, concurrency })
+    const worker = startWorker({ ...modules, clock, log, handlers, concurrency })
     t.after(() => worker.stop(0))
     return worker
   }
@@ -36,18 +36,18 @@ async function setUp(t: TestContext) {
   /** Reads until the condition holds. */
   async function until(operation: Operation, holds: (now: Operation) => boolean): Promise<Operation> {
     return untilSeen(async () => {
-      const now = await rooms.operations.require(path(operation.environmentId), operation.id)
+      const now = await modules.operations.require(path(operation.environmentId), operation.id)
       return holds(now) && now
     })
   }
   const untilDone = (operation: Operation) => until(operation, ({ doneTime }) => doneTime !== null)
 
   async function cancel(at: ReturnType<typeof path>, id: string) {
-    await rooms.sql.transaction((tx) => rooms.operations.cancel(tx, at, id))
-    rooms.operations.announce()
+    await modules.sql.transaction((tx) => modules.operations.cancel(tx, at, id))
+    modules.operations.announce()
   }
 
-  return { ...rooms, path, ask, work, until, untilDone, cancel }
+  return { ...modules, path, ask, work, until, untilDone, cancel }
 }
 
 const gate = () => Promise.withResolvers<void>()
@@ -331,7 +331,7 @@ test('an account with many builds waiting does not keep another one from its tur
   const many = [await ask(newId(), 'build'), await ask(newId(), 'build'), await ask(newId(), 'build')]
   const other = await accounts.create('other')
   const path = { accountId: other.id, appName: 'App', environmentId: newId() }
-  const late = await sql.transaction((tx) => operations.request(tx, path, 'CREATE', { lane: 'build' }))
+  const late = await sql.transaction((tx) => operations.request(tx, path, 'CREATE', { queue: 'build' }))
   const order: string[] = []
   const opened = gate()
   work(
@@ -365,7 +365,7 @@ test('somebody who asks gets a place, although another account has work for all 
   const many = await Promise.all(Array.from({ length: 5 }, () => ask(newId(), 'build')))
   await busy.promise
   const path = { accountId: other.id, appName: 'App', environmentId: newId() }
-  await sql.transaction((tx) => operations.request(tx, path, 'CREATE', { lane: 'build' }))
+  await sql.transaction((tx) => operations.request(tx, path, 'CREATE', { queue: 'build' }))
   operations.announce()
   await served.promise
   assert.equal(begun.size, 3)
@@ -378,7 +378,7 @@ test('an operation that lets calls settle is not begun before its time, and hold
   const clock = handClock()
   const environment = path(newId())
   const ask = (notBefore: number | null) =>
-    sql.transaction((tx) => operations.request(tx, environment, 'CREATE', { lane: 'build', notBefore }))
+    sql.transaction((tx) => operations.request(tx, environment, 'CREATE', { queue: 'build', notBefore }))
   const settling = await ask(clock.now() + 5000)
   const later = await ask(null)
   const ran: string[] = []
@@ -491,14 +491,14 @@ test('a page of operations ends where their responses are long, and the pages to
   assert.deepEqual(found, asked)
 })
 
-test('an operation that is handed on waits in the other lane as if it had never begun', async (t) => {
+test('an operation that is handed on waits in the other queue as if it had never begun', async (t) => {
   const { ask, work, until, untilDone, operations, path, sql } = await setUp(t)
   const seen: string[] = []
   const free = gate()
   work(
-    async (operation, { lane }) => {
-      seen.push(`${operation.id} ${lane}`)
-      if (lane === 'light') return async () => ({ lane: 'build' })
+    async (operation, { queue }) => {
+      seen.push(`${operation.id} ${queue}`)
+      if (queue === 'light') return async () => ({ queue: 'build' })
       await free.promise
       return async () => ({ response: {} })
     },

@@ -8,7 +8,7 @@ import { Problem, type resources } from '../contract/index.ts'
 import { type Sql, type Transaction, toStorageProblem } from '../storage/index.ts'
 import { doing } from '../watchdog/index.ts'
 import { type Claim, createClaims, LEASE_MS } from './claim.ts'
-import { type Ending, type HandedOn, LANES, type Lane, type Operation, type Operations } from './operations.ts'
+import { type Ending, type HandedOn, type Operation, type Operations, QUEUES, type Queue } from './operations.ts'
 import { ownerOfThisProcess } from './owner.ts'
 
 /** What a handler leaves to be done in the transaction that records the end. */
@@ -25,7 +25,7 @@ export type Handler = (operation: Operation, work: Work) => Promise<FinishOrHand
 export type Work = {
   signal: AbortSignal
   /** Where it waited. */
-  lane: Lane
+  queue: Queue
   /** Tells whoever watches how far it is. */
   enter(phase: resources.Phase): Promise<void>
 }
@@ -50,24 +50,24 @@ type Parts = {
   log: Log
   operations: Operations
   handlers: Handlers
-  /** How many operations of each lane run at a time. */
-  concurrency: Record<Lane, number>
+  /** How many operations of each queue run at a time. */
+  concurrency: Record<Queue, number>
   /** How many of them may be of one account; never all of them, where there are other accounts. */
-  perAccount?: Partial<Record<Lane, number>>
+  perAccount?: Partial<Record<Queue, number>>
 }
 
 export function startWorker({ sql, clock, log, operations, handlers, concurrency, perAccount }: Parts) {
   const owner = ownerOfThisProcess()
   const claims = createClaims({ sql, clock, owner, concurrency, ...(perAccount ? { perAccount } : {}) })
   const stopping = new AbortController()
-  const running = new Map<string, { lane: Lane; done: Promise<void> }>()
+  const running = new Map<string, { queue: Queue; done: Promise<void> }>()
   let alarm = new AbortController()
   let isLeaving = false
 
   const forget = operations.onRequested(() => alarm.abort())
   const loop = look()
 
-  const runningIn = (lane: Lane) => [...running.values()].filter((one) => one.lane === lane).length
+  const runningIn = (queue: Queue) => [...running.values()].filter((one) => one.queue === queue).length
 
   async function look() {
     await claims
@@ -81,17 +81,17 @@ export function startWorker({ sql, clock, log, operations, handlers, concurrency
   }
 
   async function claimNext(): Promise<boolean> {
-    const lanes = isLeaving ? [] : LANES.filter((lane) => runningIn(lane) < concurrency[lane])
-    if (lanes.length === 0) return false
+    const queues = isLeaving ? [] : QUEUES.filter((queue) => runningIn(queue) < concurrency[queue])
+    if (queues.length === 0) return false
     try {
-      const claim = (await claims.isAnyWaiting(lanes)) ? await claims.next(lanes, [...running.keys()]) : undefined
+      const claim = (await claims.isAnyWaiting(queues)) ? await claims.next(queues, [...running.keys()]) : undefined
       if (!claim) return false
       const { id } = claim.operation
       const done = run(claim).finally(() => {
         running.delete(id)
         alarm.abort()
       })
-      running.set(id, { lane: claim.lane, done })
+      running.set(id, { queue: claim.queue, done })
       return true
     } catch (error) {
       // The database is away. The operation, if one was claimed, is found again when its lease runs out.
@@ -100,7 +100,7 @@ export function startWorker({ sql, clock, log, operations, handlers, concurrency
     }
   }
 
-  async function run({ operation, attempt, isCancelled, lane }: Claim) {
+  async function run({ operation, attempt, isCancelled, queue }: Claim) {
     const { id } = operation
     const work = new AbortController()
     if (isCancelled) work.abort(new Problem('OPERATION_CANCELLED'))
@@ -108,7 +108,7 @@ export function startWorker({ sql, clock, log, operations, handlers, concurrency
     const lease = keepLease(id, work, finished.signal)
     try {
       const signal = AbortSignal.any([work.signal, stopping.signal])
-      const finish = await decide(operation, attempt, { signal, lane })
+      const finish = await decide(operation, attempt, { signal, queue })
       finished.abort()
       await lease
       const isOver = await sql.transaction(async (tx) => {

@@ -61,7 +61,11 @@ export async function backUp(call: CommandCall): Promise<number> {
       damaged,
       leftOut,
     }
-    tell(call, told, `${path}: ${amount({ ...packed, bytes: written.bytes })} in ${seconds} s\n${written.digest}`)
+    printResult(
+      call,
+      told,
+      `${path}: ${amount({ ...packed, bytes: written.bytes })} in ${seconds} s\n${written.digest}`,
+    )
   }
   return EXIT.done
 }
@@ -102,7 +106,7 @@ export async function restoreBackup(call: CommandCall): Promise<number> {
     missing,
     ...(isCheck ? {} : { dataDir: folder.dataDir }),
   }
-  tell(call, told, `The backup (${made}; ${amount({ files, bytes })}) ${what}, in ${seconds} s.`)
+  printResult(call, told, `The backup (${made}; ${amount({ files, bytes })}) ${what}, in ${seconds} s.`)
   return EXIT.done
 }
 
@@ -173,7 +177,7 @@ function underWay() {
 const amount = ({ files, bytes }: { files: number; bytes: number }): string =>
   `${files.toLocaleString('en')} files, ${bytesInWords(bytes)}`
 
-function tell({ options, print }: CommandCall, data: Record<string, unknown>, words: string) {
+function printResult({ options, print }: CommandCall, data: Record<string, unknown>, words: string) {
   print(options.json === true ? JSON.stringify(data) : words)
 }
 

@@ -8,16 +8,16 @@ import { createCollect } from './collect.ts'
 const NEVER = new AbortController().signal
 
 async function setUp(t: TestContext) {
-  const rooms = await house(t)
+  const modules = await house(t)
   const figures = { forgetAllBut: async () => undefined }
-  const shop = await rooms.environment()
-  const collect = () => createCollect({ ...rooms, figures })(NEVER)
+  const shop = await modules.environment()
+  const collect = () => createCollect({ ...modules, figures })(NEVER)
   /** As if all archives had been received long ago. */
   async function age() {
     const longAgo = new Date(Date.now() - 24 * 60 * 60_000)
-    for (const digest of await rooms.blobs.list()) await utimes(await rooms.blobs.file(digest), longAgo, longAgo)
+    for (const digest of await modules.blobs.list()) await utimes(await modules.blobs.file(digest), longAgo, longAgo)
   }
-  return { ...rooms, shop, age, collect }
+  return { ...modules, shop, age, collect }
 }
 
 const namesIn = async (...path: string[]): Promise<string[]> => (await readdir(join(...path)).catch(() => [])).sort()
@@ -70,9 +70,9 @@ test('an archive that was just received stays, though nobody refers to it yet', 
 })
 
 test('outputs and packages without a build are removed', async (t) => {
-  const { shop, deploy, holdings, sql, collect, dataDir } = await setUp(t)
+  const { shop, deploy, buildRetention, sql, collect, dataDir } = await setUp(t)
   const { id } = await deploy(shop, { packages: 'x' })
-  await sql.transaction((tx) => holdings.letGo(tx, { outputs: [id], packages: [id] }))
+  await sql.transaction((tx) => buildRetention.letGo(tx, { outputs: [id], packages: [id] }))
   assert.deepEqual(await collect(), { outputs: 1, packages: 1 })
   assert.deepEqual([await namesIn(dataDir, 'outputs'), await namesIn(dataDir, 'packages')], [[], []])
 })
@@ -136,12 +136,12 @@ test('logs stay of the last twenty builds, and of those that can be made live or
 })
 
 test('a fault in one step keeps no other from its work', async (t) => {
-  const { shop, deploy, holdings, sql, collect, ...rooms } = await setUp(t)
+  const { shop, deploy, buildRetention, sql, collect, ...modules } = await setUp(t)
   const { id } = await deploy(shop)
-  await sql.transaction((tx) => holdings.letGo(tx, { outputs: [id], packages: [] }))
-  const archives: House['archives'] = { ...rooms.archives, collect: () => Promise.reject(new Error('a bad disk')) }
+  await sql.transaction((tx) => buildRetention.letGo(tx, { outputs: [id], packages: [] }))
+  const archives: House['archives'] = { ...modules.archives, collect: () => Promise.reject(new Error('a bad disk')) }
   const figures = { forgetAllBut: async () => undefined }
-  assert.deepEqual(await createCollect({ ...rooms, sql, holdings, archives, figures })(NEVER), { outputs: 1 })
+  assert.deepEqual(await createCollect({ ...modules, sql, buildRetention, archives, figures })(NEVER), { outputs: 1 })
 })
 
 test('a database in which nothing ever happened removes nothing: the right one may be missing', async (t) => {

@@ -7,7 +7,7 @@
 import type { Environments } from '../apps/index.ts'
 import type { Archives } from '../archives/index.ts'
 import type { Clock, Log } from '../base/index.ts'
-import type { Builds, Holdings, Outputs, PackageStore, Toolchains } from '../builds/index.ts'
+import type { BuildRetention, Builds, Outputs, PackageStore, Toolchains } from '../builds/index.ts'
 import {
   buildLogName,
   type DeploymentHead,
@@ -29,7 +29,7 @@ type Parts = {
   deployments: Pick<Deployments, 'kept'>
   archives: Pick<Archives, 'collect'>
   builds: Pick<Builds, 'isOver' | 'toolsInUse'>
-  holdings: Holdings
+  buildRetention: BuildRetention
   outputs: Pick<Outputs, 'collect'>
   packages: Pick<PackageStore, 'collect'>
   toolchains: Pick<Toolchains, 'collect' | 'sweep'>
@@ -52,15 +52,15 @@ export type Removed = Record<string, number>
 
 export function createCollect(parts: Parts) {
   const { sql, clock, log, environments, operations, deployments, supervisor, figures } = parts
-  const { archives, builds, holdings, outputs, packages, toolchains, folders, logs } = parts
+  const { archives, builds, buildRetention, outputs, packages, toolchains, folders, logs } = parts
 
   const steps: Record<string, () => Promise<number>> = {
     archives: () =>
       archives.collect(async () => {
-        const needed = new Set((await holdings.archives()).map(({ key }) => key))
+        const needed = new Set((await buildRetention.archives()).map(({ key }) => key))
         return (await isCopied()) ? EVERYTHING : needed
       }),
-    outputs: () => outputs.collect(async (digest) => (await holdings.isOutputHeld(digest)) || isCopied()),
+    outputs: () => outputs.collect(async (digest) => (await buildRetention.isOutputHeld(digest)) || isCopied()),
     packages: () => packages.collect(),
     work: () => folders.sweepWork(builds.isOver),
 
@@ -90,7 +90,7 @@ export function createCollect(parts: Parts) {
       const known = new Set<string>()
       for (const id of await environmentIds()) {
         known.add(runtimeLogName(id))
-        for (const build of await holdings.withLogs(id)) known.add(buildLogName(build))
+        for (const build of await buildRetention.withLogs(id)) known.add(buildLogName(build))
       }
       const leftOver = (await isCopied()) ? [] : there.filter((name) => !known.has(name))
       for (const name of leftOver) await logs.remove(name)

@@ -1,6 +1,6 @@
 /** Bytes and files that can only be known by walking through folders, remembered as they were when somebody last did. */
 import { type Clock, createTurns } from '../base/index.ts'
-import { type Holdings, type Size, sizeOf } from '../builds/index.ts'
+import { type BuildRetention, type Size, sizeOf } from '../builds/index.ts'
 import { buildLogName, type Folders, runtimeLogName } from '../deployments/index.ts'
 import { type LineLogs, type Sql, statement } from '../storage/index.ts'
 
@@ -14,13 +14,19 @@ const KINDS: readonly WalkedKind[] = ['CACHES', 'LOGS', 'RUNS']
 /** How old, in milliseconds, a figure may be that is not taken anew. */
 export type Ages = Record<WalkedKind, number>
 
-type Parts = { sql: Sql; clock: Clock; holdings: Pick<Holdings, 'withLogs'>; folders: Folders; logs: LineLogs }
+type Parts = {
+  sql: Sql
+  clock: Clock
+  buildRetention: Pick<BuildRetention, 'withLogs'>
+  folders: Folders
+  logs: LineLogs
+}
 
-export function createFigures({ sql, clock, holdings, folders, logs }: Parts) {
+export function createFigures({ sql, clock, buildRetention, folders, logs }: Parts) {
   const inTurn = createTurns()
 
   async function logSize(environmentId: string): Promise<Size> {
-    const names = [runtimeLogName(environmentId), ...(await holdings.withLogs(environmentId)).map(buildLogName)]
+    const names = [runtimeLogName(environmentId), ...(await buildRetention.withLogs(environmentId)).map(buildLogName)]
     const bytes = await Promise.all(names.map((name) => logs.bytesOf(name)))
     return { files: names.length, bytes: bytes.reduce((sum, one) => sum + one, 0) }
   }

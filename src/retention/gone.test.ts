@@ -5,8 +5,8 @@ import { statement } from '../storage/index.ts'
 import { createForgetGone } from './gone.ts'
 
 test('environments that are made and deleted all day leave a bounded history', async (t) => {
-  const rooms = await house(t)
-  const { sql, account, accounts, operations, environment, newId, clock } = rooms
+  const modules = await house(t)
+  const { sql, account, accounts, operations, environment, newId, clock } = modules
   const forgetGone = createForgetGone({ sql, accounts, kept: 5 })
   const there = await environment()
   const response = JSON.stringify({ shellVariables: 'x'.repeat(50_000) })

@@ -6,11 +6,11 @@ import { createForget } from './history.ts'
 import { createRetain } from './retain.ts'
 
 async function setUp(t: TestContext, keepHistory = 3) {
-  const rooms = await house(t)
-  const { sql } = rooms
-  const retain = createRetain({ ...rooms, keepDeployments: 1 })
+  const modules = await house(t)
+  const { sql } = modules
+  const retain = createRetain({ ...modules, keepDeployments: 1 })
   const forget = createForget({ sql, keepHistory })
-  const shop = await rooms.environment()
+  const shop = await modules.environment()
   const idsIn = async (table: ReturnType<typeof statement>, environmentId = shop.id) =>
     (
       await sql.query<{ id: string }>(
@@ -22,7 +22,7 @@ async function setUp(t: TestContext, keepHistory = 3) {
     deployments: await idsIn(statement`deployments`),
     operations: await idsIn(statement`operations`),
   })
-  return { ...rooms, retain, forget, shop, idsIn, history }
+  return { ...modules, retain, forget, shop, idsIn, history }
 }
 
 test('of a long history the newest builds stay, with their deployments and operations', async (t) => {

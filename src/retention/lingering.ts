@@ -4,12 +4,12 @@
  * memory: a start begins with a round.
  */
 import type { Archives } from '../archives/index.ts'
-import type { Archive, Holdings } from '../builds/index.ts'
+import type { Archive, BuildRetention } from '../builds/index.ts'
 import type { Digest } from '../storage/index.ts'
 
-type Parts = { archives: Pick<Archives, 'has'>; holdings: Pick<Holdings, 'archives'> }
+type Parts = { archives: Pick<Archives, 'has'>; buildRetention: Pick<BuildRetention, 'archives'> }
 
-export function createLingering({ archives, holdings }: Parts) {
+export function createLingering({ archives, buildRetention }: Parts) {
   const received = new Map<string, Map<Digest, number>>()
 
   return {
@@ -23,7 +23,7 @@ export function createLingering({ archives, holdings }: Parts) {
     async bytesOf(accountId: string): Promise<number> {
       const mine = received.get(accountId)
       if (!mine) return 0
-      const needed = new Set((await holdings.archives(accountId)).map(({ key }) => key))
+      const needed = new Set((await buildRetention.archives(accountId)).map(({ key }) => key))
       let sum = 0
       for (const [digest, bytes] of mine) if (!needed.has(digest)) sum += bytes
       return sum

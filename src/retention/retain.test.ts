@@ -9,8 +9,8 @@ import type { Digest, Sql } from '../storage/index.ts'
 import { createRetain } from './retain.ts'
 
 async function setUp(t: TestContext, keepDeployments = 2) {
-  const rooms = await house(t)
-  return { ...rooms, retain: createRetain({ ...rooms, keepDeployments }), shop: await rooms.environment() }
+  const modules = await house(t)
+  return { ...modules, retain: createRetain({ ...modules, keepDeployments }), shop: await modules.environment() }
 }
 
 const nothing = { discard: [], outputs: [], packages: [] }
@@ -141,24 +141,24 @@ async function assertPromiseKept({ sql, outputs, deployments, builds }: House, {
 }
 
 test('dying before, in and after the transaction leaves nothing half-removed that is promised', async (t) => {
-  const rooms = await house(t)
-  const shop = await rooms.environment()
+  const modules = await house(t)
+  const shop = await modules.environment()
   const death = new Error('the process died')
   const dying: Partial<House>[] = [
-    { sql: { ...rooms.sql, transaction: () => Promise.reject(death) } as Sql },
-    { holdings: { ...rooms.holdings, letGo: () => Promise.reject(death) } },
-    { outputs: { ...rooms.outputs, remove: () => Promise.reject(death) } },
-    { packages: { ...rooms.packages, collect: () => Promise.reject(death) } },
+    { sql: { ...modules.sql, transaction: () => Promise.reject(death) } as Sql },
+    { buildRetention: { ...modules.buildRetention, letGo: () => Promise.reject(death) } },
+    { outputs: { ...modules.outputs, remove: () => Promise.reject(death) } },
+    { packages: { ...modules.packages, collect: () => Promise.reject(death) } },
   ]
   for (const part of dying) {
-    for (let count = 0; count < 4; count++) await rooms.deploy(shop, { packages: `packages ${count}` })
-    const retain = createRetain({ ...rooms, ...part, keepDeployments: 1 })
+    for (let count = 0; count < 4; count++) await modules.deploy(shop, { packages: `packages ${count}` })
+    const retain = createRetain({ ...modules, ...part, keepDeployments: 1 })
     await assert.rejects(retain(shop.id), /the process died/)
-    await assertPromiseKept(rooms, shop)
+    await assertPromiseKept(modules, shop)
   }
-  await createRetain({ ...rooms, keepDeployments: 1 })(shop.id)
-  await rooms.outputs.collect((digest: Digest) => rooms.holdings.isOutputHeld(digest))
-  await rooms.packages.collect()
-  assert.equal((await readdir(join(rooms.dataDir, 'outputs'))).length, 2)
-  assert.equal((await readdir(join(rooms.dataDir, 'packages'))).length, 2)
+  await createRetain({ ...modules, keepDeployments: 1 })(shop.id)
+  await modules.outputs.collect((digest: Digest) => modules.buildRetention.isOutputHeld(digest))
+  await modules.packages.collect()
+  assert.equal((await readdir(join(modules.dataDir, 'outputs'))).length, 2)
+  assert.equal((await readdir(join(modules.dataDir, 'packages'))).length, 2)
 })

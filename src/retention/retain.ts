@@ -5,7 +5,7 @@
  */
 import type { Environments } from '../apps/index.ts'
 import type { Clock } from '../base/index.ts'
-import type { Holder, Holdings, Outputs, PackageStore } from '../builds/index.ts'
+import type { BuildRetention, Holder, Outputs, PackageStore } from '../builds/index.ts'
 import type { Deployments } from '../deployments/index.ts'
 import type { Operations } from '../operations/index.ts'
 import type { Supervisor } from '../runtime/index.ts'
@@ -18,7 +18,7 @@ type Parts = {
   environments: Pick<Environments, 'byId'>
   operations: Pick<Operations, 'unfinishedOf'>
   deployments: Pick<Deployments, 'kept' | 'discard'>
-  holdings: Holdings
+  buildRetention: BuildRetention
   outputs: Pick<Outputs, 'remove'>
   packages: Pick<PackageStore, 'collect'>
   supervisor: Pick<Supervisor, 'holds'>
@@ -32,7 +32,7 @@ export function createRetain(parts: Parts) {
     environments,
     operations,
     deployments,
-    holdings,
+    buildRetention,
     outputs,
     packages,
     supervisor,
@@ -44,7 +44,7 @@ export function createRetain(parts: Parts) {
     const unfinished = await operations.unfinishedOf(reader, environmentId)
     const wanted = new Set(unfinished.flatMap(({ id, activates }) => [id, ...(activates ? [activates] : [])]))
     const known = await deployments.kept(reader, environmentId)
-    const holders = await holdings.holders(reader, environmentId)
+    const holders = await buildRetention.holders(reader, environmentId)
     const archives = new Map(holders.map(({ id, archive }) => [id, archive]))
     const decision = decide({
       liveDeployment: environment?.liveDeployment ?? null,
@@ -68,7 +68,7 @@ export function createRetain(parts: Parts) {
 
   /** By a build, or by somebody who copies what builds held a moment ago. */
   async function isNeeded(digest: Digest): Promise<boolean> {
-    return (await holdings.isOutputHeld(digest)) || isHeld(sql, clock.now())
+    return (await buildRetention.isOutputHeld(digest)) || isHeld(sql, clock.now())
   }
 
   /** What was let go. */
@@ -83,7 +83,7 @@ export function createRetain(parts: Parts) {
         tx,
         seen.decision.discard.map(({ deployment }) => deployment),
       )
-      await holdings.letGo(tx, seen.decision)
+      await buildRetention.letGo(tx, seen.decision)
       return seen
     })
     for (const digest of digestsOf(decision.outputs, holders)) await outputs.remove(digest, isNeeded)

@@ -9,19 +9,27 @@ import { createRetain } from './retain.ts'
 import { BALLAST_MS, createRounds, ROUND_MS, SOONEST_MS } from './round.ts'
 
 async function setUp(t: TestContext) {
-  const rooms = await house(t)
-  const shop = await rooms.environment()
+  const modules = await house(t)
+  const shop = await modules.environment()
   const collected: number[] = []
   const collect = async () => {
-    collected.push(rooms.clock.now())
+    collected.push(modules.clock.now())
     return {}
   }
-  const figures = createFigures(rooms)
-  const retain = createRetain({ ...rooms, keepDeployments: 1 })
-  const forget = createForget({ ...rooms, keepHistory: 3 })
-  const ballast = createBallast(join(rooms.dataDir, 'ballast'))
+  const figures = createFigures(modules)
+  const retain = createRetain({ ...modules, keepDeployments: 1 })
+  const forget = createForget({ ...modules, keepHistory: 3 })
+  const ballast = createBallast(join(modules.dataDir, 'ballast'))
   const disk = { free: 0 }
-  const rounds = createRounds({ ...rooms, figures, retain, forget, collect, ballast, freeBytes: async () => disk.free })
+  const rounds = createRounds({
+    ...modules,
+    figures,
+    retain,
+    forget,
+    collect,
+    ballast,
+    freeBytes: async () => disk.free,
+  })
   t.after(() => rounds.stop(1000))
   /** Until the round that is due was made. */
   async function count(expected: number) {
@@ -29,7 +37,7 @@ async function setUp(t: TestContext) {
     await rounds.settled()
     assert.equal(collected.length, expected)
   }
-  return { ...rooms, shop, figures, rounds, count, ballast, disk }
+  return { ...modules, shop, figures, rounds, count, ballast, disk }
 }
 
 test('a round is made at the start and every hour', async (t) => {
@@ -81,13 +89,13 @@ test('after a switch the environment is tended and measured', async (t) => {
 })
 
 test('outputs whose size nobody knows are measured', async (t) => {
-  const { rounds, shop, deploy, holdings, sql, count } = await setUp(t)
+  const { rounds, shop, deploy, buildRetention, sql, count } = await setUp(t)
   await deploy(shop, { output: '22' })
   await sql.transaction((tx) => tx.query(statement`UPDATE builds SET output_bytes = NULL`))
   rounds.start()
   await count(1)
   assert.deepEqual(
-    (await holdings.outputs()).map(({ bytes }) => bytes),
+    (await buildRetention.outputs()).map(({ bytes }) => bytes),
     [2],
   )
 })

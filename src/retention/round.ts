@@ -5,7 +5,7 @@
  */
 import type { Environments } from '../apps/index.ts'
 import type { Clock, Log } from '../base/index.ts'
-import type { Holdings, Outputs } from '../builds/index.ts'
+import type { BuildRetention, Outputs } from '../builds/index.ts'
 import type { Ballast } from '../storage/index.ts'
 import { doing } from '../watchdog/index.ts'
 import type { Collect } from './collect.ts'
@@ -19,7 +19,7 @@ type Parts = {
   freeBytes(): Promise<number>
   log: Log
   environments: Pick<Environments, 'all'>
-  holdings: Pick<Holdings, 'unmeasuredOutputs' | 'measuredOutput'>
+  buildRetention: Pick<BuildRetention, 'unmeasuredOutputs' | 'measuredOutput'>
   outputs: Pick<Outputs, 'sizeOf'>
   retain: Retain
   forget: Forget
@@ -39,7 +39,7 @@ const AFTER_SWITCH: Ages = { CACHES: 0, LOGS: 0, RUNS: 0 }
 const IN_PASSING: Ages = { CACHES: 24 * 60 * 60_000, LOGS: ROUND_MS / 2, RUNS: ROUND_MS / 2 }
 
 export function createRounds(parts: Parts) {
-  const { clock, log, environments, holdings, outputs, retain, forget, collect, figures, ballast } = parts
+  const { clock, log, environments, buildRetention, outputs, retain, forget, collect, figures, ballast } = parts
   const stopping = new AbortController()
   const { signal } = stopping
   let work: Promise<void> = Promise.resolve()
@@ -75,8 +75,8 @@ export function createRounds(parts: Parts) {
     const removed = await collect(signal)
     if (Object.keys(removed).length > 0) log.info({ removed }, 'what nobody needs was removed')
     for (const { id } of await environments.all()) await attempt(`environment ${id}`, () => tend(id, IN_PASSING))
-    for (const digest of await holdings.unmeasuredOutputs())
-      await attempt(digest, async () => holdings.measuredOutput(digest, await outputs.sizeOf(digest)))
+    for (const digest of await buildRetention.unmeasuredOutputs())
+      await attempt(digest, async () => buildRetention.measuredOutput(digest, await outputs.sizeOf(digest)))
   }
 
   async function loadBallast() {

@@ -8,16 +8,16 @@ import { createFigures } from './figures.ts'
 import { createUsage } from './usage.ts'
 
 async function setUp(t: TestContext) {
-  const rooms = await house(t)
-  const figures = createFigures(rooms)
-  const usage = createUsage({ ...rooms, figures, accountBytes: 1000, accountFiles: 50 })
+  const modules = await house(t)
+  const figures = createFigures(modules)
+  const usage = createUsage({ ...modules, figures, accountBytes: 1000, accountFiles: 50 })
   const at = ({ id, appName }: Environment) => ({ account: 'ours', app: appName, environment: id })
   return {
-    ...rooms,
+    ...modules,
     figures,
     usage,
     at,
-    shop: await rooms.environment(),
+    shop: await modules.environment(),
     async kindsOf(environment: Environment): Promise<Record<string, [number, number]>> {
       const { kinds } = await usage.ofEnvironment(environment.accountId, at(environment))
       return Object.fromEntries(kinds.map(({ kind, bytes, sharedBytes }) => [kind, [bytes, sharedBytes]]))
@@ -129,9 +129,9 @@ test('what was walked through is remembered for a minute', async (t) => {
 })
 
 test('figures that cannot be written down are no reason not to answer', async (t) => {
-  const { figures, shop, at, ...rooms } = await setUp(t)
+  const { figures, shop, at, ...modules } = await setUp(t)
   const full = { ...figures, measure: () => Promise.reject(new StorageUnavailable('database or disk is full')) }
-  const usage = createUsage({ ...rooms, figures: full, accountBytes: 0, accountFiles: 0 })
+  const usage = createUsage({ ...modules, figures: full, accountBytes: 0, accountFiles: 0 })
   assert.equal((await usage.ofEnvironment(shop.accountId, at(shop))).bytes, 0)
 })
 
@@ -144,11 +144,11 @@ test('the figures of environments that are gone are forgotten', async (t) => {
 })
 
 test('the size of an output of an earlier version is found out', async (t) => {
-  const { shop, deploy, holdings, outputs, kindsOf } = await setUp(t)
+  const { shop, deploy, buildRetention, outputs, kindsOf } = await setUp(t)
   const { output } = await deploy(shop, { output: '22' })
-  await holdings.measuredOutput(output, { bytes: 0, files: 0 })
+  await buildRetention.measuredOutput(output, { bytes: 0, files: 0 })
   assert.deepEqual((await kindsOf(shop)).OUTPUTS, [0, 0])
-  await holdings.measuredOutput(output, await outputs.sizeOf(output))
+  await buildRetention.measuredOutput(output, await outputs.sizeOf(output))
   assert.deepEqual((await kindsOf(shop)).OUTPUTS, [2, 0])
 })
 

@@ -4,7 +4,7 @@
  */
 import type { Environments } from '../apps/index.ts'
 import { type Clock, toRfc3339 } from '../base/index.ts'
-import type { Held, Holdings, Size } from '../builds/index.ts'
+import type { BuildRetention, Held, Size } from '../builds/index.ts'
 import { names, resources } from '../contract/index.ts'
 import { StorageUnavailable } from '../storage/index.ts'
 import type { Ages, Figure, Figures } from './figures.ts'
@@ -12,7 +12,7 @@ import type { Ages, Figure, Figures } from './figures.ts'
 type Parts = {
   clock: Clock
   environments: Pick<Environments, 'all'>
-  holdings: Pick<Holdings, 'archives' | 'outputs' | 'packages'>
+  buildRetention: Pick<BuildRetention, 'archives' | 'outputs' | 'packages'>
   figures: Figures
   /** 0 for no limit. */
   accountBytes: number
@@ -25,14 +25,14 @@ type Item = Held & { kind: resources.UsageKind }
 const FRESH: Ages = { CACHES: 60 * 60_000, LOGS: 60_000, RUNS: 60_000 }
 const LARGEST_SHOWN = 10
 
-export function createUsage({ clock, environments, holdings, figures, accountBytes, accountFiles }: Parts) {
+export function createUsage({ clock, environments, buildRetention, figures, accountBytes, accountFiles }: Parts) {
   /** Everything that an account holds, or that all do. */
   async function items(accountId?: string): Promise<Item[]> {
     const ofKind = (kind: resources.UsageKind, held: readonly Held[]) => held.map((one) => ({ ...one, kind }))
     return [
-      ...ofKind('ARCHIVES', await holdings.archives(accountId)),
-      ...ofKind('OUTPUTS', await holdings.outputs(accountId)),
-      ...ofKind('PACKAGES', await holdings.packages(accountId)),
+      ...ofKind('ARCHIVES', await buildRetention.archives(accountId)),
+      ...ofKind('OUTPUTS', await buildRetention.outputs(accountId)),
+      ...ofKind('PACKAGES', await buildRetention.packages(accountId)),
       ...(await figures.read(accountId)).map(toItem),
     ]
   }

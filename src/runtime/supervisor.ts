@@ -46,7 +46,7 @@ const PLACE_POLL_MS = 500
 
 type Drain = (instance: string) => Promise<void>
 
-type Farewell = {
+type StopOptions = {
   graceMs?: number
   /** Lets requests in flight end first, for as long as the process is there. */
   drain?: Drain
@@ -185,7 +185,7 @@ export function createSupervisor(parts: Parts) {
     bringUp(entry, Math.min(PAUSE_MS.first * 2 ** (entry.deaths - 1), PAUSE_MS.max), { mayDisplace: false })
   }
 
-  async function end(entry: Entry, { graceMs = STOP_GRACE_MS, drain }: Farewell) {
+  async function end(entry: Entry, { graceMs = STOP_GRACE_MS, drain }: StopOptions) {
     entry.retiring.abort(new Error('the deployment is retired'))
     // A start that answers in this very moment leaves an instance, too.
     await entry.starting
@@ -321,7 +321,7 @@ export function createSupervisor(parts: Parts) {
      * Ends a deployment's process for good; resolves when it is gone. From the first moment on the deployment is unknown
      * here: one that is started again meanwhile gets a process of its own, beside the one that leaves.
      */
-    async retire(deployment: string, farewell: Farewell = {}) {
+    async retire(deployment: string, farewell: StopOptions = {}) {
       const entry = entries.get(deployment)
       if (entry) {
         entries.delete(deployment)

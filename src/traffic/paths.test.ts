@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { lowerRooms } from '../../test/support/parts.ts'
+import { lowerModules } from '../../test/support/parts.ts'
 import { statement } from '../storage/index.ts'
 import { maskPath } from './mask-path.ts'
 import { createTrafficPaths, forgetTrafficPaths, PATH_LIMITS } from './paths.ts'
@@ -9,8 +9,8 @@ import { HOUR_MS, MINUTE_MS } from './steps.ts'
 const DAY_MS = 24 * HOUR_MS
 
 async function furnished(t: TestContext) {
-  const rooms = await lowerRooms(t)
-  const { sql, clock, accounts, apps, environments, newId } = rooms
+  const modules = await lowerModules(t)
+  const { sql, clock, accounts, apps, environments, newId } = modules
   const account = await accounts.create('agency')
   const app = await apps.create(account.id, 'shop', 'regions/UK')
   const draft = { displayName: 'x', branch: 'uploadable', cmsEnvironment: 'x', rootDirectory: '', variables: [] }
@@ -25,7 +25,7 @@ async function furnished(t: TestContext) {
     sql.query<{ environment_id: string; step_seconds: number; counts: string }>(
       statement`SELECT environment_id, step_seconds, counts FROM traffic_paths ORDER BY environment_id, step_seconds`,
     )
-  return { ...rooms, environment, rows }
+  return { ...modules, environment, rows }
 }
 
 test('paths add up while they wait and when they are written, for each range', async (t) => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { HandClock } from '../../test/support/clock.ts'
-import { lowerRooms } from '../../test/support/parts.ts'
+import { lowerModules } from '../../test/support/parts.ts'
 import { until } from '../../test/support/until.ts'
 import { createLog } from '../base/index.ts'
 import type { resources } from '../contract/index.ts'
@@ -34,8 +34,8 @@ const NONE = {
 }
 
 async function furnished(t: TestContext, sqlOf: (sql: Sql) => Sql = (sql) => sql) {
-  const rooms = await lowerRooms(t)
-  const { sql, clock, accounts, apps, environments, newId } = rooms
+  const modules = await lowerModules(t)
+  const { sql, clock, accounts, apps, environments, newId } = modules
   const account = await accounts.create('agency')
   const app = await apps.create(account.id, 'shop', 'regions/UK')
   const draft = { displayName: 'x', branch: 'uploadable', cmsEnvironment: 'x', rootDirectory: '', variables: [] }
@@ -57,7 +57,7 @@ async function furnished(t: TestContext, sqlOf: (sql: Sql) => Sql = (sql) => sql
     sql.query<{ environment_id: string; step_seconds: number; start_time: number; counts: string }>(
       statement`SELECT * FROM traffic ORDER BY environment_id, step_seconds, start_time`,
     )
-  return { ...rooms, environment, open, rows }
+  return { ...modules, environment, open, rows }
 }
 
 /** Moves the hands once the writer waits for them: it writes in a thread, and what it wrote is seen before it waits again. */

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Scope } from '../../test/support/folder.ts'
-import { lowerRooms } from '../../test/support/parts.ts'
+import { lowerModules } from '../../test/support/parts.ts'
 import { LIMITS, type resources } from '../contract/index.ts'
 import { statement, toPage } from '../storage/index.ts'
 import { type Asked, createLedger, type Outcome } from './ledger.ts'
 
 async function open(t: Scope) {
-  const rooms = await lowerRooms(t)
-  const { sql, clock, newId, accounts, apps, environments, operations } = rooms
+  const modules = await lowerModules(t)
+  const { sql, clock, newId, accounts, apps, environments, operations } = modules
   const ledger = createLedger({ sql, newId })
   const account = await accounts.create('ours')
   const app = await apps.create(account.id, 'app', 'regions/UK')
@@ -31,7 +31,7 @@ async function open(t: Scope) {
   })
 
   return {
-    ...rooms,
+    ...modules,
     ledger,
     environment,
     asked,
@@ -40,7 +40,7 @@ async function open(t: Scope) {
       sql.transaction((tx) => ledger.add(tx, id, all, outcome)),
     request: (environmentId: string, trigger: resources.Trigger = 'REBUILD') =>
       sql.transaction((tx) =>
-        operations.request(tx, { accountId: account.id, appName: 'app', environmentId }, trigger, { lane: 'build' }),
+        operations.request(tx, { accountId: account.id, appName: 'app', environmentId }, trigger, { queue: 'build' }),
       ),
     async count(environmentId: string): Promise<Record<string, number>> {
       const rows = await sql.query<{ source: string; action: string; n: number }>(statement`

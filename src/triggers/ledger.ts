@@ -8,6 +8,7 @@
 import type { NewId } from '../base/index.ts'
 import { LIMITS, type Reason, type resources } from '../contract/index.ts'
 import {
+  notifyBelow,
   type Page,
   type PageOf,
   pageOf,
@@ -15,7 +16,6 @@ import {
   type Sql,
   statement,
   type Transaction,
-  tellBelow,
 } from '../storage/index.ts'
 
 /** Somebody who asks, at the moment of asking. */
@@ -126,7 +126,7 @@ export function createLedger({ sql, newId }: { sql: Sql; newId: NewId }) {
       outcome: Outcome,
     ): Promise<{ isPruned: boolean }> {
       const [first] = asked
-      const isThere = first !== undefined && (await tellBelow(tx, environmentId, 'triggers'))
+      const isThere = first !== undefined && (await notifyBelow(tx, environmentId, 'triggers'))
       if (!isThere) return { isPruned: false }
       await insert(tx, environmentId, asked, outcome)
       return { isPruned: await prune(tx, environmentId, first, asked.length) }

@@ -8,20 +8,20 @@ import { type Sql, statement } from '../storage/index.ts'
 import { createWebhookSets } from './sets.ts'
 
 async function open(t: Scope) {
-  const rooms = await house(t)
-  const { id, appName } = await rooms.environment()
-  const { clock, newId } = rooms
+  const modules = await house(t)
+  const { id, appName } = await modules.environment()
+  const { clock, newId } = modules
   let queries = 0
   const sql: Sql = {
-    ...rooms.sql,
+    ...modules.sql,
     query: (asked) => {
       queries++
-      return rooms.sql.query(asked)
+      return modules.sql.query(asked)
     },
   }
   const sets = createWebhookSets({ sql, clock, newId })
-  const at = { account: rooms.account.name, app: appName, environment: id }
-  return { ...rooms, sets, id, at, queries: () => queries }
+  const at = { account: modules.account.name, app: appName, environment: id }
+  return { ...modules, sets, id, at, queries: () => queries }
 }
 
 test('three tokens, none of which is in the database', async (t) => {

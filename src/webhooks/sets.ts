@@ -6,7 +6,7 @@
 import type { Account } from '../accounts/index.ts'
 import { type Clock, digestOf, type NewId, randomToken, Secret, sameDigest } from '../base/index.ts'
 import { fieldInvalid, names, Problem, resources } from '../contract/index.ts'
-import { type Reader, type Sql, statement, type Transaction, tellBelow } from '../storage/index.ts'
+import { notifyBelow, type Reader, type Sql, statement, type Transaction } from '../storage/index.ts'
 
 export type WebhookSet = {
   environmentId: string
@@ -34,7 +34,7 @@ export type Opened = {
 type Row = {
   environment_id: string
   quiet_seconds: number
-  quiet_seconds_most: number
+  max_quiet_seconds: number
   create_time: number
   regenerate_time: number
 }
@@ -49,7 +49,7 @@ type KeyRow = Row & {
   account_name: string
 }
 
-const columns = statement`environment_id, quiet_seconds, quiet_seconds_most, create_time, regenerate_time`
+const columns = statement`environment_id, quiet_seconds, max_quiet_seconds, create_time, regenerate_time`
 
 const QUIET_DEFAULT = { seconds: 0, maxSeconds: 60 }
 
@@ -80,10 +80,10 @@ export function createWebhookSets({ sql, clock, newId }: { sql: Sql; clock: Cloc
       const now = clock.now()
       const [row] = await sql.transaction(async (tx) => {
         await requireOpen(tx, environmentId)
-        await tellBelow(tx, environmentId, 'webhooks')
+        await notifyBelow(tx, environmentId, 'webhooks')
         return tx.query<Row>(statement`
           INSERT INTO webhook_sets (environment_id, generation, rebuild_digest, clean_rebuild_digest, purge_cache_digest,
-            quiet_seconds, quiet_seconds_most, create_time, regenerate_time)
+            quiet_seconds, max_quiet_seconds, create_time, regenerate_time)
           VALUES (${environmentId}, ${newId()}, ${rebuild}, ${cleanRebuild}, ${purgeCache},
             ${QUIET_DEFAULT.seconds}, ${QUIET_DEFAULT.maxSeconds}, ${now}, ${now})
           ON CONFLICT (environment_id) DO NOTHING RETURNING ${columns}`)
@@ -97,7 +97,7 @@ export function createWebhookSets({ sql, clock, newId }: { sql: Sql; clock: Cloc
       const tokens = makeTokens()
       const { rebuild, cleanRebuild, purgeCache } = digestsOf(tokens)
       const [row] = await sql.transaction(async (tx) => {
-        await tellBelow(tx, environmentId, 'webhooks')
+        await notifyBelow(tx, environmentId, 'webhooks')
         return tx.query<Row>(statement`
           UPDATE webhook_sets SET generation = ${newId()}, rebuild_digest = ${rebuild},
             clean_rebuild_digest = ${cleanRebuild}, purge_cache_digest = ${purgeCache}, regenerate_time = ${clock.now()}
@@ -114,9 +114,9 @@ export function createWebhookSets({ sql, clock, newId }: { sql: Sql; clock: Cloc
         if (maxQuietSeconds < quietSeconds) {
           throw fieldInvalid('maxQuietSeconds', `must not be less than quietSeconds, which is ${quietSeconds}`)
         }
-        await tellBelow(tx, environmentId, 'webhooks')
+        await notifyBelow(tx, environmentId, 'webhooks')
         await tx.query(statement`
-          UPDATE webhook_sets SET quiet_seconds = ${quietSeconds}, quiet_seconds_most = ${maxQuietSeconds}
+          UPDATE webhook_sets SET quiet_seconds = ${quietSeconds}, max_quiet_seconds = ${maxQuietSeconds}
           WHERE environment_id = ${environmentId}`)
         return { ...before, quietSeconds, maxQuietSeconds }
       })
@@ -125,7 +125,7 @@ export function createWebhookSets({ sql, clock, newId }: { sql: Sql; clock: Cloc
     /** When it resolves, the URLs are not valid any more. */
     async remove(environmentId: string) {
       const [gone] = await sql.transaction(async (tx) => {
-        await tellBelow(tx, environmentId, 'webhooks')
+        await notifyBelow(tx, environmentId, 'webhooks')
         return tx.query(
           statement`DELETE FROM webhook_sets WHERE environment_id = ${environmentId} RETURNING environment_id`,
         )
@@ -137,7 +137,7 @@ export function createWebhookSets({ sql, clock, newId }: { sql: Sql; clock: Cloc
     async open(at: names.EnvironmentPath, action: string, token: string): Promise<Opened | undefined> {
       const [row] = await sql.query<KeyRow>(statement`
         SELECT w.environment_id, w.generation, w.rebuild_digest, w.clean_rebuild_digest, w.purge_cache_digest,
-          w.quiet_seconds, w.quiet_seconds_most, w.create_time, w.regenerate_time,
+          w.quiet_seconds, w.max_quiet_seconds, w.create_time, w.regenerate_time,
           p.name AS app_name, a.id AS account_id, a.name AS account_name
         FROM webhook_sets w
         JOIN environments e ON e.id = w.environment_id
@@ -153,7 +153,7 @@ export function createWebhookSets({ sql, clock, newId }: { sql: Sql; clock: Cloc
         environmentId: row.environment_id,
         generation: row.generation,
         quietSeconds: row.quiet_seconds,
-        maxQuietSeconds: row.quiet_seconds_most,
+        maxQuietSeconds: row.max_quiet_seconds,
         regenerateTime: row.regenerate_time,
       }
     },
@@ -193,7 +193,7 @@ const digestsOf = (tokens: IssuedSet['tokens']) => ofEach((action) => digestOf(t
 const toSet = (row: Row): WebhookSet => ({
   environmentId: row.environment_id,
   quietSeconds: row.quiet_seconds,
-  maxQuietSeconds: row.quiet_seconds_most,
+  maxQuietSeconds: row.max_quiet_seconds,
   createTime: row.create_time,
   regenerateTime: row.regenerate_time,
 })

@@ -5,7 +5,7 @@ import { createRequire } from 'node:module'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import type { Scope } from '../support/folder.ts'
 import { startService, type TestService } from '../support/service/service.ts'
-import { PATIENCE_MS, until } from '../support/until.ts'
+import { TIMEOUT_MS, until } from '../support/until.ts'
 
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 
@@ -38,7 +38,7 @@ export async function startBrowser(t: Scope, service: TestService): Promise<Test
   const browser: Browser = await chromium.launch({
     executablePath: '/usr/bin/chromium',
     args: FLAGS,
-    timeout: PATIENCE_MS,
+    timeout: TIMEOUT_MS,
   })
   t.after(() => browser.close())
   await portalReady(service)
@@ -51,7 +51,7 @@ export async function startBrowser(t: Scope, service: TestService): Promise<Test
         reducedMotion: 'reduce',
         permissions: ['clipboard-read', 'clipboard-write'],
       })
-      context.setDefaultTimeout(PATIENCE_MS)
+      context.setDefaultTimeout(TIMEOUT_MS)
       const page = await context.newPage()
       watch(page)
       return page
@@ -125,7 +125,7 @@ export async function visit(page: Page, path: string) {
   for (let tries = 1; tries < VISIT_TRIES; tries++) {
     const isThere = await page
       .goto(path)
-      .then(() => page.getByRole('banner').waitFor({ timeout: PATIENCE_MS / VISIT_TRIES }))
+      .then(() => page.getByRole('banner').waitFor({ timeout: TIMEOUT_MS / VISIT_TRIES }))
       .then(() => true)
       .catch(() => false)
     if (isThere) return

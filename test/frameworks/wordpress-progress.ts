@@ -9,7 +9,7 @@ import { chromium, type Page } from 'playwright-core'
 import { type Handle, TOKEN, takes } from '../support/edge/hook.ts'
 import { pluginIn } from '../support/service/plugin.ts'
 import { addAddress, startWordPress, type WordPress } from '../support/service/wordpress.ts'
-import { PATIENCE_MS, until } from '../support/until.ts'
+import { TIMEOUT_MS, until } from '../support/until.ts'
 
 const ends: (() => unknown)[] = []
 const file = { after: (end: () => unknown) => void ends.unshift(end) }
@@ -174,12 +174,12 @@ describe('what the plugin shows of a build', { skip }, async () => {
     const cookies = (await wordpress.logIn()).split('; ').map((cookie) => cookie.split('='))
     await context.addCookies(cookies.map(([name = '', value = '']) => ({ name, value, url: `${wordpress.url}/` })))
     const page = await context.newPage()
-    page.setDefaultTimeout(PATIENCE_MS)
+    page.setDefaultTimeout(TIMEOUT_MS)
     const words = page.locator('#headland_build_words').getByText(shown, { exact: true })
     for (let tries = 1; tries <= OPEN_TRIES; tries++) {
       const isShown = await page
         .goto('/wp-admin/index.php')
-        .then(() => words.waitFor({ timeout: PATIENCE_MS / OPEN_TRIES }))
+        .then(() => words.waitFor({ timeout: TIMEOUT_MS / OPEN_TRIES }))
         .then(() => true)
         .catch(() => false)
       if (isShown) return page

@@ -7,7 +7,7 @@ import type { Adapter, Plan, StaticOutput } from '../../src/builds/plan/plan.ts'
 import { createBuildCaches } from '../../src/builds/run/caches.ts'
 import { createPackageStore } from '../../src/builds/run/packages.ts'
 import { runPlan } from '../../src/builds/run/run.ts'
-import { createWorkplace } from '../../src/builds/run/workspace.ts'
+import { createWorkspace } from '../../src/builds/run/workspace.ts'
 import type { WantedAdapter } from '../../src/builds/toolchain/adapters.ts'
 import { openToolchains } from '../../src/builds/toolchain/index.ts'
 import { machineEnvironment } from '../../src/config.ts'
@@ -15,7 +15,7 @@ import { Problem } from '../../src/contract/index.ts'
 import { createLineLogs } from '../../src/storage/index.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { LIMITS, testSandbox } from '../support/machine/engine.ts'
-import { lowerRooms } from '../support/parts.ts'
+import { lowerModules } from '../support/parts.ts'
 
 const engine = await testSandbox()
 const user = process.getuid?.() === 0 ? { uid: 210_009, gid: 210_009 } : undefined
@@ -77,8 +77,8 @@ type Given = {
 /** Packages stand in the source, as if they had been installed. */
 async function built(t: TestContext, { files, adapter, build, variables = {}, rootDirectory = '' }: Given) {
   const top = await temporaryFolder(t)
-  const { sql, clock, newId } = await lowerRooms(t)
-  const place = createWorkplace({ folder: join(top, 'work'), user, isLayered: engine.overlayMissing === undefined })
+  const { sql, clock, newId } = await lowerModules(t)
+  const place = createWorkspace({ folder: join(top, 'work'), user, isLayered: engine.overlayMissing === undefined })
   await place.empty()
   await place.makeFolder('source')
   for (const [name, content] of Object.entries(files)) {

@@ -89,13 +89,13 @@ test('what changes while it is copied is copied again, and an app that never res
 }, async (t) => {
   const { from, write, carry, own } = await open(t)
   await write('.next/cache/page', 'first')
-  let passes = 0
+  let hitForPass = 0
   const restless = (changes: number): Engine => ({
     ...engine,
     async start(job, onOutput) {
       const running = await engine.start(job, onOutput)
       const exited = running.exited.then(async (exit) => {
-        if (passes++ < changes) await writeFile(join(from, 'own/.next/cache/page'), `change ${passes}`)
+        if (hitForPass++ < changes) await writeFile(join(from, 'own/.next/cache/page'), `change ${hitForPass}`)
         return exit
       })
       return { ...running, exited }
@@ -103,9 +103,9 @@ test('what changes while it is copied is copied again, and an app that never res
   })
   assert.equal(await carry(restless(2)), true)
   assert.equal(await readFile(own('.next/cache/page'), 'utf8'), 'change 2')
-  passes = 0
+  hitForPass = 0
   assert.equal(await carry(restless(Number.POSITIVE_INFINITY)), false)
-  assert.equal(passes, 5)
+  assert.equal(hitForPass, 5)
 })
 
 test('more than the app may have on the disk is not carried on', { skip }, async (t) => {

@@ -9,7 +9,7 @@ import { createDeployments, createRetries, type Pins, type Requests } from '../.
 import { createOperations } from '../../src/operations/index.ts'
 import { type Sql, statement, type Vault } from '../../src/storage/index.ts'
 import type { Scope } from '../support/folder.ts'
-import { lowerRooms } from '../support/parts.ts'
+import { lowerModules } from '../support/parts.ts'
 
 type Listed = { environments: resources.Environment[]; nextPageToken: string }
 type Asked = { pageSize?: number; pageToken?: string; orderBy?: string }
@@ -24,16 +24,16 @@ const DRAFT = {
 }
 
 async function start(t: Scope) {
-  const rooms = await lowerRooms(t)
+  const modules = await lowerModules(t)
   let statements = 0
   const sql: Sql = {
-    ...rooms.sql,
+    ...modules.sql,
     query(asked) {
       statements++
-      return rooms.sql.query(asked)
+      return modules.sql.query(asked)
     },
   }
-  const parts = { sql, clock: rooms.clock, newId: rooms.newId }
+  const parts = { sql, clock: modules.clock, newId: modules.newId }
   const builds = createBuilds(parts)
   const [apps, environments, operations] = [createApps(parts), createEnvironments(parts), createOperations(parts)]
   const routes = environmentRoutes({
@@ -68,7 +68,7 @@ async function start(t: Scope) {
   }
 
   return {
-    ...rooms,
+    ...modules,
     apps,
     builds,
     operations,

@@ -32,8 +32,8 @@ const needsCgroups = best.kind === 'watchdog' ? 'no cgroup here can be written' 
 type Options = { limits?: Partial<Limits>; folders?: string[]; cwd?: string }
 
 function start(limiter: Limiter, command: string[], { limits, folders = [], cwd }: Options = {}) {
-  const cage = limiter.cage('test', { ...ROOMY, ...limits })
-  const [file = '', ...args] = cage.around(command)
+  const cgroup = limiter.cgroup('test', { ...ROOMY, ...limits })
+  const [file = '', ...args] = cgroup.around(command)
   const child = spawn(file, args, {
     env: { PATH: '/usr/bin:/bin' },
     detached: true,
@@ -51,15 +51,15 @@ function start(limiter: Limiter, command: string[], { limits, folders = [], cwd 
       assert.equal((error as NodeJS.ErrnoException).code, 'ESRCH')
     }
   }
-  cage.watch(child.pid as number, kill, folders)
+  cgroup.watch(child.pid as number, kill, folders)
   const ended = once(child, 'close').then(async ([code, signal]) => ({
-    ...(await cage.leave()),
+    ...(await cgroup.leave()),
     code: code as number | null,
     signal: signal as string | null,
     kills,
     output,
   }))
-  return { child, cage, ended }
+  return { child, cgroup, ended }
 }
 
 const run = (limiter: Limiter, command: string[], options?: Options) => start(limiter, command, options).ended
@@ -129,9 +129,9 @@ test('a fork bomb is held and ended, and the machine goes on', { skip: needsCgro
 })
 
 test('without cgroups, no user gets far beyond its processes before somebody looks', { skip: needsRoot }, async () => {
-  const cage = watchdog.cage('test', { ...ROOMY, processes: 20 })
+  const cgroup = watchdog.cgroup('test', { ...ROOMY, processes: 20 })
   const command = ['setpriv', '--reuid', '218881', '--regid', '218881', '--clear-groups', 'sh', '-c', MANY]
-  const [file = '', ...args] = cage.around(command)
+  const [file = '', ...args] = cgroup.around(command)
   const child = spawn(file, args, {
     env: { PATH: '/usr/bin:/bin' },
     detached: true,
@@ -142,7 +142,7 @@ test('without cgroups, no user gets far beyond its processes before somebody loo
   // Nobody watches it: the second line is all there is. What it started keeps the pipe open.
   await once(child, 'exit')
   process.kill(-(child.pid as number), 'SIGKILL')
-  await cage.leave()
+  await cgroup.leave()
   assert.match(errors, /Cannot fork|Resource temporarily unavailable/)
 })
 
@@ -223,13 +223,13 @@ test('files that the kernel merely keeps in memory are no reason to end a job', 
 
 test('the exit of a program is told through the cage, and a cage that cannot be entered is 125', async () => {
   assert.equal((await run(best, ['sh', '-c', 'exit 7'])).code, 7)
-  const cage = watchdog.cage('test', ROOMY)
-  const [file = '', ...args] = cage.around(['true'])
+  const cgroup = watchdog.cgroup('test', ROOMY)
+  const [file = '', ...args] = cgroup.around(['true'])
   // The doors stand before the dashes.
   args.splice(args.indexOf('--'), 0, '/nowhere/cgroup.procs')
   const failed = spawn(file, args, { env: {}, stdio: 'ignore' })
   assert.deepEqual(await once(failed, 'exit'), [125, null])
-  await cage.leave()
+  await cgroup.leave()
 })
 
 test('a program is not what it is given: nothing in its arguments is read by a shell', async () => {

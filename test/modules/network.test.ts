@@ -26,7 +26,7 @@ import {
   startResolver,
   tracesOf,
 } from '../support/machine/network.ts'
-import { PATIENCE_MS, until } from '../support/until.ts'
+import { TIMEOUT_MS, until } from '../support/until.ts'
 
 const skip = (await reasonToSkip({ after })) ?? false
 // Root has all that it takes, or something is wrong.
@@ -367,7 +367,7 @@ test('a service that counts processes for itself takes no network of another for
   const apart = ['--pid', '--fork', '--kill-child', '--mount-proc', process.execPath, ...node]
   const service = spawn('unshare', apart, { stdio: ['ignore', 'pipe', 'inherit'] })
   t.after(() => service.kill('SIGKILL'))
-  await once(service.stdout, 'data', { signal: AbortSignal.timeout(PATIENCE_MS) })
+  await once(service.stdout, 'data', { signal: AbortSignal.timeout(TIMEOUT_MS) })
   assert.equal(await hasTable(await idIn(networks)), true)
   assert.equal(await networks.obstacle(), undefined)
   service.kill('SIGKILL')

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { createHoldings } from '../../src/builds/index.ts'
+import { createBuildRetention } from '../../src/builds/index.ts'
 import { statement } from '../../src/storage/index.ts'
 import type { Scope } from '../support/folder.ts'
 import { holds } from '../support/fuzz.ts'
@@ -173,7 +173,7 @@ test('the pinned archive and the newest upload are kept, however many builds com
   await sql.transaction((tx) => tx.query(statement`DELETE FROM builds WHERE environment_id = ${path.environmentId}`))
   const elsewhere = await environment()
   const other = await build(elsewhere, { archive: 'other' })
-  const held = await createHoldings({ sql }).archives(account.id)
+  const held = await createBuildRetention({ sql }).archives(account.id)
   const expected = [await world.digestOf('good'), await world.digestOf('bad'), other.archive]
   assert.deepEqual(new Set(held.map(({ key }) => key)), new Set(expected))
   assert.equal(held.length, 3, 'each is counted once')
@@ -206,14 +206,14 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 )
 
 test('in whatever order uploads, rebuilds, rollbacks and their ends come, a rollback holds', async (t) => {
-  const rooms = await house(t)
+  const modules = await house(t)
   await holds(
     fc.asyncProperty(fc.array(step, { minLength: 8, maxLength: 40 }), async (steps) => {
       // What an earlier case left would be claimed, too.
-      await rooms.sql.transaction((tx) =>
+      await modules.sql.transaction((tx) =>
         tx.query(statement`UPDATE operations SET done_time = 0 WHERE done_time IS NULL`),
       )
-      const world = await openPinning(t, rooms)
+      const world = await openPinning(t, modules)
       const { sql, path, deployments, operations, sources } = world
       /** What the last rollback made live, until something else was asked for by name. */
       let held: string | undefined

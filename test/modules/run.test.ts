@@ -7,7 +7,7 @@ import type { Install, Plan, ServerOutput, StaticOutput } from '../../src/builds
 import { createBuildCaches } from '../../src/builds/run/caches.ts'
 import { createPackageStore } from '../../src/builds/run/packages.ts'
 import { type Deadlines, type Run, runPlan } from '../../src/builds/run/run.ts'
-import { createWorkplace } from '../../src/builds/run/workspace.ts'
+import { createWorkspace } from '../../src/builds/run/workspace.ts'
 import { openToolchains } from '../../src/builds/toolchain/index.ts'
 import { machineEnvironment } from '../../src/config.ts'
 import { Problem } from '../../src/contract/index.ts'
@@ -15,7 +15,7 @@ import type { Limits } from '../../src/engines/index.ts'
 import { createLineLogs } from '../../src/storage/index.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { LIMITS, testSandbox } from '../support/machine/engine.ts'
-import { lowerRooms } from '../support/parts.ts'
+import { lowerModules } from '../support/parts.ts'
 import { until } from '../support/until.ts'
 
 const engine = await testSandbox()
@@ -66,8 +66,8 @@ async function workOf(
   { files = {}, deadlines = {}, secrets = [], limits = {}, ...more }: Given = {},
 ) {
   const top = await temporaryFolder(t)
-  const { sql, clock, newId } = await lowerRooms(t)
-  const place = createWorkplace({ folder: join(top, 'work'), user, isLayered: engine.overlayMissing === undefined })
+  const { sql, clock, newId } = await lowerModules(t)
+  const place = createWorkspace({ folder: join(top, 'work'), user, isLayered: engine.overlayMissing === undefined })
   await place.empty()
   await place.makeFolder('source')
   for (const [name, content] of Object.entries(files)) {
@@ -148,9 +148,9 @@ test('a plan with nothing to do has its output where it was unpacked', async (t)
 })
 
 test('install and build see the variables, also in the place of a default, and HOME is ours', async (t) => {
-  const tell = script('echo "$GREETING $CI $HUSKY $HOME"')
+  const notify = script('echo "$GREETING $CI $HUSKY $HOME"')
   const variables = { GREETING: 'hello', CI: '0', HOME: '/' }
-  const work = await workOf(t, { install: installing(tell), build: tell }, { variables })
+  const work = await workOf(t, { install: installing(notify), build: notify }, { variables })
   await work.run()
   assert.equal((await work.log()).match(/^hello 0 0 \/tmp$/gm)?.length, 2)
 })

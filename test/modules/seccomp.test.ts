@@ -313,7 +313,7 @@ const toolchains = await openToolchains({
 })
 const { mounts: tools, path, environment } = await toolchains.open(toolchains.own())
 
-async function workplace(t: TestContext) {
+async function workspace(t: TestContext) {
   const folder = join(await temporaryFolder(t), 'app')
   await mkdir(folder)
   if (isRoot) await chown(folder, TENANT.uid, TENANT.gid)
@@ -326,13 +326,13 @@ async function workplace(t: TestContext) {
 }
 
 test('npm says its version', async (t) => {
-  const { options } = await workplace(t)
+  const { options } = await workspace(t)
   const { code, text } = await run(['npm', '--version'], options)
   assert.deepEqual([code, /^\d+\.\d+\.\d+$/.test(text)], [0, true], text)
 })
 
 test('npm installs esbuild from the registry, whose program of Go then builds a file', async (t) => {
-  const { write, options } = await workplace(t)
+  const { write, options } = await workspace(t)
   await write('package.json', '{ "private": true }')
   await write('page.ts', 'const words: string[] = ["built"]\nconsole.log(words.join())\n')
   const install = await run(['npm', 'install', '--no-audit', '--no-fund', 'esbuild@0.28.2'], options)

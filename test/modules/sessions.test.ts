@@ -4,12 +4,12 @@ import { type AttemptLimit, createAttempts, LOG_IN_LIMITS } from '../../src/acco
 import { createKnownNetworks, KNOWN_NETWORKS } from '../../src/accounts/known-networks.ts'
 import { SESSION_MS } from '../../src/accounts/sessions.ts'
 import { statement } from '../../src/storage/index.ts'
-import { lowerRooms } from '../support/parts.ts'
+import { lowerModules } from '../support/parts.ts'
 
-async function withOwner(t: Parameters<typeof lowerRooms>[0]) {
-  const rooms = await lowerRooms(t)
-  const made = await rooms.users.create('Owner@Example.com', 'agency', 'owner', { makeAccount: true })
-  return { ...rooms, password: made.password?.reveal() ?? '' }
+async function withOwner(t: Parameters<typeof lowerModules>[0]) {
+  const modules = await lowerModules(t)
+  const made = await modules.users.create('Owner@Example.com', 'agency', 'owner', { makeAccount: true })
+  return { ...modules, password: made.password?.reveal() ?? '' }
 }
 
 test('a user logs in whatever the case of the address, and the session knows them', async (t) => {
@@ -69,7 +69,7 @@ test('wrong guesses from one network do not keep the owner out, who comes from a
 
 /** As if so many attempts were paid already: a hundred slow hashes would prove no more. */
 async function exhaust(
-  { sql, clock }: Pick<Awaited<ReturnType<typeof lowerRooms>>, 'sql' | 'clock'>,
+  { sql, clock }: Pick<Awaited<ReturnType<typeof lowerModules>>, 'sql' | 'clock'>,
   subject: string,
   { burst, intervalMs }: AttemptLimit,
 ) {
@@ -81,11 +81,11 @@ async function exhaust(
 }
 
 test('many machines have a bounded number of guesses at one user, who logs in meanwhile from where they did before', async (t) => {
-  const rooms = await withOwner(t)
-  const { sessions, password, clock } = rooms
+  const modules = await withOwner(t)
+  const { sessions, password, clock } = modules
   const home = '2001:db8:1:2::1'
   await sessions.logIn('owner@example.com', password, home)
-  await exhaust(rooms, 'user owner@example.com', LOG_IN_LIMITS.user)
+  await exhaust(modules, 'user owner@example.com', LOG_IN_LIMITS.user)
   for (const stranger of ['203.0.113.1', '203.0.113.2', '2001:db8:1:3::1'])
     await assert.rejects(sessions.logIn('owner@example.com', password, stranger), { reason: 'TOO_MANY_LOG_INS' })
 
@@ -102,18 +102,18 @@ test('many machines have a bounded number of guesses at one user, who logs in me
 })
 
 test('a network is a stranger again after a new password, and when it was not used for long', async (t) => {
-  const rooms = await withOwner(t)
-  const { sessions, users, clock, password } = rooms
+  const modules = await withOwner(t)
+  const { sessions, users, clock, password } = modules
   await sessions.logIn('owner@example.com', password, '198.51.100.7')
   const { password: next } = await users.resetPassword('owner@example.com')
-  await exhaust(rooms, 'user owner@example.com', LOG_IN_LIMITS.user)
+  await exhaust(modules, 'user owner@example.com', LOG_IN_LIMITS.user)
   const refusal = { reason: 'TOO_MANY_LOG_INS' }
   await assert.rejects(sessions.logIn('owner@example.com', next.reveal(), '198.51.100.7'), refusal)
 
   await clock.advance(LOG_IN_LIMITS.user.intervalMs)
   await sessions.logIn('owner@example.com', next.reveal(), '198.51.100.7')
   await clock.advance(KNOWN_NETWORKS.keptMs)
-  await exhaust(rooms, 'user owner@example.com', LOG_IN_LIMITS.user)
+  await exhaust(modules, 'user owner@example.com', LOG_IN_LIMITS.user)
   await assert.rejects(sessions.logIn('owner@example.com', next.reveal(), '198.51.100.7'), refusal)
 })
 
@@ -131,10 +131,10 @@ test('of the networks of a user only the latest are known', async (t) => {
 })
 
 test('all addresses of one IPv6 network are counted as one, and one of IPv4 in either form', async (t) => {
-  const rooms = await withOwner(t)
-  await exhaust(rooms, 'network 2001:db8:9:9::/64', LOG_IN_LIMITS.network)
-  await exhaust(rooms, 'network 10.9.9.9', LOG_IN_LIMITS.network)
-  const { sessions } = rooms
+  const modules = await withOwner(t)
+  await exhaust(modules, 'network 2001:db8:9:9::/64', LOG_IN_LIMITS.network)
+  await exhaust(modules, 'network 10.9.9.9', LOG_IN_LIMITS.network)
+  const { sessions } = modules
   for (const address of ['2001:db8:9:9::1', '2001:DB8:9:9:ffff::2', '10.9.9.9', '::ffff:10.9.9.9', '::ffff:a09:909'])
     await assert.rejects(sessions.logIn('a@example.com', 'x', address), { reason: 'TOO_MANY_LOG_INS' }, address)
   for (const address of ['2001:db8:9:8::1', '10.9.9.8'])
@@ -142,7 +142,7 @@ test('all addresses of one IPv6 network are counted as one, and one of IPv4 in e
 })
 
 test('an address of a user cannot be made up that pays for another user', async (t) => {
-  const { sql, clock } = await lowerRooms(t)
+  const { sql, clock } = await lowerModules(t)
   const { take } = createAttempts({ sql, clock })
   const made = [
     'owner@example.com',

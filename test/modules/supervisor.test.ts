@@ -11,7 +11,7 @@ import { createLineLogs, type LogLine } from '../../src/storage/index.ts'
 import { handClock } from '../support/clock.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { LIMITS, testSandbox } from '../support/machine/engine.ts'
-import { PATIENCE_MS, until } from '../support/until.ts'
+import { TIMEOUT_MS, until } from '../support/until.ts'
 
 const BUBBLEWRAP = '/usr/bin/bwrap'
 const engine = await testSandbox(BUBBLEWRAP)
@@ -116,7 +116,7 @@ function supervise(
     networks: undefined,
     clock,
     log: createLog('silent'),
-    startDeadlineMs: PATIENCE_MS,
+    startDeadlineMs: TIMEOUT_MS,
     ...given,
   })
   t.after(() => supervisor.stop(0))
@@ -180,13 +180,13 @@ test('an app sees the name that visitors ask for when it is first asked', async 
 const FAILING = {
   'crashes at its start': {
     script: 'process.exit(3)',
-    deadlineMs: PATIENCE_MS,
+    deadlineMs: TIMEOUT_MS,
     reason: 'START_CRASHED',
     message: /^The app ended with exit code 3 before it answered\.$/,
   },
   'is killed at its start': {
     script: `process.kill(process.pid, 'SIGKILL')`,
-    deadlineMs: PATIENCE_MS,
+    deadlineMs: TIMEOUT_MS,
     reason: 'START_CRASHED',
     message: /^The app (ended with exit code 137|was killed by SIGKILL) before it answered\.$/,
   },

@@ -11,7 +11,7 @@ import { machineEnvironment } from '../../src/config.ts'
 import { runToEnd } from '../../src/engines/index.ts'
 import { temporaryFolder } from '../support/folder.ts'
 import { testSandbox } from '../support/machine/engine.ts'
-import { PATIENCE_MS, until } from '../support/until.ts'
+import { TIMEOUT_MS, until } from '../support/until.ts'
 
 const scope = { after }
 const engine = await testSandbox()
@@ -28,7 +28,7 @@ async function run({ mounts, path, environment }: Toolchain, ...argv: string[]) 
   const onOutput = (_: string, chunk: Buffer) => {
     text += chunk
   }
-  const { code } = await runToEnd(engine, job, onOutput, AbortSignal.timeout(PATIENCE_MS))
+  const { code } = await runToEnd(engine, job, onOutput, AbortSignal.timeout(TIMEOUT_MS))
   return { code, text: text.trim() }
 }
 

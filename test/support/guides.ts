@@ -8,7 +8,7 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { PATIENCE_MS } from './until.ts'
+import { TIMEOUT_MS } from './until.ts'
 
 export const TOP = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -65,7 +65,7 @@ const scriptOf = (blocks: readonly string[]): string => `set -euo pipefail\n${bl
 export async function runBlocks(blocks: readonly string[], shell: Shell, input = ''): Promise<string[]> {
   const { folder, environment } = shell
   // Each block may build.
-  const timeout = PATIENCE_MS * blocks.length
+  const timeout = TIMEOUT_MS * blocks.length
   const options = { cwd: folder, env: environment, timeout, maxBuffer: 64 * 1024 * 1024 }
   const running = promisify(execFile)('bash', ['-c', scriptOf(blocks)], options)
   running.child.stdin?.end(input)
@@ -88,7 +88,7 @@ export async function typeBlocks(blocks: readonly string[], shell: Shell, typed:
     cwd: shell.folder,
     env: { ...shell.environment, TERM: 'xterm', SHELL: '/bin/sh' },
     stdio: ['pipe', 'pipe', 'pipe'],
-    signal: AbortSignal.timeout(PATIENCE_MS),
+    signal: AbortSignal.timeout(TIMEOUT_MS),
   })
   let [all, answered] = ['', 0]
   child.stdout.setEncoding('utf8').on('data', (text: string) => {

@@ -5,7 +5,7 @@ import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { type Scope, temporaryFolder } from './folder.ts'
-import { PATIENCE_MS } from './until.ts'
+import { TIMEOUT_MS } from './until.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -55,7 +55,7 @@ async function pack(workbench: string): Promise<{ files: string[]; file: string 
 }
 
 async function npm(cwd: string, args: string[], path: string | undefined): Promise<string> {
-  const options = { cwd, env: { ...process.env, PATH: path }, timeout: PATIENCE_MS, maxBuffer: 2 ** 24 }
+  const options = { cwd, env: { ...process.env, PATH: path }, timeout: TIMEOUT_MS, maxBuffer: 2 ** 24 }
   return (await promisify(execFile)('npm', args, options)).stdout
 }
 

@@ -27,9 +27,9 @@ export function readFloors(markdown: string): Floors {
   if (heading < 0) throw new Error('there is no table of floors')
   const floors = new Map<string, number>()
   for (const line of lines.slice(heading + 2)) {
-    const [, floor, rooms] = /^\| *(\d+) *\|([^|]*)\|/.exec(line) ?? []
-    if (floor === undefined || rooms === undefined) break
-    for (const [, room = ''] of rooms.matchAll(/`([^`]+)`/g)) {
+    const [, floor, modules] = /^\| *(\d+) *\|([^|]*)\|/.exec(line) ?? []
+    if (floor === undefined || modules === undefined) break
+    for (const [, room = ''] of modules.matchAll(/`([^`]+)`/g)) {
       if (floors.has(room)) throw new Error(`${room} stands in the table twice`)
       floors.set(room, Number(floor))
     }
@@ -39,10 +39,10 @@ export function readFloors(markdown: string): Floors {
 
 /** Rooms that are in `src/` and not in the table, and the other way round. */
 export function strayRooms(sources: readonly Source[], floors: Floors): string[] {
-  const rooms = new Set(ofHouse(sources).map(({ path }) => roomOf(path)))
+  const modules = new Set(ofHouse(sources).map(({ path }) => roomOf(path)))
   return [
-    ...[...rooms].filter((room) => !floors.has(room)).map((room) => `src/${room} is not in the table of floors`),
-    ...[...floors.keys()].filter((room) => !rooms.has(room)).map((room) => `the table has ${room}, src/ has not`),
+    ...[...modules].filter((room) => !floors.has(room)).map((room) => `src/${room} is not in the table of floors`),
+    ...[...floors.keys()].filter((room) => !modules.has(room)).map((room) => `the table has ${room}, src/ has not`),
   ]
 }
 

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { PATIENCE_MS } from '../../../test/support/until.ts'
+import { TIMEOUT_MS } from '../../../test/support/until.ts'
 import { type FollowState, followLog } from './follow.ts'
 import { createLines } from './lines.ts'
 
@@ -54,7 +54,7 @@ function reading(t: TestContext, address: string) {
       lines.append(more)
     },
     onState: (state) => states.push(state),
-    signal: AbortSignal.any([over.signal, AbortSignal.timeout(PATIENCE_MS)]),
+    signal: AbortSignal.any([over.signal, AbortSignal.timeout(TIMEOUT_MS)]),
     attention: { lost: () => looking.now.signal, present: () => looking.back.promise },
     retryMs: { first: 5, max: 20 },
   })
@@ -130,7 +130,7 @@ test('while nobody looks there is no connection; whoever comes back reads on', a
   })
   const { done, looking, states } = reading(t, address)
   const response = await open.promise
-  const closed = once(response, 'close', { signal: AbortSignal.timeout(PATIENCE_MS) })
+  const closed = once(response, 'close', { signal: AbortSignal.timeout(TIMEOUT_MS) })
   const { now } = looking
   looking.now = new AbortController()
   now.abort()

@@ -4,7 +4,7 @@ import type { FromRules } from './rules.worker.ts'
 import type { Judge } from './select.ts'
 import { startWorker } from './workers.ts'
 
-const PATIENCE_MS = 20_000
+const TIMEOUT_MS = 20_000
 
 export function createJudge(signal: AbortSignal): Judge {
   const worker = startWorker('rules')
@@ -12,7 +12,7 @@ export function createJudge(signal: AbortSignal): Judge {
     judge: (listing: Listing) =>
       new Promise<boolean[]>((resolve, reject) => {
         const isTooSlow = `The rules in ${listing.folder || 'the folder'} take too long to read. Make .gitignore and .headlandignore simpler, or drop a zip.`
-        const timer = setTimeout(() => reject(new Error(isTooSlow)), PATIENCE_MS)
+        const timer = setTimeout(() => reject(new Error(isTooSlow)), TIMEOUT_MS)
         const isOver = () => clearTimeout(timer)
         signal.addEventListener('abort', () => reject(signal.reason), { once: true })
         worker.onerror = (event) => reject(new Error(event.message || 'The browser could not read the rules.'))

@@ -5,11 +5,11 @@ import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Scope } from '../../../test/support/folder.ts'
 import { house } from '../../../test/support/service/retention.ts'
-import { PATIENCE_MS, until } from '../../../test/support/until.ts'
+import { TIMEOUT_MS, until } from '../../../test/support/until.ts'
 import { createTokens } from '../../apps/index.ts'
 import { LIMITS, Problem } from '../../contract/index.ts'
 import type { Purged } from '../../deployments/index.ts'
-import { createValues } from '../../kv/index.ts'
+import { createKv } from '../../kv/index.ts'
 import { createVault } from '../../storage/index.ts'
 import { createInAppServer } from './app-api.ts'
 import { IN_APP_RATES, type Rates } from './rates.ts'
@@ -17,7 +17,7 @@ import { IN_APP_RATES, type Rates } from './rates.ts'
 const NOBODY = '0199e7c0-0000-7000-8000-000000000000'
 
 async function start(t: Scope, rates: Rates = IN_APP_RATES) {
-  const rooms = await house(t)
+  const modules = await house(t)
   const tokens = createTokens({ vault: createVault(randomBytes(32)) })
   const purged: { environment: string; what: Purged }[] = []
   const purges = {
@@ -27,11 +27,11 @@ async function start(t: Scope, rates: Rates = IN_APP_RATES) {
       purged.push({ environment: id, what })
     },
   }
-  const values = createValues({ ...rooms, folderOf: rooms.folders.values })
-  const server = createInAppServer({ ...rooms, tokens, purges, values, rates })
+  const values = createKv({ ...modules, folderOf: modules.folders.values })
+  const server = createInAppServer({ ...modules, tokens, purges, values, rates })
   t.after(() => server.close())
   const { urls, port } = await server.listen('127.0.0.1')
-  const [ours, theirs] = [await rooms.environment(), await rooms.environment()]
+  const [ours, theirs] = [await modules.environment(), await modules.environment()]
 
   async function call(
     method: string,
@@ -55,7 +55,7 @@ async function start(t: Scope, rates: Rates = IN_APP_RATES) {
   const purgeUrl = (id: string) => `${urls.appsApi}/envs/${id}/edge/cache/tags:purge`
   const kv = (id: string) => tokens.of(id, 'kv-store')
   return {
-    ...rooms,
+    ...modules,
     ours,
     theirs,
     tokens,
@@ -192,7 +192,7 @@ function talk(port: number, ...pieces: string[]): Promise<string> {
         await wait(20)
       }
     })()
-    setTimeout(() => socket.destroy(), PATIENCE_MS).unref()
+    setTimeout(() => socket.destroy(), TIMEOUT_MS).unref()
   })
 }
 

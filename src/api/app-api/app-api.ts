@@ -10,7 +10,7 @@ import type { Environments, Tokens } from '../../apps/index.ts'
 import type { Clock, Log } from '../../base/index.ts'
 import { errorBody, LIMITS, PROBLEMS, Problem } from '../../contract/index.ts'
 import type { Purges } from '../../deployments/index.ts'
-import type { Values } from '../../kv/index.ts'
+import type { Kv } from '../../kv/index.ts'
 import { doing } from '../../watchdog/index.ts'
 import { limitConnections } from '../connections.ts'
 import { sendClientError, toProblem } from '../errors.ts'
@@ -30,7 +30,7 @@ type Parts = {
   environments: Pick<Environments, 'ownerOf'>
   tokens: Pick<Tokens, 'environmentOf'>
   purges: Pick<Purges, 'byApp'>
-  values: Values
+  values: Kv
   rates?: Rates
 }
 

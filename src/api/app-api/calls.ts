@@ -3,7 +3,7 @@ import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import { fieldInvalid, LIMITS, Problem, resources } from '../../contract/index.ts'
 import type { Purges } from '../../deployments/index.ts'
-import type { Values } from '../../kv/index.ts'
+import type { Kv } from '../../kv/index.ts'
 import { createCheck } from '../validation/index.ts'
 import type { Caller, InAppRates } from './rates.ts'
 
@@ -30,7 +30,7 @@ const PURGE = new RegExp(`^${APPS_API}/envs/([^/]+)/edge/cache/tags:purge$`)
 
 export type Answer = { status: 200 | 204; body?: string | Uint8Array }
 
-type Parts = { purges: Pick<Purges, 'byApp'>; values: Values; rates: InAppRates }
+type Parts = { purges: Pick<Purges, 'byApp'>; values: Kv; rates: InAppRates }
 
 /** `release` is called when the bytes of the call are not in memory any more. */
 export type Call = { caller: Caller; request: IncomingMessage; onRelease(release: () => void): void }

@@ -18,7 +18,7 @@ import type {
 } from '../../deployments/index.ts'
 import type { Operations } from '../../operations/index.ts'
 import type { DomainChecks } from '../../reach/index.ts'
-import type { Counts, RoomOnDisk, Usage } from '../../retention/index.ts'
+import type { Counts, DiskSpace, Usage } from '../../retention/index.ts'
 import type { Supervisor } from '../../runtime/index.ts'
 import type { LineLogs } from '../../storage/index.ts'
 import type { Traffic } from '../../traffic/index.ts'
@@ -84,7 +84,7 @@ export type RouteParts = {
   ceilings: Ceilings
   traffic: Traffic
   changes: Changes
-  room: RoomOnDisk
+  diskSpace: DiskSpace
   /** Throws when this machine cannot keep the builds of several accounts apart, and there are several. */
   isolation: resources.Isolation
   checkIsolation(): Promise<void>

@@ -4,7 +4,7 @@ import type { Archives } from '../../archives/index.ts'
 import { planSource } from '../../builds/index.ts'
 import { fieldInvalid, Problem, resources, schema } from '../../contract/index.ts'
 import type { Requests } from '../../deployments/index.ts'
-import type { RoomOnDisk } from '../../retention/index.ts'
+import type { DiskSpace } from '../../retention/index.ts'
 import { renderOperation } from '../render.ts'
 import { type Route, route } from '../route.ts'
 
@@ -12,11 +12,11 @@ type Parts = {
   archives: Archives
   environments: Environments
   requests: Requests
-  room: RoomOnDisk
+  diskSpace: DiskSpace
   checkIsolation(): Promise<void>
 }
 
-export const uploadRoutes = ({ archives, environments, requests, room, checkIsolation }: Parts): Route[] => [
+export const uploadRoutes = ({ archives, environments, requests, diskSpace, checkIsolation }: Parts): Route[] => [
   route({
     method: 'POST',
     path: '/fu/v1/accounts/{account}/apps/{app}/environments/{environment}:upload',
@@ -63,7 +63,7 @@ export const uploadRoutes = ({ archives, environments, requests, room, checkIsol
       const length = Number(request.headers['content-length'] ?? 0)
       archives.expect(length)
       const [body, type] = [request.body as Readable, request.headers['content-type']]
-      const promised = await room.forUpload(account, params.environment, length)
+      const promised = await diskSpace.forUpload(account, params.environment, length)
       const options = { admit: promised.cover }
       try {
         if (query.validateOnly) {
@@ -73,7 +73,7 @@ export const uploadRoutes = ({ archives, environments, requests, room, checkIsol
           return JSON.stringify({ plan })
         }
         const archive = { ...(await archives.receive(body, type, options)), ...described }
-        room.received(account, archive)
+        diskSpace.received(account, archive)
         const { requester } = principal
         const operation = await requests.upload(account, params.app, params.environment, archive, requester)
         return JSON.stringify(renderOperation(account, operation) satisfies resources.Operation)

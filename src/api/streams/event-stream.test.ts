@@ -23,7 +23,7 @@ function open() {
     },
   })
   const next = async () => (await events.next()).value as string | undefined
-  return { clock, over, events, next, tell: (name: string) => changes.tell('a', name), followers: () => followers }
+  return { clock, over, events, next, notify: (name: string) => changes.notify('a', name), followers: () => followers }
 }
 
 const told = (...names: string[]) =>
@@ -35,32 +35,32 @@ const HELLO = 'event: hello\ndata: {}\n\n'
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
 test('the greeting comes first, and what changes after it is told at once, with the whole name', async () => {
-  const { next, tell } = open()
+  const { next, notify } = open()
   assert.ok((await next())?.endsWith(HELLO))
   const waiting = next()
   await turn()
-  tell('apps/shop')
+  notify('apps/shop')
   assert.equal(await waiting, told('apps/shop'))
 })
 
 test('what changes between the greeting and the next reading is not lost', async () => {
-  const { next, tell } = open()
+  const { next, notify } = open()
   await next()
-  tell('apps/one')
-  tell('apps/two')
+  notify('apps/one')
+  notify('apps/two')
   assert.equal(await next(), told('apps/one', 'apps/two'))
 })
 
 test('a name that changes again and again is told once in 200 milliseconds', async () => {
-  const { clock, next, tell } = open()
+  const { clock, next, notify } = open()
   await next()
-  tell('apps/shop')
+  notify('apps/shop')
   assert.equal(await next(), told('apps/shop'))
   const events: (string | undefined)[] = []
   const reading = next().then((event) => events.push(event))
   await turn()
-  for (let times = 0; times < 50; times++) tell('apps/shop')
-  tell('apps/blog')
+  for (let times = 0; times < 50; times++) notify('apps/shop')
+  notify('apps/blog')
   await clock.advance(199)
   assert.deepEqual(events, [])
   await clock.advance(1)
@@ -69,13 +69,13 @@ test('a name that changes again and again is told once in 200 milliseconds', asy
 })
 
 test('a reader who is far behind is told to read everything again, and is up to date after it', async () => {
-  const { clock, next, tell } = open()
+  const { clock, next, notify } = open()
   await next()
-  for (let at = 0; at < 10_000; at++) tell(`apps/a${at}`)
+  for (let at = 0; at < 10_000; at++) notify(`apps/a${at}`)
   assert.equal(await next(), HELLO)
   const waiting = next()
   await clock.advance(200)
-  tell('apps/shop')
+  notify('apps/shop')
   assert.equal(await waiting, told('apps/shop'))
 })
 

@@ -29,7 +29,7 @@ export async function* eventsOf({ clock, follow, prefix, signal }: Parts): Async
   let isTooMuch = false
   let alarm = new AbortController()
 
-  function hear(name: string) {
+  function onMessage(name: string) {
     if (names.size < MAX_NAMES) names.add(name)
     else isTooMuch = true
     alarm.abort()
@@ -43,7 +43,7 @@ export async function* eventsOf({ clock, follow, prefix, signal }: Parts): Async
   const wake = () => alarm.abort()
   signal.addEventListener('abort', wake)
   // Before the greeting: whoever reads everything after it misses nothing.
-  const leave = follow(hear)
+  const leave = follow(onMessage)
   try {
     yield `retry: 2000\n${HELLO}`
     while (!signal.aborted) {

@@ -12,7 +12,7 @@ const BLOCK = 4096
 
 export type Free = { bytes: number; files: number }
 
-export function createRoom(folder: string, look: (folder: string) => Free = freeIn) {
+export function createFreeSpace(folder: string, look: (folder: string) => Free = freeIn) {
   let left: Free = { bytes: 0, files: 0 }
   return {
     /** Throws unless there is room for one more, and something to spare. */
@@ -32,7 +32,7 @@ export function createRoom(folder: string, look: (folder: string) => Free = free
   }
 }
 
-export type Room = ReturnType<typeof createRoom>
+export type FreeSpace = ReturnType<typeof createFreeSpace>
 
 /** Some file systems do not count their files. */
 function freeIn(folder: string): Free {

@@ -23,13 +23,13 @@ import { broken, type Entry, MOST } from '../entry.ts'
 import { putMarks } from '../marks.ts'
 import { checkName, isOfTenant, isPassage } from '../names.ts'
 import { type Bytes, skipPadding } from '../tar/read.ts'
-import type { Room } from './free-space.ts'
+import type { FreeSpace } from './free-space.ts'
 
 type Options = {
   folder: string
   /** Whether to write an entry at all. */
   isWanted(path: string): boolean
-  room: Pick<Room, 'take'>
+  freeSpace: Pick<FreeSpace, 'take'>
   signal?: AbortSignal | undefined
   max?: typeof MOST
 }
@@ -37,7 +37,7 @@ type Options = {
 /** A line of base64, and some. */
 const MAX_KEY_BYTES = 1024
 
-export function createUnpacker({ folder, isWanted, room, signal, max = MOST }: Options) {
+export function createUnpacker({ folder, isWanted, freeSpace, signal, max = MOST }: Options) {
   const kinds = new Map<string, Entry['kind']>()
   const folders: Entry[] = []
   const marks: Entry[] = []
@@ -95,7 +95,7 @@ export function createUnpacker({ folder, isWanted, room, signal, max = MOST }: O
     /** The digest of a file's bytes. */
     async take(entry: Entry, bytes: Bytes): Promise<string | undefined> {
       check(entry)
-      if (isWanted(entry.path)) room.take(entry.size)
+      if (isWanted(entry.path)) freeSpace.take(entry.size)
       if (entry.kind === 'file') return file(entry, bytes)
       if (isWanted(entry.path)) place(entry)
       return undefined

@@ -10,7 +10,7 @@ import { Problem } from '../../contract/index.ts'
 import type { Mount } from '../../engines/index.ts'
 import type { Adapter, Plan } from '../plan/plan.ts'
 import { answerOf, arrange, isArranged, type Runner } from '../run/step.ts'
-import { type View, WORK, type Workplace } from '../run/workspace.ts'
+import { type View, WORK, type Workspace } from '../run/workspace.ts'
 import type { Toolchains } from '../toolchain/index.ts'
 
 /** Programs of ours that run inside. */
@@ -19,7 +19,7 @@ const INSIDE = { programs: '/headland/adapter', fetched: '/headland/adapter-pack
 
 type Parts = {
   plan: Plan
-  place: Workplace
+  place: Workspace
   view: View
   adapters: Toolchains['adapters']
   isClean: boolean
@@ -85,7 +85,7 @@ const wordsFor = ({ by }: Adapter, version: string | undefined): string =>
   version === undefined ? `The preset ${by}` : `${by} ${version}`
 
 /** The files of the service may be its own alone: the app's user reads copies. */
-async function copyPrograms(place: Workplace): Promise<string> {
+async function copyPrograms(place: Workspace): Promise<string> {
   const folder = await place.makeServiceFolder('adapter')
   for (const name of await readdir(PROGRAMS)) {
     await copyFile(join(PROGRAMS, name), join(folder, name))

@@ -127,12 +127,12 @@ test('no place outside is looked for, whatever a lockfile says', async () => {
 
 test('who asks for a missing package is told with its version, and whether the lockfile has it', async () => {
   const { 'node_modules/@rollup/rollup-linux-arm64-gnu': _, ...lacking } = WHOLE
-  const tell = (packages: object) =>
+  const notify = (packages: object) =>
     missingOf(nativesIn(packagesIn({ packages }), ARM), async (path) => path === 'node_modules/rollup')
   const name = '@rollup/rollup-linux-arm64-gnu'
   const parent = { name: 'rollup', version: '4.1.0' }
-  assert.deepEqual(await tell(WHOLE), [{ name, parent, isLocked: true }])
-  assert.deepEqual(await tell(lacking), [{ name, parent, isLocked: false }])
+  assert.deepEqual(await notify(WHOLE), [{ name, parent, isLocked: true }])
+  assert.deepEqual(await notify(lacking), [{ name, parent, isLocked: false }])
 })
 
 test('of a version that is none nothing is said', async () => {

@@ -22,13 +22,13 @@ test('whom a build called is told with the build alone, and not in lists of buil
 })
 
 test('packages of a build that failed stay for the next one, count for its account, and are those of one build at a time', async (t) => {
-  const { builds, build, packages, holdings, environment } = await house(t)
+  const { builds, build, packages, buildRetention, environment } = await house(t)
   const shop = await environment()
   const first = await build(shop, { packages: 'one', state: 'FAILED' })
   await packages.collect()
   assert.ok(await packages.find('one'))
   assert.deepEqual(
-    (await holdings.packages(shop.accountId)).map(({ bytes }) => bytes),
+    (await buildRetention.packages(shop.accountId)).map(({ bytes }) => bytes),
     [3],
   )
   const second = await build(shop, { packages: 'two', state: 'FAILED' })

@@ -13,6 +13,7 @@ import { type Contact, contactKey } from '../../engines/index.ts'
 import {
   type Digest,
   list,
+  notifyBelow,
   type Page,
   type PageOf,
   pageOf,
@@ -20,7 +21,6 @@ import {
   type Sql,
   statement,
   type Transaction,
-  tellBelow,
 } from '../../storage/index.ts'
 import { needsPrograms, type Plan } from '../plan/plan.ts'
 import { warningsOf } from '../plan/warnings.ts'
@@ -138,14 +138,14 @@ export function createBuilds({ sql, clock, newId }: { sql: Sql; clock: Clock; ne
   const asBuild = (row: BuildRow): Build => toBuild(row, clock.now())
 
   async function change(id: string, set: ReturnType<typeof statement>) {
-    await sql.transaction((tx) => changeAndTell(tx, statement`UPDATE builds SET ${set} WHERE id = ${id}`))
+    await sql.transaction((tx) => changeAndNotify(tx, statement`UPDATE builds SET ${set} WHERE id = ${id}`))
   }
 
-  async function changeAndTell(tx: Transaction, update: ReturnType<typeof statement>) {
+  async function changeAndNotify(tx: Transaction, update: ReturnType<typeof statement>) {
     const rows = await tx.query<{ id: string; environment_id: string }>(
       statement`${update} RETURNING id, environment_id`,
     )
-    for (const { id, environment_id } of rows) await tellBelow(tx, environment_id, `builds/${id}`)
+    for (const { id, environment_id } of rows) await notifyBelow(tx, environment_id, `builds/${id}`)
   }
 
   return {
@@ -170,7 +170,7 @@ export function createBuilds({ sql, clock, newId }: { sql: Sql; clock: Clock; ne
         VALUES (${id}, ${accountId}, ${environmentId}, ${operationId}, ${trigger}, ${isClean ? 1 : 0},
           ${isForced ? 1 : 0}, ${archive.digest}, ${archive.bytes}, ${archive.files}, ${archive.message ?? ''},
           ${archive.commit ? JSON.stringify(archive.commit) : null}, 'QUEUED', 'QUEUED', '{}', ${clock.now()})`)
-      await tellBelow(tx, environmentId, `builds/${id}`)
+      await notifyBelow(tx, environmentId, `builds/${id}`)
     },
 
     async require({ accountId, environmentId }: BuildPath, id: string, reader: Reader = sql): Promise<Build> {
@@ -349,18 +349,18 @@ export function createBuilds({ sql, clock, newId }: { sql: Sql; clock: Clock; ne
         suspicion = ${ended.suspected ? JSON.stringify(ended.suspected) : null},
         packages_id = CASE WHEN output_digest IS NULL AND packages_id IN (SELECT id FROM packages WHERE wanted = id)
           THEN NULL ELSE packages_id END`
-      await changeAndTell(tx, statement`UPDATE builds SET ${set} WHERE id = ${id} AND finish_time IS NULL`)
+      await changeAndNotify(tx, statement`UPDATE builds SET ${set} WHERE id = ${id} AND finish_time IS NULL`)
     },
 
     async makeClean(tx: Transaction, id: string) {
       await tx.query(statement`
         UPDATE builds SET trigger_name = 'CLEAN_REBUILD' WHERE id = ${id} AND trigger_name = 'REBUILD'`)
-      await changeAndTell(tx, statement`UPDATE builds SET is_clean = 1 WHERE id = ${id} AND start_time IS NULL`)
+      await changeAndNotify(tx, statement`UPDATE builds SET is_clean = 1 WHERE id = ${id} AND start_time IS NULL`)
     },
 
     /** One that waits is made live, whatever its output will look like. */
     async makeForced(tx: Transaction, id: string) {
-      await changeAndTell(tx, statement`UPDATE builds SET is_forced = 1 WHERE id = ${id} AND start_time IS NULL`)
+      await changeAndNotify(tx, statement`UPDATE builds SET is_forced = 1 WHERE id = ${id} AND start_time IS NULL`)
     },
 
     /** Its outputs are gone, and nothing of it runs any more. */

@@ -22,7 +22,7 @@ export type Holder = {
 /** Builds of an environment whose logs are kept, whatever became of them. */
 const LOGS_KEPT = 20
 
-export function createHoldings({ sql }: { sql: Sql }) {
+export function createBuildRetention({ sql }: { sql: Sql }) {
   const ofAccount = (accountId: string | undefined) =>
     accountId === undefined ? statement`1 = 1` : statement`account_id = ${accountId}`
 
@@ -155,4 +155,4 @@ export function createHoldings({ sql }: { sql: Sql }) {
   }
 }
 
-export type Holdings = ReturnType<typeof createHoldings>
+export type BuildRetention = ReturnType<typeof createBuildRetention>

@@ -7,7 +7,7 @@ import type { Plan } from '../plan/plan.ts'
 import { parsePackageJson } from '../plan/project/package-json.ts'
 import type { CacheUse } from '../run/caches.ts'
 import { textIn } from '../run/untrusted-folder.ts'
-import type { Workplace } from '../run/workspace.ts'
+import type { Workspace } from '../run/workspace.ts'
 
 type BuildFailure = (typeof BUILD_FAILURES)[number]
 
@@ -65,7 +65,7 @@ const MANIFEST_MAX_BYTES = 1024 * 1024
 /** Whether what earlier builds left may be the cause. `place` holds the unpacked archive. */
 export async function mayBeCausedByCaches(
   { reason, metadata }: Problem,
-  { source }: Pick<Workplace, 'source'>,
+  { source }: Pick<Workspace, 'source'>,
   { rootDirectory, install }: Pick<Plan, 'rootDirectory' | 'install'>,
 ): Promise<boolean> {
   const verdict = isBuildFailure(reason) && CACHES_MAY_CAUSE[reason]

@@ -12,11 +12,11 @@ import type { Clock } from '../../base/index.ts'
 import {
   type Digest,
   list,
+  notifyBelow,
   type Reader,
   type Sql,
   statement,
   type Transaction,
-  tellBelow,
 } from '../../storage/index.ts'
 import type { Archive } from './builds.ts'
 
@@ -76,9 +76,9 @@ export function createSources({ sql, clock }: { sql: Sql; clock: Clock }) {
           git_commit = ${archive.commit ? JSON.stringify(archive.commit) : null}
         WHERE environment_id = ${environmentId} AND state = 'QUEUED' AND start_time IS NULL AND trigger_name <> 'UPLOAD'
         AND archive_digest <> ${archive.digest} RETURNING id`)
-      await tellBelow(tx, environmentId, ...rows.map(({ id }) => `builds/${id}`))
+      await notifyBelow(tx, environmentId, ...rows.map(({ id }) => `builds/${id}`))
     }
-    await tellBelow(tx, environmentId, '')
+    await notifyBelow(tx, environmentId, '')
   }
 
   return {

@@ -6,7 +6,7 @@ import { type Scope, temporaryFolder } from '../../../test/support/folder.ts'
 import { createLineLogs } from '../../storage/index.ts'
 import type { Plan } from '../plan/plan.ts'
 import { createBuildCaches } from './caches.ts'
-import { createWorkplace } from './workspace.ts'
+import { createWorkspace } from './workspace.ts'
 
 const TURBOPACK = '.next/cache/turbopack'
 const plan = { framework: 'nextjs', rootDirectory: '', caches: { compile: [TURBOPACK], data: [] } } as unknown as Plan
@@ -19,7 +19,7 @@ async function builder(t: Scope) {
   const logs = createLineLogs(top)
   let count = 0
   return async (leave: (work: string) => Promise<unknown> = async () => undefined) => {
-    const place = createWorkplace({ folder: join(top, `work${++count}`), user: undefined, isLayered: false })
+    const place = createWorkspace({ folder: join(top, `work${++count}`), user: undefined, isLayered: false })
     await place.empty()
     const work = await place.makeFolder('source')
     const log = await logs.create(`build${count}`, { secrets: [], whenFull: 'stop', maxBytes: 100_000 })

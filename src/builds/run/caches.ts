@@ -15,7 +15,7 @@ import type { LineLog } from '../../storage/index.ts'
 import type { Plan } from '../plan/plan.ts'
 import { bytesInWords, inWords } from './log-words.ts'
 import { isEmpty, isFolderIn, sizeOf } from './untrusted-folder.ts'
-import type { Workplace } from './workspace.ts'
+import type { Workspace } from './workspace.ts'
 
 /** Where the store is seen. */
 export const CACHE = '/cache'
@@ -41,7 +41,7 @@ export const CACHE_LIMITS = {
 type Parts = {
   /** The environment's own, which belongs to the app's user. */
   folder: string
-  place: Workplace
+  place: Workspace
   plan: Plan
   /** What the compilers run on: another version cannot be expected to read what this one left. */
   node: string
@@ -187,7 +187,7 @@ function within({ caches, rootDirectory }: Plan): string[] {
 }
 
 /** The folders above a path, for the app's user. False when something else is in their place, be it a link to a folder. */
-async function makeParents(top: string, path: string, user: Workplace['user']): Promise<boolean> {
+async function makeParents(top: string, path: string, user: Workspace['user']): Promise<boolean> {
   let at = ''
   for (const step of dirname(path).split('/')) {
     at = join(at, step)
@@ -199,7 +199,7 @@ async function makeParents(top: string, path: string, user: Workplace['user']): 
   return true
 }
 
-async function giveTo(user: Workplace['user'], folder: string) {
+async function giveTo(user: Workspace['user'], folder: string) {
   if (user) await lchown(folder, user.uid, user.gid)
 }
 

@@ -22,11 +22,11 @@ import type { PackageStore, Packages } from './packages.ts'
 import { type Runner, runStep } from './step.ts'
 import { SWITCHES } from './tool-variables.ts'
 import { openFileIn, sizeOf, textIn } from './untrusted-folder.ts'
-import { type View, WORK, type Workplace } from './workspace.ts'
+import { type View, WORK, type Workspace } from './workspace.ts'
 
 export type Installation = {
   plan: Plan
-  place: Workplace
+  place: Workspace
   caches: BuildCaches
   packages: PackageStore
   archive: Digest
@@ -160,7 +160,7 @@ async function wantedBy(
   return hash.digest('hex')
 }
 
-async function digestOf(place: Workplace, path: string): Promise<string> {
+async function digestOf(place: Workspace, path: string): Promise<string> {
   await using file = await openInput(place, path)
   const hash = createHash('sha256')
   for await (const chunk of file.createReadStream({ autoClose: false })) hash.update(chunk)
@@ -168,7 +168,7 @@ async function digestOf(place: Workplace, path: string): Promise<string> {
 }
 
 /** They are few. Links are not followed: the plan names files alone. */
-async function copyInputs(place: Workplace, inputs: readonly string[]): Promise<string> {
+async function copyInputs(place: Workspace, inputs: readonly string[]): Promise<string> {
   const folder = await place.makeFolder('inputs')
   for (const path of inputs) {
     if (dirname(path) !== '.') await place.makeFolder('inputs', ...dirname(path).split('/'))
@@ -180,7 +180,7 @@ async function copyInputs(place: Workplace, inputs: readonly string[]): Promise<
   return folder
 }
 
-async function openInput({ source }: Workplace, path: string) {
+async function openInput({ source }: Workspace, path: string) {
   const found = await openFileIn(source, path)
   if (!found) throw new Problem('PLAN_FAILED', `${path} is no file, and the packages depend on it.`)
   return found.file

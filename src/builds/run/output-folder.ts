@@ -4,12 +4,12 @@ import { Problem } from '../../contract/index.ts'
 import type { Plan, ServerOutput, StaticOutput } from '../plan/plan.ts'
 import { arrange, isArranged, type Runner } from './step.ts'
 import { isAnythingIn, isEmpty, isFolderIn } from './untrusted-folder.ts'
-import { type View, WORK, type Workplace } from './workspace.ts'
+import { type View, WORK, type Workspace } from './workspace.ts'
 
 /** What is to be kept. An app that needs everything has its source apart, and what the build changed lies over it. */
 export type OutputFolders = { files: string; source?: string }
 
-type Parts = { plan: Plan; place: Workplace; view: View; deadlineMs: number }
+type Parts = { plan: Plan; place: Workspace; view: View; deadlineMs: number }
 
 export async function findOutput(runner: Runner, parts: Parts): Promise<OutputFolders> {
   const { output } = parts.plan

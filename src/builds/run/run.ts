@@ -21,7 +21,7 @@ import type { PackageStore, Packages } from './packages.ts'
 import { type Runner, runStep } from './step.ts'
 import { SWITCHES } from './tool-variables.ts'
 import { isAnythingIn } from './untrusted-folder.ts'
-import { WORK, type Workplace } from './workspace.ts'
+import { WORK, type Workspace } from './workspace.ts'
 
 export type Deadlines = { installMs: number; buildMs: number }
 
@@ -37,7 +37,7 @@ export type RunParts = {
 
 export type Run = {
   plan: Plan
-  place: Workplace
+  place: Workspace
   caches: BuildCaches
   toolchain: Toolchain
   adapters: Toolchains['adapters']

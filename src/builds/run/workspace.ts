@@ -21,7 +21,7 @@ export const WORK = '/app'
 
 type Parts = { folder: string; user: Job['user']; isLayered: boolean }
 
-export function createWorkplace({ folder, user, isLayered }: Parts) {
+export function createWorkspace({ folder, user, isLayered }: Parts) {
   const source = join(folder, 'source')
 
   const untouched = (): View => ({
@@ -81,7 +81,7 @@ export function createWorkplace({ folder, user, isLayered }: Parts) {
 
     /** Begins with nothing, whatever an attempt before left. */
     async empty() {
-      await removeWorkplace(folder)
+      await removeWorkspace(folder)
       await mkdir(folder, { recursive: true, mode: 0o711 })
     },
 
@@ -92,9 +92,9 @@ export function createWorkplace({ folder, user, isLayered }: Parts) {
   }
 }
 
-export type Workplace = ReturnType<typeof createWorkplace>
+export type Workspace = ReturnType<typeof createWorkspace>
 
-export async function removeWorkplace(folder: string) {
+export async function removeWorkspace(folder: string) {
   const names = await readdir(folder).catch((error) => {
     if (error.code !== 'ENOENT') throw error
     return []

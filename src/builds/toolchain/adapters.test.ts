@@ -8,7 +8,7 @@ import { fakeRegistry } from '../../../test/support/machine/registry.ts'
 import { Problem } from '../../contract/index.ts'
 import { createAdapters, newestFor } from './adapters.ts'
 import { NpmError } from './registry.ts'
-import { createShelf } from './shelf.ts'
+import { createToolStore } from './store.ts'
 
 const NAME = '@sveltejs/adapter-node'
 const KIT = '@sveltejs/kit'
@@ -26,7 +26,8 @@ const wanted = (peerVersion: string) => ({ package: NAME, peer: KIT, peerVersion
 async function adaptersIn(t: TestContext) {
   const [folder, clock] = [await temporaryFolder(t), handClock()]
   const registry = fakeRegistry({ [NAME]: { versions: Object.keys(PEERS), peers: PEERS } })
-  const open = () => createAdapters({ shelf: createShelf({ folder, arch: 'arm64', registry, clock }), registry, clock })
+  const open = () =>
+    createAdapters({ store: createToolStore({ folder, arch: 'arm64', registry, clock }), registry, clock })
   return { registry, clock, open, adapters: open() }
 }
 

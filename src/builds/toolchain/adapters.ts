@@ -11,7 +11,7 @@ import { createRemembered } from './lists.ts'
 import { notAvailable } from './problems.ts'
 import type { Published, Registry } from './registry.ts'
 import { NEVER } from './shared.ts'
-import type { Shelf } from './shelf.ts'
+import type { ToolStore } from './store.ts'
 
 export type WantedAdapter = {
   package: string
@@ -31,14 +31,14 @@ export type AdapterOptions = {
 /** The folder has it in `node_modules`, together with what it needs. */
 export type FetchedAdapter = { version: string; folder: string }
 
-export function createAdapters({ shelf, registry, clock }: { shelf: Shelf; registry: Registry; clock: Clock }) {
+export function createAdapters({ store, registry, clock }: { store: ToolStore; registry: Registry; clock: Clock }) {
   const published = createRemembered((name, signal) => registry.published(name, signal), clock)
 
   /** What was fetched before, with what it says of itself. */
   async function here(name: string): Promise<Published[]> {
     const found: Published[] = []
-    for (const version of await shelf.versions(name)) {
-      const manifest = join(shelf.rootOf(toolOf(name, version)), 'package.json')
+    for (const version of await store.versions(name)) {
+      const manifest = join(store.rootOf(toolOf(name, version)), 'package.json')
       const text = await readFile(manifest, 'utf8').catch(absent)
       if (text !== undefined) found.push({ version, peers: Object(JSON.parse(text).peerDependencies) })
     }
@@ -68,13 +68,13 @@ export function createAdapters({ shelf, registry, clock }: { shelf: Shelf; regis
       if (version === undefined) return undefined
       const tool = toolOf(wanted.package, version)
       const title = `${wanted.package} ${version}`
-      await shelf
+      await store
         .take(tool, signal, () => onFetch?.(title))
         .catch((error) => {
           signal.throwIfAborted()
           throw notAvailable(title, error)
         })
-      return { version, folder: shelf.placeOf(tool) }
+      return { version, folder: store.placeOf(tool) }
     },
   }
 }

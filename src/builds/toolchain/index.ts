@@ -17,7 +17,7 @@ import { notAvailable } from './problems.ts'
 import { npmRegistry, type Registry } from './registry.ts'
 import { createResolver, type Resolved } from './resolve.ts'
 import { NEVER } from './shared.ts'
-import { createShelf, type Kept, openFolder, scratchIn } from './shelf.ts'
+import { createToolStore, type Kept, openFolder, scratchIn } from './store.ts'
 import { unusedOf } from './unused.ts'
 
 export type { Exact, Kept, Resolved, Wanted }
@@ -64,7 +64,7 @@ export async function openToolchains({ folder, environment, isIsolating, clock =
   const forNpm = { ...environmentOf({ node: '0.0.0', packageManager: null }, certificates), ...environment }
   const registry =
     given.registry ?? npmRegistry({ program: npm.program, environment: forNpm, scratch: scratchIn(folder) })
-  const shelf = createShelf({ folder, arch, registry, clock })
+  const store = createToolStore({ folder, arch, registry, clock })
   // Asked each time: whoever looks after the machine may bring another one meanwhile.
   const describeNpm = () => describe(npm.root, 'npm')
   const resolver = createResolver({
@@ -72,19 +72,19 @@ export async function openToolchains({ folder, environment, isIsolating, clock =
     ownNode: own.version,
     npmOfMachine: describeNpm,
     lists: createLists({ registry, clock }),
-    fetched: shelf.versions,
+    fetched: store.versions,
   })
 
   /** What to use for it: itself, or what may stand in. */
   async function nearest(tool: Tool, local: readonly string[], mayStandIn: boolean): Promise<Tool> {
     if (semver.valid(tool.version) !== tool.version) throw new Error(`${tool.version} is not an exact version.`)
-    if (!mayStandIn || local.includes(tool.version) || (await shelf.isHere(tool))) return tool
-    const here = standIn(tool.version, [...local, ...(await shelf.versions(tool.package))])
+    if (!mayStandIn || local.includes(tool.version) || (await store.isHere(tool))) return tool
+    const here = standIn(tool.version, [...local, ...(await store.versions(tool.package))])
     return { ...tool, version: here ?? tool.version }
   }
 
   async function take(tool: Tool, { signal = NEVER, onFetch }: OpenOptions): Promise<void> {
-    await shelf
+    await store
       .take(tool, signal, () => onFetch?.(toolTitle(tool)))
       .catch((error) => {
         signal.throwIfAborted()
@@ -93,8 +93,8 @@ export async function openToolchains({ folder, environment, isIsolating, clock =
   }
 
   async function partOf(tool: Tool): Promise<Part> {
-    const described = await describe(shelf.rootOf(tool), tool.name)
-    return { ...described, from: shelf.placeOf(tool), root: `node_modules/${tool.package}`, to: inLib(tool.name) }
+    const described = await describe(store.rootOf(tool), tool.name)
+    return { ...described, from: store.placeOf(tool), root: `node_modules/${tool.package}`, to: inLib(tool.name) }
   }
 
   return {
@@ -116,7 +116,7 @@ export async function openToolchains({ folder, environment, isIsolating, clock =
       // To the end of each, so that nothing goes on behind the back of whoever was told that one failed.
       const taken = await Promise.allSettled(wanted.map((tool) => take(tool, options)))
       for (const result of taken) if (result.status === 'rejected') throw result.reason
-      const binary = isOwn ? own.binary : `${shelf.rootOf(node)}/bin/node`
+      const binary = isOwn ? own.binary : `${store.rootOf(node)}/bin/node`
       const mounts = await present({
         folder,
         isIsolating,
@@ -126,7 +126,7 @@ export async function openToolchains({ folder, environment, isIsolating, clock =
           binary,
           mount: isOwn
             ? { from: binary, to: `${inLib('node')}/bin/node`, isWritable: false }
-            : { from: shelf.rootOf(node), to: inLib('node'), isWritable: false },
+            : { from: store.rootOf(node), to: inLib('node'), isWritable: false },
         },
         parts: [
           ...(manager.tool?.name === 'npm' ? [] : [{ ...machineNpm, from: npm.root, root: '', to: inLib('npm') }]),
@@ -138,27 +138,27 @@ export async function openToolchains({ folder, environment, isIsolating, clock =
     },
 
     /** Packages that are built with in place of those for another host. */
-    adapters: createAdapters({ shelf, registry, clock }),
+    adapters: createAdapters({ store, registry, clock }),
 
     /** Everything that was fetched. */
-    list: (): Promise<Kept[]> => shelf.list(),
+    list: (): Promise<Kept[]> => store.list(),
 
     unused,
 
     /** Removes what is unused, and says what it was. */
     async collect(keep: readonly Exact[]): Promise<Kept[]> {
       const removed: Kept[] = []
-      for (const kept of await unused(keep)) if (await shelf.remove(kept)) removed.push(kept)
+      for (const kept of await unused(keep)) if (await store.remove(kept)) removed.push(kept)
       return removed
     },
 
     /** Removes what processes left that died while they fetched. */
-    sweep: (): Promise<void> => shelf.sweep(),
+    sweep: (): Promise<void> => store.sweep(),
   }
 
   /** What nobody needs: neither those who are named, nor anybody within a day. */
   async function unused(keep: readonly Exact[]): Promise<Kept[]> {
-    return unusedOf(await shelf.list(), { keep, arch, now: clock.now() })
+    return unusedOf(await store.list(), { keep, arch, now: clock.now() })
   }
 
   /** The machine's own npm is no tool that is kept. */
@@ -171,7 +171,7 @@ export async function openToolchains({ folder, environment, isIsolating, clock =
     const { name, version } = packageManager
     const tool = await nearest(managerTool(name, version, arch), name === 'npm' ? [npmVersion] : [], mayStandIn)
     // Any npm can start an app.
-    const isMachines = name === 'npm' && (tool.version === npmVersion || (mayStandIn && !(await shelf.isHere(tool))))
+    const isMachines = name === 'npm' && (tool.version === npmVersion || (mayStandIn && !(await store.isHere(tool))))
     if (isMachines) return { exact: { name, version: npmVersion } }
     return { exact: { name, version: tool.version }, tool }
   }

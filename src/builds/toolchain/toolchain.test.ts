@@ -6,7 +6,7 @@ import { handClock } from '../../../test/support/clock.ts'
 import { temporaryFolder } from '../../../test/support/folder.ts'
 import { testPlain } from '../../../test/support/machine/engine.ts'
 import { fakeRegistry } from '../../../test/support/machine/registry.ts'
-import { PATIENCE_MS } from '../../../test/support/until.ts'
+import { TIMEOUT_MS } from '../../../test/support/until.ts'
 import { machineEnvironment } from '../../config.ts'
 import { Problem } from '../../contract/index.ts'
 import { runToEnd } from '../../engines/index.ts'
@@ -29,7 +29,7 @@ async function say(toolchain: Toolchain, ...argv: string[]) {
   const { mounts, path, environment } = toolchain
   let text = ''
   const job = { argv, cwd: '/', environment: { ...environment, PATH: path }, mounts, user: undefined }
-  const exit = await runToEnd(testPlain(), job, (_, chunk) => (text = text + chunk), AbortSignal.timeout(PATIENCE_MS))
+  const exit = await runToEnd(testPlain(), job, (_, chunk) => (text = text + chunk), AbortSignal.timeout(TIMEOUT_MS))
   assert.equal(exit.code, 0, text)
   return text.trim()
 }

@@ -1,7 +1,7 @@
 /** Which of the fetched tools nobody needs any more. Pure. */
 import semver from 'semver'
 import { type Exact, managerTool, nodeTool, type Tool } from './exact.ts'
-import type { Kept } from './shelf.ts'
+import type { Kept } from './store.ts'
 
 /** A build that began to use one may not be known yet to whoever asks. */
 const RECENT_MS = 24 * 60 * 60_000

@@ -3,7 +3,7 @@ import { LIMITS, names, requiredOption, type resources, UsageError } from '../..
 import { allEnvironments, appOf } from '../all-environments.ts'
 import type { ClientCall } from '../command.ts'
 import { ifMatch, makeSure } from '../options.ts'
-import { printList, tell, when } from '../output/rows.ts'
+import { printList, printResult, when } from '../output/rows.ts'
 import { api } from '../project/path.ts'
 import { atAccount, lastPart } from '../project/where.ts'
 import { withSuggestions } from '../suggestions.ts'
@@ -39,7 +39,11 @@ export async function createApp(call: ClientCall): Promise<undefined> {
   await service.call(api`/v1/accounts/${account}/apps`, { method: 'POST', query: { appId: app }, body })
   // The answer to that is empty.
   const made = await service.call<resources.App>(api`/v1/accounts/${account}/apps/${app}`)
-  tell(call, made, `Made the app ${app}. 'headland envs create NAME --app ${app} --cms INSTALL' gives it an address.`)
+  printResult(
+    call,
+    made,
+    `Made the app ${app}. 'headland envs create NAME --app ${app} --cms INSTALL' gives it an address.`,
+  )
 }
 
 export async function deleteApp(call: ClientCall): Promise<undefined> {
@@ -55,7 +59,7 @@ export async function deleteApp(call: ClientCall): Promise<undefined> {
     await makeSure(call, `This deletes the app ${app}${withThem}, for good.`, app)
   const query = { force: call.options.force === true ? true : undefined }
   await service.call(path, { method: 'DELETE', query, headers: ifMatch(call, found) })
-  tell(call, {}, `Deleted the app ${app}${withThem}.`)
+  printResult(call, {}, `Deleted the app ${app}${withThem}.`)
 }
 
 const NAME = new RegExp(String(names.appName.pattern))

@@ -7,7 +7,7 @@ import { limitOf } from '../options.ts'
 import { countInWords } from '../output/figures.ts'
 import { commitInWords, digestFor, idFor, peopleColumns, requesterInWords } from '../output/people.ts'
 import { warningsIn } from '../output/report.ts'
-import { factsOf, oneLine, printList, sizeOf, tell, when } from '../output/rows.ts'
+import { factsOf, oneLine, printList, printResult, sizeOf, when } from '../output/rows.ts'
 import { tailIn, wholeId } from '../project/ids.ts'
 import { api } from '../project/path.ts'
 import { type AtEnvironment, atEnvironment, lastPart } from '../project/where.ts'
@@ -61,7 +61,7 @@ export async function cancelBuild(call: ClientCall): Promise<number> {
   }
   const isCancelled = build.state === 'CANCELLED'
   const over = isOver(build) ? `was over before: ${build.state}` : 'is about to end'
-  tell(call, build, isCancelled ? `Cancelled the build ${shortId(id)}.` : `The build ${shortId(id)} ${over}.`)
+  printResult(call, build, isCancelled ? `Cancelled the build ${shortId(id)}.` : `The build ${shortId(id)} ${over}.`)
   return isCancelled ? EXIT.done : EXIT.caller
 }
 

@@ -5,7 +5,7 @@ import { finishInSight } from '../operation.ts'
 import { limitOf } from '../options.ts'
 import { digestFor, idFor, peopleColumns, requesterInWords } from '../output/people.ts'
 import { noteOnActivation } from '../output/pin.ts'
-import { oneLine, printList, tell, when } from '../output/rows.ts'
+import { oneLine, printList, printResult, when } from '../output/rows.ts'
 import { tailIn, wholeId } from '../project/ids.ts'
 import { api } from '../project/path.ts'
 import { type AtEnvironment, atEnvironment, lastPart } from '../project/where.ts'
@@ -48,7 +48,7 @@ export async function activateDeployment(call: ClientCall): Promise<undefined> {
     method: 'POST',
   })
   const environment = await finishInSight({ ...at, terminal }, asked)
-  tell(call, environment, `The deployment ${shortId(chosen)} is live at`)
+  printResult(call, environment, `The deployment ${shortId(chosen)} is live at`)
   if (options.json) return
   terminal.print(oneLine(environment.url))
   const note = noteOnActivation(environment)

@@ -4,7 +4,7 @@ import { didYouMean } from '../../base/index.ts'
 import { type resources, UsageError } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
 import { changeOnTop } from '../on-top.ts'
-import { oneLine, printList, tell } from '../output/rows.ts'
+import { oneLine, printList, printResult } from '../output/rows.ts'
 import { api } from '../project/path.ts'
 import { type AtEnvironment, atEnvironment } from '../project/where.ts'
 
@@ -39,7 +39,7 @@ export async function addDomains(call: ClientCall): Promise<undefined> {
   const words = added
     ? `${named(at)} answers at ${added} too, once its DNS leads here: 'headland domains check' tells.`
     : `${named(at)} has it already.`
-  tell(call, after, words)
+  printResult(call, after, words)
 }
 
 export async function removeDomains(call: ClientCall): Promise<undefined> {
@@ -54,7 +54,7 @@ export async function removeDomains(call: ClientCall): Promise<undefined> {
   const after = await change(at, first, ({ domains }) => ({
     domains: domains.filter((name) => !isIn(call.positionals, name)),
   }))
-  tell(call, after, `${named(at)} does not answer at ${call.positionals.join(', ')} any more.`)
+  printResult(call, after, `${named(at)} does not answer at ${call.positionals.join(', ')} any more.`)
 }
 
 /** Names that are not there yet are added: a redirect is mostly wanted for a name that comes second. */
@@ -78,7 +78,7 @@ export async function redirectDomain(call: ClientCall): Promise<undefined> {
     const moved = others.map((each) => (isIn([each.to], from) ? { ...each, to } : each))
     return { domains: [...domains, ...added], redirects: [...moved, { domain: from, to }] }
   })
-  tell(
+  printResult(
     call,
     after,
     isEnd ? `${from} answers with the site.` : `Visitors of ${from} are sent to ${to}, with path and query.`,

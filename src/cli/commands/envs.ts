@@ -8,7 +8,7 @@ import { finish, finishInSight } from '../operation.ts'
 import { ifMatch, makeSure, numberIn } from '../options.ts'
 import { idFor } from '../output/people.ts'
 import { pinOf } from '../output/pin.ts'
-import { factsOf, oneLine, printList, tell, when } from '../output/rows.ts'
+import { factsOf, oneLine, printList, printResult, when } from '../output/rows.ts'
 import { makeSureOfAccount } from '../project/accounts-used.ts'
 import { api } from '../project/path.ts'
 import { type AtAccount, atAccount, atApp, atEnvironment, lastPart } from '../project/where.ts'
@@ -66,7 +66,7 @@ export async function createEnvironment(call: ClientCall): Promise<undefined> {
   const path = api`/v1/accounts/${at.account}/apps/${at.app}/environments`
   const asked = await at.service.call<resources.Operation>(path, { method: 'POST', body })
   const made = await finishInSight({ ...at, terminal }, asked)
-  tell(call, made, `Made the environment ${oneLine(made.displayName)} (${lastPart(made)}). It answers at`)
+  printResult(call, made, `Made the environment ${oneLine(made.displayName)} (${lastPart(made)}). It answers at`)
   if (options.json) return
   terminal.print(oneLine(made.url))
   const note = noteOnAddress(made.url, at.service.url)
@@ -106,7 +106,7 @@ export async function changeEnvironment(call: ClientCall): Promise<undefined> {
   })
   const changed = await finishInSight({ ...call, service }, asked)
   const later = given.rootDirectory === undefined ? '' : " The next build is of the other folder: 'headland rebuild'."
-  tell(call, changed, `Changed ${oneLine(changed.displayName)} (${lastPart(changed)}).${later}`)
+  printResult(call, changed, `Changed ${oneLine(changed.displayName)} (${lastPart(changed)}).${later}`)
 }
 
 const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other)
@@ -131,7 +131,7 @@ export async function deleteEnvironment(call: ClientCall): Promise<undefined> {
   const headers = ifMatch(call, environment)
   const asked = await service.call<resources.Operation>(path, { method: 'DELETE', headers })
   const { response } = await finish(service, asked)
-  tell(call, response ?? {}, `Deleted the environment ${named}.`)
+  printResult(call, response ?? {}, `Deleted the environment ${named}.`)
 }
 
 /** The environment that stands behind the command, or the one that every other command would take. */

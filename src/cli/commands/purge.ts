@@ -2,7 +2,7 @@
 import { type resources, UsageError } from '../../contract/index.ts'
 
 import type { ClientCall } from '../command.ts'
-import { oneLine, tell } from '../output/rows.ts'
+import { oneLine, printResult } from '../output/rows.ts'
 import { api } from '../project/path.ts'
 import { atEnvironment } from '../project/where.ts'
 
@@ -20,5 +20,9 @@ export async function purge(call: ClientCall): Promise<undefined> {
   const { freshness } = await service.call<resources.Environment>(path)
   const more = freshness && freshness.purge !== 'PAGES' ? ` ${freshness.advice}` : ''
   const what = [...paths, ...tags.map((tag) => `the tag ${oneLine(tag)}`)].join(', ')
-  tell(call, done, `Purged ${what || 'everything that was stored'} of ${oneLine(environment.displayName)}.${more}`)
+  printResult(
+    call,
+    done,
+    `Purged ${what || 'everything that was stored'} of ${oneLine(environment.displayName)}.${more}`,
+  )
 }

@@ -1,7 +1,7 @@
 /** Ends what a rollback pinned. */
 import type { resources } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
-import { oneLine, tell } from '../output/rows.ts'
+import { oneLine, printResult } from '../output/rows.ts'
 import { api } from '../project/path.ts'
 import { atEnvironment, lastPart } from '../project/where.ts'
 
@@ -9,7 +9,7 @@ export async function unpin(call: ClientCall): Promise<undefined> {
   const { service, path, environment } = await atEnvironment(call)
   const after = await service.call<resources.Environment>(api`${path}:unpin`, { method: 'POST' })
   const named = `${oneLine(after.displayName)} (${lastPart(after)})`
-  tell(
+  printResult(
     call,
     after,
     environment.pin

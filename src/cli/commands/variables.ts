@@ -3,7 +3,7 @@ import { didYouMean } from '../../base/index.ts'
 import { optionText, type resources, UsageError, type VariableKind } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
 import { finishInSight } from '../operation.ts'
-import { printList, tell } from '../output/rows.ts'
+import { printList, printResult } from '../output/rows.ts'
 import { makeSureOfAccount } from '../project/accounts-used.ts'
 import { api, resource } from '../project/path.ts'
 import { type AtEnvironment, atEnvironment } from '../project/where.ts'
@@ -64,7 +64,7 @@ function kindIn({ secret, plain }: ClientCall['options']): { kind?: VariableKind
 
 async function change(call: ClientCall, at: AtEnvironment, { words, ...change }: VariableChange & { words: string }) {
   const environment = await finishInSight({ ...call, ...at }, await changeVariables(at, change))
-  tell(call, environment.shellVariables, `${words} ${await effectOf(at, environment)}`)
+  printResult(call, environment.shellVariables, `${words} ${await effectOf(at, environment)}`)
 }
 
 /** When it is seen. What was written into pages while they were built is not changed by a restart. */

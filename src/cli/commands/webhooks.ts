@@ -2,7 +2,7 @@
 import { type OptionValues, optionText, type resources } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
 import { makeSure, numberIn } from '../options.ts'
-import { factsOf, oneLine, tell, when } from '../output/rows.ts'
+import { factsOf, oneLine, printResult, when } from '../output/rows.ts'
 import { api } from '../project/path.ts'
 import { type AtEnvironment, atEnvironment } from '../project/where.ts'
 import { triggersInRows } from './triggers.ts'
@@ -53,7 +53,7 @@ export async function deleteWebhooks(call: ClientCall): Promise<undefined> {
   const at = await atEnvironment(call)
   await makeSureOf(call, at, 'The URLs stop at once, and cannot be had back.')
   await at.service.call(api`${at.path}/webhooks`, { method: 'DELETE' })
-  tell(call, {}, `Deleted the webhooks of ${oneLine(at.environment.displayName)}.`)
+  printResult(call, {}, `Deleted the webhooks of ${oneLine(at.environment.displayName)}.`)
 }
 
 /** How long builds let a burst of calls settle. */
@@ -63,7 +63,7 @@ export async function quietWebhooks(call: ClientCall): Promise<undefined> {
   const { service, path } = await atEnvironment(call)
   const body = { quietSeconds, ...(max === undefined ? {} : { maxQuietSeconds: max }) }
   const set = await service.call<resources.WebhookSet>(api`${path}/webhooks`, { method: 'PATCH', body })
-  tell(call, set, `From now on, builds begin ${settlingOf(set)}.`)
+  printResult(call, set, `From now on, builds begin ${settlingOf(set)}.`)
 }
 
 function secondsIn(options: OptionValues, name: string): number | undefined {

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import type { Scope } from '../../../test/support/folder.ts'
-import { PATIENCE_MS } from '../../../test/support/until.ts'
+import { TIMEOUT_MS } from '../../../test/support/until.ts'
 import { EXIT } from '../../contract/index.ts'
 import { followLog, readLog } from '../output/log-lines.ts'
 import { api } from '../project/path.ts'
@@ -14,7 +14,7 @@ import { CallFailed, createService, failureOf, helpAt } from './service.ts'
 
 type Handle = (response: ServerResponse, request: IncomingMessage) => unknown
 
-async function serviceWith(t: Scope, handle: Handle, patience = {}) {
+async function serviceWith(t: Scope, handle: Handle, timeout = {}) {
   let calls = 0
   const server = createServer((request, response) => {
     calls++
@@ -27,7 +27,7 @@ async function serviceWith(t: Scope, handle: Handle, patience = {}) {
     server.close()
   })
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  return { service: createService(url, undefined, patience), calls: () => calls }
+  return { service: createService(url, undefined, timeout), calls: () => calls }
 }
 
 const MIB = 1024 * 1024
@@ -178,7 +178,7 @@ for (const [name, text] of Object.entries(HOSTILE_EVENTS)) {
   test(`a stream of ${name} without end is given up, and not asked for again`, async (t) => {
     const { handle } = endless(text.repeat(Math.ceil(MIB / text.length)))
     const { service, calls } = await serviceWith(t, handle)
-    const signal = AbortSignal.timeout(PATIENCE_MS)
+    const signal = AbortSignal.timeout(TIMEOUT_MS)
     await assert.rejects(countOf(followLog(service, THINGS, { signal })), isNoAnswer(/is not a log of a Headland/))
     assert.equal(calls(), 1)
   })

@@ -6,12 +6,12 @@ import { type AddressInfo, createServer as createPlainServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { type Scope, temporaryFolder } from '../../../test/support/folder.ts'
-import { PATIENCE_MS } from '../../../test/support/until.ts'
+import { TIMEOUT_MS } from '../../../test/support/until.ts'
 import { createService } from './service.ts'
 import { upload } from './upload.ts'
 
 const ENVIRONMENT = 'accounts/a/apps/b/environments/c'
-const PATIENCE = { signal: AbortSignal.timeout(PATIENCE_MS), onProgress: () => undefined, pauseMs: 5 }
+const PATIENCE = { signal: AbortSignal.timeout(TIMEOUT_MS), onProgress: () => undefined, pauseMs: 5 }
 
 async function archiveOf(t: Scope, bytes: number) {
   const path = join(await temporaryFolder(t), 'app.zip')
@@ -163,11 +163,8 @@ test('an answer to an upload that comes a byte at a time is given up, and nothin
   const { service, attempts } = await serviceWith(t, (request, response) =>
     request.on('end', () => drip(response)).resume(),
   )
-  const patience = { ...PATIENCE, answerMs: 500 }
-  await assert.rejects(
-    upload(service, ENVIRONMENT, archive, patience),
-    /has the whole archive, but its answer was lost/,
-  )
+  const timeout = { ...PATIENCE, answerMs: 500 }
+  await assert.rejects(upload(service, ENVIRONMENT, archive, timeout), /has the whole archive, but its answer was lost/)
   assert.equal(attempts(), 1)
 })
 
@@ -177,13 +174,13 @@ test('an answer that begins before the upload has ended, and does not end itself
     drip(response)
     request.pause()
   })
-  const patience = { ...PATIENCE, answerMs: 50 }
-  await assert.rejects(upload(service, ENVIRONMENT, archive, patience), { reason: 'NO_ANSWER' })
+  const timeout = { ...PATIENCE, answerMs: 50 }
+  await assert.rejects(upload(service, ENVIRONMENT, archive, timeout), { reason: 'NO_ANSWER' })
 })
 
 test('an upload that is not taken is given up', async (t) => {
   const archive = await archiveOf(t, 40_000_000)
   const { service } = await serviceWith(t, (request) => request.pause())
-  const patience = { ...PATIENCE, stallMs: 100 }
-  await assert.rejects(upload(service, ENVIRONMENT, archive, patience), /it takes no more/)
+  const timeout = { ...PATIENCE, stallMs: 100 }
+  await assert.rejects(upload(service, ENVIRONMENT, archive, timeout), /it takes no more/)
 })

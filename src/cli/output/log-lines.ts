@@ -24,12 +24,12 @@ type FollowOptions = {
   hasEnd?: boolean
   /** Hears of it when the connection is lost, and when it is there again. */
   onConnection?(isThere: boolean): void
-  patience?: Partial<Patience>
+  timeout?: Partial<Timeout>
 }
 
-type Patience = { pauseMs: number; maxPauseMs: number; silenceMs: number; absenceMs: number }
+type Timeout = { pauseMs: number; maxPauseMs: number; silenceMs: number; absenceMs: number }
 
-const PATIENCE: Patience = {
+const PATIENCE: Timeout = {
   pauseMs: 250,
   maxPauseMs: 5000,
   // The service says something every 15 seconds, if only that there is nothing to say.
@@ -42,9 +42,9 @@ const PATIENCE: Patience = {
 export async function* followLog(
   service: Service,
   path: Path,
-  { after = 0, signal, hasEnd = true, onConnection, patience }: FollowOptions,
+  { after = 0, signal, hasEnd = true, onConnection, timeout }: FollowOptions,
 ): AsyncGenerator<LogLine> {
-  const { pauseMs, maxPauseMs, silenceMs, absenceMs } = { ...PATIENCE, ...patience }
+  const { pauseMs, maxPauseMs, silenceMs, absenceMs } = { ...PATIENCE, ...timeout }
   let last = after
   let wait = pauseMs
   let lostAt: number | undefined
@@ -215,18 +215,18 @@ async function* textOf(
 ): AsyncGenerator<string | undefined> {
   const silent = new AbortController()
   let timer: NodeJS.Timeout | undefined
-  const hear = () => {
+  const onMessage = () => {
     clearTimeout(timer)
     timer = setTimeout(() => silent.abort(new Error('nothing was heard of the service')), silenceMs)
   }
-  hear()
+  onMessage()
   try {
     const until = signal ? AbortSignal.any([signal, silent.signal]) : silent.signal
     const response = await service.ask(path, { ...options, signal: until })
     yield undefined
     if (!response.body) return
     for await (const text of response.body.pipeThrough(new TextDecoderStream())) {
-      hear()
+      onMessage()
       yield text
     }
   } finally {

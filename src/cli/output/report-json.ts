@@ -7,39 +7,39 @@ import type { Terminal } from './terminal.ts'
 const PROGRESS_MS = 1000
 
 export function createJsonReport(terminal: Pick<Terminal, 'print'>): Report {
-  const tell = (event: string, facts: object) => terminal.print(JSON.stringify({ event, ...facts }))
+  const printResult = (event: string, facts: object) => terminal.print(JSON.stringify({ event, ...facts }))
   let phase = ''
   let toldMs = 0
   let stood = JSON.stringify({})
 
   return {
-    note: (message) => tell('note', { message }),
-    created: (what, name) => tell('created', { [what]: name }),
-    variablesSet: (keys) => tell('variables', { set: keys }),
-    archive: ({ files, bytes, digest }) => tell('archive', { files, bytes, digest }),
-    described: ({ message, commit }) => tell('described', { message, commit }),
+    note: (message) => printResult('note', { message }),
+    created: (what, name) => printResult('created', { [what]: name }),
+    variablesSet: (keys) => printResult('variables', { set: keys }),
+    archive: ({ files, bytes, digest }) => printResult('archive', { files, bytes, digest }),
+    described: ({ message, commit }) => printResult('described', { message, commit }),
     uploading(sentBytes, totalBytes) {
       if (performance.now() - toldMs < PROGRESS_MS) return
       toldMs = performance.now()
-      tell('uploading', { sentBytes, totalBytes })
+      printResult('uploading', { sentBytes, totalBytes })
     },
     accepted: ({ name, metadata: { build, trigger } }) =>
-      tell(trigger === 'UPLOAD' ? 'uploaded' : 'accepted', { operation: name, build, trigger }),
+      printResult(trigger === 'UPLOAD' ? 'uploaded' : 'accepted', { operation: name, build, trigger }),
     state({ metadata: { phase: now, queuePosition, settlesUntil, waiting } }) {
       const standing = JSON.stringify({ queuePosition, settlesUntil, waiting })
       if (now !== 'QUEUED' || standing === stood) return
       stood = standing
-      tell('waiting', { queuePosition, settlesUntil, ...waiting })
+      printResult('waiting', { queuePosition, settlesUntil, ...waiting })
     },
     line({ number, time, phase: of, stream, text }) {
       const at = new Date(time).toISOString()
-      if (of !== phase) tell('phase', { phase: of, time: at })
+      if (of !== phase) printResult('phase', { phase: of, time: at })
       phase = of
-      tell('line', { number, time: at, phase: of, stream, text })
+      printResult('line', { number, time: at, phase: of, stream, text })
     },
-    connection: (isThere) => tell('connection', { isThere }),
+    connection: (isThere) => printResult('connection', { isThere }),
     succeeded: ({ url, build, deployment }: Success) =>
-      tell('done', {
+      printResult('done', {
         url,
         build: build.name,
         deployment,
@@ -49,10 +49,10 @@ export function createJsonReport(terminal: Pick<Terminal, 'print'>): Report {
         seconds: totalSeconds(build),
       }),
     failed: ({ build, failure, lines }: Failed) =>
-      tell('failed', { build: build.name, state: build.state, ...failure, lines, seconds: totalSeconds(build) }),
-    held: ({ name, state }, held, message) => tell('held', { build: name, state, ...held, message }),
-    cancelled: ({ name, state }, reason, message) => tell('cancelled', { build: name, state, reason, message }),
+      printResult('failed', { build: build.name, state: build.state, ...failure, lines, seconds: totalSeconds(build) }),
+    held: ({ name, state }, held, message) => printResult('held', { build: name, state, ...held, message }),
+    cancelled: ({ name, state }, reason, message) => printResult('cancelled', { build: name, state, reason, message }),
     detached: () => undefined,
-    left: ({ name, metadata }) => tell('left', { operation: name, build: metadata.build }),
+    left: ({ name, metadata }) => printResult('left', { operation: name, build: metadata.build }),
   }
 }

@@ -94,7 +94,11 @@ function shortened(text: string, columns: number): string {
 }
 
 /** What the API answered where that was asked for, and else one line of words for people. */
-export function tell({ terminal, options }: Pick<ClientCall, 'terminal' | 'options'>, answer: unknown, words: string) {
+export function printResult(
+  { terminal, options }: Pick<ClientCall, 'terminal' | 'options'>,
+  answer: unknown,
+  words: string,
+) {
   if (options.json) terminal.print(JSON.stringify(answer))
   else terminal.say(printableLine(words))
 }

@@ -15,7 +15,7 @@ import {
   type Failure,
   hostsAsked,
   type Outputs,
-  removeWorkplace,
+  removeWorkspace,
   type Sources,
   toFailure,
 } from '../../builds/index.ts'
@@ -31,7 +31,7 @@ import type { BuildRequests } from '../requests/request-build.ts'
 import type { GetAppVariables } from './app-variables.ts'
 import { adviceOn, heldProblem, type Inspect, type Inspected } from './inspect.ts'
 import type { Launcher } from './launch.ts'
-import { createStory, type Story } from './progress.ts'
+import { createProgress, type Progress } from './progress.ts'
 import { endpointsToAsk } from './suspicion.ts'
 import type { Switch } from './switch.ts'
 
@@ -60,7 +60,7 @@ type Parts = {
   /** Whether the build will run a program of the app, going by the files of its archive. */
   needsPrograms(environment: Environment, build: Build): Promise<boolean>
   /** From the archive to an output that is kept. */
-  make(environment: Environment, build: Build, story: Story): Promise<Build>
+  make(environment: Environment, build: Build, progress: Progress): Promise<Build>
   blame: Blame
   /** The environment as the operation's response shows it. */
   finishWithEnvironment(operation: Operation): Finish
@@ -83,7 +83,7 @@ export function createDeploy(parts: Parts): Handler {
     const build = await builds.ofOperation(sql, operation.id)
     if (!environment || !build) return async () => ({ error: new Problem('ENVIRONMENT_NOT_FOUND') })
     const path = { accountId: environment.accountId, environmentId: environment.id }
-    if (work.lane === 'light' && !isCancelled(work) && (await parts.needsPrograms(environment, build))) {
+    if (work.queue === 'light' && !isCancelled(work) && (await parts.needsPrograms(environment, build))) {
       const account = await parts.accounts.requireById(sql, environment.accountId)
       return (tx) => parts.buildRequests.handOn(tx, account, operation)
     }
@@ -92,37 +92,39 @@ export function createDeploy(parts: Parts): Handler {
       whenFull: 'stop',
       maxBytes: BUILD_LOG_BYTES,
     })
-    const story = createStory(build, { clock, builds, log, work })
+    const progress = createProgress(build, { clock, builds, log, work })
     try {
       if (isCancelled(work)) throw work.signal.reason
       await builds.begin(build.id)
       // What is written down and not there was lost with the process, on its way into place.
       const isMade = build.output !== null && (await parts.outputs.has(build.output))
-      const finished = isMade ? build : await parts.make(environment, build, story)
+      const finished = isMade ? build : await parts.make(environment, build, progress)
       const inspected = await parts.inspect(environment, finished)
       if (await switching.stay(environment, finished, operation.id)) {
-        story.say('The output is the same as that of the live deployment: nothing to switch, and the cache stays.')
+        progress.say('The output is the same as that of the live deployment: nothing to switch, and the cache stays.')
         return end('SUCCEEDED', parts.finishWithEnvironment(operation), { isUnchanged: true, inspected })
       }
-      for (const sentence of inspected.suspected?.sentences ?? []) story.say(`Warning: ${sentence}`)
-      if (!inspected.isToBeHeld) await story.enter('STARTING')
+      for (const sentence of inspected.suspected?.sentences ?? []) progress.say(`Warning: ${sentence}`)
+      if (!inspected.isToBeHeld) await progress.enter('STARTING')
       const deployment = await deployments.makeFor(operation.id, path, {
         buildId: build.id,
         variables: environment.variables,
       })
       if (inspected.suspected && inspected.isToBeHeld) {
-        story.say(`The build is held: it does not go live, and visitors get what they got. ${adviceOn(deployment.id)}`)
-        story.say(await parts.retries.outlook(environment.id, inspected.endpoints))
+        progress.say(
+          `The build is held: it does not go live, and visitors get what they got. ${adviceOn(deployment.id)}`,
+        )
+        progress.say(await parts.retries.outlook(environment.id, inspected.endpoints))
         const problem = heldProblem(inspected.suspected, deployment.id)
         return end('SUCCEEDED', async () => ({ error: problem }), { inspected })
       }
       if (inspected.endpoints.length > 0) {
-        story.say(await parts.retries.outlook(environment.id, inspected.endpoints))
+        progress.say(await parts.retries.outlook(environment.id, inspected.endpoints))
       }
       await launcher.start(environment, deployment, finished, { signal: work.signal, log })
-      await story.enter('SWITCHING')
+      await progress.enter('SWITCHING')
       await switching.to(environment, deployment, operation.id)
-      story.say(`Live after ${story.timesInWords()}.`)
+      progress.say(`Live after ${progress.timesInWords()}.`)
       return end('SUCCEEDED', parts.finishWithEnvironment(operation), { inspected })
     } catch (error) {
       // Handed back: the next worker begins again.
@@ -131,19 +133,19 @@ export function createDeploy(parts: Parts): Handler {
         ? new Problem('OPERATION_CANCELLED')
         : await explained(toProblem(error), environment, build, log)
       await launcher.giveUp(environment.id, operation.id)
-      const logLine = Number(problem.metadata.logLine ?? story.provingLine())
-      story.fail(problem.message)
+      const logLine = Number(problem.metadata.logLine ?? progress.provingLine())
+      progress.fail(problem.message)
       if (isCancelled(work)) return end('CANCELLED', async () => ({ error: problem }))
       const spoilt = await spoiltBy(problem, environment, build)
       const changes = await parts.blame(environment, build).catch(unknownChanges)
-      for (const change of changes) story.say(change)
+      for (const change of changes) progress.say(change)
       return end('FAILED', async () => ({ error: problem }), {
         failure: toFailure(problem, logLine, changes),
         spoilt,
       })
     } finally {
       // How the build ended must be told, whatever comes of this; the next start removes what is left.
-      await removeWorkplace(folders.work(environment.id, build.id)).catch((error) =>
+      await removeWorkspace(folders.work(environment.id, build.id)).catch((error) =>
         parts.log.error({ err: error }, 'a work folder could not be removed'),
       )
       await log.close()
@@ -154,7 +156,7 @@ export function createDeploy(parts: Parts): Handler {
       finish: Finish,
       { failure = null, isUnchanged = false, inspected, spoilt }: Found = {},
     ): Finish {
-      const durations = story.durations()
+      const durations = progress.durations()
       const buildId = (build as Build).id
       const { suspected, isToBeHeld: isHeld = false, endpoints = [] } = isUnchanged ? {} : (inspected ?? {})
       return async (tx) => {

@@ -12,8 +12,8 @@ import { createRevalidations } from '../records/revalidations.ts'
 import { createLauncher } from './launch.ts'
 
 async function open(t: Scope) {
-  const rooms = await house(t)
-  const revalidations = createRevalidations(rooms)
+  const modules = await house(t)
+  const revalidations = createRevalidations(modules)
   const [carried, started, adopted] = [[] as string[], [] as InstanceSpec[], [] as InstanceSpec[]]
   const supervisor = {
     carry: async (from: { runFolder: string }) => carried.push(from.runFolder) > 0,
@@ -21,38 +21,38 @@ async function open(t: Scope) {
     adopt: (spec: InstanceSpec) => void adopted.push(spec),
   }
   const launcher = createLauncher({
-    ...rooms,
+    ...modules,
     revalidations,
     supervisor: supervisor as unknown as Supervisor,
     toolchains: {} as Parameters<typeof createLauncher>[0]['toolchains'],
     appVariables: async () => ({ own: {}, metadata: {}, secrets: [] }),
     appLimits: {} as Parameters<typeof createLauncher>[0]['appLimits'],
-    changes: { tell: () => undefined },
+    changes: { notify: () => undefined },
     domain: 'localhost',
   })
-  const environment = await rooms.environment()
+  const environment = await modules.environment()
   const path = { accountId: environment.accountId, environmentId: environment.id }
   const plan = await planOf(appWith(['next'], { build: 'next build' }))
   t.after(() => Promise.all([...started, ...adopted].map(({ log }) => log.close())))
 
   async function deploy() {
-    const made = await rooms.deploy(environment)
-    await rooms.builds.planned(made.id, plan)
-    return { ...made, deployment: await rooms.read(made.deployment) }
+    const made = await modules.deploy(environment)
+    await modules.builds.planned(made.id, plan)
+    return { ...made, deployment: await modules.read(made.deployment) }
   }
   /** With the build and the variables of another one. */
   async function deployAgain(buildId: string) {
-    return rooms.deploymentOf(environment, buildId, await rooms.operation(environment))
+    return modules.deploymentOf(environment, buildId, await modules.operation(environment))
   }
   async function start(deployment: Awaited<ReturnType<typeof deployAgain>>, replaced?: typeof deployment) {
-    const current = (await rooms.environments.byId(rooms.sql, environment.id)) as Environment
-    const build = await rooms.builds.require(path, deployment.buildId)
+    const current = (await modules.environments.byId(modules.sql, environment.id)) as Environment
+    const build = await modules.builds.require(path, deployment.buildId)
     const { signal } = new AbortController()
     await launcher.start(current, deployment, build, { signal, ...(replaced ? { replaced } : {}) })
   }
   const everything = async () => (await revalidations.read(environment.id)).everything
   return {
-    ...rooms,
+    ...modules,
     launcher,
     supervisor,
     environment,

@@ -41,7 +41,7 @@ type Parts = {
   logs: LineLogs
   appVariables: GetAppVariables
   appLimits: Limits
-  changes: Pick<Changes, 'tell'>
+  changes: Pick<Changes, 'notify'>
   domain: string
 }
 
@@ -79,7 +79,7 @@ export function createLauncher(parts: Parts) {
       hostHeader: `${environment.hostLabel}.${parts.domain}`,
       openToolchain: () => toolchains.open(build.tools ?? toolchains.own(), { mayStandIn: true }),
       limits: parts.appLimits,
-      onState: () => parts.changes.tell(environment.accountId, name),
+      onState: () => parts.changes.notify(environment.accountId, name),
       expiries: async () => {
         const isReplaced = revalidations.isReplaced(environment.id)
         return JSON.stringify({ ...built, isReplaced, ...(await revalidations.read(environment.id)) })

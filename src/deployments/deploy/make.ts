@@ -12,7 +12,7 @@ import {
   bytesInWords,
   type CacheUse,
   createBuildCaches,
-  createWorkplace,
+  createWorkspace,
   inWords,
   type Made,
   mayBeCausedByCaches,
@@ -30,7 +30,7 @@ import {
   type Toolchains,
   toFirstFailure,
   usesNode,
-  type Workplace,
+  type Workspace,
   warningsOf,
 } from '../../builds/index.ts'
 import { Problem } from '../../contract/index.ts'
@@ -39,7 +39,7 @@ import { type Contact, type ContactOutcome, newContacts } from '../../engines/in
 import type { Sql } from '../../storage/index.ts'
 import type { Folders } from '../folders.ts'
 import type { GetAppVariables } from './app-variables.ts'
-import type { Story } from './progress.ts'
+import type { Progress } from './progress.ts'
 import { outcomeInWords } from './suspicion.ts'
 
 type Parts = {
@@ -53,11 +53,11 @@ type Parts = {
   run: RunParts
   folders: Folders
   appVariables: GetAppVariables
-  room: Room
+  diskSpace: BuildSpace
 }
 
 /** Whether what a build leaves fits beside everything else. Rejects with what would make room. */
-export type Room = {
+export type BuildSpace = {
   /** Before it begins, going by what the last one left. */
   forBuild(environment: Environment, build: Build): Promise<void>
   /** Once it is known how much is to be kept. */
@@ -67,8 +67,8 @@ export type Room = {
 type Ready = {
   environment: Environment
   build: Build
-  story: Story
-  place: Workplace
+  progress: Progress
+  place: Workspace
   plan: Plan
   toolchain: Toolchain
 }
@@ -76,75 +76,78 @@ type Ready = {
 export function createMake(parts: Parts) {
   const { sql, archives, builds, outputs, packages, toolchains, folders } = parts
 
-  return async function make(environment: Environment, build: Build, story: Story): Promise<Build> {
-    const place = createWorkplace({
+  return async function make(environment: Environment, build: Build, progress: Progress): Promise<Build> {
+    const place = createWorkspace({
       folder: folders.work(environment.id, build.id),
       user: folders.userOf(environment),
       isLayered: parts.run.engine.overlayMissing === undefined,
     })
-    await parts.room.forBuild(environment, build)
+    await parts.diskSpace.forBuild(environment, build)
     await folders.prepare(environment.id)
-    await unpack(build, story, place)
-    await story.enter('PLANNING')
+    await unpack(build, progress, place)
+    await progress.enter('PLANNING')
     const plan = await planSource(await sourceInFolder(place.source), environment.rootDirectory, environment.accountId)
     await builds.planned(build.id, plan)
-    for (const reason of plan.detectedBy) story.say(reason)
-    const toolchain = await equip(environment, build, plan, story)
-    return attemptTwice({ environment, build, story, place, plan, toolchain })
+    for (const reason of plan.detectedBy) progress.say(reason)
+    const toolchain = await equip(environment, build, plan, progress)
+    return attemptTwice({ environment, build, progress, place, plan, toolchain })
   }
 
-  async function unpack(build: Build, story: Story, place: Workplace) {
-    await story.enter('UNPACKING')
+  async function unpack(build: Build, progress: Progress, place: Workspace) {
+    await progress.enter('UNPACKING')
     await place.empty()
-    const unpacked = await archives.unpack(build.archive.digest, place.source, { ...place.user, signal: story.signal })
-    story.say(`Unpacked ${inWords(unpacked)}.`)
-    if (unpacked.strippedFolder) story.say(`The folder ${unpacked.strippedFolder} around everything was taken off.`)
-    if (unpacked.skipped.nodeModules) story.say(`Skipped node_modules (${unpacked.skipped.nodeModules} entries).`)
-    if (unpacked.skipped.git) story.say(`Skipped .git (${unpacked.skipped.git} entries).`)
+    const unpacked = await archives.unpack(build.archive.digest, place.source, {
+      ...place.user,
+      signal: progress.signal,
+    })
+    progress.say(`Unpacked ${inWords(unpacked)}.`)
+    if (unpacked.strippedFolder) progress.say(`The folder ${unpacked.strippedFolder} around everything was taken off.`)
+    if (unpacked.skipped.nodeModules) progress.say(`Skipped node_modules (${unpacked.skipped.nodeModules} entries).`)
+    if (unpacked.skipped.git) progress.say(`Skipped .git (${unpacked.skipped.git} entries).`)
   }
 
   /** The same versions as last time while they will do, so that a rebuild changes nothing but the content. */
-  async function equip(environment: Environment, build: Build, plan: Plan, story: Story): Promise<Toolchain> {
-    const { signal } = story
+  async function equip(environment: Environment, build: Build, plan: Plan, progress: Progress): Promise<Toolchain> {
+    const { signal } = progress
     const before = await builds.lastTools(environment.id)
     const wanted = { node: plan.node, nodeSetBy: plan.nodeSetBy, packageManager: plan.packageManager }
     const { exact, notes } = await toolchains.resolve(wanted, { before, isFresh: build.isClean, signal })
-    for (const note of notes) story.say(note)
-    const toolchain = await toolchains.open(exact, { signal, onFetch: (what) => story.say(`Fetching ${what}.`) })
+    for (const note of notes) progress.say(note)
+    const toolchain = await toolchains.open(exact, { signal, onFetch: (what) => progress.say(`Fetching ${what}.`) })
     await builds.equipped(build.id, exact)
     if (!usesNode(plan)) return toolchain
     const manager = toolchain.packageManager
-    story.say(`Node ${toolchain.node}${manager ? ` and ${manager.name} ${manager.version}` : ''}.`)
-    for (const warning of warningsOf(plan, toolchain, parts.clock.now())) story.say(`Warning: ${warning}`)
+    progress.say(`Node ${toolchain.node}${manager ? ` and ${manager.name} ${manager.version}` : ''}.`)
+    for (const warning of warningsOf(plan, toolchain, parts.clock.now())) progress.say(`Warning: ${warning}`)
     const { engine, limits } = parts.run
     const disk = limits.diskBytes === null ? '' : `, ${bytesInWords(limits.diskBytes)} of disk`
     const memory = `${bytesInWords(limits.memoryBytes)} of memory`
-    story.say(`It may use ${memory}${disk} and ${limits.processes} processes and threads: ${engine.limits}.`)
+    progress.say(`It may use ${memory}${disk} and ${limits.processes} processes and threads: ${engine.limits}.`)
     return toolchain
   }
 
   async function attemptTwice(ready: Ready): Promise<Build> {
-    const { build, story, place } = ready
+    const { build, progress, place } = ready
     const uses: CacheUse[] = []
     try {
       return await attempt(ready, build.isClean, uses)
     } catch (error) {
-      if (story.signal.aborted || !(error instanceof Problem)) throw error
+      if (progress.signal.aborted || !(error instanceof Problem)) throw error
       const because = reasonToRetry(uses)
       if (because === undefined || !(await mayBeCausedByCaches(error, place, ready.plan))) throw error
-      story.fail(error.message)
-      story.say(because)
+      progress.fail(error.message)
+      progress.say(because)
       await builds.retried(build.id, toFirstFailure(error, Number(error.metadata.logLine ?? 0), because))
       if (place.isLayered) await place.keepOnlySource()
-      else await unpack(build, story, place)
+      else await unpack(build, progress, place)
       return await attempt(ready, true, [])
     }
   }
 
   /** `uses` tells the caller what went into it, also when it fails. */
   async function attempt(ready: Ready, isClean: boolean, uses: CacheUse[]): Promise<Build> {
-    const { environment, build, story, place, plan, toolchain } = ready
-    const { log, signal } = story
+    const { environment, build, progress, place, plan, toolchain } = ready
+    const { log, signal } = progress
     const folder = await folders.cache(environment)
     const caches = createBuildCaches({ folder, place, plan, node: toolchain.node, isClean, log })
     const variables = await parts.appVariables(environment, environment.variables, build.id, 'build')
@@ -164,7 +167,7 @@ export function createMake(parts: Parts) {
         metadata: variables.metadata,
         log,
         signal,
-        enter: story.enter,
+        enter: progress.enter,
         contacted: (contacts) => noteContacts(ready, contacts),
         claim: (packagesId) => sql.transaction((tx) => builds.claimPackages(tx, build.id, packagesId)),
         admit: (fresh) => admitPackages(ready, fresh),
@@ -181,23 +184,25 @@ export function createMake(parts: Parts) {
   }
 
   /** Those that are new are said: a dependency that calls somebody else than yesterday is worth a look. */
-  async function noteContacts({ environment, build, story }: Ready, called: readonly Contact[]) {
+  async function noteContacts({ environment, build, progress }: Ready, called: readonly Contact[]) {
     const contacts = newContacts(called, await builds.contactsBefore(environment.id, build.id))
     await builds.contacted(build.id, contacts)
     const refused = contacts.filter(({ isRefused }) => isRefused)
     const fresh = contacts.filter(({ isNew, isRefused }) => isNew && !isRefused)
     const failed = contacts.filter(isFailed)
-    if (fresh.length > 0) story.say(`It called who was not called before: ${contactsInWords(fresh)}.`)
-    if (failed.length > 0) story.say(`It could not reach ${contactsInWords(failed, outcomeInWords)}.`)
+    if (fresh.length > 0) progress.say(`It called who was not called before: ${contactsInWords(fresh)}.`)
+    if (failed.length > 0) progress.say(`It could not reach ${contactsInWords(failed, outcomeInWords)}.`)
     if (refused.length > 0) {
       const named = contactsInWords(refused)
-      story.say(`The network did not let it call ${named}. The operator opens a place by the setting allowedNetworks.`)
+      progress.say(
+        `The network did not let it call ${named}. The operator opens a place by the setting allowedNetworks.`,
+      )
     }
   }
 
   async function admitPackages({ environment, build }: Ready, fresh: Packages) {
     await builds.letGoOfFailed(environment.id, build.id)
-    await parts.room.toKeep(environment, fresh)
+    await parts.diskSpace.toKeep(environment, fresh)
     await sql.transaction(async (tx) => {
       await packages.record(tx, environment.accountId, fresh)
       await builds.claimPackages(tx, build.id, fresh.id)
@@ -205,7 +210,7 @@ export function createMake(parts: Parts) {
   }
 
   async function keep(
-    { environment, build, story, toolchain }: Ready,
+    { environment, build, progress, toolchain }: Ready,
     { plan, output, installed }: Made,
   ): Promise<Build> {
     const needsPackages = output.source !== undefined && installed !== null
@@ -213,10 +218,10 @@ export function createMake(parts: Parts) {
     const { digest, ...size } = await outputs.keep(output, owner, {
       prepare: (files, edgeFolder) => prepareForEdge(plan, files, edgeFolder),
       isServed: plan.output.kind === 'static',
-      admit: (size) => parts.room.toKeep(environment, size),
+      admit: (size) => parts.diskSpace.toKeep(environment, size),
       record: (kept, size) => builds.built(build.id, kept, size),
     })
-    story.say(`The output is ${inWords(size)}.`)
+    progress.say(`The output is ${inWords(size)}.`)
     const tools = { node: toolchain.node, packageManager: toolchain.packageManager }
     return { ...build, plan, tools, output: digest, packagesId: installed?.packages.id ?? null }
   }

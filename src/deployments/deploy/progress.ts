@@ -7,7 +7,7 @@ import type { LineLog } from '../../storage/index.ts'
 
 type Parts = { clock: Clock; builds: Builds; log: LineLog; work: Work }
 
-export function createStory(build: Build, { clock, builds, log, work }: Parts) {
+export function createProgress(build: Build, { clock, builds, log, work }: Parts) {
   const spent: Build['durations'] = {}
   let phase: resources.Phase = 'QUEUED'
   let since = clock.now()
@@ -50,4 +50,4 @@ export function createStory(build: Build, { clock, builds, log, work }: Parts) {
   }
 }
 
-export type Story = ReturnType<typeof createStory>
+export type Progress = ReturnType<typeof createProgress>

@@ -14,6 +14,7 @@ import type { Clock, NewId } from '../../base/index.ts'
 import { Problem, type resources } from '../../contract/index.ts'
 import {
   list,
+  notifyBelow,
   type Page,
   type PageOf,
   pageOf,
@@ -21,7 +22,6 @@ import {
   type Sql,
   statement,
   type Transaction,
-  tellBelow,
 } from '../../storage/index.ts'
 import { readOrigins } from './origins.ts'
 
@@ -73,11 +73,11 @@ export function createDeployments({ sql, clock, newId }: { sql: Sql; clock: Cloc
     return row && toDeployment(row)
   }
 
-  async function changeAndTell(tx: Transaction, update: ReturnType<typeof statement>) {
+  async function changeAndNotify(tx: Transaction, update: ReturnType<typeof statement>) {
     const rows = await tx.query<{ id: string; environment_id: string }>(
       statement`${update} RETURNING id, environment_id`,
     )
-    for (const { id, environment_id } of rows) await tellBelow(tx, environment_id, `deployments/${id}`)
+    for (const { id, environment_id } of rows) await notifyBelow(tx, environment_id, `deployments/${id}`)
   }
 
   return {
@@ -149,13 +149,13 @@ export function createDeployments({ sql, clock, newId }: { sql: Sql; clock: Cloc
           statement`SELECT ${columns} FROM deployments WHERE operation_id = ${operationId}`,
         )
         const deployment = toDeployment(row as DeploymentRow)
-        await tellBelow(tx, environmentId, `deployments/${deployment.id}`)
+        await notifyBelow(tx, environmentId, `deployments/${deployment.id}`)
         return deployment
       })
     },
 
     async setLive(tx: Transaction, id: string) {
-      await changeAndTell(
+      await changeAndNotify(
         tx,
         statement`
         UPDATE deployments SET state = 'LIVE', live_time = COALESCE(live_time, ${clock.now()}), retire_time = NULL
@@ -163,20 +163,20 @@ export function createDeployments({ sql, clock, newId }: { sql: Sql; clock: Cloc
       )
     },
     async setRetired(tx: Transaction, id: string) {
-      await changeAndTell(
+      await changeAndNotify(
         tx,
         statement`UPDATE deployments SET state = 'RETIRED', retire_time = ${clock.now()} WHERE id = ${id}`,
       )
     },
     async setFailed(tx: Transaction, operationId: string) {
-      await changeAndTell(
+      await changeAndNotify(
         tx,
         statement`UPDATE deployments SET state = 'FAILED' WHERE operation_id = ${operationId} AND state = 'STARTING'`,
       )
     },
 
     async setHeld(tx: Transaction, operationId: string) {
-      await changeAndTell(
+      await changeAndNotify(
         tx,
         statement`UPDATE deployments SET state = 'HELD' WHERE operation_id = ${operationId} AND state = 'STARTING'`,
       )
@@ -184,7 +184,7 @@ export function createDeployments({ sql, clock, newId }: { sql: Sql; clock: Cloc
 
     /** Something better was built: those that were held give up their files, unless one is just being made live. */
     async discardHeld(tx: Transaction, environmentId: string) {
-      await changeAndTell(
+      await changeAndNotify(
         tx,
         statement`
         UPDATE deployments SET discard_time = ${clock.now()}, shell_variables = '[]'
@@ -215,7 +215,7 @@ export function createDeployments({ sql, clock, newId }: { sql: Sql; clock: Cloc
     /** It will not run again, so its variables go: they are larger than all else of it. */
     async discard(tx: Transaction, ids: readonly string[]) {
       if (ids.length === 0) return
-      await changeAndTell(
+      await changeAndNotify(
         tx,
         statement`
         UPDATE deployments SET discard_time = ${clock.now()}, shell_variables = '[]' WHERE id IN (${list(ids)}) AND state <> 'LIVE'`,

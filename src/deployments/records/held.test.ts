@@ -7,26 +7,26 @@ import { toPage } from '../../storage/index.ts'
 import { isActivatable } from './deployments.ts'
 
 async function open(t: Scope) {
-  const rooms = await house(t)
-  const { sql, builds, deployments } = rooms
-  const environment = await rooms.environment()
+  const modules = await house(t)
+  const { sql, builds, deployments } = modules
+  const environment = await modules.environment()
   const path = { accountId: environment.accountId, environmentId: environment.id }
 
   /** A build as it is held. */
   async function hold(sentence: string) {
-    const { id, operationId } = await rooms.build(environment, { output: sentence, isOver: false })
+    const { id, operationId } = await modules.build(environment, { output: sentence, isOver: false })
     const { id: deployment } = await deployments.makeFor(operationId, path, { buildId: id, variables: [] })
     const suspected = { sentences: [sentence], details: { unreachable: [], lostPages: null } }
     await sql.transaction(async (tx) => {
       await builds.end(tx, id, { state: 'SUCCEEDED', durations: {}, failure: null, suspected, isHeld: true })
       await deployments.setHeld(tx, operationId)
     })
-    await rooms.finish(operationId)
+    await modules.finish(operationId)
     return { build: id, deployment }
   }
 
   return {
-    ...rooms,
+    ...modules,
     environment,
     path,
     hold,

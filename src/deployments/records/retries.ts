@@ -9,7 +9,7 @@
  */
 import type { Clock } from '../../base/index.ts'
 import type { Endpoint } from '../../engines/index.ts'
-import { list, type Reader, type Sql, statement, type Transaction, tellBelow } from '../../storage/index.ts'
+import { list, notifyBelow, type Reader, type Sql, statement, type Transaction } from '../../storage/index.ts'
 
 export type Retry = {
   environmentId: string
@@ -54,7 +54,7 @@ export function createRetries({ sql, clock, intervalMs }: { sql: Sql; clock: Clo
 
   async function change(tx: Transaction, environmentId: string, set: ReturnType<typeof statement>) {
     await tx.query(statement`UPDATE rebuild_retries SET ${set} WHERE environment_id = ${environmentId}`)
-    await tellBelow(tx, environmentId, '')
+    await notifyBelow(tx, environmentId, '')
   }
 
   return {
@@ -82,7 +82,7 @@ export function createRetries({ sql, clock, intervalMs }: { sql: Sql; clock: Clo
         VALUES (${environmentId}, ${accountId}, ${buildId}, ${text}, 0, ${rebuilds}, ${nextTime}, ${untilTime}, ${now})
         ON CONFLICT (environment_id) DO UPDATE SET build_id = ${buildId}, endpoints = ${text}, probes = 0,
           rebuilds = ${rebuilds}, next_time = ${nextTime}, until_time = ${untilTime}`)
-      await tellBelow(tx, environmentId, '')
+      await notifyBelow(tx, environmentId, '')
     },
 
     /** In words, for the log of the build. */
@@ -108,7 +108,7 @@ export function createRetries({ sql, clock, intervalMs }: { sql: Sql; clock: Clo
       const ended = await tx.query(
         statement`DELETE FROM rebuild_retries WHERE environment_id = ${environmentId} RETURNING environment_id`,
       )
-      if (ended.length > 0) await tellBelow(tx, environmentId, '')
+      if (ended.length > 0) await notifyBelow(tx, environmentId, '')
     },
 
     async of(environmentIds: readonly string[], reader: Reader = sql): Promise<Map<string, Retry>> {

@@ -5,14 +5,14 @@ import { house } from '../../../test/support/service/retention.ts'
 import { createRevalidations, REVALIDATION_LIMITS, tagsOfPurge } from './revalidations.ts'
 
 async function open(t: Scope) {
-  const rooms = await house(t)
-  const revalidations = createRevalidations(rooms)
-  const { id } = await rooms.environment()
-  const note = (tags: Record<string, number>) => rooms.sql.transaction((tx) => revalidations.note(tx, id, tags))
-  const noteEverything = (time: number) => rooms.sql.transaction((tx) => revalidations.noteEverything(tx, id, time))
+  const modules = await house(t)
+  const revalidations = createRevalidations(modules)
+  const { id } = await modules.environment()
+  const note = (tags: Record<string, number>) => modules.sql.transaction((tx) => revalidations.note(tx, id, tags))
+  const noteEverything = (time: number) => modules.sql.transaction((tx) => revalidations.noteEverything(tx, id, time))
   const many = (count: number, time: (index: number) => number, name = 'tag') =>
     Object.fromEntries(Array.from({ length: count }, (_, index) => [`${name}-${index}`, time(index)]))
-  return { ...rooms, revalidations, id, note, noteEverything, many, read: () => revalidations.read(id) }
+  return { ...modules, revalidations, id, note, noteEverything, many, read: () => revalidations.read(id) }
 }
 
 test('a tag has the newest of its times, and none in the future', async (t) => {

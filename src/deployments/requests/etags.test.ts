@@ -35,10 +35,10 @@ const edit: fc.Arbitrary<Edit> = fc.oneof(
 const onlyIf = (etag: string): Preconditions => [[readEntityTag(etag) ?? '']]
 
 async function open(t: Parameters<typeof routedHouse>[0]) {
-  const rooms = await routedHouse(t)
+  const modules = await routedHouse(t)
   const variables = createVariables({ vault: createVault(randomBytes(32)) })
-  const requests = createRequests({ ...rooms, variables, buildRequests: createBuildRequests(rooms) })
-  return { ...rooms, variables, requests, replaceDomains: createReplaceDomains(rooms) }
+  const requests = createRequests({ ...modules, variables, buildRequests: createBuildRequests(modules) })
+  return { ...modules, variables, requests, replaceDomains: createReplaceDomains(modules) }
 }
 
 test('of any number of editors at the same moment, every change that was acknowledged is in the end state', async (t) => {

@@ -12,7 +12,7 @@ import { createRequests } from './request.ts'
 import { createBuildRequests } from './request-build.ts'
 
 async function open(t: Scope, { maxEnvironments = 0 } = {}) {
-  const rooms = await house(t)
+  const modules = await house(t)
   const vault = {
     seal: (text: string) => text,
     open: (text: string) => text,
@@ -20,21 +20,21 @@ async function open(t: Scope, { maxEnvironments = 0 } = {}) {
     keyId: '',
   }
   const requests = createRequests({
-    ...rooms,
+    ...modules,
     variables: createVariables({ vault }),
-    buildRequests: createBuildRequests(rooms),
+    buildRequests: createBuildRequests(modules),
     routing: { touch: async () => undefined },
     maxEnvironments,
   })
-  const { account, clock, sql } = rooms
+  const { account, clock, sql } = modules
   const asked: Asked[] = [
     { action: 'REBUILD', source: 'WEBHOOK', requestedBy: null, address: '', userAgent: '', time: clock.now() },
   ]
   return {
-    ...rooms,
+    ...modules,
     requests,
     upload: async ({ appName, id }: Environment, of: Account = account) =>
-      requests.upload(of, appName, id, await rooms.archiveOf('zip')),
+      requests.upload(of, appName, id, await modules.archiveOf('zip')),
     rebuild: ({ appName, id }: Environment, of: Account = account) => requests.rebuild(of, appName, id, { asked }),
     unfinished: async (): Promise<number> => {
       const rows = await sql.query(statement`SELECT id FROM operations WHERE done_time IS NULL`)
@@ -49,7 +49,7 @@ test('an upload, a rebuild and a webhook are taken, however many builds of anoth
   await sql.transaction(async (tx) => {
     for (let count = 0; count < 1003; count++) {
       const path = { accountId: account.id, appName: 'app', environmentId: newId() }
-      await operations.request(tx, path, 'UPLOAD', { lane: 'build', build: newId() })
+      await operations.request(tx, path, 'UPLOAD', { queue: 'build', build: newId() })
     }
   })
   const mine = await environment(other)

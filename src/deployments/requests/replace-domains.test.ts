@@ -5,21 +5,21 @@ import { statement } from '../../storage/index.ts'
 import { createReplaceDomains } from './replace-domains.ts'
 
 async function furnished(t: Parameters<typeof routedHouse>[0]) {
-  const rooms = await routedHouse(t)
-  const { sql, environments, environment } = rooms
+  const modules = await routedHouse(t)
+  const { sql, environments, environment } = modules
   const { id, appName } = await environment()
   await sql.transaction(async (tx) => {
     const made = await environments.byId(tx, id)
     assert.ok(made)
     await environments.assignHostLabel(tx, made)
   })
-  const replace = createReplaceDomains(rooms)
+  const replace = createReplaceDomains(modules)
   return {
-    ...rooms,
+    ...modules,
     id,
     other: await environment(),
-    replace: async (...domains: string[]) => (await replace(rooms.account, appName, id, { domains })).names,
-    replaceAll: (given: Parameters<typeof replace>[3]) => replace(rooms.account, appName, id, given),
+    replace: async (...domains: string[]) => (await replace(modules.account, appName, id, { domains })).names,
+    replaceAll: (given: Parameters<typeof replace>[3]) => replace(modules.account, appName, id, given),
     async revision() {
       const [row] = await sql.query(statement`SELECT value FROM revisions WHERE name = 'routes'`)
       return row?.value
@@ -100,8 +100,8 @@ test("an environment's own host is never led elsewhere, also when the service's 
 })
 
 test('an account has so many domains in all its environments; where it has more already, fewer are always taken', async (t) => {
-  const { sql, domains, account, other, id, environments, ...rooms } = await furnished(t)
-  const parts = { ...rooms, sql, domains, environments, maxDomains: 3 }
+  const { sql, domains, account, other, id, environments, ...modules } = await furnished(t)
+  const parts = { ...modules, sql, domains, environments, maxDomains: 3 }
   const replaceOf = ({ id, appName }: { id: string; appName: string }, ...names: string[]) =>
     createReplaceDomains(parts)(account, appName, id, { domains: names })
   const mine = await environments.byId(sql, id)

@@ -14,7 +14,7 @@ import type { Sql } from '../../storage/index.ts'
 import type { Routing } from '../routing.ts'
 
 /** As long as an edge that died may take to be back. */
-const PATIENCE_MS = 15_000
+const TIMEOUT_MS = 15_000
 
 type Parts = {
   sql: Sql
@@ -45,7 +45,7 @@ export function createReplaceDomains({
   async function publish() {
     const patience = new AbortController()
     const published = routing.publish().then(() => true)
-    const late = clock.sleep(PATIENCE_MS, patience.signal).then(() => false)
+    const late = clock.sleep(TIMEOUT_MS, patience.signal).then(() => false)
     const isServed = await Promise.race([published, late]).finally(() => patience.abort())
     if (isServed) return
     const edge = 'the domains are kept, but the edge does not answer for them yet'

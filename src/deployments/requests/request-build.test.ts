@@ -11,11 +11,11 @@ import type { Asked } from '../../triggers/index.ts'
 import { createBuildRequests, type Quiet } from './request-build.ts'
 
 async function open(t: Scope) {
-  const rooms = await house(t)
-  const environment = await rooms.environment()
+  const modules = await house(t)
+  const environment = await modules.environment()
   const { id, appName } = environment
-  const { account, sql, clock, builds, operations, ledger } = rooms
-  const requests = createBuildRequests(rooms)
+  const { account, sql, clock, builds, operations, ledger } = modules
+  const requests = createBuildRequests(modules)
   const path = { accountId: account.id, environmentId: id, appName }
   let uploads = 0
 
@@ -29,10 +29,10 @@ async function open(t: Scope) {
   })
 
   return {
-    ...rooms,
+    ...modules,
     environment,
     async upload(more: Partial<resources.Described> = {}): Promise<Operation> {
-      const archive = { ...(await rooms.archiveOf(`upload ${++uploads}`)), ...more }
+      const archive = { ...(await modules.archiveOf(`upload ${++uploads}`)), ...more }
       const by: resources.Requester = { kind: 'USER', name: 'ada@example.com' }
       return sql.transaction((tx) => requests.upload(tx, account, appName, id, archive, by))
     },
@@ -179,7 +179,7 @@ test('an upload without words has none, whatever was said about the one before',
 test('a build that needs a program waits among those that do, and can still be joined and replaced', async (t) => {
   const { upload, handOn, waiting, rebuild, read } = await open(t)
   const first = await upload()
-  assert.deepEqual(await handOn(first), { lane: 'build' })
+  assert.deepEqual(await handOn(first), { queue: 'build' })
   assert.equal((await waiting())?.id, first.id)
   assert.equal((await rebuild()).id, first.id)
   const second = await upload()
@@ -237,11 +237,11 @@ test('a build that is cancelled while it is looked at does not wait for its turn
 
 test('a build begins among those that need a program where the last one did', async (t) => {
   const { upload, finish, rebuild, builds, buildOf, sql } = await open(t)
-  const laneOf = async ({ id }: Operation) =>
-    (await sql.query<{ lane: string }>(statement`SELECT lane FROM operations WHERE id = ${id}`))[0]?.lane
+  const queueOf = async ({ id }: Operation) =>
+    (await sql.query<{ queue: string }>(statement`SELECT queue FROM operations WHERE id = ${id}`))[0]?.queue
   const first = await upload()
-  assert.equal(await laneOf(first), 'light')
+  assert.equal(await queueOf(first), 'light')
   await builds.planned((await buildOf(first))?.id ?? '', { install: null, build: { argv: ['x'] } } as unknown as Plan)
   await finish(first.id)
-  assert.equal(await laneOf(await rebuild()), 'build')
+  assert.equal(await queueOf(await rebuild()), 'build')
 })

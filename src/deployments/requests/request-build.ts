@@ -44,8 +44,8 @@ export function createBuildRequests({ clock, environments, operations, builds, s
     const { trigger, isClean, isForced = false, archive, notBefore = null, requestedBy } = wanted
     const id = builds.newId()
     // A guess by what its last build was; the worker looks before it begins.
-    const lane = (await builds.lastNeededPrograms(tx, path.environmentId)) ? 'build' : 'light'
-    const asked = { lane, build: id, notBefore, requestedBy } as const
+    const queue = (await builds.lastNeededPrograms(tx, path.environmentId)) ? 'build' : 'light'
+    const asked = { queue, build: id, notBefore, requestedBy } as const
     const operation = await operations.request(tx, path, trigger, asked)
     await builds.insert(tx, path, { id, operationId: operation.id, trigger, isClean, isForced, archive })
     return { ...operation, message: archive.message ?? '', commit: archive.commit ?? null }
@@ -127,14 +127,14 @@ export function createBuildRequests({ clock, environments, operations, builds, s
         return { error: new Problem('OPERATION_CANCELLED') }
       }
       const newer = await operations.waitingBuild(tx, operation)
-      if (!newer) return { lane: 'build' }
+      if (!newer) return { queue: 'build' }
       const [later, isUpload] = [await builds.ofOperation(tx, newer.id), operation.trigger === 'UPLOAD']
       // A rebuild may be of the archive that a rollback pinned: the upload would be lost in it.
       if (isUpload && newer.trigger !== 'UPLOAD') {
         if (later?.isClean) await makeClean(tx, operation)
         await operations.satisfyBy(tx, newer.id, operation.id)
         await cancelBuild(tx, newer)
-        return { lane: 'build' }
+        return { queue: 'build' }
       }
       const looked = await builds.ofOperation(tx, operation.id)
       if (looked?.isClean) await makeClean(tx, newer)

@@ -80,7 +80,7 @@ export function createRequests(parts: Parts) {
   }
 
   /** They wait for each other and for a build, so somebody who changes things in a loop would pile them up. */
-  async function requireRoom(tx: Transaction, path: OperationPath) {
+  async function requireQueueSpace(tx: Transaction, path: OperationPath) {
     if ((await operations.countChanges(tx, path)) < LIMITS.changesWaiting) return
     const metadata = { limit: String(LIMITS.changesWaiting) }
     throw new Problem('TOO_MANY_CHANGES', undefined, { metadata, retryAfterSeconds: 10 })
@@ -110,7 +110,7 @@ export function createRequests(parts: Parts) {
     ): Promise<Operation> {
       return inOneTransaction(async (tx) => {
         const { path } = await requireOpen(tx, environments, account, appName, id)
-        await requireRoom(tx, path)
+        await requireQueueSpace(tx, path)
         const deployment = await deployments.require(path, deploymentId, tx)
         if (!isActivatable(deployment)) {
           const why =
@@ -180,7 +180,7 @@ export function createRequests(parts: Parts) {
         const { path } = await requireOpen(tx, environments, account, appName, id)
         const before = await environments.requireWhole(account.id, appName, id, tx)
         requireEtag(preconditions, environmentEtag(before), 'environment')
-        await requireRoom(tx, path)
+        await requireQueueSpace(tx, path)
         const change: EnvironmentChange = {}
         if (mask.includes('displayName')) change.displayName = required('displayName', given.displayName)
         if (mask.includes('cmsEnvironment')) change.cmsEnvironment = required('cmsEnvironment', given.cmsEnvironment)

@@ -23,7 +23,7 @@ import { verdictOf } from './verdict.ts'
 /** Operations among which the one is sought that made the live deployment live. */
 const OPERATIONS_SEEN = 50
 /** An edge that died is back within this. */
-const EDGE_PATIENCE_MS = 3000
+const EDGE_TIMEOUT_MS = 3000
 
 type Parts = {
   sql: Sql
@@ -70,7 +70,7 @@ export function createTrace(parts: Parts): Trace {
 
   /** Undefined when it does not answer: all the rest is still worth telling. */
   async function inspect(environmentId: string, url: URL, signal: AbortSignal): Promise<Facts['inspection']> {
-    const late = AbortSignal.timeout(EDGE_PATIENCE_MS)
+    const late = AbortSignal.timeout(EDGE_TIMEOUT_MS)
     return edge.inspect(environmentId, url.href, AbortSignal.any([signal, late])).catch((error) => {
       if (late.aborted && !signal.aborted) return undefined
       throw error

@@ -11,7 +11,7 @@ import { lookUpOnce, MANIFEST_NAME } from '../../edge/index.ts'
 import type { Supervisor } from '../../runtime/index.ts'
 import type { Answer, Origin } from './facts.ts'
 
-const PATIENCE_MS = 5000
+const TIMEOUT_MS = 5000
 const MAX_BODY_BYTES = 16 * 1024 * 1024
 /** Of what the app wrote into one header. */
 const MAX_HEADER_LENGTH = 500
@@ -41,11 +41,11 @@ export function createAskOrigin({ outputs, supervisor }: Parts) {
     const running = supervisor.of(deployment)
     if (running?.state !== 'RUNNING' || !running.instance)
       return { kind: 'SILENT', why: WHY[running?.state ?? 'ASLEEP'] }
-    const over = AbortSignal.any([signal, AbortSignal.timeout(PATIENCE_MS)])
+    const over = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)])
     return ask(running.instance, url, over).catch((error: Error) => {
       signal.throwIfAborted()
       const isLate = error.name === 'AbortError' || error.name === 'TimeoutError'
-      return { kind: 'SILENT', why: isLate ? `did not answer within ${PATIENCE_MS / 1000} s` : 'broke off its answer' }
+      return { kind: 'SILENT', why: isLate ? `did not answer within ${TIMEOUT_MS / 1000} s` : 'broke off its answer' }
     })
   }
 }

@@ -54,7 +54,7 @@ export function assembleCache({ limits, instances, forwarded, report, now = Date
 
   /** Whose objects were found after a restart: what was live meanwhile, nobody knows. */
   function ofBefore(environment: string) {
-    const { deployment } = store.shelfOf(environment)
+    const { deployment } = store.partitionOf(environment)
     return deployment === undefined ? undefined : { deployment, isStatic: false }
   }
 
@@ -73,7 +73,7 @@ export function assembleCache({ limits, instances, forwarded, report, now = Date
         report,
         onPut(place, meta) {
           const { environment, stored } = fromMeta(meta, place)
-          store.put(store.shelfOf(environment), stored)
+          store.put(store.partitionOf(environment), stored)
         },
         onNote(text) {
           const { n, by, ...what }: Note = JSON.parse(text)
@@ -108,13 +108,13 @@ export function assembleCache({ limits, instances, forwarded, report, now = Date
     /** A request that may change what it was sent to has succeeded: RFC 9111, section 4.4. */
     invalidate({ authority, path, request }: Visit, { environment }: Routed, status: number, headers: HeaderList) {
       if (status < 200 || status >= 400) return
-      const shelf = store.shelfOf(environment)
+      const partition = store.partitionOf(environment)
       const { protocol } = forwarded.visitorOf(request)
       const changed = [path, ...sameOrigin(headers, protocol, authority, path)]
       // Nothing is written down of what is not there, or anybody could have us write at will.
       const stored = changed.filter((target) => {
         const key = keyOf({ scheme: protocol, authority, target, headers: NO_HEADERS })
-        return store.mayHold(shelf, key, purgePathOf(target)) || cache.isFetching(environment, target)
+        return store.mayHold(partition, key, purgePathOf(target)) || cache.isFetching(environment, target)
       })
       if (stored.length > 0) purge({ environment, paths: stored.map(purgePathOf) })
     },

@@ -23,9 +23,9 @@ import { normalizeAcceptEncoding } from './policy/vary.ts'
 import { createReader } from './reader.ts'
 import type { Remark } from './reply.ts'
 import type { Bodies } from './store/bodies.ts'
-import { createPasses } from './store/hit-for-pass.ts'
+import { createHitForPass } from './store/hit-for-pass.ts'
 import type { StoredResponse } from './store/object.ts'
-import type { Shelf, Store } from './store/store.ts'
+import type { Partition, Store } from './store/store.ts'
 
 type Parts = {
   limits: Limits
@@ -41,7 +41,7 @@ type Parts = {
 type Question = {
   visit: Visit
   target: ServerTarget
-  shelf: Shelf
+  partition: Partition
   key: string
   /** Passed on with its own conditions and ranges. */
   isAsItCame: boolean
@@ -55,7 +55,7 @@ type Cause = { why: Parameters<typeof forwardStatus>[0]['why']; detail?: string;
 
 export function createCache({ limits, now, store, bodies, judge, instances, forwarded }: Parts) {
   const fetches = new Map<string, Fetch>()
-  const passes = createPasses({ now, maxBytes: limits.passBytes })
+  const hitForPass = createHitForPass({ now, maxBytes: limits.passBytes })
   /** How many fetches are under way that may be stored, by environment and path. */
   const paths = new Map<string, number>()
   const refreshes = createQuota({
@@ -104,10 +104,10 @@ export function createCache({ limits, now, store, bodies, judge, instances, forw
   }
 
   /** A body that was on the disk may have been dropped there: what is left of it is of no use. */
-  function find({ shelf, key, visit, target }: Question) {
-    const found = store.find(shelf, key, visit.request.headers, target.deployment)
+  function find({ partition, key, visit, target }: Question) {
+    const found = store.find(partition, key, visit.request.headers, target.deployment)
     if (found.kind !== 'found' || bodies.isThere(found.stored)) return found
-    store.remove(shelf, found.stored)
+    store.remove(partition, found.stored)
     return { kind: 'uri-miss' as const }
   }
 
@@ -121,8 +121,8 @@ export function createCache({ limits, now, store, bodies, judge, instances, forw
   ): boolean {
     const { request, response } = visit
     if (whyBypassed({ visit }) !== undefined) return false
-    const shelf = store.shelfOf(environment)
-    const found = store.find(shelf, keyFor(visit), request.headers, deployment)
+    const partition = store.partitionOf(environment)
+    const found = store.find(partition, keyFor(visit), request.headers, deployment)
     if (found.kind !== 'found' || !found.stored.body) return false
     const { stored } = found
     const use = decideUse(stored.lifetime, request.headers, now(), stored.bornMs)
@@ -130,7 +130,7 @@ export function createCache({ limits, now, store, bodies, judge, instances, forw
     const detail = use.kind === 'fresh' ? undefined : 'stale-if-error'
     const remark = { ageSeconds: use.ageSeconds, cacheStatus: hitStatus(use.ttlSeconds, detail) }
     visit.isHit = true
-    bodies.send(shelf, visit, stored, remark, () => response.destroy())
+    bodies.send(partition, visit, stored, remark, () => response.destroy())
     stored.hits++
     stored.isUsed = true
     return true
@@ -140,11 +140,11 @@ export function createCache({ limits, now, store, bodies, judge, instances, forw
     keyOf({ scheme: forwarded.visitorOf(request).protocol, authority, target: path, headers: request.headers })
 
   function toQuestion(visit: Visit, target: ServerTarget): Question {
-    return { visit, target, shelf: store.shelfOf(target.environment), key: keyFor(visit), isAsItCame: false }
+    return { visit, target, partition: store.partitionOf(target.environment), key: keyFor(visit), isAsItCame: false }
   }
 
   function reply(question: Question, stored: StoredResponse, remark: Remark) {
-    bodies.send(question.shelf, question.visit, stored, remark, () => {
+    bodies.send(question.partition, question.visit, stored, remark, () => {
       question.visit.isHit = false
       fetchAlone(question, { why: 'uri-miss' })
     })
@@ -155,13 +155,13 @@ export function createCache({ limits, now, store, bodies, judge, instances, forw
   /** Together with all who want the same. */
   function fetch(question: Question, cause: Cause) {
     const shared = sharedName(question)
-    if (passes.has(question.target.environment, shared) && !cause.stale) return passOn(question, cause)
+    if (hitForPass.has(question.target.environment, shared) && !cause.stale) return passOn(question, cause)
     // What is not to be stored is for him alone: the others would have waited for nothing.
     if (readRequestWishes(question.visit.request.headers).noStore) return fetchAlone(question, cause)
     const reader = readerFor(question, cause)
     const underWay = fetches.get(shared)
     // One that began before a purge may bring what was purged.
-    const isCurrent = underWay !== undefined && underWay.purgeNumber >= question.shelf.lastPurge
+    const isCurrent = underWay !== undefined && underWay.purgeNumber >= question.partition.lastPurge
     const joined = isCurrent && underWay.join(reader) ? underWay : start(question, cause, { reader, shared })
     question.visit.response.once('close', () => joined.leave(reader))
   }
@@ -190,7 +190,7 @@ export function createCache({ limits, now, store, bodies, judge, instances, forw
     `${target.environment} ${visit.request.headers.authorization === undefined ? '' : 'authorized '}${normalizeAcceptEncoding(accepted(visit))} ${key}`
 
   function start(question: Question, cause: Cause, { reader, shared, onEnd }: Sharing): Fetch {
-    const { visit, target, shelf, key, isAsItCame } = question
+    const { visit, target, partition, key, isAsItCame } = question
     const { request, authority, path } = visit
     const method = request.method === 'HEAD' ? 'HEAD' : 'GET'
     const without = isAsItCame ? OVERRIDES : NOT_IN_FETCHES
@@ -198,7 +198,7 @@ export function createCache({ limits, now, store, bodies, judge, instances, forw
     const sent = toUpstream(request, authority.toLowerCase(), forwarded.visitorOf(request), { without })
     const exchange: Exchange = {
       target,
-      shelf,
+      partition,
       key,
       path,
       method,
@@ -223,7 +223,7 @@ export function createCache({ limits, now, store, bodies, judge, instances, forw
         judge(head) {
           const verdict = judge.head(exchange, head)
           if (verdict.kind === 'pass' && exchange.mayStore && isForOthersToo(exchange, head, verdict.detail))
-            passes.add(target.environment, sharedName(question))
+            hitForPass.add(target.environment, sharedName(question))
           return verdict
         },
         instead: (why) => judge.instead(exchange, why),

@@ -244,7 +244,7 @@ export function startFetch(rules: Rules, bounds: Bounds, purgeNumber: number, le
     })
   }
 
-  function settle(tell: (reader: Reader) => void) {
+  function settle(notify: (reader: Reader) => void) {
     stage = 'over'
     clearTimeout(watch)
     letGo()
@@ -252,7 +252,7 @@ export function startFetch(rules: Rules, bounds: Bounds, purgeNumber: number, le
     rules.ended()
     const all = [...readers]
     readers.clear()
-    for (const reader of all) tell(reader)
+    for (const reader of all) notify(reader)
   }
 
   function sendAway(isWrong: (reader: Reader) => boolean) {

@@ -6,8 +6,8 @@ import type { Encoding } from '../http/negotiate.ts'
 import type { Outgoing } from './fetches.ts'
 import { fieldOf, type RequestHeaders } from './fields/header-list.ts'
 import { answerFrom, notModifiedHeaders } from './policy/validation.ts'
-import { chooseForm, type Form } from './store/encoding.ts'
 import { headersOf, type StoredResponse } from './store/object.ts'
+import { chooseRepresentation, type Representation } from './store/representation.ts'
 
 export type Question = { method: string; headers: RequestHeaders }
 
@@ -20,8 +20,11 @@ export type Remark = {
 }
 
 /** The headers of a whole response in this form. The lane's and the full parser's readers get the same. */
-export const headersInForm = (stored: StoredResponse, { encoding, body }: Form, remark: Remark): string[] =>
-  headersFor(stored, encoding, body.length, remark)
+export const headersOfRepresentation = (
+  stored: StoredResponse,
+  { encoding, body }: Representation,
+  remark: Remark,
+): string[] => headersFor(stored, encoding, body.length, remark)
 
 function headersFor(stored: StoredResponse, encoding: Encoding, length: number, { ageSeconds, cacheStatus }: Remark) {
   const headers = headersOf(stored)
@@ -43,9 +46,13 @@ export function sendStored(
   remark: Remark,
 ) {
   const accepted = question.headers['accept-encoding'] as string | undefined
-  const form: Form = remark.first ? { encoding: 'identity', body } : chooseForm(stored, body, accepted)
-  const headers = remark.first ? headersOfFirst(remark.first, body, remark) : headersInForm(stored, form, remark)
-  const size = form.body.length
+  const representation: Representation = remark.first
+    ? { encoding: 'identity', body }
+    : chooseRepresentation(stored, body, accepted)
+  const headers = remark.first
+    ? headersOfFirst(remark.first, body, remark)
+    : headersOfRepresentation(stored, representation, remark)
+  const size = representation.body.length
   const answer = answerFrom({ status: stored.status, headers, size }, question)
   switch (answer.kind) {
     case 'not-modified':
@@ -58,11 +65,11 @@ export function sendStored(
       setLength(headers, end - start + 1)
       headers.push('Content-Range', `bytes ${start}-${end}/${size}`)
       response.writeHead(206, headers)
-      return void response.end(form.body.subarray(start, end + 1))
+      return void response.end(representation.body.subarray(start, end + 1))
     }
     case 'whole':
       response.writeHead(stored.status, stored.reason, headers)
-      return void response.end(question.method === 'HEAD' ? undefined : form.body)
+      return void response.end(question.method === 'HEAD' ? undefined : representation.body)
   }
 }
 

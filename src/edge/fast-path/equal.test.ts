@@ -47,9 +47,9 @@ async function compare(edges: readonly { port: number }[]) {
   for (let round = 1; round <= 3; round++) {
     for (const path of PATHS) {
       for (const headers of HEADERS) {
-        const [withLane, without] = await until(() => bothAnswers(path, headers))
+        const [withFastPath, without] = await until(() => bothAnswers(path, headers))
         const asked = `${path} ${JSON.stringify(headers)} in round ${round}`
-        assert.deepEqual(said(withLane as Answer), said(without as Answer), asked)
+        assert.deepEqual(said(withFastPath as Answer), said(without as Answer), asked)
       }
     }
     await until(async () => (await bothAnswers('/', BROWSER))?.every(({ headers }) => headers['content-encoding']))
@@ -70,7 +70,7 @@ test('of an app whose pages are stored, with and without the lane', async (t) =>
     response.end(PAGE)
   })
   const hosts = { 'site.localhost': serverTarget(upstream.port) }
-  await compare([await startTestEdge(t, hosts), await startTestEdge(t, hosts, { hasLane: false })])
+  await compare([await startTestEdge(t, hosts), await startTestEdge(t, hosts, { hasFastPath: false })])
 })
 
 test('of files, with and without the lane', async (t) => {
@@ -89,5 +89,5 @@ test('of files, with and without the lane', async (t) => {
     manifest: join(variants, 'manifest.json'),
   }
   const hosts = { 'site.localhost': target }
-  await compare([await startTestEdge(t, hosts), await startTestEdge(t, hosts, { hasLane: false })])
+  await compare([await startTestEdge(t, hosts), await startTestEdge(t, hosts, { hasFastPath: false })])
 })

@@ -2,7 +2,12 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type { RequestListener } from 'node:http'
 import { type TestContext, test } from 'node:test'
-import { type Client, connectTo, type LaneServer, startLaneServer } from '../../../test/support/edge/fast-path.ts'
+import {
+  type Client,
+  connectTo,
+  type FastPathServer,
+  startFastPathServer,
+} from '../../../test/support/edge/fast-path.ts'
 import { until } from '../../../test/support/until.ts'
 import { toParts } from '../http/wire.ts'
 import type { Limits } from '../limits.ts'
@@ -18,7 +23,7 @@ const MISSES: RequestListener = (request, response) => {
 /** Answers everything below /hit in the lane. */
 async function start(t: TestContext, listener = MISSES, limits: Partial<Limits> = {}, bodyBytes = 0) {
   const answered: string[] = []
-  const server = await startLaneServer(t, {
+  const server = await startFastPathServer(t, {
     listener,
     limits,
     answer({ target }) {
@@ -31,7 +36,7 @@ async function start(t: TestContext, listener = MISSES, limits: Partial<Limits> 
   return { ...server, answered }
 }
 
-async function connectFor(t: TestContext, server: LaneServer): Promise<Client> {
+async function connectFor(t: TestContext, server: FastPathServer): Promise<Client> {
   const client = await connectTo(server)
   t.after(() => client.socket.destroy())
   return client
@@ -205,7 +210,7 @@ test('what is left of a packet, when a client has taken its answer, may be for n
 
 test('each client gets its own bytes, also while others do not take theirs', async (t) => {
   const letters = [...'abc']
-  const server = await startLaneServer(t, {
+  const server = await startFastPathServer(t, {
     listener: MISSES,
     answer({ target }) {
       const body = Buffer.alloc(40_000, target.slice(1))
@@ -247,7 +252,7 @@ test('a client that has no more to ask gets its answer, and then the end', async
 
 test('a fault of the one who answers is reported, and node:http answers', async (t) => {
   const fault = new Error('no')
-  const server = await startLaneServer(t, {
+  const server = await startFastPathServer(t, {
     listener: MISSES,
     answer() {
       throw fault

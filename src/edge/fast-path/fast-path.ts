@@ -28,7 +28,7 @@ type Parts = {
   report(error: unknown): void
 }
 
-type Lane = {
+type FastPath = {
   connection: Connection
   /** The listener of node:http. */
   passOn(chunk: Buffer): void
@@ -42,8 +42,8 @@ type Lane = {
   isTimed: boolean
 }
 
-export function createLane({ http, limits, connections, answer, report }: Parts) {
-  const lanes = new WeakMap<Socket, Lane>()
+export function createFastPath({ http, limits, connections, answer, report }: Parts) {
+  const fastPaths = new WeakMap<Socket, FastPath>()
   const writer = createWriter()
   let isOpen = true
 
@@ -58,9 +58,9 @@ export function createLane({ http, limits, connections, answer, report }: Parts)
 
   function join(socket: Socket) {
     const connection = connections.watch(socket)
-    const [passOn] = socket.listeners('data') as Lane['passOn'][]
+    const [passOn] = socket.listeners('data') as FastPath['passOn'][]
     if (!connection || !passOn) return
-    const lane = {
+    const fastPath = {
       connection,
       passOn,
       tail: EMPTY_LINE,
@@ -68,38 +68,39 @@ export function createLane({ http, limits, connections, answer, report }: Parts)
       isAnnounced: false,
       isTimed: false,
     }
-    lanes.set(socket, lane)
+    fastPaths.set(socket, fastPath)
     socket.setTimeout(0)
     // Whoever listens makes node:http give up reading from the handle, past the socket.
-    socket.on('data', (chunk: Buffer) => receive(lane, chunk))
+    socket.on('data', (chunk: Buffer) => receive(fastPath, chunk))
     socket.off('data', passOn)
   }
 
   function leave(_: IncomingMessage, stream: NodeJS.WritableStream) {
     const socket = stream as Socket
     connections.unwatch(socket)
-    lanes.delete(socket)
+    fastPaths.delete(socket)
     // node:http takes off its own listener, which was ours.
     socket.removeAllListeners('data')
   }
 
-  function receive(lane: Lane, chunk: Buffer) {
-    const { answers, socket } = lane.connection
-    const isOurs = lane.isAtStart && answers === 0 && isOpen && socket.writable
+  function receive(fastPath: FastPath, chunk: Buffer) {
+    const { answers, socket } = fastPath.connection
+    const isOurs = fastPath.isAtStart && answers === 0 && isOpen && socket.writable
     const requests = isOurs ? readPlainRequests(chunk, limits) : undefined
-    if (requests) answerFrom(0, requests, chunk, lane)
-    else hand(lane, chunk)
+    if (requests) answerFrom(0, requests, chunk, fastPath)
+    else hand(fastPath, chunk)
   }
 
-  function answerFrom(first: number, requests: PlainRequest[], chunk: Buffer, lane: Lane) {
-    const { connection } = lane
+  function answerFrom(first: number, requests: PlainRequest[], chunk: Buffer, fastPath: FastPath) {
+    const { connection } = fastPath
     for (let at = first; at < requests.length; at++) {
       const request = requests[at] as PlainRequest
       const wire = isOpen ? tryAnswer(request, connection.socket) : undefined
-      if (!wire) return hand(lane, request.begin === 0 ? chunk : chunk.subarray(request.begin))
+      if (!wire) return hand(fastPath, request.begin === 0 ? chunk : chunk.subarray(request.begin))
       connection.awaits = 'next'
       connection.since = connections.now()
-      if (!writer.write(connection.socket, wire)) return holdBack(lane, () => answerFrom(at + 1, requests, chunk, lane))
+      if (!writer.write(connection.socket, wire))
+        return holdBack(fastPath, () => answerFrom(at + 1, requests, chunk, fastPath))
     }
   }
 
@@ -113,8 +114,8 @@ export function createLane({ http, limits, connections, answer, report }: Parts)
   }
 
   /** Nothing more is read or written until the client has taken what it was sent. */
-  function holdBack(lane: Lane, goOn: () => void) {
-    const { connection } = lane
+  function holdBack(fastPath: FastPath, goOn: () => void) {
+    const { connection } = fastPath
     const { socket } = connection
     connection.isHeldBack = true
     socket.pause()
@@ -123,39 +124,39 @@ export function createLane({ http, limits, connections, answer, report }: Parts)
       connection.isHeldBack = false
       connection.since = connections.now()
       socket.setTimeout(0)
-      lane.isTimed = false
+      fastPath.isTimed = false
       // First, for what follows may have its own reasons to stop reading.
       socket.resume()
       goOn()
     })
   }
 
-  function hand(lane: Lane, chunk: Buffer) {
-    const { connection } = lane
-    if (!lane.isTimed) connection.socket.setTimeout(limits.stalledClientMs)
-    lane.isTimed = true
-    lane.isAnnounced = false
+  function hand(fastPath: FastPath, chunk: Buffer) {
+    const { connection } = fastPath
+    if (!fastPath.isTimed) connection.socket.setTimeout(limits.stalledClientMs)
+    fastPath.isTimed = true
+    fastPath.isAnnounced = false
     const hadBody = connection.body !== undefined
-    lane.passOn(chunk)
+    fastPath.passOn(chunk)
 
     const isBodyOver = connection.body?.complete === true
     if (isBodyOver) connection.body = undefined
-    lane.tail = lastFour(lane.tail, chunk)
-    lane.isAtStart = lane.tail === EMPTY_LINE && !connection.body
+    fastPath.tail = lastFour(fastPath.tail, chunk)
+    fastPath.isAtStart = fastPath.tail === EMPTY_LINE && !connection.body
     if (connection.body) return
-    const isNew = hadBody || lane.isAnnounced
+    const isNew = hadBody || fastPath.isAnnounced
     // Whether a head has begun right after a body, nobody can say: it is taken for one when more of it comes.
-    if (lane.isAtStart || isBodyOver) isNew && wait(connection, 'next')
+    if (fastPath.isAtStart || isBodyOver) isNew && wait(connection, 'next')
     else if (isNew || connection.awaits !== 'head') wait(connection, 'head')
   }
 
   /** node:http says this of every request before it does anything else, also of those that it answers by itself. */
   function announce(message: unknown) {
     const { request, response, socket, server } = message as Announcement
-    const lane = server === http ? lanes.get(socket) : undefined
-    if (!lane) return
-    const { connection } = lane
-    lane.isAnnounced = true
+    const fastPath = server === http ? fastPaths.get(socket) : undefined
+    if (!fastPath) return
+    const { connection } = fastPath
+    fastPath.isAnnounced = true
     connection.body = hasBody(request) ? request : undefined
     connection.answers++
     response.once('close', () => {

@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict'
 import type { RequestListener } from 'node:http'
 import { test } from 'node:test'
-import { type Client, connectTo, type LaneServer, startLaneServer } from '../../../test/support/edge/fast-path.ts'
+import {
+  type Client,
+  connectTo,
+  type FastPathServer,
+  startFastPathServer,
+} from '../../../test/support/edge/fast-path.ts'
 import { toParts, toWire, type Wire } from '../http/wire.ts'
 import type { PlainRequest } from './request.ts'
 
@@ -12,7 +17,7 @@ test('with the lane and without it, clients get the same bytes, whatever they se
   t.diagnostic(`seed ${SEED}`)
   const random = createRandom(SEED)
   let answered = 0
-  const withLane = await startLaneServer(t, {
+  const withFastPath = await startFastPathServer(t, {
     listener,
     answer(request) {
       const wire = answer(request)
@@ -20,15 +25,15 @@ test('with the lane and without it, clients get the same bytes, whatever they se
       return wire
     },
   })
-  const without = await startLaneServer(t, { listener })
+  const without = await startFastPathServer(t, { listener })
 
   for (let n = 0; n < CASES; n++) {
     const chunks = createCase(random)
-    const [one, other] = await Promise.all([talk(withLane, chunks), talk(without, chunks)])
+    const [one, other] = await Promise.all([talk(withFastPath, chunks), talk(without, chunks)])
     assert.deepEqual(one, other, `case ${n} of seed ${SEED}: ${JSON.stringify(chunks)}`)
   }
-  assert.deepEqual(withLane.troubles, [])
-  const passedOn = withLane.asked.length
+  assert.deepEqual(withFastPath.troubles, [])
+  const passedOn = withFastPath.asked.length
   t.diagnostic(`${answered} requests were answered by the lane, ${passedOn} by node:http`)
   assert.equal(answered + passedOn, without.asked.length)
   // A generator that makes nothing but nonsense would prove nothing.
@@ -36,8 +41,8 @@ test('with the lane and without it, clients get the same bytes, whatever they se
 })
 
 test('every byte in every place is taken or refused alike', async (t) => {
-  const withLane = await startLaneServer(t, { listener, answer })
-  const without = await startLaneServer(t, { listener })
+  const withFastPath = await startFastPathServer(t, { listener, answer })
+  const without = await startFastPathServer(t, { listener })
   for (let code = 0; code < 256; code++) {
     const byte = String.fromCharCode(code)
     for (const sent of [
@@ -46,7 +51,7 @@ test('every byte in every place is taken or refused alike', async (t) => {
       request('GET /hit HTTP/1.1', ['Host: site', `X: a${byte}b`]),
       request('GET /hit HTTP/1.1', ['Host: site', `X:${byte}a${byte}`]),
     ]) {
-      const [one, other] = await Promise.all([talk(withLane, [sent]), talk(without, [sent])])
+      const [one, other] = await Promise.all([talk(withFastPath, [sent]), talk(without, [sent])])
       assert.deepEqual(one, other, JSON.stringify(sent))
     }
   }
@@ -55,7 +60,7 @@ test('every byte in every place is taken or refused alike', async (t) => {
 type Random = { upTo(count: number): number; oneOf<T>(list: readonly T[]): T; chance(share: number): boolean }
 
 /** What the server says to each chunk, and whether it closed the connection after it. */
-async function talk(server: LaneServer, chunks: string[]): Promise<string[]> {
+async function talk(server: FastPathServer, chunks: string[]): Promise<string[]> {
   const client = await connectTo(server)
   const said: string[] = []
   // The last one shows what became of the connection.

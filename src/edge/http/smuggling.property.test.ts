@@ -207,7 +207,7 @@ async function listeningApp(t: Parameters<typeof startUpstream>[0]) {
   return { port, take: () => asked.splice(0), isBusy: () => open > 0 }
 }
 
-async function tell(edge: TestEdge, app: { isBusy(): boolean }, parts: readonly string[]): Promise<string> {
+async function notify(edge: TestEdge, app: { isBusy(): boolean }, parts: readonly string[]): Promise<string> {
   const client = await connectTo(edge)
   for (const part of parts) await client.send(part)
   // A request that is whole goes on to the app and back, all of it in this process.
@@ -228,7 +228,7 @@ const sorted = (list: readonly Asked[]): string[] => list.map((each) => JSON.str
 test('an app is asked what a strict reader finds in the bytes of a connection, and never anything else', async (t) => {
   const app = await listeningApp(t)
   const hosts = { [HOST]: serverTarget(app.port) }
-  const edges = [await startTestEdge(t, hosts), await startTestEdge(t, hosts, { hasLane: false })]
+  const edges = [await startTestEdge(t, hosts), await startTestEdge(t, hosts, { hasFastPath: false })]
   let [whole, refused] = [0, 0]
   await holds(
     fc.asyncProperty(connection, cuts, async (bytes, places) => {
@@ -236,7 +236,7 @@ test('an app is asked what a strict reader finds in the bytes of a connection, a
       const known = sorted(requests)
       const seen: string[][] = []
       for (const edge of edges) {
-        const text = await tell(edge, app, split(bytes, places))
+        const text = await notify(edge, app, split(bytes, places))
         const asked = sorted(app.take())
         seen.push(asked)
         const unknown = asked.filter((each) => !known.includes(each))

@@ -6,7 +6,7 @@ import { ask, edgeBefore, HOST, readRaw, startRawUpstream, startUpstream } from 
 const host = `Host: ${HOST}`
 
 /** Says it, and reads until the other side closes or the text holds what is waited for. */
-async function tell(port: number, text: string, until?: RegExp): Promise<string> {
+async function notify(port: number, text: string, until?: RegExp): Promise<string> {
   const socket = connect(port, '127.0.0.1')
   socket.on('error', () => undefined)
   socket.write(text, 'latin1')
@@ -116,7 +116,7 @@ test('requests that two programs may read in two ways are refused, and the conne
     await ask(edge.port, { path: '/before' })
     assert.deepEqual(reached.splice(0), ['GET /before'], name)
     // What follows must not become a request either.
-    const text = await tell(edge.port, `${sent}${bytes('GET /after HTTP/1.1')}`)
+    const text = await notify(edge.port, `${sent}${bytes('GET /after HTTP/1.1')}`)
     const answers = text.match(/^HTTP\/1\.1 .*$/gm)?.map((line) => Number(line.slice(9, 12))) ?? []
     assert.deepEqual(answers, [status], name)
   }
@@ -143,7 +143,7 @@ test('what is unusual and can be read in one way only reaches the app', async (t
   })
   const edge = await edgeBefore(t, upstream)
   for (const [name, sent] of Object.entries(TAKEN)) {
-    const text = await tell(edge.port, sent, /\r\n\r\n/)
+    const text = await notify(edge.port, sent, /\r\n\r\n/)
     assert.match(text, /^HTTP\/1\.1 200 OK\r\n/, name)
   }
   assert.equal(reached.length, Object.keys(TAKEN).length)
@@ -165,7 +165,7 @@ test('once the end of a connection was announced, nothing more is taken from it'
   ] as const) {
     for (const second of afterwards) {
       await ask(edge.port, { path: '/before' })
-      const text = await tell(edge.port, `${first}${second}`)
+      const text = await notify(edge.port, `${first}${second}`)
       assert.match(text, new RegExp(`^HTTP/1\\.1 ${status} (?:(?!HTTP/1)[^])*$`), first)
       assert.deepEqual(reached.splice(0).slice(1), status === 200 ? ['POST /'] : [], first + second)
     }
@@ -183,7 +183,7 @@ test('what comes after a refused upgrade in the same packet is never taken for a
   const edge = await edgeBefore(t, upstream)
   // HTTP/2 is never passed on. The second request has a value that would be a third, if its beginning were lost.
   const lost = bytes('GET /b HTTP/1.1', [host, `X: ${bytes('GET /c HTTP/1.1').trimEnd()}`])
-  const text = await tell(edge.port, `${get('Connection: Upgrade', 'Upgrade: h2c')}${lost}`)
+  const text = await notify(edge.port, `${get('Connection: Upgrade', 'Upgrade: h2c')}${lost}`)
   assert.match(text, /\r\nconnection: close\r\n/i)
   assert.equal(text.match(/HTTP\/1\.1/g)?.length, 1)
   assert.doesNotMatch(heads, /\/[bc] /)

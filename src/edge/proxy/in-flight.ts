@@ -41,14 +41,14 @@ export function createInFlight() {
       const instance = instances.get(name)
       if (!instance || instance.flights.size === 0) return Promise.resolve()
       return new Promise((resolve) => {
-        const patience = setTimeout(() => {
+        const timeout = setTimeout(() => {
           for (const flight of [...instance.flights.keys()]) {
             end(name, flight)
             flight.destroy()
           }
         }, graceMs)
         instance.drains.add(() => {
-          clearTimeout(patience)
+          clearTimeout(timeout)
           resolve()
         })
       })

@@ -87,7 +87,7 @@ test('a deployment that is down, or gone, is said to those who wait', async (t) 
 })
 
 test('those who wait for one environment are bounded in number, and whoever leaves makes room', async (t) => {
-  const edge = await sleepingEdge(t, { heldPerEnvironment: 2 })
+  const edge = await sleepingEdge(t, { pendingPerEnvironment: 2 })
   const upstream = await upstreamOf(t)
   const leaver = connect(edge.port, '127.0.0.1')
   leaver.write(`GET / HTTP/1.1\r\nhost: ${HOST}\r\n\r\n`)
@@ -137,7 +137,7 @@ test('sixty connections that ask an app which never comes up keep no sleeping ap
 })
 
 test('however many environments are waited for, one more is, and a visitor is refused only after the waking', async (t) => {
-  const edge = await sleepingEdge(t, { held: 2, heldReserved: 1 })
+  const edge = await sleepingEdge(t, { held: 2, pendingReserved: 1 })
   edge.use({ [HOST]: ASLEEP, ...OTHERS })
   const waiting = [HOST, 'e2.localhost', 'e3.localhost', 'e4.localhost'].map((host) => pipeline(t, edge.port, host, 1))
   await until(() => edge.woken.length === 4)
@@ -146,7 +146,7 @@ test('however many environments are waited for, one more is, and a visitor is re
 })
 
 test('one connection and one client have so many requests that wait and no more, and what they ask for wakes', async (t) => {
-  const ofConnection = await sleepingEdge(t, { heldPerConnection: 3 })
+  const ofConnection = await sleepingEdge(t, { pendingPerConnection: 3 })
   const upstream = await upstreamOf(t)
   const socket = pipeline(t, ofConnection.port, HOST, 5)
   await until(() => ofConnection.woken.length === 1)
@@ -158,7 +158,7 @@ test('one connection and one client have so many requests that wait and no more,
   await until(() => answers.split('HTTP/1.1 ').length === 6)
   assert.deepEqual(answers.match(/(?<=HTTP\/1\.1 )\d{3}/g), ['200', '200', '200', '503', '503'])
 
-  const ofClient = await sleepingEdge(t, { heldPerClient: 1, heldReserved: 0 })
+  const ofClient = await sleepingEdge(t, { pendingPerClient: 1, pendingReserved: 0 })
   ofClient.use({ [HOST]: ASLEEP, ...OTHERS })
   const first = pipeline(t, ofClient.port, HOST, 1)
   await until(() => ofClient.woken.length === 1)
@@ -182,7 +182,7 @@ test('one connection and one client have so many requests that wait and no more,
 })
 
 test('behind a trusted proxy each visitor counts for itself', async (t) => {
-  const edge = await sleepingEdge(t, { heldPerClient: 1, heldReserved: 0 })
+  const edge = await sleepingEdge(t, { pendingPerClient: 1, pendingReserved: 0 })
   edge.trust(['127.0.0.1'])
   let asked = 0
   edge.http.on('request', () => asked++)
@@ -197,7 +197,7 @@ test('behind a trusted proxy each visitor counts for itself', async (t) => {
 })
 
 test('those who wait too long are told so, and the next one asks again', async (t) => {
-  const edge = await sleepingEdge(t, { heldMs: 20 })
+  const edge = await sleepingEdge(t, { pendingMs: 20 })
   assert.equal((await ask(edge.port)).status, 504)
   assert.equal((await ask(edge.port)).status, 504)
   assert.deepEqual(edge.woken, ['d1', 'd1'])

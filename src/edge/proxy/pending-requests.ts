@@ -31,12 +31,12 @@ type Waiting = Extract<Routed, { kind: 'asleep' | 'awaited' }>
 type Host = { askedFor: string | undefined; askedMs: number; waiters: Set<Held> }
 type Held = Waiter & { leave(): void }
 
-export function createHeld({ limits, wake }: { limits: Limits; wake(deployment: string): void }) {
+export function createPendingRequests({ limits, wake }: { limits: Limits; wake(deployment: string): void }) {
   const hosts = new Map<string, Host>()
   const ofEnvironments = createQuota({
     max: limits.held,
-    maxPerOwner: limits.heldPerEnvironment,
-    reserved: limits.heldReserved,
+    maxPerOwner: limits.pendingPerEnvironment,
+    reserved: limits.pendingReserved,
   })
   const ofClients = new Map<string, number>()
   const ofConnections = new WeakMap<object, number>()
@@ -45,7 +45,7 @@ export function createHeld({ limits, wake }: { limits: Limits; wake(deployment: 
     // An awaited one needs no asking: the table that tells what it is comes by itself.
     const deployment = target.kind === 'asleep' ? target.deployment : undefined
     const nowMs = performance.now()
-    if (deployment === host.askedFor && nowMs - host.askedMs < limits.heldMs) return
+    if (deployment === host.askedFor && nowMs - host.askedMs < limits.pendingMs) return
     host.askedFor = deployment
     host.askedMs = nowMs
     if (deployment !== undefined) wake(deployment)
@@ -54,9 +54,9 @@ export function createHeld({ limits, wake }: { limits: Limits; wake(deployment: 
   function admit({ connection, client }: Waiter, environment: string): boolean {
     const ofConnection = ofConnections.get(connection) ?? 0
     const ofClient = client === undefined ? 0 : (ofClients.get(client) ?? 0)
-    if (ofConnection >= limits.heldPerConnection) return false
+    if (ofConnection >= limits.pendingPerConnection) return false
     // What is reserved is there for whoever comes: a neighbour of somebody greedy may share its address.
-    if (ofClient >= limits.heldPerClient && ofEnvironments.of(environment) >= limits.heldReserved) return false
+    if (ofClient >= limits.pendingPerClient && ofEnvironments.of(environment) >= limits.pendingReserved) return false
     if (!ofEnvironments.take(environment)) return false
     ofConnections.set(connection, ofConnection + 1)
     if (client !== undefined) ofClients.set(client, ofClient + 1)
@@ -79,17 +79,17 @@ export function createHeld({ limits, wake }: { limits: Limits; wake(deployment: 
       ask(host, target)
       if (!admit(waiter, target.environment)) return waiter.refuse(PAGES.busy)
       const held: Held = { ...waiter, leave }
-      const patience = setTimeout(() => {
+      const timeout = setTimeout(() => {
         leave()
         host.askedFor = undefined
         waiter.refuse(PAGES.late)
-      }, limits.heldMs)
+      }, limits.pendingMs)
       waiter.visitor.once('close', leave)
       host.waiters.add(held)
 
       function leave() {
         if (!host.waiters.delete(held)) return
-        clearTimeout(patience)
+        clearTimeout(timeout)
         waiter.visitor.removeListener('close', leave)
         dismiss(waiter, target.environment)
       }

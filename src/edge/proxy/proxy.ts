@@ -32,7 +32,7 @@ export function createProxy({ limits, inFlight, pools, forwarded }: Parts) {
       let upstream: ClientRequest | undefined
       let mayRepeat = !isStreamed && (request.method === 'GET' || request.method === 'HEAD')
 
-      const patience = setTimeout(() => giveUp(PAGES.late), limits.responseStartMs)
+      const timeout = setTimeout(() => giveUp(PAGES.late), limits.responseStartMs)
       response.once('close', leave)
       inFlight.begin(target, response)
       const place = pool.enter(() => ask(true))
@@ -66,7 +66,7 @@ export function createProxy({ limits, inFlight, pools, forwarded }: Parts) {
         })
         if (expectsContinue(request)) asked.once('continue', () => response.writeContinue())
         if (!isStreamed) return void asked.end()
-        request.on('data', () => patience.refresh())
+        request.on('data', () => timeout.refresh())
         // A client that breaks off is noticed by the response's `close`.
         request.on('error', () => undefined)
         request.pipe(asked)
@@ -105,7 +105,7 @@ export function createProxy({ limits, inFlight, pools, forwarded }: Parts) {
           return giveUp(PAGES.badGateway)
         }
         stage = 'replying'
-        clearTimeout(patience)
+        clearTimeout(timeout)
         if (isEventStream) place?.becomeStream()
         received.on('error', () => response.destroy())
         received.pipe(response)
@@ -117,14 +117,14 @@ export function createProxy({ limits, inFlight, pools, forwarded }: Parts) {
 
       function giveUp(page: Page) {
         stage = 'over'
-        clearTimeout(patience)
+        clearTimeout(timeout)
         sendPage(response, page)
         upstream?.destroy()
       }
 
       function leave() {
         stage = 'over'
-        clearTimeout(patience)
+        clearTimeout(timeout)
         inFlight.end(target, response)
         place?.leave()
         if (!response.writableFinished) return void upstream?.destroy()

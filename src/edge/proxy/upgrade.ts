@@ -54,9 +54,9 @@ export function createUpgrades({ limits, inFlight, pools, forwarded }: Parts) {
         createConnection: () => connectTo(target),
       })
       let isAnswered = false
-      const patience = setTimeout(() => giveUp(PAGES.late), limits.responseStartMs)
+      const timeout = setTimeout(() => giveUp(PAGES.late), limits.responseStartMs)
       socket.once('close', () => {
-        clearTimeout(patience)
+        clearTimeout(timeout)
         inFlight.end(target, socket)
         place.leave()
         asked.destroy()
@@ -80,7 +80,7 @@ export function createUpgrades({ limits, inFlight, pools, forwarded }: Parts) {
       function answer(status: number) {
         isAnswered = true
         onAnswer(status)
-        clearTimeout(patience)
+        clearTimeout(timeout)
       }
       function giveUp(page: Page) {
         answer(page.status)

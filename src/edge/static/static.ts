@@ -100,8 +100,8 @@ async function sendFile(
   const { headers } = request
   const accepted = headers['accept-encoding'] as string | undefined
   const encodings = encodingsOf(accepted)
-  const form = chooseForm(target, path, file, accepted)
-  const { etag, size } = form
+  const representation = chooseRepresentation(target, path, file, accepted)
+  const { etag, size } = representation
 
   const common = ['cache-control', isContentHashed(path) ? FOREVER : ASK_EACH_TIME, 'etag', etag]
   common.push('cache-status', FILE_STATUS)
@@ -112,9 +112,9 @@ async function sendFile(
   }
 
   common.push('content-type', contentTypeOf(path).type, 'accept-ranges', 'bytes')
-  if (form.encoding !== 'identity') common.push('content-encoding', form.encoding)
+  if (representation.encoding !== 'identity') common.push('content-encoding', representation.encoding)
   const isPartial = status === 200 && request.method === 'GET'
-  const range = isPartial ? readRange(headers.range, headers['if-range']?.toString(), form) : 'whole'
+  const range = isPartial ? readRange(headers.range, headers['if-range']?.toString(), representation) : 'whole'
   if (range === 'unsatisfiable') {
     const none = ['content-range', `bytes */${size}`, 'content-length', '0', 'cache-control', ASK_EACH_TIME]
     response.writeHead(416, [...none, 'cache-status', FILE_STATUS])
@@ -130,29 +130,34 @@ async function sendFile(
     response.writeHead(code, common)
     return void response.end()
   }
-  if (length > SMALL_BYTES) return stream(response, form.disk, part, () => response.writeHead(code, common))
+  if (length > SMALL_BYTES) return stream(response, representation.disk, part, () => response.writeHead(code, common))
   if (code !== 200) {
-    const body = await readPart(form.disk, part)
+    const body = await readPart(representation.disk, part)
     response.writeHead(code, common)
     return void response.end(body)
   }
   const [address] = split(visit.path)
-  const body = ready.findSame(target, encodings, address, etag) ?? (await readPart(form.disk, part))
+  const body = ready.findSame(target, encodings, address, etag) ?? (await readPart(representation.disk, part))
   ready.keep(target, encodings, address, { etag, headers: common, body })
   response.writeHead(code, common)
   response.end(body)
 }
 
-/** What decides which form of a file is sent: which are taken, and which is liked best. */
+/** What decides which representation of a file is sent: which are taken, and which is liked best. */
 const encodingsOf = (accepted: string | undefined): string =>
   `${normalizeAcceptEncoding(accepted)}/${chooseEncoding(accepted, ENCODINGS)}`
 
 const ENCODINGS: readonly Encoding[] = ['br', 'gzip']
 
-type Form = { encoding: Encoding; disk: string; size: number; etag: string }
+type Representation = { encoding: Encoding; disk: string; size: number; etag: string }
 
 /** Each encoding is a representation of its own, with its own tag (RFC 9110, section 8.8.3.3). */
-function chooseForm(target: StaticTarget, path: string, file: StaticFile, accepted: string | undefined): Form {
+function chooseRepresentation(
+  target: StaticTarget,
+  path: string,
+  file: StaticFile,
+  accepted: string | undefined,
+): Representation {
   const available: Encoding[] = []
   if (file.br !== undefined) available.push('br')
   if (file.gzip !== undefined) available.push('gzip')

@@ -7,7 +7,7 @@ import type { Excess, Limits } from './index.ts'
 import { memoryOf, type Root, type Row, readProcesses, rootOf, type Table, threadsOf, treeOf } from './processes.ts'
 import type { Rounds } from './rounds.ts'
 
-export type Cage = {
+export type Cgroup = {
   /** The command that enters the cage and then becomes the given one. */
   around(command: readonly string[]): string[]
   /**
@@ -45,7 +45,7 @@ const COUNTERS_EVERY_MS = { inShortJob: 0, later: 1000 }
 /** For the figure that people see. */
 const MEMORY_EVERY_MS = { inShortJob: 250, later: 4000 }
 
-export function makeCage({ limits, group, rounds, disks, onLeft }: Parts): Cage {
+export function makeCgroup({ limits, group, rounds, disks, onLeft }: Parts): Cgroup {
   const keeps = group?.keeps ?? { memory: false, processes: false, cpu: false }
   const excess = new Set<Excess>()
   const stops: (() => void)[] = []

@@ -24,14 +24,14 @@ export function openCgroup1(
   return {
     kind: 'cgroup1',
     description: `cgroup v1 (${held.join(', ')})${watched.map((what) => `; the service looks at ${what} itself`).join('')}`,
-    make(cage, limits) {
+    make(cgroup, limits) {
       const at = (controller: Controller): string | undefined =>
-        bases.has(controller) ? `${bases.get(controller)}/${cage}` : undefined
+        bases.has(controller) ? `${bases.get(controller)}/${cgroup}` : undefined
       const group = groupOf(at, [...new Set(bases.values())], files)
       try {
         for (const base of new Set(bases.values())) {
           files.make(base)
-          files.make(`${base}/${cage}`)
+          files.make(`${base}/${cgroup}`)
         }
         const [memory, pids, cpu] = [at('memory'), at('pids'), at('cpu')]
         if (memory) {

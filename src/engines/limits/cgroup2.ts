@@ -155,8 +155,8 @@ function groupsIn(parent: string, files: Files): Groups | undefined {
   return {
     kind: 'cgroup2',
     description: `cgroup v2 (${controllers.join(', ')})`,
-    make(cage, limits) {
-      const folder = `${parent}/${cage}`
+    make(cgroup, limits) {
+      const folder = `${parent}/${cgroup}`
       prepare()
       files.make(folder)
       const group = groupAt(folder, parent, files)

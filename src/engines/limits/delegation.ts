@@ -7,14 +7,14 @@ import { basename } from 'node:path/posix'
 import { promisify } from 'node:util'
 import { codeOf } from './files.ts'
 
-const PATIENCE_MS = 5000
+const TIMEOUT_MS = 5000
 
 export async function isDelegated(ownGroup: string): Promise<boolean> {
   // Only units of the machine can be asked about. Where there is no unit, nobody stops it.
   if (!ownGroup.endsWith('.service') || ownGroup.includes('/user@')) return true
   const question = ['show', '--property=Delegate', '--value', '--', basename(ownGroup)]
   try {
-    const options = { timeout: PATIENCE_MS, env: { PATH: '/usr/bin:/bin' } }
+    const options = { timeout: TIMEOUT_MS, env: { PATH: '/usr/bin:/bin' } }
     const { stdout } = await promisify(execFile)('systemctl', question, options)
     return stdout.trim() === 'yes'
   } catch (error) {

@@ -87,7 +87,7 @@ export function openDisks({ reserveBytes, tools = realTools }: Options): Disks {
   const disks = new Map<number, Disk>()
   const writers = new Set<Watched>()
   const queue: Watched[] = []
-  let busyLanes = 0
+  let busyScans = 0
   let timer: NodeJS.Timeout | undefined
   let isRound = false
   let roundAt = 0
@@ -121,10 +121,10 @@ export function openDisks({ reserveBytes, tools = realTools }: Options): Disks {
   }
 
   function work() {
-    while (busyLanes < LANES) {
+    while (busyScans < LANES) {
       const writer = queue.shift()
       if (!writer) return
-      busyLanes++
+      busyScans++
       void (writer.isOver ? Promise.resolve(undefined) : measure(writer))
         .then((size) => {
           // Of one whose files are too many to be counted, the bytes are not known either.
@@ -133,7 +133,7 @@ export function openDisks({ reserveBytes, tools = realTools }: Options): Disks {
         })
         .finally(() => {
           writer.isMeasuring = false
-          busyLanes--
+          busyScans--
           work()
         })
     }

@@ -7,7 +7,7 @@ export type Groups = {
   kind: 'cgroup2' | 'cgroup1'
   description: string
   /** Throws where the kernel refuses. */
-  make(cage: string, limits: Limits): Group
+  make(cgroup: string, limits: Limits): Group
 }
 
 export type Group = {

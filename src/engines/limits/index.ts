@@ -5,7 +5,7 @@
 import { execFile } from 'node:child_process'
 import { setTimeout as wait } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { type Cage, makeCage } from './cgroup.ts'
+import { type Cgroup, makeCgroup } from './cgroup.ts'
 import { openCgroup1 } from './cgroup1.ts'
 import { isBeingEntered, openCgroup2 } from './cgroup2.ts'
 import { isDelegated } from './delegation.ts'
@@ -13,12 +13,12 @@ import { openDisks } from './disk.ts'
 import { kernelFiles } from './files.ts'
 import type { Groups } from './group.ts'
 import { type Hierarchy, readHierarchies } from './hierarchies.ts'
-import { cageName } from './owner.ts'
+import { cgroupName } from './owner.ts'
 import { relationOf } from './processes.ts'
 import { openRounds } from './rounds.ts'
-import { sweepCages } from './sweep.ts'
+import { sweepCgroups } from './sweep.ts'
 
-export type { Cage, Ending } from './cgroup.ts'
+export type { Cgroup, Ending } from './cgroup.ts'
 
 export type Limits = {
   /** Of all its processes together, with what it writes to /tmp inside of a sandbox. */
@@ -45,7 +45,7 @@ export interface Limiter {
   /** In words, for the doctor, the API and the build log. */
   readonly description: string
   /** A fresh cage for one job. The name is for people who look at the machine: letters, digits, dashes. */
-  cage(name: string, limits: Limits): Cage
+  cgroup(name: string, limits: Limits): Cgroup
   /**
    * Removes the cages that a service with the same name left when it died; says how many. Processes that still live in
    * one are ended on demand; else their cage stays.
@@ -87,18 +87,18 @@ export async function openLimiter({ name, root = '/sys/fs/cgroup', reserveBytes 
     kind: groups?.kind ?? 'watchdog',
     description:
       groups?.description ?? 'no cgroup that can be written: the service looks at memory and processes itself',
-    cage(job, limits) {
-      const own = cageName(job)
+    cgroup(job, limits) {
+      const own = cgroupName(job)
       active.add(own)
       try {
-        return makeCage({ ...shared, limits, group: groups?.make(own, limits), onLeft: () => active.delete(own) })
+        return makeCgroup({ ...shared, limits, group: groups?.make(own, limits), onLeft: () => active.delete(own) })
       } catch (error) {
         active.delete(own)
         throw error
       }
     },
     sweep: (options) =>
-      sweepCages({ mounts, name, active, endProcesses: options?.endProcesses === true, files: kernelFiles }),
+      sweepCgroups({ mounts, name, active, endProcesses: options?.endProcesses === true, files: kernelFiles }),
   })
 
   const candidates = [
@@ -127,13 +127,13 @@ async function openUnified(unified: Hierarchy, name: string): Promise<Groups | u
 /** Whether a program can be started in a cage. */
 async function works(limiter: Limiter): Promise<boolean> {
   try {
-    const cage = limiter.cage('trial', TRIAL)
-    const [file = '', ...args] = cage.around(['/bin/sh', '-c', ':'])
+    const cgroup = limiter.cgroup('trial', TRIAL)
+    const [file = '', ...args] = cgroup.around(['/bin/sh', '-c', ':'])
     const isEntered = await promisify(execFile)(file, args, { timeout: TRIAL_MS, env: {} }).then(
       () => true,
       () => false,
     )
-    await cage.leave()
+    await cgroup.leave()
     return isEntered
   } catch {
     return false

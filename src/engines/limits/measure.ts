@@ -16,7 +16,7 @@ export async function spaceAt(folder: string): Promise<Space> {
 
 export type Measured = 'bytes' | 'files'
 
-const PATIENCE_MS = 60_000
+const TIMEOUT_MS = 60_000
 
 /**
  * By du(1): it is quick, leaves the event loop alone, follows no link, and copes with trees that were made to be hard to
@@ -26,12 +26,12 @@ const PATIENCE_MS = 60_000
 export async function sizeOf(
   folders: readonly string[],
   what: Measured,
-  patienceMs = PATIENCE_MS,
+  timeoutMs = TIMEOUT_MS,
 ): Promise<number | undefined> {
   if (folders.length === 0) return 0
   const options = what === 'bytes' ? ['-skx'] : ['-sx', '--inodes']
   const run = promisify(execFile)('du', [...options, '--', ...folders], {
-    timeout: patienceMs,
+    timeout: timeoutMs,
     env: { PATH: '/usr/bin:/bin', LC_ALL: 'C' },
   })
   // It complains about files that are removed while it looks, and has counted all others.

@@ -7,7 +7,7 @@ import { codeOf } from './files.ts'
 
 let made = 0
 
-export function cageName(job: string): string {
+export function cgroupName(job: string): string {
   const readable = job.replaceAll(/[^A-Za-z0-9-]/g, '-').slice(0, 64)
   return [namespaceOfThis(), process.pid, startTime(process.pid), ++made, readable].join('_')
 }
@@ -15,8 +15,8 @@ export function cageName(job: string): string {
 export type Maker = 'this' | 'alive' | 'dead' | 'unknown'
 
 /** `dead` only when it is certain; a process of another namespace cannot be judged from here. */
-export function makerOf(cage: string): Maker {
-  const [namespace, pid, start] = cage.split('_')
+export function makerOf(cgroup: string): Maker {
+  const [namespace, pid, start] = cgroup.split('_')
   if (start === undefined || !/^\d+$/.test(start) || namespace !== namespaceOfThis()) return 'unknown'
   if (startTime(Number(pid)) !== start) return 'dead'
   return Number(pid) === process.pid ? 'this' : 'alive'

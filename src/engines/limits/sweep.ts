@@ -14,10 +14,10 @@ type Sweep = {
 }
 
 const DEEPEST = 8
-const PATIENCE_MS = 2000
+const TIMEOUT_MS = 2000
 
 /** Says how many cages are gone. Looked for everywhere: the dead service may have been in another group than this one. */
-export async function sweepCages({ mounts, name, active, endProcesses, files }: Sweep): Promise<number> {
+export async function sweepCgroups({ mounts, name, active, endProcesses, files }: Sweep): Promise<number> {
   const [found, kept] = [new Set<string>(), new Set<string>()]
   const own = folderName(name)
   for (const folder of [...mounts].flatMap((mount) => findFolders(mount, files))) {
@@ -25,13 +25,13 @@ export async function sweepCages({ mounts, name, active, endProcesses, files }: 
       removeDead(folder, files)
       continue
     }
-    for (const cage of files.list(folder)) {
-      const maker = makerOf(cage)
-      if (maker === 'alive' || active.has(cage)) continue
-      found.add(cage)
+    for (const cgroup of files.list(folder)) {
+      const maker = makerOf(cgroup)
+      if (maker === 'alive' || active.has(cgroup)) continue
+      found.add(cgroup)
       const mayEnd = endProcesses && maker !== 'unknown'
-      if (mayEnd) endAllIn(files, `${folder}/${cage}`)
-      if (!(await removeGroup(files, `${folder}/${cage}`, mayEnd ? PATIENCE_MS : 0))) kept.add(cage)
+      if (mayEnd) endAllIn(files, `${folder}/${cgroup}`)
+      if (!(await removeGroup(files, `${folder}/${cgroup}`, mayEnd ? TIMEOUT_MS : 0))) kept.add(cgroup)
     }
     files.remove(folder)
   }
@@ -39,18 +39,18 @@ export async function sweepCages({ mounts, name, active, endProcesses, files }: 
 }
 
 /** Processes that were ended are gone a moment later. What still lives keeps a group from being removed. */
-async function removeGroup(files: Files, folder: string, patienceMs: number): Promise<boolean> {
+async function removeGroup(files: Files, folder: string, timeoutMs: number): Promise<boolean> {
   for (let waited = 0; ; waited += 10) {
     if (files.remove(folder)) return true
-    if (waited >= patienceMs) return false
+    if (waited >= timeoutMs) return false
     await wait(10)
   }
 }
 
 /** Of another service, whose data folder may be gone for good. Nothing is ended: what still lives keeps its cage. */
 function removeDead(folder: string, files: Files) {
-  const dead = files.list(folder).filter((cage) => makerOf(cage) === 'dead')
-  for (const cage of dead) files.remove(`${folder}/${cage}`)
+  const dead = files.list(folder).filter((cgroup) => makerOf(cgroup) === 'dead')
+  for (const cgroup of dead) files.remove(`${folder}/${cgroup}`)
   // One without cages may be about to get its first.
   if (dead.length > 0) files.remove(folder)
 }

@@ -4,7 +4,7 @@ import type { Engine, Job } from '../engine.ts'
 import type { Limiter } from '../limits/index.ts'
 import { markOf } from '../orphans.ts'
 import { seccompProgram } from '../seccomp/index.ts'
-import { startCaged } from '../start-limited.ts'
+import { startLimited } from '../start-limited.ts'
 import { checkTenant } from '../users.ts'
 import { LAUNCH } from './command.ts'
 import { overlayProblem } from './overlay.ts'
@@ -40,7 +40,7 @@ export async function openSandbox(parts: Parts): Promise<Engine | { missing: str
       const spawn = { mark: markOf(folder), ...(filter ? { filter } : {}) }
       // It is the tenant's user already when it reads this.
       const inside = { ...job, mounts, user: undefined }
-      return startCaged(limiter, job.network ? job.network.around(command) : command, spawn, inside, onOutput)
+      return startLimited(limiter, job.network ? job.network.around(command) : command, spawn, inside, onOutput)
     },
   }
 }

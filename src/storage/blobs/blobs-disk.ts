@@ -19,7 +19,7 @@ export async function openDiskBlobs(folder: string): Promise<Blobs> {
   function place(digest: Digest) {
     checkDigest(digest)
     const hex = digest.slice('sha256:'.length)
-    return { shelf: join(folder, hex.slice(0, 2)), file: join(folder, hex.slice(0, 2), hex) }
+    return { subfolder: join(folder, hex.slice(0, 2)), file: join(folder, hex.slice(0, 2), hex) }
   }
 
   async function has(digest: Digest): Promise<boolean> {
@@ -28,14 +28,14 @@ export async function openDiskBlobs(folder: string): Promise<Blobs> {
   }
 
   async function keep(draft: string, digest: Digest) {
-    const { shelf, file } = place(digest)
+    const { subfolder, file } = place(digest)
     const now = new Date()
     const isThere = await utimes(file, now, now).then(() => has(digest), absent)
     // What is there already has the same bytes. Freeing a large draft takes the disk a while, for which nobody waits.
     if (isThere) return discard(draft)
-    const firstMade = await mkdir(shelf, { recursive: true, mode: 0o700 })
+    const firstMade = await mkdir(subfolder, { recursive: true, mode: 0o700 })
     await rename(draft, file)
-    await syncFolder(shelf)
+    await syncFolder(subfolder)
     if (firstMade) await syncFolder(folder)
   }
 
@@ -72,12 +72,12 @@ export async function openDiskBlobs(folder: string): Promise<Blobs> {
       return place(digest).file
     },
     async list() {
-      const shelves = (await readdir(folder)).filter((name) => /^[0-9a-f]{2}$/.test(name))
-      const names = await Promise.all(shelves.map((shelf) => readdir(join(folder, shelf))))
+      const subfolders = (await readdir(folder)).filter((name) => /^[0-9a-f]{2}$/.test(name))
+      const names = await Promise.all(subfolders.map((subfolder) => readdir(join(folder, subfolder))))
       return names.flat().flatMap((name): Digest[] => (/^[0-9a-f]{64}$/.test(name) ? [`sha256:${name}`] : []))
     },
     async remove(digest, unless) {
-      const { shelf, file } = place(digest)
+      const { subfolder, file } = place(digest)
       return inTurn(digest, async () => {
         const found = await stat(file).catch(absent)
         if (!found) return true
@@ -89,7 +89,7 @@ export async function openDiskBlobs(folder: string): Promise<Blobs> {
           return false
         }
         await rm(gone, { force: true })
-        await syncFolder(shelf)
+        await syncFolder(subfolder)
         return true
       })
     },

@@ -156,10 +156,10 @@ export function createLineLogs(folder: string, clock: Clock = systemClock) {
     },
 
     /** The names of all logs that begin with `shelf/`. */
-    async list(shelf: string): Promise<string[]> {
-      const files = (await readdir(join(folder, shelf)).catch(absent)) ?? []
+    async list(parent: string): Promise<string[]> {
+      const files = (await readdir(join(folder, parent)).catch(absent)) ?? []
       const names = files.flatMap((file) => /^(.+?)(?:\.older)?\.log$/.exec(file)?.[1] ?? [])
-      return [...new Set(names)].map((name) => `${shelf}/${name}`).filter((name) => NAME.test(name))
+      return [...new Set(names)].map((name) => `${parent}/${name}`).filter((name) => NAME.test(name))
     },
     async bytesOf(name: string): Promise<number> {
       const found = await Promise.all([stat(pathOf(name)).catch(absent), stat(olderOf(name)).catch(absent)])

@@ -87,7 +87,7 @@ export interface Transaction extends Reader {
    * Once this is committed, and only then, whoever follows the account hears that something of it has changed. The name
    * is the part below `accounts/{account}/`. (As NOTIFY of PostgreSQL: a transaction that is rolled back tells nothing.)
    */
-  tell(accountId: string, name: string): void
+  notify(accountId: string, name: string): void
 }
 
 export interface Sql extends Reader {

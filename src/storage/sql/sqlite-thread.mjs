@@ -46,7 +46,7 @@ port.on('message', (/** @type {string} */ message) => {
  * @returns {Open}
  */
 function open(/** @type {boolean} */ readOnly) {
-  const database = new DatabaseSync(workerData.file, { readOnly, timeout: workerData.patienceMs })
+  const database = new DatabaseSync(workerData.file, { readOnly, timeout: workerData.timeoutMs })
   database.enableDefensive(true)
   database.exec('PRAGMA trusted_schema = OFF')
   if (workerData.isForeign) database.exec('PRAGMA cell_size_check = ON')

@@ -39,13 +39,13 @@ test('what a transaction tells is heard once it is committed, and never if it is
   t.after(() => sql.close())
   await sql.transaction(async (tx) => {
     await tx.query(statement`CREATE TABLE notes (id BIGINT PRIMARY KEY)`)
-    tx.tell('a', 'apps/one')
-    tx.tell('a', 'apps/two')
+    tx.notify('a', 'apps/one')
+    tx.notify('a', 'apps/two')
     assert.deepEqual(heard, [])
   })
   assert.deepEqual(heard, ['a apps/one', 'a apps/two'])
   const failing = sql.transaction(async (tx) => {
-    tx.tell('a', 'apps/three')
+    tx.notify('a', 'apps/three')
     await tx.query(statement`INSERT INTO absent VALUES (1)`)
   })
   await assert.rejects(failing, /no such table/)
@@ -54,7 +54,7 @@ test('what a transaction tells is heard once it is committed, and never if it is
 
 test('where a transaction cannot begin, it says why, and nothing of it is written', async (t) => {
   const file = join(await temporaryFolder(t), 'locked.db')
-  const sql = await openSqlite(file, { patienceMs: 50 })
+  const sql = await openSqlite(file, { timeoutMs: 50 })
   t.after(() => sql.close())
   await sql.transaction((tx) => tx.query(statement`CREATE TABLE notes (id BIGINT PRIMARY KEY)`))
   const add = (id: number) => sql.transaction((tx) => tx.query(statement`INSERT INTO notes (id) VALUES (${id})`))

@@ -23,11 +23,11 @@ type Options = {
   /** Told what a transaction changed, once it is committed. */
   onChange?: (accountId: string, name: string) => void
   /** How long to wait for another process (an operator's command, say) that holds the write lock. */
-  patienceMs?: number
+  timeoutMs?: number
 }
 
 export function openSqlite(file: string, options: Options = {}): Promise<Sql> {
-  return connect(startThread({ file, patienceMs: options.patienceMs ?? PATIENCE_MS }), options)
+  return connect(startThread({ file, timeoutMs: options.timeoutMs ?? TIMEOUT_MS }), options)
 }
 
 /**
@@ -36,10 +36,10 @@ export function openSqlite(file: string, options: Options = {}): Promise<Sql> {
  */
 export function openSqliteApart(file: string, { signal }: { signal?: AbortSignal | undefined } = {}): Promise<Sql> {
   signal?.throwIfAborted()
-  return connect(startProcess({ file, patienceMs: PATIENCE_MS, isForeign: true }, signal), {})
+  return connect(startProcess({ file, timeoutMs: TIMEOUT_MS, isForeign: true }, signal), {})
 }
 
-const PATIENCE_MS = 5000
+const TIMEOUT_MS = 5000
 
 /** Who owns the file, on the other side of a channel for text. */
 type Owner = {
@@ -49,7 +49,7 @@ type Owner = {
   end(): Promise<unknown>
 }
 
-type Start = { file: string; patienceMs: number; isForeign?: boolean }
+type Start = { file: string; timeoutMs: number; isForeign?: boolean }
 
 function startThread(workerData: Start): Owner {
   const thread = new Worker(new URL('./sqlite-thread.mjs', import.meta.url), { workerData })
@@ -179,7 +179,7 @@ async function connect(
     const changes: [accountId: string, name: string][] = []
     const tx: Transaction = {
       writes: true,
-      tell: (accountId, name) => changes.push([accountId, name]),
+      notify: (accountId, name) => changes.push([accountId, name]),
       query: (statement) =>
         open
           ? send('writer', render(statement), statement.values)

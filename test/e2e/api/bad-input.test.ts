@@ -8,7 +8,7 @@ import { after, test } from 'node:test'
 import { LIMITS, PROBLEMS, type Reason } from '../../../src/contract/index.ts'
 import { createApp, createEnvironment } from '../../support/service/environment.ts'
 import { startService } from '../../support/service/service.ts'
-import { PATIENCE_MS, until } from '../../support/until.ts'
+import { TIMEOUT_MS, until } from '../../support/until.ts'
 
 const service = await startService({ after })
 const as = await service.login()
@@ -656,7 +656,7 @@ function exchange(sent: string): Promise<{ status: number; json: Refusal }> {
     socket.setEncoding('utf8').on('data', (chunk) => {
       text += chunk
     })
-    socket.setTimeout(PATIENCE_MS, () => socket.destroy(new Error(`no end after: ${text}`)))
+    socket.setTimeout(TIMEOUT_MS, () => socket.destroy(new Error(`no end after: ${text}`)))
     socket.on('error', reject)
     socket.on('end', () => {
       const [head = '', body = ''] = text.split('\r\n\r\n')
@@ -781,7 +781,7 @@ test('a caller who goes on sending a body over the limit is let finish, and so g
   const headers = HEADERS.filter((header) => !header.startsWith('Connection'))
   socket.write([`${CREATE} HTTP/1.1`, ...headers, JSON_TYPE, `Content-Length: ${length}`, '', ''].join('\r\n'))
   const fault = await new Promise<Error | undefined>((resolve) => {
-    socket.setTimeout(PATIENCE_MS, () => resolve(new Error('nothing happened')))
+    socket.setTimeout(TIMEOUT_MS, () => resolve(new Error('nothing happened')))
     socket.once('error', resolve)
     socket.once('data', (chunk) => {
       assert.match(chunk.toString(), /^HTTP\/1\.1 413 /)

@@ -207,13 +207,13 @@ function visible({ status, headers, text }: Answer) {
 }
 
 /** All that an account holds. */
-async function inventory(as: Login, rooms: Furniture[]) {
-  const account = `/v1/accounts/${rooms[0]?.account}`
+async function inventory(as: Login, modules: Furniture[]) {
+  const account = `/v1/accounts/${modules[0]?.account}`
   const paths = [
     `${account}/apps`,
     `${account}/credentials`,
     `${account}/users`,
-    ...rooms.flatMap(({ app, environment }) => [
+    ...modules.flatMap(({ app, environment }) => [
       `${account}/apps/${app}/environments?view=FULL`,
       `${account}/apps/${app}/environments/${environment}/operations`,
       `${account}/apps/${app}/environments/${environment}/webhooks`,

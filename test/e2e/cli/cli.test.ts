@@ -16,7 +16,7 @@ import { temporaryFolder } from '../../support/folder.ts'
 import { deploy, nodeServer, page, upload } from '../../support/service/deploy.ts'
 import { siteAnswer } from '../../support/service/environment.ts'
 import { startService } from '../../support/service/service.ts'
-import { PATIENCE_MS } from '../../support/until.ts'
+import { TIMEOUT_MS } from '../../support/until.ts'
 
 const HEADLAND = fileURLToPath(new URL('../../../bin/headland', import.meta.url))
 
@@ -41,7 +41,7 @@ async function run(args: readonly string[], { input = '', env = {}, cwd = folder
   const child = spawn(process.execPath, [HEADLAND, ...args], {
     cwd,
     env: { ...environment, ...env },
-    signal: AbortSignal.timeout(PATIENCE_MS),
+    signal: AbortSignal.timeout(TIMEOUT_MS),
   })
   child.stdin.end(input)
   const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])

@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url'
 import { CLIENT_COMMANDS } from '../../../src/cli/index.ts'
 import { temporaryFolder } from '../../support/folder.ts'
 import { type Manner, startHostileService } from '../../support/machine/hostile-service.ts'
-import { PATIENCE_MS } from '../../support/until.ts'
+import { TIMEOUT_MS } from '../../support/until.ts'
 
 const RUNNER = fileURLToPath(new URL('../../support/run-commands.ts', import.meta.url))
 
@@ -102,7 +102,7 @@ const ENVIRONMENT = { PATH: process.env.PATH, HOME: folder, TERM: 'xterm' }
 /** All that was written, to either stream, by all of these. What is typed is a password. */
 async function written(commands: string[][], env: NodeJS.ProcessEnv, cwd = project): Promise<string> {
   const args = [RUNNER, ...commands.map((words) => JSON.stringify(words))]
-  const child = spawn(process.execPath, args, { cwd, env, signal: AbortSignal.timeout(PATIENCE_MS) })
+  const child = spawn(process.execPath, args, { cwd, env, signal: AbortSignal.timeout(TIMEOUT_MS) })
   child.stdin.end('password\n')
   const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
   assert.equal(code, 0, stdout + stderr)

@@ -13,7 +13,7 @@ import { fileURLToPath } from 'node:url'
 import { startForwardProxy } from '../../support/edge/forward-proxy.ts'
 import { temporaryFolder } from '../../support/folder.ts'
 import { startService } from '../../support/service/service.ts'
-import { PATIENCE_MS } from '../../support/until.ts'
+import { TIMEOUT_MS } from '../../support/until.ts'
 
 const HEADLAND = fileURLToPath(new URL('../../../bin/headland', import.meta.url))
 const NAME = 'headland.test'
@@ -63,7 +63,7 @@ async function headland(args: readonly string[], { cwd, env, input = '' }: Setti
   const child = spawn(process.execPath, [HEADLAND, ...args], {
     cwd,
     env: { PATH: process.env.PATH, HOME: cwd, NODE_EXTRA_CA_CERTS: certificate, ...env },
-    signal: AbortSignal.timeout(PATIENCE_MS),
+    signal: AbortSignal.timeout(TIMEOUT_MS),
   })
   child.stdin.end(input)
   const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])

@@ -11,7 +11,7 @@ import { temporaryFolder } from '../../support/folder.ts'
 import { deploy, nodeServer } from '../../support/service/deploy.ts'
 import { createApp, createEnvironment } from '../../support/service/environment.ts'
 import { startService } from '../../support/service/service.ts'
-import { PATIENCE_MS, until } from '../../support/until.ts'
+import { TIMEOUT_MS, until } from '../../support/until.ts'
 
 const HEADLAND = fileURLToPath(new URL('../../../bin/headland', import.meta.url))
 
@@ -46,7 +46,7 @@ async function headland(args: readonly string[], { env = {}, input = '' }: Setti
   const child = spawn(process.execPath, [HEADLAND, ...args], {
     cwd: folder,
     env: { PATH: process.env.PATH, HOME: folder, ...login, ...env },
-    signal: AbortSignal.timeout(PATIENCE_MS),
+    signal: AbortSignal.timeout(TIMEOUT_MS),
   })
   child.stdin.end(input)
   const [bytes, words, [code]] = await Promise.all([buffer(child.stdout), buffer(child.stderr), once(child, 'close')])

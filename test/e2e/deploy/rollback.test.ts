@@ -11,7 +11,7 @@ import { deploy, type Files, untilDone, upload } from '../../support/service/dep
 import { createEnvironment, siteAnswer } from '../../support/service/environment.ts'
 import { startService } from '../../support/service/service.ts'
 import { createWebhooks, hook } from '../../support/service/webhooks.ts'
-import { PATIENCE_MS } from '../../support/until.ts'
+import { TIMEOUT_MS } from '../../support/until.ts'
 
 const HEADLAND = fileURLToPath(new URL('../../../bin/headland', import.meta.url))
 
@@ -59,7 +59,7 @@ async function cli(environment: string, ...args: string[]) {
   const where = ['--account', account, '--app', app, ...(args[0] === 'envs' ? [id] : ['--env', id])]
   const { stdout, stderr } = await promisify(execFile)(process.execPath, [HEADLAND, ...args, ...where], {
     cwd: folder,
-    timeout: PATIENCE_MS,
+    timeout: TIMEOUT_MS,
     env: {
       PATH: process.env.PATH,
       XDG_CONFIG_HOME: join(folder, 'config'),

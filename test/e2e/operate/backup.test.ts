@@ -15,7 +15,7 @@ import { createApp, createEnvironment, siteAnswer } from '../../support/service/
 import { heldBuild, untilHeld } from '../../support/service/held-build.ts'
 import { type Login, startService, type TestService } from '../../support/service/service.ts'
 import { createWebhooks, hook } from '../../support/service/webhooks.ts'
-import { PATIENCE_MS, until } from '../../support/until.ts'
+import { TIMEOUT_MS, until } from '../../support/until.ts'
 
 const HEADLAND = fileURLToPath(new URL('../../../bin/headland', import.meta.url))
 
@@ -147,7 +147,7 @@ test('a backup that is stopped half-way leaves nothing behind and holds nothing'
   const count = async () => (await sql.query(statement`SELECT id FROM holds`)).length
   const scratch = async () => (await readdir(service.dataDir)).filter((name) => name.startsWith('backup-')).length
   assert.deepEqual([await count(), await scratch()], [1, 1])
-  const exited = once(child, 'exit', { signal: AbortSignal.timeout(PATIENCE_MS) })
+  const exited = once(child, 'exit', { signal: AbortSignal.timeout(TIMEOUT_MS) })
   child.kill('SIGTERM')
   const [code] = await exited
   assert.equal(code, 1)
@@ -226,7 +226,7 @@ test('a restore that waits for its bytes ends when it is told to, and leaves not
     child.stdin.write(start)
     const where = more.length > 0 ? tmp : dataDir
     await until(async () => (await readdir(where).catch(() => [])).length > 0, 'it has begun')
-    const exited = once(child, 'exit', { signal: AbortSignal.timeout(PATIENCE_MS) })
+    const exited = once(child, 'exit', { signal: AbortSignal.timeout(TIMEOUT_MS) })
     child.kill('SIGTERM')
     const [code] = await exited
     assert.deepEqual([code, said], [1, 'headland: It was interrupted. Nothing was left behind.\n'])

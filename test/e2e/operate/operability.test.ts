@@ -10,7 +10,7 @@ import { temporaryFolder } from '../../support/folder.ts'
 import { readStalls } from '../../support/machine/stalls.ts'
 import { createEnvironment } from '../../support/service/environment.ts'
 import { startService } from '../../support/service/service.ts'
-import { PATIENCE_MS, until } from '../../support/until.ts'
+import { TIMEOUT_MS, until } from '../../support/until.ts'
 
 const HEADLAND = fileURLToPath(new URL('../../../bin/headland', import.meta.url))
 
@@ -18,7 +18,7 @@ type Ended = { code: number; stdout: string; stderr: string }
 
 function headland(args: string[], env: Record<string, string> = {}): Promise<Ended> {
   return new Promise((resolve) => {
-    const options = { env: { PATH: process.env.PATH, ...env }, timeout: PATIENCE_MS }
+    const options = { env: { PATH: process.env.PATH, ...env }, timeout: TIMEOUT_MS }
     execFile(process.execPath, [HEADLAND, ...args], options, (error, stdout, stderr) =>
       resolve({ code: error ? Number(error.code) : 0, stdout, stderr }),
     )

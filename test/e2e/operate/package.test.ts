@@ -9,7 +9,7 @@ import { temporaryFolder } from '../../support/folder.ts'
 import { installPackage } from '../../support/package.ts'
 import { siteAnswer } from '../../support/service/environment.ts'
 import { startService } from '../../support/service/service.ts'
-import { PATIENCE_MS } from '../../support/until.ts'
+import { TIMEOUT_MS } from '../../support/until.ts'
 
 const { files, folder, command, path } = await installPackage({ after })
 const dataDir = await temporaryFolder({ after })
@@ -94,7 +94,7 @@ test('an example is deployed by the command of the package, and its site is ther
         HEADLAND_API_USER: as.userId,
         HEADLAND_API_PASSWORD: as.password,
       },
-      timeout: PATIENCE_MS,
+      timeout: TIMEOUT_MS,
     },
   )
   const url = stdout.trim().split('\n').at(-1) ?? ''

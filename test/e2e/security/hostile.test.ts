@@ -523,7 +523,7 @@ async function assertAppIsEndedAndBack(files: Files, limit: 'memory' | 'processe
   const said = await runtimeLogUntil(environment, /The app was ended/)
   assert.match(said, new RegExp(`it reached its limit of ${limit}\\.`))
   await untilAnswers(environment.url, 'fine')
-  assert.equal(cagesOf(service).filter((cage) => cage.endsWith('_build')).length, 0)
+  assert.equal(cagesOf(service).filter((cgroup) => cgroup.endsWith('_build')).length, 0)
   return environment
 }
 

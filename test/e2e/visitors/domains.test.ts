@@ -8,7 +8,7 @@ import { after, test } from 'node:test'
 import { deploy, page, untilDone } from '../../support/service/deploy.ts'
 import { createEnvironment, siteAnswer } from '../../support/service/environment.ts'
 import { type Login, startService } from '../../support/service/service.ts'
-import { PATIENCE_MS } from '../../support/until.ts'
+import { TIMEOUT_MS } from '../../support/until.ts'
 
 const service = await startService(
   { after },
@@ -34,7 +34,7 @@ const at = (host: string) => siteAnswer(service, `http://${host}`)
 async function bytesAt(host: string): Promise<string> {
   const { hostname, port } = new URL(service.edge)
   const socket = connect(Number(port), hostname)
-  socket.setTimeout(PATIENCE_MS, () => socket.destroy(new Error('the edge is silent')))
+  socket.setTimeout(TIMEOUT_MS, () => socket.destroy(new Error('the edge is silent')))
   socket.write(`GET / HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)
   let text = ''
   socket.setEncoding('latin1').on('data', (chunk) => {

@@ -18,7 +18,7 @@ import { temporaryFolder } from '../../support/folder.ts'
 import { formOf, untilDone } from '../../support/service/deploy.ts'
 import { createEnvironment } from '../../support/service/environment.ts'
 import { startService, type TestService } from '../../support/service/service.ts'
-import { PATIENCE_MS, until } from '../../support/until.ts'
+import { TIMEOUT_MS, until } from '../../support/until.ts'
 
 const CUSTOM = 'www.customer.example'
 const PORTAL = 'headland.example.com'
@@ -145,7 +145,7 @@ const optionsOf = ({ port }: Front, host: string, path: string): RequestOptions 
   ...{ host: '127.0.0.1', port, path, servername: host, agent: false },
   // The certificates are made for the test; that there is one for this name is what is looked at.
   rejectUnauthorized: false,
-  timeout: PATIENCE_MS,
+  timeout: TIMEOUT_MS,
 })
 
 function call(front: Front, host: string, path: string, asked: Asked = {}): Promise<Answered> {
@@ -276,9 +276,9 @@ for (const { name, start, missing } of [
         ...{ 'sec-websocket-version': '13', 'sec-websocket-key': Buffer.alloc(16, 'k').toString('base64') },
       }
       const sent = request({ ...optionsOf(front, site, '/socket'), headers }).end()
-      const [, socket] = await once(sent, 'upgrade', { signal: AbortSignal.timeout(PATIENCE_MS) })
+      const [, socket] = await once(sent, 'upgrade', { signal: AbortSignal.timeout(TIMEOUT_MS) })
       socket.write('echo')
-      const [back] = await once(socket, 'data', { signal: AbortSignal.timeout(PATIENCE_MS) })
+      const [back] = await once(socket, 'data', { signal: AbortSignal.timeout(TIMEOUT_MS) })
       socket.destroy()
       assert.equal(String(back), 'echo')
     })
@@ -286,10 +286,10 @@ for (const { name, start, missing } of [
     await t.test('HTTP/2 works', async () => {
       const options = { host: '127.0.0.1', port: front.port, servername: site, rejectUnauthorized: false }
       const socket = connect({ ...options, ALPNProtocols: ['h2'] })
-      await once(socket, 'secureConnect', { signal: AbortSignal.timeout(PATIENCE_MS) })
+      await once(socket, 'secureConnect', { signal: AbortSignal.timeout(TIMEOUT_MS) })
       const session = http2.connect(`https://${site}:${front.port}`, { createConnection: () => socket })
       const stream = session.request({ ':path': '/' })
-      const [headers] = await once(stream, 'response', { signal: AbortSignal.timeout(PATIENCE_MS) })
+      const [headers] = await once(stream, 'response', { signal: AbortSignal.timeout(TIMEOUT_MS) })
       session.destroy()
       assert.equal(headers[':status'], 200)
     })

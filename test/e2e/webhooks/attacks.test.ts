@@ -18,7 +18,7 @@ import {
   urlsOf,
   type WebhookUrls,
 } from '../../support/service/webhooks.ts'
-import { PATIENCE_MS, until } from '../../support/until.ts'
+import { TIMEOUT_MS, until } from '../../support/until.ts'
 
 const LONG = { quietSeconds: 300, maxQuietSeconds: 3600 }
 
@@ -216,7 +216,7 @@ test('who floods is refused with a time to come back; who knows a token is not a
   /** From an address of this machine, by way of a proxy that says where it came from. */
   const from = (address: string, target: string, forwardedFor?: string): Promise<{ status: number; text: string }> =>
     new Promise((resolve, reject) => {
-      const socket = connect({ host: hostname, port: Number(port), localAddress: address, timeout: PATIENCE_MS })
+      const socket = connect({ host: hostname, port: Number(port), localAddress: address, timeout: TIMEOUT_MS })
       const forwarded = forwardedFor === undefined ? '' : `X-Forwarded-For: ${forwardedFor}\r\n`
       let text = ''
       socket.on('data', (chunk) => {

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { PATIENCE_MS } from '../until.ts'
+import { TIMEOUT_MS } from '../until.ts'
 import type { Kind, SuiteMessage, SuiteRequest, SuiteResult, SuiteTest } from './cache-suite.ts'
 
 type Handler = (path: string[], incoming: unknown, outgoing: unknown) => void
@@ -42,9 +42,9 @@ process.on('message', async ({ base }: SuiteRequest) => {
   const runner: Runner = await load('client/runner.mjs')
   await runner.runTests(sets, ask, false, base, AT_ONCE)
   const results = runner.getResults()
-  tell({ tests: sets.flatMap(({ tests }) => tests.filter(isForShared).map((one) => toTest(one, results[one.id]))) })
+  notify({ tests: sets.flatMap(({ tests }) => tests.filter(isForShared).map((one) => toTest(one, results[one.id]))) })
 })
-tell({ port: (origin.address() as AddressInfo).port })
+notify({ port: (origin.address() as AddressInfo).port })
 
 const isForShared = ({ browser_only: isBrowserOnly = false }: Test): boolean => !isBrowserOnly
 
@@ -52,7 +52,7 @@ function toTest({ id, name, kind = 'required', depends_on: dependsOn = [] }: Tes
   return { id, name, kind, dependsOn, result }
 }
 
-function tell(message: SuiteMessage) {
+function notify(message: SuiteMessage) {
   process.send?.(message)
 }
 
@@ -63,7 +63,7 @@ type Asked = { method?: string; headers?: [string, string][]; body?: string }
  * from a cache, which is for the tests to say; each request has its own connection, as with the suite's own client.
  */
 async function ask(url: string, { method = 'GET', headers = [], body }: Asked = {}) {
-  const sent = request(url, { method, agent: false, signal: AbortSignal.timeout(PATIENCE_MS) })
+  const sent = request(url, { method, agent: false, signal: AbortSignal.timeout(TIMEOUT_MS) })
   // One that comes after the response is the body's as well.
   sent.on('error', () => undefined)
   sent.setHeader('accept', '*/*')

@@ -15,13 +15,13 @@ type EdgeOptions = {
   limits?: Partial<Limits>
   wake?(deployment: string): void
   now?(): number
-  hasLane?: boolean
+  hasFastPath?: boolean
 }
 
 export async function startTestEdge(
   t: Scope,
   hosts: Record<string, Target>,
-  { limits = {}, wake, now, hasLane = true }: EdgeOptions = {},
+  { limits = {}, wake, now, hasFastPath = true }: EdgeOptions = {},
 ): Promise<TestEdge> {
   const troubles: unknown[] = []
   const edge = createEdgeServer({
@@ -29,7 +29,7 @@ export async function startTestEdge(
     report: (error) => troubles.push(error),
     ...(wake ? { wake } : {}),
     ...(now ? { now } : {}),
-    hasLane,
+    hasFastPath,
   })
   const port = await listenOn(t, edge.http)
   const use = (next: Record<string, Target>) => edge.useRoutes(toRoutes({ hosts: next }))

@@ -3,14 +3,14 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { type Connections, createConnections } from '../../../src/edge/connections.ts'
-import { createLane } from '../../../src/edge/fast-path/fast-path.ts'
+import { createFastPath } from '../../../src/edge/fast-path/fast-path.ts'
 import type { PlainRequest } from '../../../src/edge/fast-path/request.ts'
 import { faultOf, refuseMalformed, refuseRequest } from '../../../src/edge/http/strict.ts'
 import type { Wire } from '../../../src/edge/http/wire.ts'
 import { LIMITS, type Limits } from '../../../src/edge/limits.ts'
 import type { Scope } from '../folder.ts'
 
-export type LaneServer = {
+export type FastPathServer = {
   http: Server
   port: number
   connections: Connections
@@ -28,7 +28,7 @@ type Options = {
 }
 
 /** Set up as the edge sets up its own. */
-export async function startLaneServer(t: Scope, options: Options): Promise<LaneServer> {
+export async function startFastPathServer(t: Scope, options: Options): Promise<FastPathServer> {
   const { answer, listener } = options
   const limits = { ...LIMITS, ...options.limits }
   const asked: IncomingMessage[] = []
@@ -44,7 +44,7 @@ export async function startLaneServer(t: Scope, options: Options): Promise<LaneS
   })
   http.timeout = limits.stalledClientMs
   const connections = createConnections({ http, limits })
-  const lane = answer && createLane({ http, limits, connections, answer, report: (error) => troubles.push(error) })
+  const queue = answer && createFastPath({ http, limits, connections, answer, report: (error) => troubles.push(error) })
   const receive: RequestListener = (request, response) => {
     asked.push(request)
     response.on('error', () => undefined)
@@ -68,7 +68,7 @@ export async function startLaneServer(t: Scope, options: Options): Promise<LaneS
   })
   await once(http.listen(0, '127.0.0.1'), 'listening')
   const { port } = http.address() as AddressInfo
-  return { http, port, connections, close: () => lane?.close(), asked, troubles }
+  return { http, port, connections, close: () => queue?.close(), asked, troubles }
 }
 
 export type Client = {

@@ -1,6 +1,6 @@
 /** Bytes over a connection, and the answers that come back: for what no honest client library would send as it stands. */
 import { connect, type Socket } from 'node:net'
-import { PATIENCE_MS } from '../until.ts'
+import { TIMEOUT_MS } from '../until.ts'
 
 export type RawAnswer = {
   status: number
@@ -52,7 +52,7 @@ export function openRaw(address: string): RawConnection {
     const late = new Error(
       `${what} did not come; what came was ${JSON.stringify(received.toString('latin1').slice(0, 500))}`,
     )
-    const deadline = performance.now() + PATIENCE_MS
+    const deadline = performance.now() + TIMEOUT_MS
     for (;;) {
       const next = change.promise
       const found = look()

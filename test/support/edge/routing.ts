@@ -6,8 +6,8 @@ import type { Scope } from '../folder.ts'
 import { house } from '../service/retention.ts'
 
 export async function routedHouse(t: Scope) {
-  const rooms = await house(t)
-  const domains = createDomains({ ...rooms, domain: 'sites.example.com' })
+  const modules = await house(t)
+  const domains = createDomains({ ...modules, domain: 'sites.example.com' })
   const tables: RouteTable[] = []
   const edge = {
     /** The table is in use when this resolves. */
@@ -16,6 +16,6 @@ export async function routedHouse(t: Scope) {
     },
   }
   const supervisor = { of: () => undefined, onChange: () => undefined }
-  const withDomain = (domain: string) => createRouting({ ...rooms, domains, supervisor, edge, domain })
-  return { ...rooms, domains, edge, tables, withDomain, routing: withDomain('sites.example.com') }
+  const withDomain = (domain: string) => createRouting({ ...modules, domains, supervisor, edge, domain })
+  return { ...modules, domains, edge, tables, withDomain, routing: withDomain('sites.example.com') }
 }

@@ -12,7 +12,7 @@ import { idOf, interfacesOf } from '../../../src/engines/network/names.ts'
 import { deploy, type Files } from '../service/deploy.ts'
 import { createEnvironment } from '../service/environment.ts'
 import type { Login, TestService } from '../service/service.ts'
-import { PATIENCE_MS, until } from '../until.ts'
+import { TIMEOUT_MS, until } from '../until.ts'
 
 /** A build that runs a script of ours and leaves one page, if it gets that far. */
 export const buildOf = (script: string, more: Files = {}): Files => ({
@@ -97,11 +97,11 @@ function tracesOf(service: TestService, environment: resources.Environment, apps
     .filter((line) => line.includes(service.dataDir))
   return [
     ...(apps > 0 ? [] : processesOf(service, userOf(service, environment))).map((each) => `process ${each}`),
-    ...cages.filter((cage) => cage.endsWith('_build')).map((cage) => `cgroup ${cage}`),
+    ...cages.filter((cgroup) => cgroup.endsWith('_build')).map((cgroup) => `cgroup ${cgroup}`),
     ...mounts.map((mount) => `mount ${mount}`),
     ...folders.map((folder) => `work folder ${folder}`),
     // Each app that runs has one of each.
-    ...extra('link', linksOf(service), cages.filter((cage) => cage.endsWith('_app')).length),
+    ...extra('link', linksOf(service), cages.filter((cgroup) => cgroup.endsWith('_app')).length),
   ]
 }
 
@@ -179,7 +179,7 @@ export function watchSite(service: TestService, url: string): Watch {
   const visit = (): Promise<string | undefined> =>
     new Promise((resolve) => {
       get(
-        { host: hostname, port, agent, path: '/', headers: { host: new URL(url).host }, timeout: PATIENCE_MS },
+        { host: hostname, port, agent, path: '/', headers: { host: new URL(url).host }, timeout: TIMEOUT_MS },
         (response) => {
           response.resume()
           response.once('end', () => resolve(response.statusCode === 200 ? undefined : `status ${response.statusCode}`))

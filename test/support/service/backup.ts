@@ -22,14 +22,14 @@ export type Backup = { tar: Buffer; entries: Whole[]; key: string; keyFile: stri
 
 /** Of a service with one app, made with a key that is not inside, unless that is asked for. */
 export async function makeBackup(scope: Scope, { isKeyInside = false } = {}): Promise<Backup> {
-  const rooms = await house(scope)
+  const modules = await house(scope)
   const keyFile = join(await temporaryFolder(scope), 'master.key')
-  await openVault(rooms.sql, { file: keyFile, given: undefined })
-  const shop = await rooms.environment()
-  await rooms.sql.transaction((tx) => rooms.environments.assignUid(tx, shop))
-  await rooms.deploy(shop, { archive: 'zip', output: 'shown', packages: 'installed' })
+  await openVault(modules.sql, { file: keyFile, given: undefined })
+  const shop = await modules.environment()
+  await modules.sql.transaction((tx) => modules.environments.assignUid(tx, shop))
+  await modules.deploy(shop, { archive: 'zip', output: 'shown', packages: 'installed' })
   const key = await findKey({ file: keyFile, given: undefined })
-  const { bytes } = pack({ ...rooms, openSql: openSqlite, version: '1.2.3' }, { key, isKeyInside })
+  const { bytes } = pack({ ...modules, openSql: openSqlite, version: '1.2.3' }, { key, isKeyInside })
   const tar = Buffer.concat(await Array.fromAsync(bytes))
   return { tar, entries: await entriesOf(tar), key: (await readFile(keyFile, 'utf8')).trim(), keyFile }
 }

@@ -1,7 +1,7 @@
 /** Follows server-sent events of the service, as a browser does. */
 import assert from 'node:assert/strict'
 import type { Scope } from '../folder.ts'
-import { PATIENCE_MS } from '../until.ts'
+import { TIMEOUT_MS } from '../until.ts'
 import type { Login, TestService } from './service.ts'
 
 export type ServerEvent = { event: string; data: string }
@@ -70,7 +70,7 @@ export async function follow(
     events.filter(({ event }) => event === 'change').map(({ data }) => JSON.parse(data).name as string)
 
   async function until(claim: (events: ServerEvent[]) => boolean) {
-    const deadline = AbortSignal.timeout(PATIENCE_MS)
+    const deadline = AbortSignal.timeout(TIMEOUT_MS)
     while (!claim(events)) {
       assert.ok(!isOver, `the stream ended before it came true that ${claim}; it told: ${names().join(', ')}`)
       assert.ok(!deadline.aborted, `it never came true that ${claim}; it told: ${names().join(', ')}`)

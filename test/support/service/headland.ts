@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { PATIENCE_MS } from '../until.ts'
+import { TIMEOUT_MS } from '../until.ts'
 import type { Files } from './deploy.ts'
 
 export const HEADLAND = fileURLToPath(new URL('../../../bin/headland', import.meta.url))
@@ -20,7 +20,7 @@ export function createCommandLine(usual: Record<string, string | undefined>, top
     const child = spawn(command, args, {
       cwd,
       env: env as NodeJS.ProcessEnv,
-      timeout: PATIENCE_MS,
+      timeout: TIMEOUT_MS,
       killSignal: 'SIGKILL',
     })
     const said = { stdout: '', stderr: '' }

@@ -32,7 +32,7 @@ export async function startApi(t: TestContext): Promise<Api> {
     for await (const chunk of request) text += chunk
     const { tags, ...body } = JSON.parse(text)
     api.calls.push({ entries: tags, body, authorization: request.headers.authorization, path: request.url })
-    for (const tell of waiting.splice(0)) tell(tags)
+    for (const notify of waiting.splice(0)) notify(tags)
     await api.gate
     response.writeHead(api.status).end('{}')
   }).listen(0, '127.0.0.1')

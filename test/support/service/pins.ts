@@ -22,8 +22,8 @@ export type Pinning = Awaited<ReturnType<typeof openPinning>>
 const OWNER = 'test'
 const vault = { seal: (text: string) => text, open: (text: string) => text, derive: (text: string) => text, keyId: '' }
 
-export async function openPinning(t: Scope, rooms?: House) {
-  const parts = rooms ?? (await house(t))
+export async function openPinning(t: Scope, modules?: House) {
+  const parts = modules ?? (await house(t))
   const { sql, clock, account, builds, deployments, operations, environments, sources } = parts
   const { id, appName, accountId } = await parts.environment()
   const path = { accountId, appName, environmentId: id }

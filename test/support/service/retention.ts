@@ -6,8 +6,8 @@ import type { Environment } from '../../../src/apps/index.ts'
 import { createArchives, DEFAULT_ARCHIVE_LIMITS } from '../../../src/archives/index.ts'
 import { createLog } from '../../../src/base/index.ts'
 import {
+  createBuildRetention,
   createBuilds,
-  createHoldings,
   createOutputs,
   createPackageStore,
   createSources,
@@ -18,24 +18,24 @@ import { openDiskBlobs } from '../../../src/storage/blobs/blobs-disk.ts'
 import { createLineLogs, type Digest, statement } from '../../../src/storage/index.ts'
 import { createLedger } from '../../../src/triggers/index.ts'
 import { type Scope, temporaryFolder } from '../folder.ts'
-import { lowerRooms } from '../parts.ts'
+import { lowerModules } from '../parts.ts'
 
 type Built = { archive?: string; output?: string; packages?: string; state?: 'SUCCEEDED' | 'FAILED'; isOver?: boolean }
 
 export async function house(t: Scope) {
   const dataDir = await temporaryFolder(t)
-  const lower = await lowerRooms(t)
+  const lower = await lowerModules(t)
   const { sql, clock, newId } = lower
   const blobs = await openDiskBlobs(join(dataDir, 'blobs'))
   /** Deployments that have a process. */
   const running = new Set<string>()
-  const rooms = {
+  const modules = {
     ...lower,
     log: createLog('silent'),
     dataDir,
     archives: createArchives({ blobs, limits: DEFAULT_ARCHIVE_LIMITS }),
     builds: createBuilds({ sql, clock, newId }),
-    holdings: createHoldings({ sql }),
+    buildRetention: createBuildRetention({ sql }),
     sources: createSources({ sql, clock }),
     outputs: createOutputs({ folder: join(dataDir, 'outputs'), limits: DEFAULT_OUTPUT_LIMITS }),
     packages: createPackageStore({ sql, clock, newId, folder: join(dataDir, 'packages') }),
@@ -46,21 +46,21 @@ export async function house(t: Scope) {
     supervisor: { holds: (deployment: string) => running.has(deployment) },
     toolchains: { sweep: async () => undefined, collect: async () => [] },
   }
-  await rooms.outputs.sweep()
-  const account = await rooms.accounts.create('ours')
+  await modules.outputs.sweep()
+  const account = await modules.accounts.create('ours')
 
   async function environment(of = account): Promise<Environment> {
-    const app = await rooms.apps.create(of.id, `app-${newId()}`, 'regions/UK')
+    const app = await modules.apps.create(of.id, `app-${newId()}`, 'regions/UK')
     const id = newId()
     const draft = { displayName: 'x', branch: 'uploadable', cmsEnvironment: 'x', rootDirectory: '', variables: [] }
-    await sql.transaction((tx) => rooms.environments.insert(tx, { id: app.id, accountId: of.id }, id, draft))
-    return (await rooms.environments.byId(sql, id)) as Environment
+    await sql.transaction((tx) => modules.environments.insert(tx, { id: app.id, accountId: of.id }, id, draft))
+    return (await modules.environments.byId(sql, id)) as Environment
   }
 
   async function operation({ id, accountId, appName }: Environment, activates?: string): Promise<string> {
     const path = { accountId, appName, environmentId: id }
     const more = activates === undefined ? {} : { activates }
-    return (await sql.transaction((tx) => rooms.operations.request(tx, path, 'UPLOAD', more))).id
+    return (await sql.transaction((tx) => modules.operations.request(tx, path, 'UPLOAD', more))).id
   }
 
   async function finish(operationId: string) {
@@ -82,29 +82,29 @@ export async function house(t: Scope) {
     const operationId = await operation(of)
     const id = newId()
     const given = { id, operationId, trigger: 'UPLOAD' as const, isClean: false, archive: await archiveOf(archive) }
-    await sql.transaction((tx) => rooms.builds.insert(tx, { accountId, environmentId }, given))
-    const log = await rooms.logs.create(`builds/${id}`, { secrets: [], whenFull: 'stop', maxBytes: 1_000_000 })
+    await sql.transaction((tx) => modules.builds.insert(tx, { accountId, environmentId }, given))
+    const log = await modules.logs.create(`builds/${id}`, { secrets: [], whenFull: 'stop', maxBytes: 1_000_000 })
     log.say('', 'built')
     await log.close()
     if (packages !== undefined) {
       const kept = { id: newId(), wanted: packages, files: 1, bytes: packages.length }
       await sql.transaction(async (tx) => {
-        await rooms.packages.record(tx, accountId, kept)
-        await rooms.builds.claimPackages(tx, id, kept.id)
+        await modules.packages.record(tx, accountId, kept)
+        await modules.builds.claimPackages(tx, id, kept.id)
       })
-      await rooms.packages.keep(await folderWith(packages), kept.id)
+      await modules.packages.keep(await folderWith(packages), kept.id)
     }
     let digest: Digest | undefined
     if (output !== undefined) {
-      const kept = await rooms.outputs.keep({ files: await folderWith(output) }, environmentId, {
+      const kept = await modules.outputs.keep({ files: await folderWith(output) }, environmentId, {
         prepare: async () => undefined,
-        record: (made, bytes) => rooms.builds.built(id, made, bytes),
+        record: (made, bytes) => modules.builds.built(id, made, bytes),
       })
       digest = kept.digest
     }
     const { state = 'SUCCEEDED', isOver = true } = more
     if (isOver) {
-      await sql.transaction((tx) => rooms.builds.end(tx, id, { state, durations: {}, failure: null }))
+      await sql.transaction((tx) => modules.builds.end(tx, id, { state, durations: {}, failure: null }))
       await finish(operationId)
     }
     await clock.advance(1000)
@@ -114,17 +114,17 @@ export async function house(t: Scope) {
   /** As a switch does it. */
   async function goLive({ id }: Environment, deployment: Deployment) {
     await sql.transaction(async (tx) => {
-      const before = (await rooms.environments.byId(tx, id))?.liveDeployment
-      if (before && before !== deployment.id) await rooms.deployments.setRetired(tx, before)
-      await rooms.environments.setLive(tx, id, deployment.id)
-      await rooms.deployments.setLive(tx, deployment.id)
+      const before = (await modules.environments.byId(tx, id))?.liveDeployment
+      if (before && before !== deployment.id) await modules.deployments.setRetired(tx, before)
+      await modules.environments.setLive(tx, id, deployment.id)
+      await modules.deployments.setLive(tx, deployment.id)
     })
     await clock.advance(1000)
   }
 
   async function deploymentOf(of: Environment, buildId: string, operationId: string): Promise<Deployment> {
     const path = { accountId: of.accountId, environmentId: of.id }
-    return rooms.deployments.makeFor(operationId, path, { buildId, variables: [] })
+    return modules.deployments.makeFor(operationId, path, { buildId, variables: [] })
   }
 
   /** A build that went live. */
@@ -147,7 +147,7 @@ export async function house(t: Scope) {
   }
 
   return {
-    ...rooms,
+    ...modules,
     blobs,
     account,
     running,
@@ -161,8 +161,8 @@ export async function house(t: Scope) {
     deploy,
     write,
     /** What the service knows of a deployment. */
-    read: async (id: string): Promise<Deployment> => (await rooms.deployments.find(sql, id)) as Deployment,
-    hasOutput: (digest: Digest) => rooms.outputs.has(digest),
+    read: async (id: string): Promise<Deployment> => (await modules.deployments.find(sql, id)) as Deployment,
+    hasOutput: (digest: Digest) => modules.outputs.has(digest),
   }
 }
 

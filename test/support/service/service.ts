@@ -11,7 +11,7 @@ import { promisify } from 'node:util'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import type { resources } from '../../../src/contract/index.ts'
 import { type Scope, temporaryFolder } from '../folder.ts'
-import { PATIENCE_MS } from '../until.ts'
+import { TIMEOUT_MS } from '../until.ts'
 
 const HEADLAND = fileURLToPath(new URL('../../../bin/headland', import.meta.url))
 
@@ -129,7 +129,7 @@ export async function startService(t: Scope, given: Start = {}): Promise<TestSer
 async function ready(child: ChildProcess, log: () => string): Promise<{ api: string; edge: string }> {
   const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream })
   const [line] = await Promise.race([
-    once(lines, 'line', { signal: AbortSignal.timeout(PATIENCE_MS) }),
+    once(lines, 'line', { signal: AbortSignal.timeout(TIMEOUT_MS) }),
     once(child, 'exit').then(([code]) => Promise.reject(new Error(`exited with ${code} before ready:\n${log()}`))),
   ])
   const said = JSON.parse(line)

@@ -13,7 +13,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { type Scope, temporaryFolder } from '../folder.ts'
-import { PATIENCE_MS, until } from '../until.ts'
+import { TIMEOUT_MS, until } from '../until.ts'
 
 const SOURCE = '/usr/share/wordpress'
 export const PLUGIN = fileURLToPath(new URL('../../../integrations/wordpress/headland', import.meta.url))
@@ -78,7 +78,7 @@ export async function startWordPress(t: Scope, { address }: { address: string })
     const script = `$_SERVER['HTTP_HOST'] = '${address}:${port}'; $_SERVER['REQUEST_URI'] = '/'; ${code}`
     const { stdout } = await promisify(execFile)('php', ['-d', `error_log=${join(folder, 'php.log')}`, '-r', script], {
       cwd: site,
-      timeout: PATIENCE_MS,
+      timeout: TIMEOUT_MS,
     })
     return stdout
   }
@@ -100,7 +100,7 @@ export async function startWordPress(t: Scope, { address }: { address: string })
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(PATIENCE_MS),
+      signal: AbortSignal.timeout(TIMEOUT_MS),
     })
     const text = await response.text()
     assert.ok(response.ok, `${method} ${path}: ${response.status} ${text.slice(0, 500)}`)
@@ -115,7 +115,7 @@ export async function startWordPress(t: Scope, { address }: { address: string })
       headers: { cookie, referer: `${url}/wp-admin/${from}` },
       ...(form ? { body: new URLSearchParams(form) } : {}),
       redirect: 'follow',
-      signal: AbortSignal.timeout(PATIENCE_MS),
+      signal: AbortSignal.timeout(TIMEOUT_MS),
     })
     const text = await response.text()
     assert.equal(response.status, 200, `${path}: ${response.status} ${text.slice(0, 500)}`)
@@ -209,7 +209,7 @@ async function startDatabase(t: Scope, folder: string, socket: string) {
   await promisify(execFile)(
     'mariadb-install-db',
     ['--no-defaults', `--datadir=${data}`, ...user, '--auth-root-authentication-method=normal', '--skip-test-db'],
-    { timeout: PATIENCE_MS },
+    { timeout: TIMEOUT_MS },
   )
   const log = openSync(join(folder, 'db.log'), 'a')
   const server = spawn(
@@ -313,7 +313,7 @@ async function logIn(url: string): Promise<string> {
     headers: { cookie: 'wordpress_test_cookie=WP%20Cookie%20check' },
     body: new URLSearchParams({ log: ADMIN.name, pwd: ADMIN.password, testcookie: '1' }),
     redirect: 'manual',
-    signal: AbortSignal.timeout(PATIENCE_MS),
+    signal: AbortSignal.timeout(TIMEOUT_MS),
   })
   assert.equal(response.status, 302, await response.text())
   return response.headers

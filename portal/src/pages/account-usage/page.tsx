@@ -42,14 +42,14 @@ export default function AccountUsagePage(_: AccountPageProps) {
               {data ? <LargestEnvironments environments={data.environments} /> : <SkeletonRows count={3} />}
             </Panel>
           )}
-          <MakeRoom account={account} canWrite={canWrite} />
+          <FreeUpSpace account={account} canWrite={canWrite} />
         </>
       )}
     </Page>
   )
 }
 
-function MakeRoom({ account, canWrite }: { account: string; canWrite: boolean }) {
+function FreeUpSpace({ account, canWrite }: { account: string; canWrite: boolean }) {
   return (
     <Panel title="To make room">
       <ul className={css.advice}>

@@ -38,7 +38,7 @@ export default function VariablesPage({ place }: EnvironmentPageProps) {
   const used = useDraft(name)
   const { draft, change } = used
   const save = useSave(name, used, useBase(name, environment.data, hasChanges(draft)))
-  useFarewell(hasChanges(draft))
+  useLeaveWarning(hasChanges(draft))
 
   const keys = environment.data?.shellVariables.map(({ key }) => key)
   const stored = new Map(environment.data?.shellVariables.map((variable) => [variable.key, variable]))
@@ -155,7 +155,7 @@ function currentOf(values: ReadonlyMap<string, string | undefined>, draft: typeo
 }
 
 /** Whoever goes to another page is told that the changes wait for them. */
-function useFarewell(hasUnsaved: boolean) {
+function useLeaveWarning(hasUnsaved: boolean) {
   const say = useToast()
   const latest = useRef(hasUnsaved)
   latest.current = hasUnsaved

@@ -3,6 +3,7 @@ import { posix } from 'node:path'
 import type { Adapter, StaticOutput } from '../plan.ts'
 import type { Project } from '../project/project.ts'
 import { buildCommand, installedCommand, nodeCommand } from '../project/scripts.ts'
+import { type ConfigFile, readConfigFile } from './config.ts'
 import { aboutAdapter, canReplacePackages, packageIn, standIn } from './foreign.ts'
 import {
   basePathOf,
@@ -14,7 +15,6 @@ import {
   namesWith,
   rangeOf,
 } from './framework.ts'
-import { readSaid, type Said } from './said.ts'
 import { customStart, serve, serveByScript, serverIn } from './serve.ts'
 
 const NODE_ADAPTER = '@astrojs/node'
@@ -26,18 +26,18 @@ export const astro: Framework = {
   choose(project) {
     const version = rangeOf(project, 'astro')
     if (version === undefined) return undefined
-    const said = readSaid(project, astro.reads, 'astro build')
-    const folder = said.folder('outDir', '--outDir') ?? 'dist'
-    const adapter = adapterOf(said)
+    const config = readConfigFile(project, astro.reads, 'astro build')
+    const folder = config.folder('outDir', '--outDir') ?? 'dist'
+    const adapter = adapterOf(config)
     // Until version 5 the adapter did nothing for an output that was not said to be a server.
-    const mode = said.string('output')
+    const mode = config.string('output')
     const isServer = adapter !== undefined && (majorIn(version) >= 5 || mode === 'server' || mode === 'hybrid')
-    const base = basePathOf(said.string('base', '--base') ?? '')
-    const given = { project, said, adapter, folder, mode, files: filesIn(folder, { basePath: base }) }
+    const base = basePathOf(config.string('base', '--base') ?? '')
+    const given = { project, config, adapter, folder, mode, files: filesIn(folder, { basePath: base }) }
     const { because, ...result } = isServer ? serverOf(given) : filesOf(given)
     return {
       version,
-      because: ['package.json depends on astro', ...said.because, ...because],
+      because: ['package.json depends on astro', ...config.because, ...because],
       build: buildCommand(project) ?? installedCommand(project, 'astro', 'build'),
       ...result,
       // The content of a CMS and its images are fetched into the folders of the second kind.
@@ -48,7 +48,7 @@ export const astro: Framework = {
 }
 
 /** The package that `adapter` is called from; under a condition, the one that can run here. */
-function adapterOf({ settings, imports }: Said): string | undefined {
+function adapterOf({ settings, imports }: ConfigFile): string | undefined {
   const [, name] = /^([\w$]{1,99})\s{0,9}\(/.exec(settings.get('adapter') ?? '') ?? []
   if (name !== undefined) return imports.get(name) ?? name
   if (!settings.has('adapter')) return undefined
@@ -61,7 +61,7 @@ const FOREIGN = /^@astrojs\/(?:vercel|netlify|cloudflare|deno)(?:\/|$)/
 
 type Given = {
   project: Project
-  said: Said
+  config: ConfigFile
   adapter: string | undefined
   folder: string
   mode: string | undefined
@@ -83,12 +83,12 @@ function filesOf(given: Given): Result {
 }
 
 function serverOf(given: Given): Result {
-  const { project, said, adapter = '', folder, mode, files } = given
+  const { project, config, adapter = '', folder, mode, files } = given
   // Sessions are files, unless the app says otherwise.
   const writable = ['node_modules/.astro/sessions']
-  const isMiddleware = said.string('adapter.mode') === 'middleware'
-  const entry = said.string('build.serverEntry') ?? 'entry.mjs'
-  const path = posix.join(said.folder('build.server') ?? posix.join(folder, 'server'), entry)
+  const isMiddleware = config.string('adapter.mode') === 'middleware'
+  const entry = config.string('build.serverEntry') ?? 'entry.mjs'
+  const path = posix.join(config.folder('build.server') ?? posix.join(folder, 'server'), entry)
   const start = nodeCommand(project, path)
   const isWritten = new RegExp(`^node (?:\\./)?${RegExp.escape(path)}$`)
   if (adapter === NODE_ADAPTER && !isMiddleware) return serve(project, { folder: '.', start, isWritten, writable })
@@ -101,11 +101,11 @@ function serverOf(given: Given): Result {
   }
   if (adapter === NODE_ADAPTER)
     throw cannotRun(
-      `${said.path} says mode: 'middleware'`,
+      `${config.path} says mode: 'middleware'`,
       `Set the mode of ${NODE_ADAPTER} to 'standalone', or start a server of your own by the script start.`,
     )
   throw cannotRun(
     `Astro builds with ${adapter}`,
-    `Install ${NODE_ADAPTER} and use it as the adapter in ${said.path}, or use none for files alone.`,
+    `Install ${NODE_ADAPTER} and use it as the adapter in ${config.path}, or use none for files alone.`,
   )
 }

@@ -1,8 +1,8 @@
 /** Gatsby: files. Its own server is only needed for pages that are rendered on request, and for functions. */
 import { wordsAfter } from '../project/script-arguments.ts'
 import { buildCommand, buildScript, installedCommand, scriptText } from '../project/scripts.ts'
+import { readConfigFile } from './config.ts'
 import { basePathOf, type Framework, filesIn, namesWith, rangeOf } from './framework.ts'
-import { readSaid } from './said.ts'
 
 export const gatsby: Framework = {
   name: 'gatsby',
@@ -11,18 +11,18 @@ export const gatsby: Framework = {
   choose(project) {
     const version = rangeOf(project, 'gatsby')
     if (version === undefined) return undefined
-    const said = readSaid(project, gatsby.reads, 'gatsby build')
+    const config = readConfigFile(project, gatsby.reads, 'gatsby build')
     // Without one of these the prefix is only for development.
     const hasPrefix =
       wordsAfter(project, 'gatsby build')?.includes('--prefix-paths') ||
       /\bPREFIX_PATHS=(?:true|1)\b/.test(scriptText(project, buildScript(project) ?? ''))
-    const basePath = hasPrefix ? basePathOf(said.string('pathPrefix') ?? '') : ''
+    const basePath = hasPrefix ? basePathOf(config.string('pathPrefix') ?? '') : ''
     const hasFunctions = [...project.files].some((path) => path.startsWith('src/api/'))
     return {
       version,
       because: [
         'package.json depends on gatsby',
-        ...said.because,
+        ...config.because,
         ...(hasFunctions ? ['src/api/ needs a server, which a script headland-start would name: gatsby serve'] : []),
       ],
       build: buildCommand(project) ?? installedCommand(project, 'gatsby', 'build'),

@@ -16,8 +16,8 @@ import {
   startCommand,
   startScript,
 } from '../project/scripts.ts'
+import { readConfigFile } from './config.ts'
 import { basePathOf, type Framework, filesIn, folderInside, namesWith, rangeOf } from './framework.ts'
-import { readSaid } from './said.ts'
 import { serverIn } from './serve.ts'
 
 const DIST_FOLDER = '.next'
@@ -30,7 +30,7 @@ export const next: Framework = {
   choose(project) {
     const version = rangeOf(project, 'next')
     if (version === undefined) return undefined
-    const config = readConfig(project)
+    const config = readSettings(project)
     // An export takes distDir as the place for its files, and works in .next as always.
     const dist = config.output === 'export' ? DIST_FOLDER : (config.distDir ?? DIST_FOLDER)
     return {
@@ -69,8 +69,8 @@ type Config = {
   because: string[]
 }
 
-function readConfig(project: Project): Config {
-  const { path, settings, because, string } = readSaid(project, next.reads, 'next build')
+function readSettings(project: Project): Config {
+  const { path, settings, because, string } = readConfigFile(project, next.reads, 'next build')
   const expression = settings.get('output') ?? ''
   let output: Config['output'] | undefined = outputIn(expression)
   if (output !== undefined) because.push(`${path} says output: '${output}'`)

@@ -3,9 +3,9 @@
 import type { Project } from '../project/project.ts'
 import { wordsAfter } from '../project/script-arguments.ts'
 import { buildCommand, installedCommand } from '../project/scripts.ts'
+import { type ConfigFile, readConfigFile } from './config.ts'
 import { basePathOf, type Choice, type Framework, filesIn, majorIn, namesWith, rangeOf } from './framework.ts'
 import { nitroOutput, presetInScript, presetVariables } from './nitro.ts'
-import { readSaid, type Said } from './said.ts'
 import { serve } from './serve.ts'
 
 export const nuxt: Framework = {
@@ -15,15 +15,15 @@ export const nuxt: Framework = {
   choose(project) {
     const version = rangeOf(project, 'nuxt')
     if (version === undefined) return undefined
-    const said = readSaid(project, nuxt.reads, 'nuxt build')
+    const config = readConfigFile(project, nuxt.reads, 'nuxt build')
     const isGenerated = generates(project)
     const isOld = majorIn(version) < 3
-    const { because, ...result } = isOld ? oldOutput(project, said) : newOutput(project, said, isGenerated)
+    const { because, ...result } = isOld ? oldOutput(project, config) : newOutput(project, config, isGenerated)
     return {
       version,
       because: [
         'package.json depends on nuxt',
-        ...said.because,
+        ...config.because,
         ...(isGenerated ? ['the build script generates files'] : []),
         ...because,
       ],
@@ -36,7 +36,7 @@ export const nuxt: Framework = {
       },
       environment: {
         NUXT_TELEMETRY_DISABLED: '1',
-        ...presetVariables(result.output, !isOld && said.isComputed('nitro.preset')),
+        ...presetVariables(result.output, !isOld && config.isComputed('nitro.preset')),
       },
     }
   },
@@ -44,25 +44,25 @@ export const nuxt: Framework = {
 
 type Result = Pick<Choice, 'build' | 'adapter' | 'output' | 'because'>
 
-function newOutput(project: Project, said: Said, isGenerated: boolean): Result {
+function newOutput(project: Project, config: ConfigFile, isGenerated: boolean): Result {
   const variable = presetInScript(project)
   return nitroOutput(project, {
     name: 'Nuxt',
-    preset: variable ?? said.string('nitro.preset', '--preset'),
-    isInScript: variable !== undefined || said.hasFlag('--preset'),
-    folder: said.folder('nitro.output.dir'),
-    basePath: basePathOf(said.string('app.baseURL') ?? ''),
+    preset: variable ?? config.string('nitro.preset', '--preset'),
+    isInScript: variable !== undefined || config.hasFlag('--preset'),
+    folder: config.folder('nitro.output.dir'),
+    basePath: basePathOf(config.string('app.baseURL') ?? ''),
     isGenerated,
-    singlePage: said.boolean('ssr') === false,
+    singlePage: config.boolean('ssr') === false,
   })
 }
 
 /** Nuxt 2 has a server that needs the installed packages. */
-function oldOutput(project: Project, said: Said): Result {
-  const basePath = basePathOf(said.string('router.base') ?? '')
+function oldOutput(project: Project, config: ConfigFile): Result {
+  const basePath = basePathOf(config.string('router.base') ?? '')
   if (generates(project)) {
-    const folder = said.folder('generate.dir') ?? 'dist'
-    return { output: filesIn(folder, { basePath, singlePage: said.boolean('ssr') === false }), because: [] }
+    const folder = config.folder('generate.dir') ?? 'dist'
+    return { output: filesIn(folder, { basePath, singlePage: config.boolean('ssr') === false }), because: [] }
   }
   const start = installedCommand(project, 'nuxt', 'start')
   return serve(project, { folder: '.', start, isWritten: /^nuxt start$/, commands: ['nuxt'] })

@@ -3,8 +3,8 @@ import { posix } from 'node:path'
 import { Problem } from '../../../contract/index.ts'
 import type { Project } from '../project/project.ts'
 import { buildCommand, installedCommand } from '../project/scripts.ts'
+import { type ConfigFile, readConfigFile } from './config.ts'
 import { basePathOf, type Choice, type Framework, filesIn, namesWith, rangeOf } from './framework.ts'
-import { readSaid, type Said } from './said.ts'
 import { customStart, serve, serveByScript } from './serve.ts'
 
 export const reactRouter: Framework = {
@@ -14,11 +14,11 @@ export const reactRouter: Framework = {
   choose(project) {
     const version = rangeOf(project, '@react-router/dev')
     if (version === undefined) return undefined
-    const said = readSaid(project, reactRouter.reads, 'react-router build')
-    const { output, because } = outputOf(project, said, '', '@react-router/serve')
+    const config = readConfigFile(project, reactRouter.reads, 'react-router build')
+    const { output, because } = outputOf(project, config, '', '@react-router/serve')
     return {
       version,
-      because: ['package.json depends on @react-router/dev', ...said.because, ...because],
+      because: ['package.json depends on @react-router/dev', ...config.because, ...because],
       build: buildCommand(project) ?? installedCommand(project, 'react-router', 'build'),
       output,
       caches: { compile: ['node_modules/.vite', 'node_modules/.cache'], data: [] },
@@ -29,19 +29,19 @@ export const reactRouter: Framework = {
 /** The same for Remix, which has the settings among the plugins of Vite. */
 export function outputOf(
   project: Project,
-  said: Said,
+  config: ConfigFile,
   prefix: string,
   server: '@react-router/serve' | '@remix-run/serve',
 ): Pick<Choice, 'output' | 'because'> {
-  const folder = said.folder(`${prefix}buildDirectory`) ?? 'build'
-  if (said.boolean(`${prefix}ssr`) === false) {
-    const basePath = basePathOf(said.string(`${prefix}basename`) ?? '')
+  const folder = config.folder(`${prefix}buildDirectory`) ?? 'build'
+  if (config.boolean(`${prefix}ssr`) === false) {
+    const basePath = basePathOf(config.string(`${prefix}basename`) ?? '')
     return {
-      output: filesIn(posix.join(folder, 'client'), { singlePage: !hasPrerenderedHome(said, prefix), basePath }),
+      output: filesIn(posix.join(folder, 'client'), { singlePage: !hasPrerenderedHome(config, prefix), basePath }),
       because: [],
     }
   }
-  const entry = posix.join(folder, 'server', said.string(`${prefix}serverBuildFile`) ?? 'index.js')
+  const entry = posix.join(folder, 'server', config.string(`${prefix}serverBuildFile`) ?? 'index.js')
   return serveBy(project, server, `./${entry}`)
 }
 
@@ -68,7 +68,7 @@ export function serveBy(
 }
 
 /** Then `index.html` is that page, and would be wrong for any other path. */
-function hasPrerenderedHome({ settings, code }: Said, prefix: string): boolean {
+function hasPrerenderedHome({ settings, code }: ConfigFile, prefix: string): boolean {
   if (/\bprerender\s{0,9}\(/.test(code)) return true
   const expression = settings.get(`${prefix}prerender`)
   if (expression === undefined || /^false\b/.test(expression)) return false

@@ -1,8 +1,8 @@
 /** Remix 2 on Vite, and on the compiler of its own that it had before. */
 import { buildCommand, installedCommand } from '../project/scripts.ts'
+import { readConfigFile } from './config.ts'
 import { type Framework, majorIn, namesWith, rangeOf } from './framework.ts'
 import { outputOf, serveBy } from './react-router.ts'
-import { readSaid } from './said.ts'
 
 const OLD_CONFIGS = namesWith('remix.config', ['js', 'mjs', 'cjs'])
 const VITE_CONFIGS = namesWith('vite.config', ['ts', 'js', 'mjs', 'mts'])
@@ -15,14 +15,14 @@ export const remix: Framework = {
     const version = rangeOf(project, '@remix-run/dev')
     if (version === undefined) return undefined
     const isOnVite = VITE_CONFIGS.some((name) => project.files.has(name))
-    const said = readSaid(project, isOnVite ? VITE_CONFIGS : OLD_CONFIGS, 'remix vite:build')
+    const config = readConfigFile(project, isOnVite ? VITE_CONFIGS : OLD_CONFIGS, 'remix vite:build')
     const oldEntry = majorIn(version) < 2 ? 'build' : 'build/index.js'
     const { output, because } = isOnVite
-      ? outputOf(project, said, 'plugins.', '@remix-run/serve')
-      : serveBy(project, '@remix-run/serve', said.string('serverBuildPath') ?? oldEntry)
+      ? outputOf(project, config, 'plugins.', '@remix-run/serve')
+      : serveBy(project, '@remix-run/serve', config.string('serverBuildPath') ?? oldEntry)
     return {
       version,
-      because: ['package.json depends on @remix-run/dev', ...said.because, ...because],
+      because: ['package.json depends on @remix-run/dev', ...config.because, ...because],
       build: buildCommand(project) ?? installedCommand(project, 'remix', isOnVite ? 'vite:build' : 'build'),
       output,
       caches: { compile: ['node_modules/.vite', 'node_modules/.cache', '.cache'], data: [] },

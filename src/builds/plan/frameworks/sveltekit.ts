@@ -3,6 +3,7 @@ import { posix } from 'node:path'
 import { Problem } from '../../../contract/index.ts'
 import type { Project } from '../project/project.ts'
 import { buildCommand, installedCommand, nodeCommand } from '../project/scripts.ts'
+import { type ConfigFile, readConfigFile } from './config.ts'
 import { aboutAdapter, canReplacePackages, standIn } from './foreign.ts'
 import {
   basePathOf,
@@ -14,7 +15,6 @@ import {
   namesWith,
   rangeOf,
 } from './framework.ts'
-import { readSaid, type Said } from './said.ts'
 import { customStart, serve, serveByScript, serverIn } from './serve.ts'
 
 const NODE_ADAPTER = '@sveltejs/adapter-node'
@@ -33,21 +33,21 @@ export const sveltekit: Framework = {
     const version = rangeOf(project, '@sveltejs/kit')
     if (version === undefined) return undefined
     const isOwn = /\badapter\b/.test(configOf(project, OWN_CONFIGS)?.text ?? '')
-    const said = readSaid(project, isOwn ? OWN_CONFIGS : VITE_CONFIGS, 'vite build')
-    const prefix = prefixIn(said)
-    const adapter = adapterOf(said, prefix)
+    const config = readConfigFile(project, isOwn ? OWN_CONFIGS : VITE_CONFIGS, 'vite build')
+    const prefix = prefixIn(config)
+    const adapter = adapterOf(config, prefix)
     const { because, ...result } =
       adapter === NODE_ADAPTER
-        ? serverOf(project, said, prefix)
+        ? serverOf(project, config, prefix)
         : adapter === STATIC_ADAPTER
-          ? filesOf(said, prefix)
-          : foreignOf(project, adapter, said)
+          ? filesOf(config, prefix)
+          : foreignOf(project, adapter, config)
     return {
       version,
       because: [
         'package.json depends on @sveltejs/kit',
-        ...(adapter ? [`${said.path} uses ${adapter}`] : []),
-        ...said.because,
+        ...(adapter ? [`${config.path} uses ${adapter}`] : []),
+        ...config.because,
         ...because,
       ],
       build: buildCommand(project) ?? installedCommand(project, 'vite', 'build'),
@@ -58,11 +58,11 @@ export const sveltekit: Framework = {
 }
 
 /** Where the settings of SvelteKit are: in `kit`, or among the plugins of Vite. */
-const prefixIn = ({ settings }: Said): string =>
+const prefixIn = ({ settings }: ConfigFile): string =>
   ['kit.', 'plugins.'].find((prefix) => settings.has(`${prefix}adapter`)) ?? ''
 
 /** By the name that is called, or the only adapter that is imported. */
-function adapterOf({ settings, imports }: Said, prefix: string): string | undefined {
+function adapterOf({ settings, imports }: ConfigFile, prefix: string): string | undefined {
   const [, name = ''] = /^([\w$]{1,99})\s{0,9}\(/.exec(settings.get(`${prefix}adapter`) ?? '') ?? []
   const adapters = [...imports.values()].filter((module) => /adapter/.test(module))
   return imports.get(name) ?? adapters.find((module) => module === NODE_ADAPTER) ?? adapters[0]
@@ -77,15 +77,15 @@ const HEADERS = {
   ADDRESS_HEADER: 'x-forwarded-for',
 }
 
-function serverOf(project: Project, said: Said, prefix: string): Result {
-  const folder = said.folder(`${prefix}adapter.out`) ?? 'build'
-  const variables = said.string(`${prefix}adapter.envPrefix`) ?? ''
+function serverOf(project: Project, config: ConfigFile, prefix: string): Result {
+  const folder = config.folder(`${prefix}adapter.out`) ?? 'build'
+  const variables = config.string(`${prefix}adapter.envPrefix`) ?? ''
   const written = `${RegExp.escape(folder)}/?(?:index\\.js)?`
   const isWritten = new RegExp(`^node (?:\\./)?${written}$`)
   if (variables !== '' && customStart(project, isWritten) === undefined)
     throw new Problem(
       'PLAN_FAILED',
-      `${said.path} says envPrefix: '${variables}', so the app would not listen on the port that PORT names. Leave it out.`,
+      `${config.path} says envPrefix: '${variables}', so the app would not listen on the port that PORT names. Leave it out.`,
     )
   return serve(project, {
     folder: '.',
@@ -95,19 +95,19 @@ function serverOf(project: Project, said: Said, prefix: string): Result {
   })
 }
 
-function filesOf(said: Said, prefix: string): Result {
-  const folder = said.folder(`${prefix}adapter.pages`) ?? 'build'
-  const fallback = said.string(`${prefix}adapter.fallback`)
+function filesOf(config: ConfigFile, prefix: string): Result {
+  const folder = config.folder(`${prefix}adapter.pages`) ?? 'build'
+  const fallback = config.string(`${prefix}adapter.fallback`)
   const singlePage = fallback !== undefined && FALLBACKS.includes(posix.normalize(fallback))
   const isOdd = fallback !== undefined && !singlePage && fallback !== '404.html'
   return {
-    output: filesIn(folder, { singlePage, basePath: basePathOf(said.string(`${prefix}paths.base`) ?? '') }),
+    output: filesIn(folder, { singlePage, basePath: basePathOf(config.string(`${prefix}paths.base`) ?? '') }),
     because: isOdd ? [`a fallback page is only found under the names ${FALLBACKS.join(', ')}, 404.html`] : [],
   }
 }
 
 /** An adapter for another host is replaced. Any other may leave a server that a script starts. */
-function foreignOf(project: Project, adapter: string | undefined, said: Said): Result {
+function foreignOf(project: Project, adapter: string | undefined, config: ConfigFile): Result {
   const custom = customStart(project)
   const isForeign = adapter === undefined || adapter.startsWith('@sveltejs/')
   if (custom !== undefined && (!isForeign || custom !== 'start')) return serveByScript(project, custom)
@@ -119,6 +119,6 @@ function foreignOf(project: Project, adapter: string | undefined, said: Said): R
   const what = adapter === undefined ? 'SvelteKit builds without an adapter' : `SvelteKit builds with ${adapter}`
   throw cannotRun(
     what,
-    `Install ${NODE_ADAPTER} for a server, or ${STATIC_ADAPTER} for files alone, and use it in ${said.path ?? 'vite.config.js'}.`,
+    `Install ${NODE_ADAPTER} for a server, or ${STATIC_ADAPTER} for files alone, and use it in ${config.path ?? 'vite.config.js'}.`,
   )
 }

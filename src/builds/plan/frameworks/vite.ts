@@ -1,6 +1,7 @@
 /** Vite by itself, with React, Vue, Svelte, Solid or nothing: files, and one page that finds its way by script. */
 import type { Project } from '../project/project.ts'
 import { buildCommand, installedCommand } from '../project/scripts.ts'
+import { readConfigFile } from './config.ts'
 import {
   basePathOf,
   type Framework,
@@ -11,7 +12,6 @@ import {
   rangeOf,
 } from './framework.ts'
 import { runsServer } from './node.ts'
-import { readSaid } from './said.ts'
 import { BUILT_FOLDERS } from './static.ts'
 
 /** Frameworks that build with Vite, leave something else behind than Vite does, and are not known here. */
@@ -33,25 +33,25 @@ export const vite: Framework = {
     const version = rangeOf(project, 'vite')
     if (version === undefined || firstDependencyOf(project, BUILT_ON_VITE) !== undefined || runsServer(project))
       return undefined
-    const said = readConfig(project)
+    const config = readSettings(project)
     return {
       version,
-      because: ['package.json depends on vite', ...said.because],
+      because: ['package.json depends on vite', ...config.because],
       build: buildCommand(project) ?? installedCommand(project, 'vite', 'build'),
-      output: filesIn(said.folder, {
-        candidates: said.isComputed ? BUILT_FOLDERS.filter((folder) => folder !== said.folder) : [],
+      output: filesIn(config.folder, {
+        candidates: config.isComputed ? BUILT_FOLDERS.filter((folder) => folder !== config.folder) : [],
         singlePage: true,
-        basePath: said.basePath,
+        basePath: config.basePath,
       }),
       caches: { compile: ['node_modules/.vite', 'node_modules/.cache'], data: [] },
     }
   },
 }
 
-type Said = { folder: string; isComputed: boolean; basePath: string; because: string[] }
+type Config = { folder: string; isComputed: boolean; basePath: string; because: string[] }
 
-function readConfig(project: Project): Said {
-  const { path, because, string, isComputed: isUnknown } = readSaid(project, vite.reads, 'vite build')
+function readSettings(project: Project): Config {
+  const { path, because, string, isComputed: isUnknown } = readConfigFile(project, vite.reads, 'vite build')
   const root = string('root')
   const outDir = string('build.outDir', '--outDir')
   const basePath = basePathOf(string('base', '--base') ?? '')

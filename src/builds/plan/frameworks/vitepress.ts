@@ -3,8 +3,8 @@ import { posix } from 'node:path'
 import type { Project } from '../project/project.ts'
 import { wordsAfter } from '../project/script-arguments.ts'
 import { installedCommand, namedBuild, runScript, scriptText } from '../project/scripts.ts'
+import { type ConfigFile, readConfigFile } from './config.ts'
 import { basePathOf, type Framework, filesIn, folderInside, rangeOf } from './framework.ts'
-import { readSaid, type Said } from './said.ts'
 
 const CONFIG = /(?:^|\/)\.vitepress\/config(?:\/index)?\.[mc]?[jt]s$/
 const MAX_CONFIGS = 10
@@ -27,14 +27,14 @@ export const vitepress: Framework = {
     const named = written.startsWith('-') ? undefined : folderInside(written, `the script ${script}`)
     const source = named ?? (script === undefined ? sourceOf(configs[0]) : '.')
     const reads = configs.filter((path) => sourceOf(path) === source)
-    const said = readSaid(project, reads, 'vitepress build', script)
-    const outDir = said.folder('', '--outDir') ?? outDirOf(said, source)
+    const config = readConfigFile(project, reads, 'vitepress build', script)
+    const outDir = config.folder('', '--outDir') ?? outDirOf(config, source)
     return {
       version,
-      because: ['package.json depends on vitepress', ...said.because],
+      because: ['package.json depends on vitepress', ...config.because],
       build:
         script === undefined ? installedCommand(project, 'vitepress', 'build', source) : runScript(project, script),
-      output: filesIn(outDir, { basePath: basePathOf(said.string('base', '--base') ?? '') }),
+      output: filesIn(outDir, { basePath: basePathOf(config.string('base', '--base') ?? '') }),
       caches: { compile: [posix.join(source, '.vitepress/cache'), 'node_modules/.vite'], data: [] },
     }
   },
@@ -48,8 +48,8 @@ const sourceOf = (config = 'docs/.vitepress/config.ts'): string =>
   posix.dirname(config.replace(/\.vitepress\/.*$/, '.'))
 
 /** Relative to the Markdown. */
-const outDirOf = (said: Said, source: string): string =>
-  folderInside(posix.join(source, said.string('outDir') ?? '.vitepress/dist'), said.path ?? '')
+const outDirOf = (config: ConfigFile, source: string): string =>
+  folderInside(posix.join(source, config.string('outDir') ?? '.vitepress/dist'), config.path ?? '')
 
 /** The script that builds the documentation: often not `build`, which then builds what is documented. */
 function scriptOf(project: Project): string | undefined {

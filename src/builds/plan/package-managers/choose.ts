@@ -22,12 +22,12 @@ export type Packages = {
 }
 
 export function choosePackages(home: Home, own: PackageJson | undefined): Packages {
-  const { said, because } = whatIsSaid(home, own)
+  const { requested, because } = requestedManager(home, own)
   const there = LOCKFILES.filter((name) => home.files.has(name))
   const manager = MANAGERS.find((manager) => {
     const lockfile = manager.lockfiles.find((name) => home.files.has(name))
-    if (said === undefined ? lockfile === undefined : said.name !== manager.name) return false
-    return manager.isMeant({ version: said?.version, lockfile: lockfile && home.texts[lockfile], home })
+    if (requested === undefined ? lockfile === undefined : requested.name !== manager.name) return false
+    return manager.isMeant({ version: requested?.version, lockfile: lockfile && home.texts[lockfile], home })
   })
   const chosen = manager ?? npm
   // An empty one is only there to mark the folder.
@@ -39,7 +39,7 @@ export function choosePackages(home: Home, own: PackageJson | undefined): Packag
   if (unread.length > 0) because.push(`${unread.join(', ')}: not read, since ${chosen.name} installs the packages`)
   return {
     manager: chosen,
-    version: said?.version ?? chosen.versionFor(head),
+    version: requested?.version ?? chosen.versionFor(head),
     lockfile,
     isLocked: lockfile !== null && !isForeign,
     isPlugAndPlay: chosen === yarnBerry && isPlugAndPlay(home),
@@ -47,19 +47,26 @@ export function choosePackages(home: Home, own: PackageJson | undefined): Packag
   }
 }
 
-type Said = { name: Manager['name']; version: string | undefined }
+type Requested = { name: Manager['name']; version: string | undefined }
 
 const MAX_VERSION_LENGTH = 100
 
 /** Where packages are installed has the first word, as it has when somebody runs the manager there. */
-function whatIsSaid(home: Home, own: PackageJson | undefined): { said: Said | undefined; because: string[] } {
+function requestedManager(
+  home: Home,
+  own: PackageJson | undefined,
+): { requested: Requested | undefined; because: string[] } {
   const wanted = home.packageJson?.packageManager ?? own?.packageManager
-  if (wanted === undefined) return { said: undefined, because: [] }
+  if (wanted === undefined) return { requested: undefined, because: [] }
   const written = `${wanted.field} of package.json`
   const name = MANAGERS.find((manager) => manager.name === wanted.name)?.name
-  if (name === undefined) return { said: undefined, because: [`${written} names no known package manager`] }
+  if (name === undefined) return { requested: undefined, because: [`${written} names no known package manager`] }
   const isRange = wanted.version.length <= MAX_VERSION_LENGTH && semver.validRange(wanted.version) !== null
-  if (!isRange) return { said: { name, version: undefined }, because: [`${written} names ${name}, but no version`] }
+  if (!isRange)
+    return { requested: { name, version: undefined }, because: [`${written} names ${name}, but no version`] }
   const version = wanted.version === '*' ? undefined : wanted.version
-  return { said: { name, version }, because: [`${written} is ${name}${version === undefined ? '' : ` ${version}`}`] }
+  return {
+    requested: { name, version },
+    because: [`${written} is ${name}${version === undefined ? '' : ` ${version}`}`],
+  }
 }

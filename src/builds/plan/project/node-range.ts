@@ -39,9 +39,10 @@ type Wish = { who: string; written: string; alternatives: readonly string[] }
 
 export function chooseNode(project: Project): NodeChoice {
   const because: string[] = []
-  const [engines, file] = [enginesOf(project), versionFileOf(project)].map((said) => {
-    const wish = said && wishOf(said)
-    if (said && !wish) because.push(`${said.who} says ${shown(said.written)}, which is no version of Node`)
+  const [engines, file] = [enginesOf(project), versionFileOf(project)].map((requested) => {
+    const wish = requested && wishOf(requested)
+    if (requested && !wish)
+      because.push(`${requested.who} says ${shown(requested.written)}, which is no version of Node`)
     return wish
   })
   const [first, second] = engines === undefined ? [file, undefined] : [engines, file]
@@ -54,8 +55,8 @@ export function chooseNode(project: Project): NodeChoice {
   // A line that nobody knew when this was written may be in the registry all the same.
   const range = both ?? rangeFor(first.alternatives) ?? first.alternatives.join(' || ')
   const wishes = second === undefined || both === undefined ? [first] : [first, second]
-  const said = wishes.map(({ who, written }) => `${who} says ${shown(written)}`).join(' and ')
-  return { range, setBy: setBy(wishes), because: [...because, `${said}, so Node ${range} is used`] }
+  const requested = wishes.map(({ who, written }) => `${who} says ${shown(written)}`).join(' and ')
+  return { range, setBy: setBy(wishes), because: [...because, `${requested}, so Node ${range} is used`] }
 }
 
 /** Those that would not allow the default, of which each must be changed; all, where each of them would. */
@@ -64,17 +65,17 @@ function setBy(wishes: readonly Wish[]): string {
   return (narrow.length > 0 ? narrow : wishes).map(({ who }) => who).join(' and ')
 }
 
-type Said = { who: string; written: string }
+type Requested = { who: string; written: string }
 
 /** The app's own word comes before that of the folder where its packages are installed. */
-function enginesOf({ packageJson, home }: Project): Said | undefined {
+function enginesOf({ packageJson, home }: Project): Requested | undefined {
   const written = packageJson?.node ?? home.packageJson?.node
   return written === undefined ? undefined : { who: 'engines.node of package.json', written: written.trim() }
 }
 
 const FILE_LENGTH = 2_000
 
-function versionFileOf({ texts, home }: Project): Said | undefined {
+function versionFileOf({ texts, home }: Project): Requested | undefined {
   for (const [place, found] of [texts, home.texts].entries())
     for (const name of VERSION_FILES) {
       const lines = (found[name] ?? '').slice(0, FILE_LENGTH).split('\n')
@@ -86,7 +87,7 @@ function versionFileOf({ texts, home }: Project): Said | undefined {
 
 const MAX_WRITTEN_LENGTH = 200
 
-function wishOf({ who, written }: Said): Wish | undefined {
+function wishOf({ who, written }: Requested): Wish | undefined {
   if (written.length > MAX_WRITTEN_LENGTH) return undefined
   const plain = written.toLowerCase()
   if (ANY.includes(plain)) return { who, written, alternatives: ['*'] }

@@ -45,7 +45,7 @@ export async function openDisk(options: DiskOptions): Promise<Disk> {
   const maxRecordBytes = Math.min(segmentBytes - START_BYTES, MAX_PENDING_BYTES / 2)
   const maxLargeBytes = maxBytes / 4
   const marker = createMarker({ folder, boot: options.bootId ?? currentBoot() })
-  const segments = createSegments({ folder, report: tell, stuck })
+  const segments = createSegments({ folder, report: notify, stuck })
   const batches = createBatches({ segments, failed, wrote })
   const writers = new Set<LargeWriter>()
   const forgotten = new WeakSet<Place>()
@@ -61,7 +61,7 @@ export async function openDisk(options: DiskOptions): Promise<Disk> {
   /** In large files that have no record yet. */
   let growingBytes = 0
 
-  function tell(error: unknown) {
+  function notify(error: unknown) {
     if (hasTrouble) return
     hasTrouble = true
     options.report(error)
@@ -69,7 +69,7 @@ export async function openDisk(options: DiskOptions): Promise<Disk> {
 
   function pause(error: unknown) {
     pausedUntil = performance.now() + pauseMs
-    tell(error)
+    notify(error)
   }
 
   function failed(error: unknown, segment: Segment, length: number) {
@@ -85,7 +85,7 @@ export async function openDisk(options: DiskOptions): Promise<Disk> {
 
   /** What cannot be removed would be the newest once all that is newer is gone, without their notes. */
   function stuck(error: unknown) {
-    tell(error)
+    notify(error)
     forgetEverything()
   }
 
@@ -98,7 +98,7 @@ export async function openDisk(options: DiskOptions): Promise<Disk> {
   }
 
   /** Whether so many bytes more are within the bound, after dropping what is old. */
-  function makeRoom(bytes: number): boolean {
+  function evict(bytes: number): boolean {
     while (segments.bytes() + growingBytes + bytes > maxBytes) {
       const oldest = segments.oldest()
       if (!oldest) return false
@@ -148,7 +148,7 @@ export async function openDisk(options: DiskOptions): Promise<Disk> {
     const metaBytes = Buffer.byteLength(meta)
     const bytes = HEADER_BYTES + metaBytes + body.length
     if (metaBytes > MAX_TEXT_BYTES || bytes > maxRecordBytes) return undefined
-    if (batches.pendingBytes() + bytes > MAX_PENDING_BYTES || !makeRoom(bytes + START_BYTES)) return undefined
+    if (batches.pendingBytes() + bytes > MAX_PENDING_BYTES || !evict(bytes + START_BYTES)) return undefined
     try {
       const place = append(kind, meta, metaBytes, body)
       if (active) active.live++
@@ -180,7 +180,7 @@ export async function openDisk(options: DiskOptions): Promise<Disk> {
         retry = undefined
         if (isDoubtful) forgetEverything()
       }, pauseMs).unref()
-      tell(error)
+      notify(error)
     }
     segments.dropAll()
     pausedUntil = performance.now() + pauseMs
@@ -205,11 +205,11 @@ export async function openDisk(options: DiskOptions): Promise<Disk> {
     for (const name of names) {
       if (!used.has(name) && (readName(name) || isLargeName(name) || isUnfinishedMarker(name))) segments.remove(name)
     }
-    makeRoom(0)
+    evict(0)
   }
 
   await recover().catch((error) => {
-    tell(error)
+    notify(error)
     forgetEverything()
   })
 
@@ -223,12 +223,12 @@ export async function openDisk(options: DiskOptions): Promise<Disk> {
       try {
         const textBytes = Buffer.byteLength(text)
         if (textBytes > MAX_TEXT_BYTES) throw new Error(`a note of ${textBytes} bytes is too long for the cache's disk`)
-        makeRoom(HEADER_BYTES + textBytes + START_BYTES)
+        evict(HEADER_BYTES + textBytes + START_BYTES)
         append('note', text, textBytes)
         batches.flush()
         return true
       } catch (error) {
-        tell(error)
+        notify(error)
         return forgetEverything()
       }
     },
@@ -249,7 +249,7 @@ export async function openDisk(options: DiskOptions): Promise<Disk> {
         if (!body) throw new Error(`segment ${place.segment} of the cache is damaged at ${place.offset}`)
         return body
       } catch (error) {
-        tell(error)
+        notify(error)
         return undefined
       } finally {
         segments.release(segment)
@@ -264,7 +264,7 @@ export async function openDisk(options: DiskOptions): Promise<Disk> {
       const writer = createLargeWriter({
         folder,
         mayGrow(bytes) {
-          if (!isKeeping() || written + bytes > maxLargeBytes || !makeRoom(bytes)) return false
+          if (!isKeeping() || written + bytes > maxLargeBytes || !evict(bytes)) return false
           written += bytes
           growingBytes += bytes
           return true
@@ -290,7 +290,7 @@ export async function openDisk(options: DiskOptions): Promise<Disk> {
       try {
         return readRange(folder, place.large, start, end)
       } catch (error) {
-        tell(error)
+        notify(error)
         return undefined
       }
     },
@@ -320,7 +320,7 @@ export async function openDisk(options: DiskOptions): Promise<Disk> {
         // What came meanwhile.
         batches.flush()
       } catch (error) {
-        tell(error)
+        notify(error)
       }
       isOff = true
       clearTimeout(retry)

@@ -8,9 +8,9 @@ import type { LargeBody, Verdict, Way } from '../fetches.ts'
 import { fieldOf, type HeaderList, membersOf, type RequestHeaders, requestField } from '../fields/header-list.ts'
 import { purgePathOf, TAG_FIELDS } from '../fields/tags.ts'
 import type { Bodies } from '../store/bodies.ts'
-import { mayBeCompressed } from '../store/encoding.ts'
 import { headersOf, packed, type StoredResponse, toStored } from '../store/object.ts'
-import type { Shelf, Store } from '../store/store.ts'
+import { mayBeCompressed } from '../store/representation.ts'
+import type { Partition, Store } from '../store/store.ts'
 import { decideStorage, type Storable } from './storable.ts'
 import { readRequestWishes, type Validate } from './use.ts'
 import { compareHead, freshen, isAbout } from './validation.ts'
@@ -21,7 +21,7 @@ export type Stale = { stored: StoredResponse; use: Validate }
 
 export type Exchange = {
   target: ServerTarget
-  shelf: Shelf
+  partition: Partition
   key: string
   path: string
   method: 'GET' | 'HEAD'
@@ -48,7 +48,7 @@ type Parts = { now(): number; store: Store; bodies: Bodies }
 
 export function createJudge({ now, store, bodies }: Parts) {
   function head(exchange: Exchange, received: Head): Verdict {
-    const { stale, shelf, method } = exchange
+    const { stale, partition, method } = exchange
     if (stale && method === 'HEAD') compareWithHead(exchange, stale, received)
     if (stale && received.status === 304 && !exchange.isAsItCame) return validated(exchange, stale, received)
     if (stale?.use.mayServeOnError && FAILED.has(received.status)) {
@@ -60,7 +60,7 @@ export function createJudge({ now, store, bodies }: Parts) {
     if (exchange.isAsItCame && !isEncodedForMany(exchange, received)) return pass(exchange, received, 'encoding')
     const { vary, headers } = withEncodingIn(decision)
     const variant = vary ? variantOf(vary, exchange.requestHeaders) : ''
-    if (stale && stale.stored.variant !== variant) store.remove(shelf, stale.stored)
+    if (stale && stale.stored.variant !== variant) store.remove(partition, stale.stored)
     const { lifetime, tags } = decision
     exchange.draft = { lifetime, tags, headers, head: received, variant, vary, responseMs: now() }
     return {
@@ -76,10 +76,10 @@ export function createJudge({ now, store, bodies }: Parts) {
     return decideStorage({ method, requestHeaders, status, headers, requestMs, responseMs: now() })
   }
 
-  function pass({ stale, shelf, method }: Exchange, received: Head, detail: string): Verdict {
+  function pass({ stale, partition, method }: Exchange, received: Head, detail: string): Verdict {
     // There is something newer, and it is not to be stored: what is stored is not the current one any more.
     const isNewer = received.status < 400 || received.status === 404 || received.status === 410
-    if (stale && method === 'GET' && isNewer && !OF_REQUEST.has(detail)) store.remove(shelf, stale.stored)
+    if (stale && method === 'GET' && isNewer && !OF_REQUEST.has(detail)) store.remove(partition, stale.stored)
     const { headers, isEventStream } = toClient(received.headers)
     return {
       kind: 'pass',
@@ -97,13 +97,13 @@ export function createJudge({ now, store, bodies }: Parts) {
     const decision = decide(exchange, stored.status, withTargeted(headers, stored.targeted))
     const way = { isStored: decision.kind === 'store', status: 304 }
     if (decision.kind !== 'store') {
-      if (!OF_REQUEST.has(decision.why)) store.remove(exchange.shelf, stored)
+      if (!OF_REQUEST.has(decision.why)) store.remove(exchange.partition, stored)
       const once = { ...stored, ...packed(headers, { ...stored.lifetime, bornMs: now() }) }
       return { kind: 'use', stored: once, way, isForOne: true }
     }
     // A purge by a tag that it did not have so far would miss what is on the disk.
     if (!decision.tags.every((tag) => stored.tags.includes(tag))) return { kind: 'again' }
-    store.renew(exchange.shelf, stored, withoutLength(decision.headers), decision.lifetime)
+    store.renew(exchange.partition, stored, withoutLength(decision.headers), decision.lifetime)
     return { kind: 'use', stored, way }
   }
 
@@ -111,13 +111,13 @@ export function createJudge({ now, store, bodies }: Parts) {
     if (received.status !== stored.status) return
     const before = headersOf(stored)
     const found = compareHead(before, stored.size, received.headers)
-    if (found === 'invalidate') return store.remove(exchange.shelf, stored)
+    if (found === 'invalidate') return store.remove(exchange.partition, stored)
     if (found !== 'freshen') return
     const asGet: Exchange = { ...exchange, method: 'GET' }
     const headers = withTargeted(freshen(before, received.headers), stored.targeted)
     const decision = decide(asGet, stored.status, headers)
-    if (decision.kind !== 'store') return store.remove(exchange.shelf, stored)
-    store.renew(exchange.shelf, stored, withoutLength(decision.headers), decision.lifetime)
+    if (decision.kind !== 'store') return store.remove(exchange.partition, stored)
+    store.renew(exchange.partition, stored, withoutLength(decision.headers), decision.lifetime)
   }
 
   function describe({ key, path, target, purgeNumber, draft }: Exchange, size: number, body?: Buffer): StoredResponse {
@@ -158,7 +158,7 @@ export function createJudge({ now, store, bodies }: Parts) {
 
     keep(exchange: Exchange, body: Buffer): { stored: StoredResponse; isStored: boolean } {
       const stored = describe(exchange, body.length, body)
-      const isStored = store.put(exchange.shelf, stored)
+      const isStored = store.put(exchange.partition, stored)
       if (isStored) bodies.write(exchange.target.environment, stored, body)
       return { stored, isStored }
     },
@@ -170,7 +170,7 @@ export function createJudge({ now, store, bodies }: Parts) {
           size += bytes
         },
         finish: () => describe(exchange, size),
-        keep: (stored) => store.put(exchange.shelf, stored),
+        keep: (stored) => store.put(exchange.partition, stored),
       })
     },
   }

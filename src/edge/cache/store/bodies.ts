@@ -3,9 +3,9 @@ import type { Visit } from '../../http/visit.ts'
 import type { Disk } from '../disk/index.ts'
 import type { LargeBody } from '../fetches.ts'
 import { type Remark, sendLarge, sendStored } from '../reply.ts'
-import { makeForm, missingForm } from './encoding.ts'
 import { type StoredResponse, toMeta } from './object.ts'
-import type { Shelf, Store } from './store.ts'
+import { compressed, missingEncoding } from './representation.ts'
+import type { Partition, Store } from './store.ts'
 
 type Parts = { store: Store; disk(): Disk | undefined; report(error: unknown): void }
 
@@ -21,42 +21,48 @@ const MAX_MAKING = 2
 
 export function createBodies({ store, disk, report }: Parts) {
   /** The environments for which a form is being made: one for each at a time, whoever wants it. */
-  const making = new Set<Shelf>()
+  const making = new Set<Partition>()
 
   /** Undefined: it is gone. */
-  async function load(shelf: Shelf, stored: StoredResponse): Promise<Buffer | undefined> {
+  async function load(partition: Partition, stored: StoredResponse): Promise<Buffer | undefined> {
     const body = stored.place && (await disk()?.read(stored.place))
     if (body && !stored.body) {
-      store.change(shelf, stored, () => {
+      store.change(partition, stored, () => {
         stored.body = body
       })
     }
     return body
   }
 
-  function compress(shelf: Shelf, stored: StoredResponse, body: Buffer, acceptEncoding: string | undefined) {
-    const encoding = missingForm(stored, acceptEncoding)
-    if (encoding === undefined || making.has(shelf) || making.size >= MAX_MAKING) return
-    making.add(shelf)
-    makeForm(body, encoding)
+  function compress(partition: Partition, stored: StoredResponse, body: Buffer, acceptEncoding: string | undefined) {
+    const encoding = missingEncoding(stored, acceptEncoding)
+    if (encoding === undefined || making.has(partition) || making.size >= MAX_MAKING) return
+    making.add(partition)
+    compressed(body, encoding)
       .then((made) =>
-        store.change(shelf, stored, () => {
+        store.change(partition, stored, () => {
           stored[encoding] = made
         }),
       )
       .catch(report)
-      .finally(() => making.delete(shelf))
+      .finally(() => making.delete(partition))
   }
 
   return {
     /** `onGone` is called where there is nothing to send any more. */
-    send(shelf: Shelf, { request, response }: Visit, stored: StoredResponse, remark: Remark, onGone: () => void) {
+    send(
+      partition: Partition,
+      { request, response }: Visit,
+      stored: StoredResponse,
+      remark: Remark,
+      onGone: () => void,
+    ) {
       const question = { method: request.method ?? 'GET', headers: request.headers }
       const body = stored.body
       if (body) {
         sendStored(response, question, stored, body, remark)
         // By the second reader: most of what is stored is never asked for again.
-        if (stored.hits > 0) compress(shelf, stored, body, request.headers['accept-encoding'] as string | undefined)
+        if (stored.hits > 0) compress(partition, stored, body, request.headers['accept-encoding'] as string | undefined)
         return
       }
       const { place } = stored
@@ -70,11 +76,11 @@ export function createBodies({ store, disk, report }: Parts) {
           onGone,
         )
       }
-      load(shelf, stored)
+      load(partition, stored)
         .then((loaded) => {
           if (response.destroyed) return
           if (loaded) return sendStored(response, question, stored, loaded, remark)
-          store.remove(shelf, stored)
+          store.remove(partition, stored)
           onGone()
         })
         .catch((error) => {

@@ -7,7 +7,7 @@ import { createShares } from '../../shares.ts'
 const REMEMBERED_MS = 60_000
 const MAX_LENGTH = 1024
 
-export function createPasses({ now, maxBytes }: { now(): number; maxBytes: number }) {
+export function createHitForPass({ now, maxBytes }: { now(): number; maxBytes: number }) {
   const until = createShares<number>(maxBytes)
 
   return {

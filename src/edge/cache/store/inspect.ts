@@ -45,11 +45,11 @@ type Parts = { now(): number; store: Store; bodies: Pick<Bodies, 'read'> }
 export function createInspect({ now, store, bodies }: Parts) {
   return async function inspect(environment: string, url: string): Promise<Inspection> {
     const { protocol, host, pathname, search } = new URL(url)
-    const shelf = store.shelfOf(environment)
+    const partition = store.partitionOf(environment)
     const scheme = protocol === 'https:' ? 'https' : 'http'
-    const stored = store.all(shelf, keyOf({ scheme, authority: host, target: pathname + search, headers: {} }))
+    const stored = store.all(partition, keyOf({ scheme, authority: host, target: pathname + search, headers: {} }))
     const tags = stored.flatMap((found) => found.tags)
-    const last = store.lastPurgeOf(shelf, purgePathOf(pathname), tags)
+    const last = store.lastPurgeOf(partition, purgePathOf(pathname), tags)
     const described: StoredObject[] = []
     for (const found of stored) {
       described.push(describe(found, await bodies.read(found), now()))

@@ -56,7 +56,7 @@ export type Draft = Omit<StoredResponse, 'sharedHead' | 'ownHead' | 'bornMs' | '
 /** Every field by its name: an object that is spread together takes more memory, and more time to make. */
 export function toStored(draft: Draft): StoredResponse {
   const { key, path, tags, vary, targeted } = draft
-  const form = draft.isCompressible ? undefined : null
+  const encoding = draft.isCompressible ? undefined : null
   const { sharedHead, ownHead, lifetime, bornMs } = packed(draft.headers, draft.lifetime)
   return {
     key,
@@ -79,8 +79,8 @@ export function toStored(draft: Draft): StoredResponse {
     size: draft.size,
     body: draft.body,
     place: draft.place,
-    br: form,
-    gzip: form,
+    br: encoding,
+    gzip: encoding,
     hits: 0,
     isUsed: false,
   }

@@ -12,9 +12,9 @@ import type { RequestHeaders } from '../fields/header-list.ts'
 import { FRAMEWORK_LETTERS, isForFramework, keyOf } from '../policy/key.ts'
 import { isPreview } from '../policy/preview.ts'
 import { decideUse, type Use } from '../policy/use.ts'
-import { headersInForm } from '../reply.ts'
-import { chooseForm, type Form, missingForm } from './encoding.ts'
+import { headersOfRepresentation } from '../reply.ts'
 import type { StoredResponse } from './object.ts'
+import { chooseRepresentation, missingEncoding, type Representation } from './representation.ts'
 import type { Store } from './store.ts'
 
 type Parts = { now(): number; store: Store; forwarded: Forwarded }
@@ -41,8 +41,8 @@ export function createPeek({ now, store, forwarded }: Parts) {
   }
 
   /** In its parts for the first reader of a second, in one piece for the others. */
-  function wireOf(stored: StoredResponse, form: Form, { ageSeconds, ttlSeconds }: Use): Wire {
-    const { body } = form
+  function wireOf(stored: StoredResponse, representation: Representation, { ageSeconds, ttlSeconds }: Use): Wire {
+    const { body } = representation
     const known = ready.get(stored)
     const isCurrent = known?.body === body && known.ageSeconds === ageSeconds && known.ttlSeconds === ttlSeconds
     if (isCurrent && known.wire instanceof Uint8Array) return known.wire
@@ -50,7 +50,7 @@ export function createPeek({ now, store, forwarded }: Parts) {
     const isWorthIt = isCurrent && body.length <= READY_BODY_BYTES && readyBytes < READY_BYTES
     if (isCurrent && !isWorthIt) return known.wire
     const make = isWorthIt ? toWire : toParts
-    const wire = make(stored.status, headersInForm(stored, form, remark), body)
+    const wire = make(stored.status, headersOfRepresentation(stored, representation, remark), body)
     if (isWorthIt) readyBytes += body.length
     ready.set(stored, { ageSeconds, ttlSeconds, body, wire })
     return wire
@@ -66,12 +66,12 @@ export function createPeek({ now, store, forwarded }: Parts) {
     const cookie = request.header('cookie')
     if (cookie !== undefined && isPreview(cookie)) return undefined
     const scheme = forwarded.protocolOf(socket, (name) => request.header(name))
-    const shelf = store.shelfOf(environment)
+    const partition = store.partitionOf(environment)
     // To read all headers costs as much again as everything else: most requests are answered by few of them.
     const isFramed = request.namesFrom(FRAMEWORK_LETTERS).some(isForFramework)
     const key = keyOf({ scheme, authority, target, headers: isFramed ? request.headers : NO_HEADERS })
-    const headers = isFramed ? request.headers : some(request, store.varyOf(shelf, key) ?? NO_NAMES)
-    const found = store.find(shelf, key, headers, deployment)
+    const headers = isFramed ? request.headers : some(request, store.varyOf(partition, key) ?? NO_NAMES)
+    const found = store.find(partition, key, headers, deployment)
     if (found.kind !== 'found') return undefined
     const { stored } = found
     const { body, status, reason } = stored
@@ -81,11 +81,11 @@ export function createPeek({ now, store, forwarded }: Parts) {
     const use = decideUse(stored.lifetime, headers, nowMs, stored.bornMs)
     if (use.kind !== 'fresh') return undefined
     const accepted = request.header('accept-encoding')
-    if (missingForm(stored, accepted) !== undefined) return undefined
+    if (missingEncoding(stored, accepted) !== undefined) return undefined
     stored.hits++
     stored.isUsed = true
     forgetReady(nowMs)
-    return wireOf(stored, chooseForm(stored, body, accepted), use)
+    return wireOf(stored, chooseRepresentation(stored, body, accepted), use)
   }
 }
 

@@ -10,7 +10,7 @@ import { readLifetime } from '../policy/freshness.ts'
 import { keyOf } from '../policy/key.ts'
 import { variantOf } from '../policy/vary.ts'
 import { type StoredResponse, toStored } from './object.ts'
-import { createStore, type Shelf } from './store.ts'
+import { createStore, type Partition } from './store.ts'
 
 const ENVIRONMENTS = ['e1', 'e2']
 const PATHS = ['/', '/a']
@@ -64,7 +64,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 )
 
-type Known = { object: Object; variant: string; begunAt: number; stored: StoredResponse; shelf: Shelf }
+type Known = { object: Object; variant: string; begunAt: number; stored: StoredResponse; partition: Partition }
 
 const isSameList = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other)
 
@@ -153,14 +153,14 @@ function follow(steps: readonly Step[], maxBytes: number, bytes: number, isWhole
       case 'begin': {
         const { object } = step
         const stored = toObject(object, store.purgeNumber(), bytes)
-        const shelf = store.shelfOf(object.environment)
-        underWay.push({ object, variant: stored.variant, begunAt: model.tick(), stored, shelf })
+        const partition = store.partitionOf(object.environment)
+        underWay.push({ object, variant: stored.variant, begunAt: model.tick(), stored, partition })
         break
       }
       case 'end': {
         const [known] = underWay.splice(step.which, 1)
         if (!known) break
-        const isKept = store.put(known.shelf, known.stored)
+        const isKept = store.put(known.partition, known.stored)
         assert.equal(isKept, !model.isGone(known), 'what was purged on its way is not kept')
         if (isKept) model.put(known)
         break
@@ -168,7 +168,7 @@ function follow(steps: readonly Step[], maxBytes: number, bytes: number, isWhole
       case 'find': {
         const { environment, path, headers, deployment } = step
         const key = keyOf({ scheme: 'http', authority: 'site', target: path, headers: {} })
-        const found = store.find(store.shelfOf(environment), key, headers, deployment)
+        const found = store.find(store.partitionOf(environment), key, headers, deployment)
         const expected = model.find(step)
         if (found.kind === 'found') {
           const known = model.all().find(({ stored }) => stored === found.stored)
@@ -191,7 +191,7 @@ function follow(steps: readonly Step[], maxBytes: number, bytes: number, isWhole
       case 'remove': {
         const known = model.all()[step.which]
         if (!known) break
-        store.remove(known.shelf, known.stored)
+        store.remove(known.partition, known.stored)
         model.remove(known)
         break
       }

@@ -21,7 +21,7 @@ export type PurgeMark = { number: number; time: number }
 /** All responses of one key: one, or several that differ by request headers. */
 type Slot = { vary: readonly string[] | undefined; variants: Map<string, StoredResponse> } | StoredResponse
 
-export type Shelf = {
+export type Partition = {
   /** In the order in which they came, or were last given another chance. */
   slots: Map<string, Slot>
   bytes: number
@@ -61,15 +61,15 @@ const ROOM_MADE = 0.02
 
 export function createStore({ now, isOnDisk = () => false, ...sizes }: Parts) {
   let { maxBytes } = sizes
-  const shelves = new Map<string, Shelf>()
+  const partitions = new Map<string, Partition>()
   let bytes = 0
   let lastPurge = 0
 
-  function shelfOf(environment: string): Shelf {
-    let shelf = shelves.get(environment)
-    if (!shelf) {
+  function partitionOf(environment: string): Partition {
+    let partition = partitions.get(environment)
+    if (!partition) {
       // One that comes back has forgotten its purges: nobody joins a fetch from before it was there.
-      shelf = {
+      partition = {
         slots: new Map(),
         bytes: 0,
         bodyBytes: 0,
@@ -80,33 +80,33 @@ export function createStore({ now, isOnDisk = () => false, ...sizes }: Parts) {
         framed: new Set(),
         lastPurge,
       }
-      shelves.set(environment, shelf)
+      partitions.set(environment, partition)
     }
-    return shelf
+    return partition
   }
 
-  function count(shelf: Shelf, stored: StoredResponse, times: 1 | -1) {
+  function count(partition: Partition, stored: StoredResponse, times: 1 | -1) {
     const weight = times * weightOf(stored)
-    shelf.bytes += weight
+    partition.bytes += weight
     bytes += weight
-    shelf.bodyBytes += times * bodyBytesOf(stored)
+    partition.bodyBytes += times * bodyBytesOf(stored)
   }
 
-  function remove(shelf: Shelf, stored: StoredResponse) {
-    const slot = shelf.slots.get(stored.key)
-    if (slot === stored) shelf.slots.delete(stored.key)
+  function remove(partition: Partition, stored: StoredResponse) {
+    const slot = partition.slots.get(stored.key)
+    if (slot === stored) partition.slots.delete(stored.key)
     else if (slot && isVaried(slot) && slot.variants.get(stored.variant) === stored) {
       slot.variants.delete(stored.variant)
-      if (slot.variants.size === 0) shelf.slots.delete(stored.key)
+      if (slot.variants.size === 0) partition.slots.delete(stored.key)
     } else return
-    count(shelf, stored, -1)
+    count(partition, stored, -1)
   }
 
-  function makeRoom(wanted = 0) {
+  function evict(wanted = 0) {
     const target = maxBytes * (1 - ROOM_MADE) - wanted
     while (bytes > target) {
-      let fullest: Shelf | undefined
-      for (const shelf of shelves.values()) if (!fullest || shelf.bytes > fullest.bytes) fullest = shelf
+      let fullest: Partition | undefined
+      for (const partition of partitions.values()) if (!fullest || partition.bytes > fullest.bytes) fullest = partition
       if (!fullest || fullest.slots.size === 0) return
       thin(fullest, fullest.bytes - Math.max(bytes - target, 1))
     }
@@ -117,41 +117,41 @@ export function createStore({ now, isOnDisk = () => false, ...sizes }: Parts) {
    * there stays, for it is small; but it never takes more than half, or there would be no room for bodies. What is looked at
    * is bounded, for a shelf may hold a million objects that were all used.
    */
-  function thin(shelf: Shelf, toBytes: number) {
+  function thin(partition: Partition, toBytes: number) {
     let looked = 0
-    for (const [key, slot] of shelf.slots) {
-      if (shelf.bytes <= toBytes) return
+    for (const [key, slot] of partition.slots) {
+      if (partition.bytes <= toBytes) return
       let isKept = false
       for (const stored of isVaried(slot) ? [...slot.variants.values()] : [slot]) {
-        if (++looked > MAX_SPARED) remove(shelf, stored)
+        if (++looked > MAX_SPARED) remove(partition, stored)
         else if (stored.isUsed) {
           stored.isUsed = false
           isKept = true
         } else if (stored.body && isOnDisk(stored)) {
-          count(shelf, stored, -1)
+          count(partition, stored, -1)
           stored.body = undefined
           // `null` stays: there must never be such a form.
           stored.br &&= undefined
           stored.gzip &&= undefined
-          count(shelf, stored, 1)
+          count(partition, stored, 1)
           isKept = true
-        } else if (!stored.body && shelf.bodyBytes > shelf.bytes / 2) isKept = true
-        else remove(shelf, stored)
+        } else if (!stored.body && partition.bodyBytes > partition.bytes / 2) isKept = true
+        else remove(partition, stored)
       }
-      if (!isKept || !shelf.slots.delete(key)) continue
+      if (!isKept || !partition.slots.delete(key)) continue
       // At the end now: the walk comes to it again only if all the others were not enough.
-      shelf.slots.set(key, slot)
+      partition.slots.set(key, slot)
     }
   }
 
   return {
-    shelfOf,
+    partitionOf,
 
     /** The number that a fetch begins with. */
     purgeNumber: () => lastPurge,
 
-    find(shelf: Shelf, key: string, requestHeaders: RequestHeaders, deployment: string): Found {
-      const slot = shelf.slots.get(key)
+    find(partition: Partition, key: string, requestHeaders: RequestHeaders, deployment: string): Found {
+      const slot = partition.slots.get(key)
       if (!slot) return URI_MISS
       const stored = isVaried(slot)
         ? slot.variants.get(slot.vary ? variantOf(slot.vary, requestHeaders) : '')
@@ -159,62 +159,62 @@ export function createStore({ now, isOnDisk = () => false, ...sizes }: Parts) {
           ? slot
           : undefined
       if (!stored) return VARY_MISS
-      if (stored.deployment === deployment && !isPurged(shelf, stored)) return { kind: 'found', stored }
-      remove(shelf, stored)
+      if (stored.deployment === deployment && !isPurged(partition, stored)) return { kind: 'found', stored }
+      remove(partition, stored)
       return URI_MISS
     },
 
     /** The request headers that it takes to find what is stored under this key. */
-    varyOf: ({ slots }: Shelf, key: string): readonly string[] | undefined => slots.get(key)?.vary,
+    varyOf: ({ slots }: Partition, key: string): readonly string[] | undefined => slots.get(key)?.vary,
 
     /** Whether something may be stored at this address: at the key, which is that without headers, or at another one. */
-    mayHold: ({ slots, framed }: Shelf, key: string, path: string): boolean =>
+    mayHold: ({ slots, framed }: Partition, key: string, path: string): boolean =>
       slots.has(key) || framed.has(path) || framed.size >= MAX_FRAMED,
 
     /** Every variant, for whoever wants to look at them. */
-    all(shelf: Shelf, key: string): StoredResponse[] {
-      const slot = shelf.slots.get(key)
+    all(partition: Partition, key: string): StoredResponse[] {
+      const slot = partition.slots.get(key)
       const found = slot === undefined ? [] : isVaried(slot) ? [...slot.variants.values()] : [slot]
-      return found.filter((stored) => !isPurged(shelf, stored))
+      return found.filter((stored) => !isPurged(partition, stored))
     },
 
     /** Whether it was kept: what was purged while it was on its way is not. */
-    put(shelf: Shelf, stored: StoredResponse): boolean {
+    put(partition: Partition, stored: StoredResponse): boolean {
       // One from before a restart may know of purges whose notes are gone: the next purge must have a higher number.
       lastPurge = Math.max(lastPurge, stored.purgeNumber)
-      if (isPurged(shelf, stored)) return false
+      if (isPurged(partition, stored)) return false
       const weight = weightOf(stored)
       if (weight > maxBytes / 4) return false
       // Before it is there: it is not used yet, nor on the disk, and would be the first to go.
-      if (bytes + weight > maxBytes) makeRoom(weight)
-      const before = shelf.slots.get(stored.key)
+      if (bytes + weight > maxBytes) evict(weight)
+      const before = partition.slots.get(stored.key)
       if (!before || (stored.vary === undefined && !isVaried(before))) {
-        if (before) remove(shelf, before)
-        shelf.slots.set(stored.key, stored)
+        if (before) remove(partition, before)
+        partition.slots.set(stored.key, stored)
       } else {
-        putVariant(shelf, before, stored)
+        putVariant(partition, before, stored)
       }
-      count(shelf, stored, 1)
-      shelf.deployment = stored.deployment
-      if (isFramed(stored.key) && shelf.framed.size < MAX_FRAMED) shelf.framed.add(stored.path)
+      count(partition, stored, 1)
+      partition.deployment = stored.deployment
+      if (isFramed(stored.key) && partition.framed.size < MAX_FRAMED) partition.framed.add(stored.path)
       return true
     },
 
     remove,
 
     /** Changes what is stored, and what it counts. */
-    change(shelf: Shelf, stored: StoredResponse, change: () => void) {
-      const isThere = holds(shelf, stored)
-      if (isThere) count(shelf, stored, -1)
+    change(partition: Partition, stored: StoredResponse, change: () => void) {
+      const isThere = holds(partition, stored)
+      if (isThere) count(partition, stored, -1)
       change()
       if (!isThere) return
-      count(shelf, stored, 1)
-      if (bytes > maxBytes) makeRoom()
+      count(partition, stored, 1)
+      if (bytes > maxBytes) evict()
     },
 
     /** The app says that it is still right, and what there is to say about it now. */
-    renew(shelf: Shelf, stored: StoredResponse, headers: HeaderList, lifetime: Lifetime) {
-      this.change(shelf, stored, () => Object.assign(stored, packed(headers, lifetime), { validateTime: now() }))
+    renew(partition: Partition, stored: StoredResponse, headers: HeaderList, lifetime: Lifetime) {
+      this.change(partition, stored, () => Object.assign(stored, packed(headers, lifetime), { validateTime: now() }))
     },
 
     isPurged,
@@ -229,34 +229,34 @@ export function createStore({ now, isOnDisk = () => false, ...sizes }: Parts) {
       }: { by?: 'all' | 'switch'; number?: number; time?: number } = {},
     ): number {
       lastPurge = Math.max(lastPurge, number)
-      const shelf = shelfOf(environment)
-      shelf.lastPurge = lastPurge
+      const partition = partitionOf(environment)
+      partition.lastPurge = lastPurge
       const marked = { number, time }
-      for (const path of paths ?? []) mark(shelf, purgePathOf(path), marked)
-      for (const tag of tags ?? []) mark(shelf, ` ${tag}`, marked)
-      const isTooMuch = shelf.marks.size > MAX_MARKS || shelf.markBytes > MAX_MARK_BYTES
-      if ((paths === undefined && tags === undefined) || isTooMuch) empty(shelf, { ...marked, by })
+      for (const path of paths ?? []) mark(partition, purgePathOf(path), marked)
+      for (const tag of tags ?? []) mark(partition, ` ${tag}`, marked)
+      const isTooMuch = partition.marks.size > MAX_MARKS || partition.markBytes > MAX_MARK_BYTES
+      if ((paths === undefined && tags === undefined) || isTooMuch) empty(partition, { ...marked, by })
       return number
     },
 
     /** Of environments that are no more. */
     keepOnly(environments: ReadonlySet<string>) {
-      for (const [environment, shelf] of shelves) {
+      for (const [environment, partition] of partitions) {
         if (environments.has(environment)) continue
-        empty(shelf, { number: Number.POSITIVE_INFINITY, time: now(), by: 'all' })
+        empty(partition, { number: Number.POSITIVE_INFINITY, time: now(), by: 'all' })
         // What is still on its way to it is not kept.
-        shelf.lastPurge = Number.POSITIVE_INFINITY
-        shelves.delete(environment)
+        partition.lastPurge = Number.POSITIVE_INFINITY
+        partitions.delete(environment)
       }
     },
 
-    lastPurgeOf(shelf: Shelf, path: string, tags: readonly string[]) {
+    lastPurgeOf(partition: Partition, path: string, tags: readonly string[]) {
       const marks: { number: number; time: number; by: 'all' | 'switch' | 'path' | 'tag' }[] = []
-      if (shelf.emptied.number > 0) marks.push(shelf.emptied)
-      const ofPath = shelf.marks.get(path)
+      if (partition.emptied.number > 0) marks.push(partition.emptied)
+      const ofPath = partition.marks.get(path)
       if (ofPath) marks.push({ ...ofPath, by: 'path' })
       for (const tag of tags) {
-        const ofTag = shelf.marks.get(` ${tag}`)
+        const ofTag = partition.marks.get(` ${tag}`)
         if (ofTag) marks.push({ ...ofTag, by: 'tag' })
       }
       return marks.sort((one, other) => other.number - one.number)[0]
@@ -264,58 +264,58 @@ export function createStore({ now, isOnDisk = () => false, ...sizes }: Parts) {
 
     resize(max: number) {
       maxBytes = max
-      if (bytes > maxBytes) makeRoom()
+      if (bytes > maxBytes) evict()
     },
     bytes: () => bytes,
-    count: () => shelves.values().reduce((sum, { slots }) => sum + slots.size, 0),
+    count: () => partitions.values().reduce((sum, { slots }) => sum + slots.size, 0),
   }
 
-  function mark(shelf: Shelf, name: string, marked: PurgeMark) {
-    if (!shelf.marks.has(name)) shelf.markBytes += name.length
-    shelf.marks.set(name, marked)
+  function mark(partition: Partition, name: string, marked: PurgeMark) {
+    if (!partition.marks.has(name)) partition.markBytes += name.length
+    partition.marks.set(name, marked)
   }
 
-  function empty(shelf: Shelf, by: Shelf['emptied']) {
-    shelf.emptied = by
-    shelf.marks = new Map()
-    shelf.markBytes = 0
-    shelf.framed = new Set()
-    shelf.slots = new Map()
-    bytes -= shelf.bytes
-    shelf.bytes = 0
-    shelf.bodyBytes = 0
+  function empty(partition: Partition, by: Partition['emptied']) {
+    partition.emptied = by
+    partition.marks = new Map()
+    partition.markBytes = 0
+    partition.framed = new Set()
+    partition.slots = new Map()
+    bytes -= partition.bytes
+    partition.bytes = 0
+    partition.bodyBytes = 0
   }
 
-  function putVariant(shelf: Shelf, before: Slot, stored: StoredResponse) {
+  function putVariant(partition: Partition, before: Slot, stored: StoredResponse) {
     let slot = before
     if (!isVaried(slot)) {
       slot = { vary: slot.vary, variants: new Map([[slot.variant, slot]]) }
-      shelf.slots.set(stored.key, slot)
+      partition.slots.set(stored.key, slot)
     }
     // What the newest response names counts for all: those that were chosen by other headers are not found by it.
     if (!isSameList(slot.vary, stored.vary)) {
-      for (const old of [...slot.variants.values()]) if (!isSameList(old.vary, stored.vary)) remove(shelf, old)
+      for (const old of [...slot.variants.values()]) if (!isSameList(old.vary, stored.vary)) remove(partition, old)
       slot.vary = stored.vary
-      shelf.slots.set(stored.key, slot)
+      partition.slots.set(stored.key, slot)
     }
     const same = slot.variants.get(stored.variant)
-    if (same) count(shelf, same, -1)
+    if (same) count(partition, same, -1)
     slot.variants.set(stored.variant, stored)
     for (const old of slot.variants.values()) {
       if (slot.variants.size <= MAX_VARIANTS) break
-      remove(shelf, old)
+      remove(partition, old)
     }
   }
 }
 
 export type Store = ReturnType<typeof createStore>
 
-const NEVER: Shelf['emptied'] = { number: 0, time: 0, by: 'all' }
+const NEVER: Partition['emptied'] = { number: 0, time: 0, by: 'all' }
 const URI_MISS: Found = { kind: 'uri-miss' }
 const VARY_MISS: Found = { kind: 'vary-miss' }
 
-function holds(shelf: Shelf, stored: StoredResponse): boolean {
-  const slot = shelf.slots.get(stored.key)
+function holds(partition: Partition, stored: StoredResponse): boolean {
+  const slot = partition.slots.get(stored.key)
   return slot === stored || (slot !== undefined && isVaried(slot) && slot.variants.get(stored.variant) === stored)
 }
 
@@ -326,11 +326,11 @@ function isSameList(one: readonly string[] | undefined, other: readonly string[]
   return one.length === other.length && one.every((name, at) => name === other[at])
 }
 
-function isPurged(shelf: Shelf, { path, tags, purgeNumber }: StoredResponse): boolean {
-  if (shelf.lastPurge <= purgeNumber) return false
-  if (shelf.emptied.number > purgeNumber) return true
-  if (shelf.marks.size === 0) return false
-  if ((shelf.marks.get(path)?.number ?? 0) > purgeNumber) return true
-  for (const tag of tags) if ((shelf.marks.get(` ${tag}`)?.number ?? 0) > purgeNumber) return true
+function isPurged(partition: Partition, { path, tags, purgeNumber }: StoredResponse): boolean {
+  if (partition.lastPurge <= purgeNumber) return false
+  if (partition.emptied.number > purgeNumber) return true
+  if (partition.marks.size === 0) return false
+  if ((partition.marks.get(path)?.number ?? 0) > purgeNumber) return true
+  for (const tag of tags) if ((partition.marks.get(` ${tag}`)?.number ?? 0) > purgeNumber) return true
   return false
 }

@@ -126,7 +126,7 @@ export function createInstances({ limits, inFlight, pools, report }: Parts) {
       let isSpent = false
       let hasHeard = false
       const flight = { destroy: () => fail('broken') }
-      const patience = setTimeout(() => fail('late'), limits.responseStartMs)
+      const timeout = setTimeout(() => fail('late'), limits.responseStartMs)
       inFlight.begin(target, flight)
       const place = pools.of(target).enter(() => send(take(target) ?? open(target)))
       // Not at once: the caller has not got its handle yet.
@@ -142,7 +142,7 @@ export function createInstances({ limits, inFlight, pools, report }: Parts) {
           options,
         )
         onto.user = {
-          data: (chunk) => hear(reader, onto, chunk),
+          data: (chunk) => onMessage(reader, onto, chunk),
           closed: (isBroken) => closed(reader, onto, isBroken),
         }
         const wire = toWire(asked)
@@ -152,7 +152,7 @@ export function createInstances({ limits, inFlight, pools, report }: Parts) {
 
       function head(received: Head, length: number | undefined) {
         stage = 'hearing'
-        clearTimeout(patience)
+        clearTimeout(timeout)
         listener.head(received, length)
       }
 
@@ -160,7 +160,7 @@ export function createInstances({ limits, inFlight, pools, report }: Parts) {
         if (stage !== 'over') listener.data(chunk)
       }
 
-      function hear(reader: ResponseReader, onto: Line, chunk: Buffer) {
+      function onMessage(reader: ResponseReader, onto: Line, chunk: Buffer) {
         hasHeard = true
         understand(() => {
           if (reader.read(chunk) && stage !== 'over') return finish(reader, onto)
@@ -215,7 +215,7 @@ export function createInstances({ limits, inFlight, pools, report }: Parts) {
 
       function leave() {
         stage = 'over'
-        clearTimeout(patience)
+        clearTimeout(timeout)
         place?.leave()
         inFlight.end(target, flight)
         if (line) line.user = undefined

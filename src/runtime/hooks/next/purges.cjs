@@ -16,7 +16,7 @@ const MAX_TRIES = 20
 /** Pages that were made again without anybody asking are told together. */
 const SOON_MS = 100
 /** An answer is not held back for longer, whatever the API does. */
-const PATIENCE_MS = 5000
+const ANSWER_TIMEOUT_MS = 5000
 
 /**
  * What is to be told of an entry: that it is to go from the edge; since when older ones do not hold any more; and when a page
@@ -148,9 +148,9 @@ function createPurges({ url, token, environment, say }) {
       add(entries, noted)
       if (waiting.size === 0) return Promise.resolve()
       return new Promise((resolve) => {
-        const impatience = setTimeout(resolve, PATIENCE_MS)
+        const timer = setTimeout(resolve, ANSWER_TIMEOUT_MS)
         waiters.push(() => {
-          clearTimeout(impatience)
+          clearTimeout(timer)
           resolve()
         })
         // With a failed call behind us the next one has its time; everything else goes at once.

@@ -109,12 +109,12 @@ function hold(visit, until) {
     if (res.headersSent) return
     visit.waits = []
     const release = keepBack(res)
-    const impatience = setTimeout(release, MAX_HOLD_MS)
+    const timer = setTimeout(release, MAX_HOLD_MS)
     // More may come while it waits.
     const wait = async () => {
       for (let next = visit.waits.shift(); next !== undefined; next = visit.waits.shift()) await next
       visit.waits = undefined
-      clearTimeout(impatience)
+      clearTimeout(timer)
       release()
     }
     queueMicrotask(wait)

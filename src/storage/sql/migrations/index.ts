@@ -22,6 +22,7 @@ import { heldBuilds } from './0019-held-builds.ts'
 import { revalidations } from './0020-revalidations.ts'
 import { firstFailure } from './0021-first-failure.ts'
 import { redirects } from './0022-redirects.ts'
+import { columnNames } from './0023-column-names.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
   groundFloor,
@@ -46,4 +47,5 @@ export const MIGRATIONS: readonly Migration[] = [
   revalidations,
   firstFailure,
   redirects,
+  columnNames,
 ]

@@ -31,7 +31,7 @@ const MEASURED_WITHIN_MS = 2 * 60 * 60_000
 /** Environments whose account is remembered. */
 const MAX_OWNERS = 10_000
 
-export function createValueRoom({ clock, environments, usage, figures, accountBytes, accountFiles }: Parts) {
+export function createKvQuota({ clock, environments, usage, figures, accountBytes, accountFiles }: Parts) {
   const budgets = new Map<string, Budget>()
   /** By environment, and within it the newest last. */
   const grown = new Map<string, { accountId: string; growths: Growth[] }>()
@@ -115,4 +115,4 @@ export function createValueRoom({ clock, environments, usage, figures, accountBy
   }
 }
 
-export type ValueRoom = ReturnType<typeof createValueRoom>
+export type KvQuota = ReturnType<typeof createKvQuota>

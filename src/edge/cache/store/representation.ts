@@ -1,5 +1,5 @@
 /**
- * The forms in which a stored response is sent: as it is, or compressed by us where the app did not. A form is made once
+ * The representations in which a stored response is sent: as it is, or compressed by us where the app did not. A representation is made once
  * for each object, when the first reader who takes it comes by, and not for every reader. That reader is not kept waiting.
  */
 import { promisify } from 'node:util'
@@ -9,10 +9,10 @@ import { chooseEncoding, type Encoding } from '../../http/negotiate.ts'
 import { fieldOf, type HeaderList } from '../fields/header-list.ts'
 import type { StoredResponse } from './object.ts'
 
-export type Form = { encoding: Encoding; body: Buffer }
+export type Representation = { encoding: Encoding; body: Buffer }
 
 const WORTH_COMPRESSING_BYTES = 1024
-/** A compressed form that saves less is not worth a second copy. */
+/** A compressed representation that saves less is not worth a second copy. */
 const KEPT_BELOW = 0.9
 
 const brotli = promisify(brotliCompress)
@@ -30,22 +30,26 @@ export function mayBeCompressed(status: number, headers: HeaderList, size: numbe
   )
 }
 
-/** The best form there is for this reader. */
-export function chooseForm(stored: StoredResponse, body: Buffer, acceptEncoding: string | undefined): Form {
+/** The best representation there is for this reader. */
+export function chooseRepresentation(
+  stored: StoredResponse,
+  body: Buffer,
+  acceptEncoding: string | undefined,
+): Representation {
   const wanted = isCompressed(stored) ? chooseEncoding(acceptEncoding, AVAILABLE) : 'identity'
   const made = wanted === 'identity' ? undefined : stored[wanted]
   return made ? { encoding: wanted, body: made } : { encoding: 'identity', body }
 }
 
-/** The form that this reader would take and that has not been made yet. */
-export function missingForm(stored: StoredResponse, acceptEncoding: string | undefined): 'br' | 'gzip' | undefined {
+/** The encoding that this reader would take and that has not been made yet. */
+export function missingEncoding(stored: StoredResponse, acceptEncoding: string | undefined): 'br' | 'gzip' | undefined {
   if (!isCompressed(stored)) return undefined
   const wanted = chooseEncoding(acceptEncoding, AVAILABLE)
   return wanted !== 'identity' && stored[wanted] === undefined ? wanted : undefined
 }
 
 /** `null` where it saves too little. */
-export async function makeForm(body: Buffer, encoding: 'br' | 'gzip'): Promise<Buffer | null> {
+export async function compressed(body: Buffer, encoding: 'br' | 'gzip'): Promise<Buffer | null> {
   const params = { [zlib.BROTLI_PARAM_QUALITY]: 5, [zlib.BROTLI_PARAM_SIZE_HINT]: body.length }
   const made = encoding === 'br' ? await brotli(body, { params }) : await gzip(body, { level: 6 })
   return made.length < body.length * KEPT_BELOW ? made : null

@@ -16,15 +16,15 @@ export type ValueLimits = {
   totalBytes: number
 }
 
-export const DEFAULT_VALUE_LIMITS: ValueLimits = { totalBytes: LIMITS.valueTotalBytes }
+export const DEFAULT_KV_LIMITS: ValueLimits = { totalBytes: LIMITS.valueTotalBytes }
 
 /** Oldest use first. `noteTime` is the time of use that the file knows. */
-type Shelf = { entries: Map<string, { bytes: number; noteTime: number }>; bytes: number }
+type Namespace = { entries: Map<string, { bytes: number; noteTime: number }>; bytes: number }
 
 const NOTE_USE_AFTER_MS = 60_000
 /** Shelves whose order is kept in memory; more while more are in use. */
-const MAX_SHELVES = 64
-const SHELF_IDLE_MS = 60_000
+const MAX_NAMESPACES = 64
+const NAMESPACE_IDLE_MS = 60_000
 const STATS_AT_ONCE = 64
 
 type Growth = { bytes: number; files: number }
@@ -34,45 +34,45 @@ type Parts = {
   folderOf(environmentId: string): string
   limits?: ValueLimits
   /** Counts to what the account may hold on the disk; false where it may hold no more. */
-  room?(environmentId: string, growth: Growth): Promise<boolean>
+  admitGrowth?(environmentId: string, growth: Growth): Promise<boolean>
 }
 
-export function createValues({ clock, folderOf, limits = DEFAULT_VALUE_LIMITS, room = async () => true }: Parts) {
+export function createKv({ clock, folderOf, limits = DEFAULT_KV_LIMITS, admitGrowth = async () => true }: Parts) {
   /** The one that was used last comes last. */
-  const shelves = new Map<string, { loaded: Promise<Shelf>; useTime: number }>()
+  const namespaces = new Map<string, { loaded: Promise<Namespace>; useTime: number }>()
   const inTurn = createTurns()
 
-  function shelfOf(environmentId: string): Promise<Shelf> {
-    const held = shelves.get(environmentId) ?? load(environmentId)
+  function namespaceOf(environmentId: string): Promise<Namespace> {
+    const held = namespaces.get(environmentId) ?? load(environmentId)
     held.useTime = clock.now()
-    shelves.delete(environmentId)
-    shelves.set(environmentId, held)
+    namespaces.delete(environmentId)
+    namespaces.set(environmentId, held)
     // One that nobody has used for a while is not being used now, and can be read from the disk again.
-    for (const [id, { useTime }] of shelves) {
-      if (shelves.size <= MAX_SHELVES || clock.now() - useTime < SHELF_IDLE_MS) break
-      shelves.delete(id)
+    for (const [id, { useTime }] of namespaces) {
+      if (namespaces.size <= MAX_NAMESPACES || clock.now() - useTime < NAMESPACE_IDLE_MS) break
+      namespaces.delete(id)
     }
     return held.loaded
   }
 
   function load(environmentId: string) {
-    const held = { loaded: inTurn(environmentId, () => loadShelf(folderOf(environmentId))), useTime: 0 }
-    held.loaded.catch(() => shelves.get(environmentId) === held && shelves.delete(environmentId))
+    const held = { loaded: inTurn(environmentId, () => loadNamespace(folderOf(environmentId))), useTime: 0 }
+    held.loaded.catch(() => namespaces.get(environmentId) === held && namespaces.delete(environmentId))
     return held
   }
 
-  async function removeFrom(shelf: Shelf, environmentId: string, name: string) {
+  async function removeFrom(namespace: Namespace, environmentId: string, name: string) {
     await rm(join(folderOf(environmentId), name), { force: true })
-    shelf.bytes -= shelf.entries.get(name)?.bytes ?? 0
-    shelf.entries.delete(name)
+    namespace.bytes -= namespace.entries.get(name)?.bytes ?? 0
+    namespace.entries.delete(name)
   }
 
   /** What has to go for a value, decided and counted before anything is written or removed. */
-  async function admit(shelf: Shelf, environmentId: string, name: string, bytes: number): Promise<Change> {
-    const wanted = changeFor(shelf, name, bytes, limits.totalBytes)
-    if (await room(environmentId, wanted.growth)) return wanted
-    const instead = changeFor(shelf, name, bytes, shelf.bytes)
-    if (instead.growth.bytes <= 0 && (await room(environmentId, instead.growth))) return instead
+  async function admit(namespace: Namespace, environmentId: string, name: string, bytes: number): Promise<Change> {
+    const wanted = changeFor(namespace, name, bytes, limits.totalBytes)
+    if (await admitGrowth(environmentId, wanted.growth)) return wanted
+    const instead = changeFor(namespace, name, bytes, namespace.bytes)
+    if (instead.growth.bytes <= 0 && (await admitGrowth(environmentId, instead.growth))) return instead
     throw new Problem(
       'QUOTA_EXCEEDED',
       'The account holds as much on the disk as it may, and this store has too little to give up for the value.',
@@ -82,27 +82,27 @@ export function createValues({ clock, folderOf, limits = DEFAULT_VALUE_LIMITS, r
   return {
     /** How much is stored under a key; nothing where nothing is. */
     async bytesOf(environmentId: string, key: string): Promise<number | undefined> {
-      return (await shelfOf(environmentId)).entries.get(nameOf(key))?.bytes
+      return (await namespaceOf(environmentId)).entries.get(nameOf(key))?.bytes
     },
 
     async get(environmentId: string, key: string): Promise<Buffer | undefined> {
-      const shelf = await shelfOf(environmentId)
+      const namespace = await namespaceOf(environmentId)
       const name = nameOf(key)
       const path = join(folderOf(environmentId), name)
-      const entry = shelf.entries.get(name)
+      const entry = namespace.entries.get(name)
       if (!entry) return undefined
       const value = await readValue(path)
       // It was given up meanwhile, or it is damaged: another look, while nobody writes, tells.
       if (!value) {
         return inTurn(environmentId, async () => {
           const again = await readValue(path)
-          if (!again) await removeFrom(shelf, environmentId, name)
+          if (!again) await removeFrom(namespace, environmentId, name)
           return again
         })
       }
-      if (shelf.entries.get(name) === entry) {
-        shelf.entries.delete(name)
-        shelf.entries.set(name, entry)
+      if (namespace.entries.get(name) === entry) {
+        namespace.entries.delete(name)
+        namespace.entries.set(name, entry)
       }
       if (clock.now() - entry.noteTime >= NOTE_USE_AFTER_MS) {
         entry.noteTime = clock.now()
@@ -113,31 +113,31 @@ export function createValues({ clock, folderOf, limits = DEFAULT_VALUE_LIMITS, r
     },
 
     async put(environmentId: string, key: string, value: Uint8Array): Promise<void> {
-      const shelf = await shelfOf(environmentId)
+      const namespace = await namespaceOf(environmentId)
       const name = nameOf(key)
       const folder = folderOf(environmentId)
       const bytes = bytesOnDisk(bytesOfFile(value))
       await inTurn(environmentId, async () => {
-        const { gone } = await admit(shelf, environmentId, name, bytes)
-        for (const oldest of gone) await removeFrom(shelf, environmentId, oldest)
-        const replaced = shelf.entries.get(name)?.bytes ?? 0
+        const { gone } = await admit(namespace, environmentId, name, bytes)
+        for (const oldest of gone) await removeFrom(namespace, environmentId, oldest)
+        const replaced = namespace.entries.get(name)?.bytes ?? 0
         await mkdir(folder, { recursive: true, mode: 0o700 })
         const noteTime = clock.now()
         await writeValue(join(folder, name), join(folder, `${randomToken()}${DRAFT}`), value, new Date(noteTime))
-        shelf.entries.delete(name)
-        shelf.entries.set(name, { bytes, noteTime })
-        shelf.bytes += bytes - replaced
+        namespace.entries.delete(name)
+        namespace.entries.set(name, { bytes, noteTime })
+        namespace.bytes += bytes - replaced
       })
     },
   }
 }
 
-export type Values = ReturnType<typeof createValues>
+export type Kv = ReturnType<typeof createKv>
 
 type Change = { gone: string[]; growth: Growth }
 
 /** The longest unused go until no more than `most` is left; the value itself is kept in any case. */
-function changeFor({ entries, bytes: before }: Shelf, name: string, bytes: number, max: number): Change {
+function changeFor({ entries, bytes: before }: Namespace, name: string, bytes: number, max: number): Change {
   const replaced = entries.get(name)
   const gone: string[] = []
   let after = before - (replaced?.bytes ?? 0) + bytes
@@ -156,7 +156,7 @@ const DRAFT = '.new'
 const nameOf = (key: string): string => hash('sha256', key, 'hex')
 
 /** Drafts that a process left when it died are removed. */
-async function loadShelf(folder: string): Promise<Shelf> {
+async function loadNamespace(folder: string): Promise<Namespace> {
   const names = (await readdir(folder).catch(absent)) ?? []
   const found: { name: string; bytes: number; noteTime: number }[] = []
   for (let from = 0; from < names.length; from += STATS_AT_ONCE) {

@@ -20,7 +20,7 @@ type Parts = { folder: string; arch: string; registry: Registry; clock: Clock }
 
 const FETCH_MS = 5 * 60_000
 
-export function createShelf({ folder, arch, registry, clock }: Parts) {
+export function createToolStore({ folder, arch, registry, clock }: Parts) {
   const fetches = createShared<void>()
   /** Versions come from stored records, too: they become the name of a folder only when they are exact. */
   function nameOf(tool: Pick<Tool, 'package' | 'version'>): string {
@@ -109,7 +109,7 @@ export function createShelf({ folder, arch, registry, clock }: Parts) {
   }
 }
 
-export type Shelf = ReturnType<typeof createShelf>
+export type ToolStore = ReturnType<typeof createToolStore>
 
 export async function openFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o755 })

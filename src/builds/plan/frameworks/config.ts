@@ -6,7 +6,7 @@ import { flagIn, wordsAfter } from '../project/script-arguments.ts'
 import { buildScript } from '../project/scripts.ts'
 import { configOf, folderInside } from './framework.ts'
 
-export type Said = {
+export type ConfigFile = {
   /** The configuration file; undefined if there is none. */
   path: string | undefined
   /** The file without its comments. */
@@ -27,12 +27,12 @@ export type Said = {
 }
 
 /** The command is the one whose flags count, as `vite build`. */
-export function readSaid(
+export function readConfigFile(
   project: Project,
   reads: readonly string[],
   command: string,
   script = buildScript(project),
-): Said {
+): ConfigFile {
   const file = configOf(project, reads)
   const settings = settingsIn(file?.text ?? '')
   const words = wordsAfter(project, command, script) ?? []

@@ -5,21 +5,21 @@ import { test } from 'node:test'
 import { handClock } from '../../test/support/clock.ts'
 import { type Scope, temporaryFolder } from '../../test/support/folder.ts'
 import { noSmallDisk, smallDisk } from '../../test/support/machine/small-disk.ts'
-import { createValues } from './values.ts'
+import { createKv } from './kv.ts'
 
 const [OURS, THEIRS] = ['ours', 'theirs']
 const BLOCK = 4096
 /** One block with its head. */
 const text = (letter: string, length = 100): Buffer => Buffer.from(letter.repeat(length))
 
-type Room = Parameters<typeof createValues>[0]['room']
-type Given = { blocks?: number; top?: string; room?: Room }
+type AdmitGrowth = Parameters<typeof createKv>[0]['admitGrowth']
+type Given = { blocks?: number; top?: string; admitGrowth?: AdmitGrowth }
 
-async function open(t: Scope, { blocks = 4, top, room = async () => true }: Given = {}) {
+async function open(t: Scope, { blocks = 4, top, admitGrowth = async () => true }: Given = {}) {
   const folder = top ?? (await temporaryFolder(t))
   const clock = handClock()
   const start = () =>
-    createValues({ clock, folderOf: (id) => join(folder, id), limits: { totalBytes: blocks * BLOCK }, room })
+    createKv({ clock, folderOf: (id) => join(folder, id), limits: { totalBytes: blocks * BLOCK }, admitGrowth })
   const values = start()
   const keysThere = async (keys: string, from = values) => {
     const found = await Promise.all([...keys].map(async (key) => ((await from.bytesOf(OURS, key)) ? key : '')))
@@ -165,7 +165,7 @@ test('whatever is written, replaced or given up is counted before it is done', a
   const told: unknown[] = []
   const { values } = await open(t, {
     blocks: 2,
-    async room(id, { bytes, files }) {
+    async admitGrowth(id, { bytes, files }) {
       told.push([id, bytes / BLOCK, files])
       return true
     },
@@ -186,7 +186,7 @@ test('whatever is written, replaced or given up is counted before it is done', a
 test('where the account may hold no more, a store goes on without growing, and an empty one says why it cannot', async (t) => {
   let isFull = false
   const { values, keysThere, folder } = await open(t, {
-    room: async (_, { bytes, files }) => !isFull || (bytes <= 0 && files <= 0),
+    admitGrowth: async (_, { bytes, files }) => !isFull || (bytes <= 0 && files <= 0),
   })
   for (const key of 'ab') await values.put(OURS, key, text(key))
   isFull = true

@@ -3,9 +3,9 @@
  * byte is read and before a build begins, so that nobody waits for a failure that could be foreseen.
  */
 import type { Account, Accounts } from '../accounts/index.ts'
-import { type Archive, bytesInWords, type Holdings, type Size } from '../builds/index.ts'
+import { type Archive, type BuildRetention, bytesInWords, type Size } from '../builds/index.ts'
 import { names, Problem, type ProblemDetails } from '../contract/index.ts'
-import type { Room } from '../deployments/index.ts'
+import type { BuildSpace } from '../deployments/index.ts'
 import type { Reader } from '../storage/index.ts'
 import type { Lingering } from './lingering.ts'
 import type { Usage } from './usage.ts'
@@ -13,7 +13,7 @@ import type { Usage } from './usage.ts'
 type Parts = {
   sql: Reader
   accounts: Pick<Accounts, 'requireById'>
-  holdings: Pick<Holdings, 'lastOutputBytes'>
+  buildRetention: Pick<BuildRetention, 'lastOutputBytes'>
   usage: Pick<Usage, 'sizeOf' | 'largest'>
   lingering: Pick<Lingering, 'bytesOf' | 'received'>
   freeBytes(): Promise<number>
@@ -37,7 +37,7 @@ export type Promised = {
 /** By how much a promise grows. */
 const STEP_BYTES = 16 * 1024 * 1024
 
-export function createRoom(parts: Parts) {
+export function createDiskSpace(parts: Parts) {
   const { accountBytes, accountFiles, diskReserve, usage } = parts
   /** What uploads under way were promised and may not have written yet. */
   const promised = new Set<{ accountId: string; bytes: number }>()
@@ -127,10 +127,10 @@ export function createRoom(parts: Parts) {
   }
 
   /** Inside of a build a full disk is called by its name. */
-  const forBuilds: Room = {
+  const forBuilds: BuildSpace = {
     async forBuild({ id, accountId }, { archive }) {
       const account = await parts.accounts.requireById(parts.sql, accountId)
-      const output = await parts.holdings.lastOutputBytes(accountId, id)
+      const output = await parts.buildRetention.lastOutputBytes(accountId, id)
       await checkQuota(account, output)
       // What is unpacked is no smaller than what was packed, as a rule.
       const shortage = await diskShortage(account, archive.bytes + output)
@@ -146,7 +146,7 @@ export function createRoom(parts: Parts) {
 
     /** For an archive of so many bytes and what will come of it; whoever gets the room gives it back when all is written. */
     async forUpload(account: Account, environmentId: string, bytes: number): Promise<Promised> {
-      const output = await parts.holdings.lastOutputBytes(account.id, environmentId)
+      const output = await parts.buildRetention.lastOutputBytes(account.id, environmentId)
       const check = async (more: number): Promise<number> => {
         await checkQuota(account, more + output)
         await checkDisk(account, 2 * more + output)
@@ -172,14 +172,14 @@ export function createRoom(parts: Parts) {
     },
 
     async forRebuild(account: Account, environmentId: string): Promise<void> {
-      const output = await parts.holdings.lastOutputBytes(account.id, environmentId)
+      const output = await parts.buildRetention.lastOutputBytes(account.id, environmentId)
       await checkQuota(account, output)
       await checkDisk(account, output)
     },
   }
 }
 
-export type RoomOnDisk = ReturnType<typeof createRoom>
+export type DiskSpace = ReturnType<typeof createDiskSpace>
 
 const count = (files: number): string => files.toLocaleString('en')
 

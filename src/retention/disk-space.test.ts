@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { house } from '../../test/support/service/retention.ts'
 import { Problem, type Reason } from '../contract/index.ts'
+import { createDiskSpace } from './disk-space.ts'
 import { createFigures } from './figures.ts'
 import { createLingering } from './lingering.ts'
-import { createRoom } from './room.ts'
 import { createUsage } from './usage.ts'
 
 const MORE_THAN_ANY_DISK = 1e12
@@ -15,20 +15,20 @@ async function setUp(
   t: TestContext,
   given: { accountBytes?: number; accountFiles?: number; diskReserve?: number } = {},
 ) {
-  const rooms = await house(t)
+  const modules = await house(t)
   const limits = { accountBytes: 0, accountFiles: 0, diskReserve: 0, ...given }
-  const usage = createUsage({ ...rooms, ...limits, figures: createFigures(rooms) })
-  const lingering = createLingering(rooms)
+  const usage = createUsage({ ...modules, ...limits, figures: createFigures(modules) })
+  const lingering = createLingering(modules)
   const shortages: string[] = []
-  const room = createRoom({
-    ...rooms,
+  const diskSpace = createDiskSpace({
+    ...modules,
     ...limits,
     usage,
     lingering,
     onShortage: () => void shortages.push('told'),
     freeBytes: async () => FREE,
   })
-  return { ...rooms, room, lingering, shop: await rooms.environment(), shortages }
+  return { ...modules, diskSpace, lingering, shop: await modules.environment(), shortages }
 }
 
 async function refusal(asked: Promise<unknown>, reason: Reason): Promise<Problem> {
@@ -42,15 +42,15 @@ async function refusal(asked: Promise<unknown>, reason: Reason): Promise<Problem
 }
 
 test('an upload that fits exactly is taken, and one byte more is not', async (t) => {
-  const { room, account, shop } = await setUp(t, { accountBytes: 100 })
-  ;(await room.forUpload(account, shop.id, 100)).giveBack()
-  await refusal(room.forUpload(account, shop.id, 101), 'QUOTA_EXCEEDED')
+  const { diskSpace, account, shop } = await setUp(t, { accountBytes: 100 })
+  ;(await diskSpace.forUpload(account, shop.id, 100)).giveBack()
+  await refusal(diskSpace.forUpload(account, shop.id, 101), 'QUOTA_EXCEEDED')
 })
 
 test('a refusal tells the numbers, and what would make room', async (t) => {
-  const { room, account, shop, deploy } = await setUp(t, { accountBytes: 100 })
+  const { diskSpace, account, shop, deploy } = await setUp(t, { accountBytes: 100 })
   await deploy(shop, { archive: 'x', output: '1'.repeat(50) })
-  const { message, metadata } = await refusal(room.forUpload(account, shop.id, 60), 'QUOTA_EXCEEDED')
+  const { message, metadata } = await refusal(diskSpace.forUpload(account, shop.id, 60), 'QUOTA_EXCEEDED')
   const name = `accounts/ours/apps/${shop.appName}/environments/${shop.id}`
   assert.match(message, /^The account holds 51 B of 100 B, and this takes about 110 B more\. Deleting environments/)
   assert.ok(message.includes(name))
@@ -58,109 +58,110 @@ test('a refusal tells the numbers, and what would make room', async (t) => {
 })
 
 test('uploads at the same time cannot have the same room', async (t) => {
-  const { room, account, shop } = await setUp(t, { accountBytes: 100 })
-  const first = await room.forUpload(account, shop.id, 60)
-  await refusal(room.forUpload(account, shop.id, 60), 'QUOTA_EXCEEDED')
+  const { diskSpace, account, shop } = await setUp(t, { accountBytes: 100 })
+  const first = await diskSpace.forUpload(account, shop.id, 60)
+  await refusal(diskSpace.forUpload(account, shop.id, 60), 'QUOTA_EXCEEDED')
   first.giveBack()
-  ;(await room.forUpload(account, shop.id, 60)).giveBack()
+  ;(await diskSpace.forUpload(account, shop.id, 60)).giveBack()
 })
 
 test('another account has a room of its own', async (t) => {
-  const { room, accounts, account, shop, environment } = await setUp(t, { accountBytes: 100 })
+  const { diskSpace, accounts, account, shop, environment } = await setUp(t, { accountBytes: 100 })
   const theirs = await accounts.create('theirs')
-  const promised = await room.forUpload(account, shop.id, 100)
-  ;(await room.forUpload(theirs, (await environment(theirs)).id, 100)).giveBack()
+  const promised = await diskSpace.forUpload(account, shop.id, 100)
+  ;(await diskSpace.forUpload(theirs, (await environment(theirs)).id, 100)).giveBack()
   promised.giveBack()
 })
 
 test('a rebuild needs room for what the last build left', async (t) => {
-  const { room, account, shop, deploy } = await setUp(t, { accountBytes: 100 })
+  const { diskSpace, account, shop, deploy } = await setUp(t, { accountBytes: 100 })
   await deploy(shop, { archive: 'x', output: '1'.repeat(60) })
-  await refusal(room.forRebuild(account, shop.id), 'QUOTA_EXCEEDED')
+  await refusal(diskSpace.forRebuild(account, shop.id), 'QUOTA_EXCEEDED')
 })
 
 test('what is to be kept is held against the limit when its size is known', async (t) => {
-  const { room, shop } = await setUp(t, { accountBytes: 100 })
-  await room.toKeep(shop, { bytes: 100, files: 1 })
-  await refusal(room.toKeep(shop, { bytes: 101, files: 1 }), 'QUOTA_EXCEEDED')
+  const { diskSpace, shop } = await setUp(t, { accountBytes: 100 })
+  await diskSpace.toKeep(shop, { bytes: 100, files: 1 })
+  await refusal(diskSpace.toKeep(shop, { bytes: 101, files: 1 }), 'QUOTA_EXCEEDED')
 })
 
 test('files are held against a limit of their own, and empty ones count', async (t) => {
-  const { room, account, shop, deploy } = await setUp(t, { accountFiles: 100 })
-  await room.toKeep(shop, { bytes: 0, files: 100 })
-  const problem = await refusal(room.toKeep(shop, { bytes: 0, files: 101 }), 'QUOTA_EXCEEDED')
+  const { diskSpace, account, shop, deploy } = await setUp(t, { accountFiles: 100 })
+  await diskSpace.toKeep(shop, { bytes: 0, files: 100 })
+  const problem = await refusal(diskSpace.toKeep(shop, { bytes: 0, files: 101 }), 'QUOTA_EXCEEDED')
   assert.match(problem.message, /^The account holds 0 of 100 files and folders, and this takes 101 more/)
   assert.deepEqual([problem.metadata.what, problem.metadata.limit], ['files', '100'])
   await deploy(shop, { archive: 'x', output: '1' })
-  await refusal(room.toKeep(shop, { bytes: 0, files: 100 }), 'QUOTA_EXCEEDED')
-  ;(await room.forUpload(account, shop.id, 1)).giveBack()
+  await refusal(diskSpace.toKeep(shop, { bytes: 0, files: 100 }), 'QUOTA_EXCEEDED')
+  ;(await diskSpace.forUpload(account, shop.id, 1)).giveBack()
 })
 
 test('without a limit an account may hold anything', async (t) => {
-  const { room, shop } = await setUp(t)
-  await room.toKeep(shop, { bytes: MORE_THAN_ANY_DISK, files: MORE_THAN_ANY_DISK })
+  const { diskSpace, shop } = await setUp(t)
+  await diskSpace.toKeep(shop, { bytes: MORE_THAN_ANY_DISK, files: MORE_THAN_ANY_DISK })
 })
 
 test('an upload that the disk has no room for is refused with a time to come again', async (t) => {
-  const { room, account, shop } = await setUp(t)
-  const problem = await refusal(room.forUpload(account, shop.id, MORE_THAN_ANY_DISK), 'STORAGE_UNAVAILABLE')
+  const { diskSpace, account, shop } = await setUp(t)
+  const problem = await refusal(diskSpace.forUpload(account, shop.id, MORE_THAN_ANY_DISK), 'STORAGE_UNAVAILABLE')
   assert.equal(problem.retryAfterSeconds, 60)
   assert.match(problem.message, /^There is no room on the disk for about .+ more/)
 })
 
 test('what would use up the reserve is refused, however small', async (t) => {
-  const { room, account, shop } = await setUp(t, { diskReserve: FREE - 100 })
+  const { diskSpace, account, shop } = await setUp(t, { diskReserve: FREE - 100 })
   // An archive is there twice for a while: as it came, and unpacked.
-  ;(await room.forUpload(account, shop.id, 50)).giveBack()
-  await refusal(room.forUpload(account, shop.id, 51), 'STORAGE_UNAVAILABLE')
+  ;(await diskSpace.forUpload(account, shop.id, 50)).giveBack()
+  await refusal(diskSpace.forUpload(account, shop.id, 51), 'STORAGE_UNAVAILABLE')
 })
 
 test('a rebuild is refused where the reserve is used up already', async (t) => {
-  const { room, account, shop } = await setUp(t, { diskReserve: FREE + 1 })
-  await refusal(room.forRebuild(account, shop.id), 'STORAGE_UNAVAILABLE')
+  const { diskSpace, account, shop } = await setUp(t, { diskReserve: FREE + 1 })
+  await refusal(diskSpace.forRebuild(account, shop.id), 'STORAGE_UNAVAILABLE')
 })
 
 test('a build that the disk has no room for fails with DISK_FULL', async (t) => {
-  const { room, shop, build, builds } = await setUp(t, { diskReserve: MORE_THAN_ANY_DISK })
+  const { diskSpace, shop, build, builds } = await setUp(t, { diskReserve: MORE_THAN_ANY_DISK })
   const { id } = await build(shop, { isOver: false })
   const waiting = await builds.require({ accountId: shop.accountId, environmentId: shop.id }, id)
-  await refusal(room.forBuild(shop, waiting), 'DISK_FULL')
+  await refusal(diskSpace.forBuild(shop, waiting), 'DISK_FULL')
 })
 
 test('whoever can make room is told of every shortage', async (t) => {
-  const { room, account, shop, shortages } = await setUp(t, { accountBytes: 1 })
-  await refusal(room.forUpload(account, shop.id, 2), 'QUOTA_EXCEEDED')
+  const { diskSpace, account, shop, shortages } = await setUp(t, { accountBytes: 1 })
+  await refusal(diskSpace.forUpload(account, shop.id, 2), 'QUOTA_EXCEEDED')
   assert.deepEqual(shortages, ['told'])
 })
 
 test('an upload that does not say how much will come is refused as soon as it is too much', async (t) => {
-  const { room, account, shop } = await setUp(t, { accountBytes: 100 })
-  const promised = await room.forUpload(account, shop.id, 0)
+  const { diskSpace, account, shop } = await setUp(t, { accountBytes: 100 })
+  const promised = await diskSpace.forUpload(account, shop.id, 0)
   await promised.cover(60)
-  await refusal(room.forUpload(account, shop.id, 60), 'QUOTA_EXCEEDED')
+  await refusal(diskSpace.forUpload(account, shop.id, 60), 'QUOTA_EXCEEDED')
   await promised.cover(100)
   await refusal(promised.cover(101), 'QUOTA_EXCEEDED')
   promised.giveBack()
-  ;(await room.forUpload(account, shop.id, 100)).giveBack()
+  ;(await diskSpace.forUpload(account, shop.id, 100)).giveBack()
 })
 
 test('archives that nobody refers to count for who sent them until they are collected', async (t) => {
-  const { room, lingering, account, accounts, shop, archiveOf, archives, sql, builds, newId, deploy } = await setUp(t, {
-    accountBytes: 1000,
-  })
+  const { diskSpace, lingering, account, accounts, shop, archiveOf, archives, sql, builds, newId, deploy } =
+    await setUp(t, {
+      accountBytes: 1000,
+    })
   const refused = await archiveOf('r'.repeat(600))
-  room.received(account, refused)
-  room.received(account, refused)
-  await refusal(room.forUpload(account, shop.id, 401), 'QUOTA_EXCEEDED')
-  ;(await room.forUpload(account, shop.id, 400)).giveBack()
+  diskSpace.received(account, refused)
+  diskSpace.received(account, refused)
+  await refusal(diskSpace.forUpload(account, shop.id, 401), 'QUOTA_EXCEEDED')
+  ;(await diskSpace.forUpload(account, shop.id, 400)).giveBack()
   const other = await accounts.create('other')
-  ;(await room.forUpload(other, shop.id, 1000)).giveBack()
+  ;(await diskSpace.forUpload(other, shop.id, 1000)).giveBack()
   // One that a build refers to counts once.
   const operationId = (await deploy(shop, { archive: 'x' })).id
   const given = { id: newId(), operationId, trigger: 'UPLOAD' as const, isClean: false, archive: refused }
   await sql.transaction((tx) => builds.insert(tx, { accountId: account.id, environmentId: shop.id }, given))
   assert.equal(await lingering.bytesOf(account.id), 0)
-  room.received(account, { ...refused, digest: `sha256:${'0'.repeat(64)}`, bytes: 999 })
+  diskSpace.received(account, { ...refused, digest: `sha256:${'0'.repeat(64)}`, bytes: 999 })
   assert.equal(await lingering.bytesOf(account.id), 999)
   await lingering.collected()
   assert.deepEqual([await lingering.bytesOf(account.id), await archives.has(refused.digest)], [0, true])
