@@ -7,10 +7,11 @@ import { assertRecorded, type Called, callAll, ledgerOf } from '../support/calle
 import { deploy, type Files, untilDone, upload } from '../support/deploy.ts'
 import { createEnvironment } from '../support/environment.ts'
 import { heldBuild, untilHeld } from '../support/held-build.ts'
+import { rounds } from '../support/long.ts'
 import { type Login, startService, type TestService } from '../support/service.ts'
 import { createWebhooks } from '../support/webhooks.ts'
 
-const CALLS = 10_000
+const CALLS = rounds({ short: 5000, long: 10_000 })
 const CONNECTIONS = 50
 const PURGES = 2000
 const ENVIRONMENTS = 8
