@@ -23,7 +23,7 @@ export type Result = {
 export type Goal = { of: 'ours' | 'ratio'; min: number } | { of: 'ours' | 'ratio'; max: number }
 
 /** A look at whether everything runs, whose numbers mean little: `--quick`. */
-export const IS_QUICK = process.env.BENCH_QUICK === 'yes'
+export const IS_QUICK = process.argv.includes('--quick')
 
 /** Something that the bench needs is not on this machine; the message says how to get it. */
 export class Skipped extends Error {}

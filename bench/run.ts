@@ -9,6 +9,7 @@ import { availableParallelism, cpus, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 import { table } from '../src/contract/index.ts'
 import { type Bench, goalInWords, isMet, type Result, ratioOf, Skipped } from './bench.ts'
+import { BENCHES } from './benches.ts'
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -20,10 +21,6 @@ const { values, positionals } = parseArgs({
     strict: { type: 'boolean' },
   },
 })
-// Read by every bench as it is loaded.
-if (values.quick) process.env.BENCH_QUICK = 'yes'
-const { BENCHES } = await import('./benches.ts')
-
 type Row = Result & { bench: string }
 type Unfinished = { bench: string; why: string }
 

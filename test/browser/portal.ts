@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
+import { afterEach, beforeEach } from 'node:test'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import type { Scope } from '../support/folder.ts'
 import { startService, type TestService } from '../support/service/service.ts'
@@ -30,9 +31,18 @@ export const SIZES = {
 export type Look = { size?: keyof typeof SIZES; scheme?: 'light' | 'dark' }
 
 export type TestBrowser = {
-  /** A browser of its own, with no cookies yet, that is closed with the test. */
+  /** A browser of its own, with no cookies yet, that is closed with the test which opened it. */
   open(look?: Look): Promise<Page>
 }
+
+/** Pages that a test has opened. They would go on drawing what changes for as long as the browser is there. */
+let opened: BrowserContext[] = []
+beforeEach(() => {
+  opened = []
+})
+afterEach(async () => {
+  await Promise.all(opened.map((context) => context.close()))
+})
 
 export async function startBrowser(t: Scope, service: TestService): Promise<TestBrowser> {
   const browser: Browser = await chromium.launch({
@@ -51,6 +61,7 @@ export async function startBrowser(t: Scope, service: TestService): Promise<Test
         reducedMotion: 'reduce',
         permissions: ['clipboard-read', 'clipboard-write'],
       })
+      opened.push(context)
       context.setDefaultTimeout(TIMEOUT_MS)
       const page = await context.newPage()
       watch(page)
@@ -136,12 +147,17 @@ export async function visit(page: Page, path: string) {
 
 type Violation = { id: string; impact: string; help: string; nodes: { target: string[]; failureSummary: string }[] }
 
-/** Fails where a rule of WCAG 2.2 A or AA, or a best practice, is broken. */
-export async function assertAccessible(page: Page, what: string) {
+/** Everything that axe knows of WCAG 2.2 A and AA, and of best practice. */
+const ALL_RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
+/** What depends on the colours, and on nothing else. */
+export const COLOUR_RULES = ['color-contrast']
+
+/** Fails where one of these rules is broken. */
+export async function assertAccessible(page: Page, what: string, rules: readonly string[] = ALL_RULES) {
   await page.evaluate(await readFile(AXE, 'utf8'))
-  const violations = (await page.evaluate(`axe.run(document, {
-    runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
-  }).then(({ violations }) => violations)`)) as Violation[]
+  const violations = (await page.evaluate(
+    `axe.run(document, { runOnly: ${JSON.stringify(rules)} }).then(({ violations }) => violations)`,
+  )) as Violation[]
   const said = violations.map(
     ({ id, help, nodes }) =>
       `${id}: ${help}\n${nodes.map(({ target, failureSummary }) => `  ${target.join(' ')}: ${failureSummary.replaceAll('\n', ' ')}`).join('\n')}`,

@@ -16,7 +16,7 @@ import { noSmallDisk, smallDisk } from '../support/machine/small-disk.ts'
 import { until } from '../support/until.ts'
 
 const MIB = 1024 * 1024
-const ROUNDS = rounds({ short: 60, long: 200 })
+const ROUNDS = rounds({ short: 40, long: 200 })
 /** So many processes die on the same folder, one after the other. */
 const LIVES = 10
 const WRITER = fileURLToPath(new URL('../support/machine/disk-writer.ts', import.meta.url))

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
 import { open, readdir, writeFile } from 'node:fs/promises'
-import { constants, enableCompileCache } from 'node:module'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { promisify } from 'node:util'
 import { temporaryFolder } from '../../../test/support/folder.ts'
 import { sourceOf } from '../../../test/support/plan.ts'
 import { aside, TooMuch } from './isolated.ts'
@@ -25,10 +26,21 @@ test('work that takes longer than it may is ended', async () => {
 })
 
 test('what was compiled for one task is there for the next', async (t) => {
-  const folder = await temporaryFolder(t)
-  assert.equal(enableCompileCache(folder).status, constants.compileCacheStatus.ENABLED)
-  await planSource(sourceOf({ 'package.json': { scripts: { start: 'node a.js' } } }), '', 'ours')
-  assert.ok((await readdir(folder, { recursive: true })).length > 10)
+  const kept = await temporaryFolder(t)
+  const keptAfter = async (program: string) => {
+    const argv = [
+      '--input-type=module',
+      '--eval',
+      `import { planSource } from '${import.meta.resolve('./on-demand.ts')}'\n${program}`,
+    ]
+    await promisify(execFile)(process.execPath, argv, { env: { NODE_COMPILE_CACHE: kept } })
+    return (await readdir(kept, { recursive: true })).length
+  }
+  const before = await keptAfter('')
+  const after = await keptAfter(`
+    const read = async () => '{"scripts":{"start":"node a.js"}}'
+    await planSource({ files: ['package.json'], read, head: read }, '', 'ours')`)
+  assert.ok(after > before + 10, `${before}, ${after}`)
 })
 
 test('an app is planned beside the service, whatever the number of its files', async () => {

@@ -14,7 +14,7 @@ import { until } from '../../support/until.ts'
 const service = await startService({ after }, { settings: { HEADLAND_START_TIMEOUT: '5' } })
 const as = await service.login()
 
-const DEPLOYMENTS = rounds({ short: 20, long: 100 })
+const DEPLOYMENTS = rounds({ short: 8, long: 100 })
 
 test(`${DEPLOYMENTS} deployments in a row under constant load fail no request`, async () => {
   const { name, url } = await createEnvironment(service, as)

@@ -151,7 +151,7 @@ test('what is live stays whole when the builds that left the same are given up',
   await assertUnchanged(await deploy(service, as, name, page('to come back to')), first.metadata.deployment)
 })
 
-const ROUNDS = rounds({ short: 3, long: 20 })
+const ROUNDS = rounds({ short: 2, long: 20 })
 
 test(`kill -9 at ${ROUNDS} random points of a Rebuild that changes nothing: it ends, and still changes nothing`, async (t) => {
   let killed: TestService = await startService(t)

@@ -170,7 +170,9 @@ test(`kill -9 at ${ROUNDS} random points around a switch: what is promised is th
   const login = await killed.login()
   const { name } = await createEnvironment(killed, login)
   for (let round = 0; round < ROUNDS; round++) {
-    await deploy(killed, login, name, round % 2 ? page(`version ${round}`) : nodeServer(`version ${round}`))
+    const files = round % 2 ? page(`version ${round}`) : nodeServer(`version ${round}`)
+    const { error } = await deploy(killed, login, name, files)
+    assert.equal(error, undefined, JSON.stringify(error))
     await wait(Math.random() * 100)
     await killed.kill()
     killed = await startService(t, { dataDir, settings: keepOne })

@@ -7,7 +7,7 @@ import { createApp, createEnvironment, siteAnswer } from '../../support/service/
 import { startService } from '../../support/service/service.ts'
 import { until } from '../../support/until.ts'
 
-const ROUNDS = rounds({ short: 8, long: 50 })
+const ROUNDS = rounds({ short: 5, long: 50 })
 const BODY = { displayName: 'Test', branch: 'uploadable', cmsEnvironment: 'cms' }
 
 test(`kill -9 at ${ROUNDS} random moments loses no acknowledged environment and leaves none stuck`, async (t) => {

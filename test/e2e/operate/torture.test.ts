@@ -1,5 +1,5 @@
 /**
- * Torture, short: the real service under mixed load and faults for three quarters of a minute, always with the same seed. The
+ * Torture, short: the real service under mixed load and faults for half a minute, always with the same seed. The
  * long form is `npm run torture`; see docs/operate/proof.md.
  */
 import assert from 'node:assert/strict'
@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { torture } from '../../../torture/torture.ts'
 import { noSmallDisk } from '../../support/machine/small-disk.ts'
 
-const OPTIONS = { seconds: 45, seed: 7, accounts: 2 }
+const OPTIONS = { seconds: 30, seed: 7, accounts: 2 }
 
 test('under load and faults, nothing that was acknowledged is lost, stuck, crossed, stale or left over', {
   skip: noSmallDisk ?? false,

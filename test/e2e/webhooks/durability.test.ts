@@ -11,7 +11,7 @@ import { createEnvironment } from '../../support/service/environment.ts'
 import { type Login, startService, type TestService } from '../../support/service/service.ts'
 import { createWebhooks, urlsOf, type WebhookUrls } from '../../support/service/webhooks.ts'
 
-const ROUNDS = rounds({ short: 8, long: 20 })
+const ROUNDS = rounds({ short: 4, long: 20 })
 /** Right at the answer most often; else while the operation is claimed, the build runs, or its output goes live. */
 const MOMENTS_MS = [0, 0, 3, 0, 10, 30, 0, 100, 200, 400]
 

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { after, suite, test } from 'node:test'
 import type { resources } from '../../../src/contract/index.ts'
+import { rounds } from '../../support/long.ts'
 import { assertRecorded, type Called, callAll, ledgerOf } from '../../support/service/callers.ts'
 import { deploy, type Files, untilDone, upload } from '../../support/service/deploy.ts'
 import { createEnvironment } from '../../support/service/environment.ts'
@@ -10,7 +11,7 @@ import { heldBuild, untilHeld } from '../../support/service/held-build.ts'
 import { type Login, startService, type TestService } from '../../support/service/service.ts'
 import { createWebhooks } from '../../support/service/webhooks.ts'
 
-const CALLS = 10_000
+const CALLS = rounds({ short: 5000, long: 10_000 })
 const CONNECTIONS = 50
 const PURGES = 2000
 const ENVIRONMENTS = 8
