@@ -105,13 +105,13 @@ const empty = (path: string): Source => ({ path, text: '' })
 const WELL_BUILT: Source[] = [
   {
     path: 'src/main.ts',
-    text: `import { a } from './apps/index.ts'\nimport { openSqlite } from './storage/sqlite.ts'`,
+    text: `import { a } from './apps/index.ts'\nimport { openSqlite } from './storage/sql/sqlite.ts'`,
   },
   { path: 'src/main.ts', text: `import type { Config } from './config.ts'\nimport('./edge/index.ts')` },
   { path: 'src/apps/apps.ts', text: `import { names } from './names/deep.ts'\nexport * from '../base/index.ts'` },
   { path: 'src/apps/apps.ts', text: `import fs from 'node:fs'\nimport { fastify } from 'fastify'` },
   { path: 'src/apps/names/deep.ts', text: `import { a } from '../apps.ts'` },
-  { path: 'src/apps/apps.test.ts', text: `import { openSqlite } from '../storage/sqlite.ts'` },
+  { path: 'src/apps/apps.test.ts', text: `import { openSqlite } from '../storage/sql/sqlite.ts'` },
   { path: 'src/apps/apps.ts', text: `// import '../edge/index.ts'\n/* from '../edge/index.ts' */` },
   {
     path: 'src/apps/apps.ts',
@@ -129,7 +129,7 @@ type Broken = { rule: string; path: string; text: string; violation: RegExp }
 const BROKEN: Broken[] = [
   {
     rule: 'an import upward',
-    path: 'src/storage/sql/sql.ts',
+    path: 'src/storage/sql.ts',
     text: `import { apps } from '../apps/index.ts'`,
     violation: /^src\/storage\/sql\.ts imports '\.\.\/apps\/index\.ts': upward, from storage\/ on layer 1 to apps\/ on/,
   },
@@ -215,14 +215,14 @@ const BROKEN: Broken[] = [
   {
     rule: 'an adapter imported from above',
     path: 'src/apps/apps.ts',
-    text: `import { openSqlite } from '../storage/sqlite.ts'`,
+    text: `import { openSqlite } from '../storage/sql/sqlite.ts'`,
     violation:
-      /^src\/apps\/apps\.ts imports '\.\.\/storage\/sqlite\.ts': that is an adapter, and only main\.ts and machine\.ts choose/,
+      /^src\/apps\/apps\.ts imports '\.\.\/storage\/sql\/sqlite\.ts': that is an adapter, and only main\.ts and machine\.ts choose/,
   },
   {
     rule: 'an adapter handed out by its own module',
     path: 'src/storage/index.ts',
-    text: `export * from './blobs-disk.ts'`,
+    text: `export * from './blobs/blobs-disk.ts'`,
     violation: /that is an adapter/,
   },
   {
