@@ -1,6 +1,6 @@
 /** At which addresses the service and its sites are reached. */
 import type { AddressInfo } from 'node:net'
-import { type Config, formatListen, type Listen } from './config.ts'
+import { type Config, formatListen, type Listen } from './settings.ts'
 
 /** Where a server is reached from this machine; one that listens on all addresses is on the loopback, which always stays. */
 export function urlOn({ address, port }: AddressInfo): string {

@@ -21,7 +21,6 @@ import {
   flagName,
   type LoadedConfig,
   loadConfig,
-  SETTINGS,
   startersOf,
 } from './config.ts'
 import {
@@ -38,6 +37,7 @@ import {
 import { helpOf, overview } from './help.ts'
 import { COMMANDS, examine } from './operator/index.ts'
 import { parentGone } from './parent.ts'
+import { SETTINGS } from './settings.ts'
 
 export async function run(argv: string[]): Promise<number> {
   // Whoever reads us has seen enough: `headland builds | head`.
@@ -140,9 +140,9 @@ const commands: readonly Entry[] = [
       async run(positionals, options) {
         const { config } = settled(options)
         // Opened by the first call, so that a command that finds its usage wrong touches nothing.
-        const { openGround, dataFolder } = await import('./main.ts')
-        let opened: ReturnType<typeof openGround> | undefined
-        const ground = () => (opened ??= openGround(config.dataDir))
+        const { openDatabase, dataFolder } = await import('./data-folder.ts')
+        let opened: ReturnType<typeof openDatabase> | undefined
+        const ground = () => (opened ??= openDatabase(config.dataDir))
         try {
           return await command.run({ positionals, options, ground, folder: dataFolder(config), print })
         } finally {
@@ -175,7 +175,7 @@ const commands: readonly Entry[] = [
     options: JSON_OPTION,
     async run(_, options) {
       const { config } = settled(options)
-      const { filesIn } = await import('./main.ts')
+      const { filesIn } = await import('./data-folder.ts')
       const { version } = await import('./version.ts')
       const { dataDir, bubblewrap, jobNetwork, blockedNetworks, allowedNetworks, listen } = config
       const network = { range: jobNetwork, blocked: blockedNetworks, allowed: allowedNetworks }

@@ -4,7 +4,8 @@ import { isIP } from 'node:net'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { holds, nearly } from '../test/support/fuzz.ts'
-import { ConfigError, formatListen, loadConfig, SETTINGS, variableName } from './config.ts'
+import { ConfigError, loadConfig, variableName } from './config.ts'
+import { formatListen, SETTINGS } from './settings.ts'
 
 function load(name: keyof typeof SETTINGS, value: string) {
   try {

@@ -7,11 +7,12 @@ import { chmod, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Log, TENANT_UIDS } from './base/index.ts'
 import { isUsableBy, openToolchains, type Toolchains } from './builds/index.ts'
-import { type Config, machineEnvironment } from './config.ts'
+import { machineEnvironment } from './config.ts'
 import type { resources } from './contract/index.ts'
 import { type Engine, type Limits, type Networks, openLimiter, openNetworks } from './engines/index.ts'
 import { openPlain } from './engines/plain.ts'
 import { openSandbox } from './engines/sandbox/sandbox.ts'
+import type { Config } from './settings.ts'
 
 export type Machine = {
   engine: Engine

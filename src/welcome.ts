@@ -1,9 +1,9 @@
 /** What the very first start says, once. */
-import type { Ground } from './main.ts'
+import type { Database } from './data-folder.ts'
 
 /** The very first start makes an account and its owner, and says so once. There is no default password. */
 export async function welcome(
-  { accounts, users }: Pick<Ground, 'accounts' | 'users'>,
+  { accounts, users }: Pick<Database, 'accounts' | 'users'>,
   url: string,
   domain: string,
   siteUrl: (label: string) => string,
