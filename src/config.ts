@@ -14,17 +14,17 @@ export type Origin = 'flag' | 'environment' | 'headland.json' | 'default'
 
 const KEYS = Object.keys(SETTINGS) as (keyof Config)[]
 
-/** Read by the client commands; they may stand in the same environment. */
+/** Read by the client commands; they may be set in the same environment. */
 const CLIENT_VARIABLES = ['HEADLAND_URL', 'HEADLAND_API_USER', 'HEADLAND_API_PASSWORD']
 const FILE_VARIABLE = 'HEADLAND_CONFIG'
-/** The id of the process that started this one and stays beside it, as `bin/headland.js` says it. */
+/** Set by `bin/headland.js` where it stays as the parent of this process: its process id. */
 const LAUNCHER_VARIABLE = 'HEADLAND_LAUNCHER'
 
 export const flagName = (key: string): string => key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
 export const variableName = (key: string): string =>
   `HEADLAND_${key.replaceAll(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`
 
-/** What the client's commands take from the environment, and where they may remember a log-in. */
+/** What the client commands take from the environment, and the folders where they may keep a log-in. */
 export function clientEnvironment(env: NodeJS.ProcessEnv = process.env): ClientEnvironment {
   return {
     url: env.HEADLAND_URL || undefined,
@@ -35,7 +35,7 @@ export function clientEnvironment(env: NodeJS.ProcessEnv = process.env): ClientE
     homeFolder: env.HOME || homedir(),
     isCi: Boolean(env.CI) && env.CI !== 'false',
     ciCommit: ciCommitIn(env),
-    // Elsewhere than on Linux there is one, whatever the environment says.
+    // Other systems than Linux have one, whatever the environment says.
     hasScreen: process.platform !== 'linux' || Boolean(env.DISPLAY || env.WAYLAND_DISPLAY || env.BROWSER),
     proxies: {
       http: firstOf(env, 'http_proxy', 'HTTP_PROXY'),
@@ -56,7 +56,7 @@ function firstOf(env: NodeJS.ProcessEnv, ...variables: string[]): { variable: st
 /** The service's own environment: where npm is found, and what this machine has set for it. */
 export const machineEnvironment = (): Readonly<NodeJS.ProcessEnv> => process.env
 
-/** Which processes that stay beside this one have started it. */
+/** Which parents that this process ends with have started it. */
 export const startersOf = (env: NodeJS.ProcessEnv = process.env): Starters => ({
   npm: env.npm_lifecycle_event !== undefined,
   launcher: env[LAUNCHER_VARIABLE] === undefined ? undefined : Number(env[LAUNCHER_VARIABLE]),

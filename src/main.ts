@@ -38,7 +38,7 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
   const log = createLog(config.logLevel, config.logFormat)
   const started = new AsyncDisposableStack()
   try {
-    // The database, and what this machine has to run other people's programs with.
+    // The database, and the machine that runs other people's programs.
     const database = await openDatabase(config.dataDir, onDeath)
     started.defer(() => database.sql.close())
     const { sql, clock } = database
@@ -57,7 +57,7 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
     edge.onTraffic(traffic.hear)
     traffic.start()
 
-    // What is kept in the database and on the disk, and what runs apps.
+    // What is kept in the database and on the disk, and what apps run on.
     const records = createRecords({ config, database, vault })
     const hosting = createHosting({
       config,
@@ -76,14 +76,14 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
     const stores = await openStores({ config, files, database })
     const retention = assembleRetention({ config, log, database, machine, records, stores, hosting })
 
-    // What was live is live again.
+    // The apps that were live are started again.
     const live = createLive({ config, log, database, machine, edge, records, stores, hosting, appVariables })
     const { routing } = live
     await live.launcher.restore()
     await routing.start()
     started.defer(() => routing.stop())
 
-    // What operations ask for is done from here on.
+    // Operations are worked on from here on.
     const deploying = createDeploying({
       config,
       log,
