@@ -70,10 +70,10 @@ const setting = <T>(byDefault: string, meaning: string, parse: (text: string) =>
   parse,
 })
 
-/** Tools start threads by the number of processors. */
+/** Build tools start threads by the number of processors. */
 const PROCESSES = Math.max(512, 64 * availableParallelism())
 
-/** Three quarters of what the machine has, so that apps alone never use it up. */
+/** Three quarters of the machine's memory, so that the apps of one account never use it up. */
 const APP_MEMORY = Math.floor(0.75 * totalmem())
 
 /** `docs/reference/settings.md` is checked against this table. */
@@ -216,7 +216,7 @@ export const formatListen = ({ host, port }: Listen): string => `${host.includes
 
 function parseBoolean(text: string): boolean {
   if (text === 'true' || text === 'false') return text === 'true'
-  throw new Error('must be true or false')
+  throw new Error('it must be true or false')
 }
 
 function parseList(text: string): string[] {
@@ -248,12 +248,13 @@ function parseDomain(text: string): string {
 }
 
 function parseRanges(text: string): string[] {
-  const ranges = text.split(',').flatMap((part) => part.trim() || [])
+  const ranges = parseList(text)
   for (const range of ranges) {
     const [address = '', bits, ...rest] = range.split('/')
     const maxBits = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1
     const isRange = bits === undefined ? maxBits > 0 : /^\d{1,3}$/.test(bits) && Number(bits) <= maxBits
-    if (!isRange || rest.length > 0) throw new Error('it must be addresses or ranges with commas, as in 10.0.0.0/8,::1')
+    if (!isRange || rest.length > 0)
+      throw new Error('it must be addresses or ranges separated by commas, as in 10.0.0.0/8,::1')
   }
   return ranges
 }
@@ -261,7 +262,7 @@ function parseRanges(text: string): string[] {
 function parseAddresses(text: string): string[] {
   const addresses = parseList(text)
   if (!addresses.every((address) => isIP(address) && !address.includes('%')))
-    throw new Error('it must be IP addresses with commas, as in 203.0.113.10,2001:db8::10')
+    throw new Error('it must be IP addresses separated by commas, as in 203.0.113.10,2001:db8::10')
   return addresses
 }
 
@@ -270,7 +271,8 @@ function parseDnsServers(text: string): string[] {
   for (const server of servers) {
     const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([\d.]+))(?::(\d{1,5}))?$/.exec(server) ?? []
     const isServer = isIP(server) || (isIP(bracketed ?? plain ?? '') && Number(port ?? 53) <= 65_535 && port !== '0')
-    if (!isServer) throw new Error('it must be IP addresses with commas, as in 9.9.9.9,127.0.0.1:5353,[2620:fe::fe]:53')
+    if (!isServer)
+      throw new Error('it must be IP addresses separated by commas, as in 9.9.9.9,127.0.0.1:5353,[2620:fe::fe]:53')
   }
   return servers
 }
@@ -280,7 +282,7 @@ function count(text: string): number {
   return Number(text)
 }
 
-/** A timer of Node that is set for longer than 2³¹ ms goes off at once. */
+/** A timer of Node that is set for 2³¹ ms or longer fires at once. */
 const MAX_SECONDS = Math.floor((2 ** 31 - 1) / 1000)
 
 function seconds(text: string): number {
