@@ -49,8 +49,8 @@ export async function run(argv: string[]): Promise<number> {
     return await dispatch(argv)
   } catch (error) {
     const code = exitCodeOf(error)
-    complain(argv.includes('--json') ? JSON.stringify(asJson(error)) : inWords(error))
-    if (code === EXIT.usage && !argv.includes('--json')) complain("Try 'headland --help'.")
+    printError(argv.includes('--json') ? JSON.stringify(asJson(error)) : asText(error))
+    if (code === EXIT.usage && !argv.includes('--json')) printError("Try 'headland --help'.")
     return code
   }
 }
@@ -121,7 +121,7 @@ type RunnableCommand = CommandForm & {
   run(positionals: string[], options: OptionValues): Promise<number | undefined>
 }
 
-const settled = (options: OptionValues): LoadedConfig =>
+const settingsFrom = (options: OptionValues): LoadedConfig =>
   loadConfig({ flags: options as Record<string, string | undefined> })
 
 const commands: readonly RunnableCommand[] = [
@@ -131,14 +131,14 @@ const commands: readonly RunnableCommand[] = [
     positionals: [],
     summary: 'Run the service until it is told to stop',
     options: {},
-    run: (_, options) => serveUntilStopped(settled(options).config),
+    run: (_, options) => serveUntilStopped(settingsFrom(options).config),
   },
   ...COMMANDS.map(
     (command): RunnableCommand => ({
       ...command,
       who: 'operator',
       async run(positionals, options) {
-        const { config } = settled(options)
+        const { config } = settingsFrom(options)
         // Opened by the first call, so that a command with wrong usage touches nothing.
         const { openDatabase, dataFolder } = await import('./data-folder.ts')
         let opened: ReturnType<typeof openDatabase> | undefined
@@ -158,7 +158,7 @@ const commands: readonly RunnableCommand[] = [
     summary: 'Print every setting and where it came from',
     options: JSON_OPTION,
     async run(_, options) {
-      const rows = describeConfig(settled(options))
+      const rows = describeConfig(settingsFrom(options))
       print(
         options.json
           ? JSON.stringify(rows)
@@ -174,7 +174,7 @@ const commands: readonly RunnableCommand[] = [
     summary: 'Report what this machine can isolate and limit, and what is missing',
     options: JSON_OPTION,
     async run(_, options) {
-      const { config } = settled(options)
+      const { config } = settingsFrom(options)
       const { filesIn } = await import('./data-folder.ts')
       const { version } = await import('./version.ts')
       const { dataDir, bubblewrap, jobNetwork, blockedNetworks, allowedNetworks, listen } = config
@@ -234,7 +234,7 @@ function callOf(positionals: string[], options: OptionValues): ClientCall {
 async function serveUntilStopped(config: LoadedConfig['config']): Promise<number> {
   const ended = new AbortController()
   const orphaned = parentGone(startersOf(), { signal: ended.signal }).then(() => {
-    if (!ended.signal.aborted) complain(ORPHANED)
+    if (!ended.signal.aborted) printError(ORPHANED)
   })
   // Under npm, Ctrl-C arrives twice: from the terminal and from npm. A stop has a time limit, so the second is ignored.
   const stopRequested = new Promise<void>((resolve) => {
@@ -243,7 +243,7 @@ async function serveUntilStopped(config: LoadedConfig['config']): Promise<number
   try {
     const { serve } = await import('./main.ts')
     const service = await serve(config, (error) => {
-      complain(`headland: ${error.message}`)
+      printError(`headland: ${error.message}`)
       process.exit(EXIT.service)
     })
     print(JSON.stringify({ event: 'ready', api: service.api, edge: service.edge }))
@@ -296,7 +296,7 @@ function exitCodeOf(error: unknown): number {
   return isCallers ? EXIT.caller : EXIT.service
 }
 
-function inWords(error: unknown): string {
+function asText(error: unknown): string {
   const { message } = error as Error
   // The text may come from a tenant: further lines are indented, so that none looks like a message of ours.
   const prefixed = (text: string) => `headland: ${text.replaceAll('\n', '\n  ')}`
@@ -318,6 +318,6 @@ function print(text: string) {
   process.stdout.write(`${printable(text)}\n`)
 }
 
-function complain(text: string) {
+function printError(text: string) {
   process.stderr.write(`${printable(text)}\n`)
 }

@@ -75,7 +75,7 @@ function families(commands: readonly CompletedForm[]) {
   }))
 }
 
-/** A text as one word of a shell: in single quotes, where nothing has a meaning. */
+/** A text as one word of a shell: in single quotes every character is literal. */
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 const words = (list: readonly string[]): string => quoted(list.join(' '))
 
