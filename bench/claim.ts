@@ -1,6 +1,6 @@
 /** Taking the next operation costs about the same however many wait. */
 import { join } from 'node:path'
-import { openGround } from '../src/main.ts'
+import { openDatabase } from '../src/data-folder.ts'
 import { createClaims } from '../src/operations/claim.ts'
 import { type Sql, statement } from '../src/storage/index.ts'
 import { type Bench, IS_QUICK, median } from './bench.ts'
@@ -43,7 +43,7 @@ type Queue = Awaited<ReturnType<typeof queueOf>>
 
 /** Builds of as many environments, each of which waits, and what they are claimed by. */
 async function queueOf(dataDir: string, { accounts: count, waiting }: typeof MANY) {
-  const { sql, clock, accounts, operations, newId } = await openGround(dataDir)
+  const { sql, clock, accounts, operations, newId } = await openDatabase(dataDir)
   const owners: string[] = []
   for (let index = 0; index < count; index++) owners.push((await accounts.create(`account-${index}`)).id)
   await sql.transaction(async (tx) => {

@@ -1,5 +1,5 @@
 /** A page of environments costs the same however many the app has. */
-import { openGround } from '../src/main.ts'
+import { openDatabase } from '../src/data-folder.ts'
 import { statement } from '../src/storage/index.ts'
 import type { Bench } from './bench.ts'
 import { inTurns, TURNS } from './rounds.ts'
@@ -45,7 +45,7 @@ export const listEnvironments: Bench = {
 
 /** Environments as they are once they are made: with a host label, and the operation that made them behind them. */
 async function seed(dataDir: string) {
-  const { sql, accounts, apps, environments, operations } = await openGround(dataDir)
+  const { sql, accounts, apps, environments, operations } = await openDatabase(dataDir)
   await accounts.create(ACCOUNT)
   const account = await accounts.byName(ACCOUNT)
   const draft = { displayName: 'Test', branch: 'uploadable', cmsEnvironment: 'cms', rootDirectory: '', variables: [] }

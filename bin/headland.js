@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-// Runs the command line on Node 24, and with the flags that it needs, by becoming that process wherever Node can.
-// npm links this file, since its links for Windows know programs of Node alone; `headland`, beside it, is the same for a
-// shell, and becomes Node 24 also where the machine's Node is too old to be replaced.
+// Runs the command line on Node 24 with the flags that it needs: replaces this process where Node can, else starts another.
+// npm links this file, since its links for Windows start programs of Node only. `headland`, beside it, does the same from a
+// shell, and also where the machine's Node is too old to replace its process.
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import module from 'node:module'
@@ -12,13 +12,13 @@ const OLDEST = 24
 const [SELF, ARGUMENTS] = [fileURLToPath(import.meta.url), process.argv.slice(2)]
 const TOP = join(dirname(SELF), '..')
 
-// A checkout has the sources, which run as they are, whatever was compiled there; a package has what was compiled.
+// A checkout runs its sources, even if `dist/` exists; a package has only `dist/`.
 const IS_CHECKOUT = existsSync(join(TOP, 'src', 'command-line.ts'))
 const COMMAND_LINE = IS_CHECKOUT ? '../src/command-line.ts' : '../dist/command-line.js'
 const COMPILE_CACHE = IS_CHECKOUT ? join(TOP, 'node_modules', '.cache', 'headland') : join(TOP, '.cache')
 
-// A young generation of 2 MB instead of 16: what the service reads and forgets is freed sooner, and
-// it takes 30 MB less when idle. V8 takes this only when it starts.
+// A young generation of 2 MB instead of 16: short-lived memory of the service is freed sooner, and
+// it takes 30 MB less when idle. V8 reads this only at its start.
 const FLAGS = ARGUMENTS[0] === 'serve' ? ['--max-semi-space-size=2'] : []
 
 if (Number(process.versions.node.split('.')[0]) < OLDEST) become(installedNode(), [])
@@ -26,23 +26,23 @@ else if (FLAGS.every((flag) => process.execArgv.includes(flag))) await run()
 else become(process.execPath, process.execArgv)
 
 async function run() {
-  // What was compiled once is kept. Where that cannot be written, nothing is lost; NODE_COMPILE_CACHE names another place.
+  // Keeps compiled code between runs. Does without where the folder cannot be written; NODE_COMPILE_CACHE names another.
   module.enableCompileCache(COMPILE_CACHE)
   const { run: runCommand } = await import(COMMAND_LINE)
   process.exitCode = await runCommand(ARGUMENTS)
 }
 
-/** The process goes on as this Node: under the same id, with the same parent. */
+/** Replaces this process by another Node, with the same process id and the same parent. */
 function become(node, flags) {
-  // Behind -- Node takes no argument for its own: --env-file would be one, wherever it stands.
+  // After -- Node reads no argument as an option of its own, such as --env-file.
   const args = [...flags, ...FLAGS, '--', SELF, ...ARGUMENTS]
-  // Since Node 22.15, and not on Windows.
+  // `execve` exists since Node 22.15, and not on Windows.
   if (process.execve && process.platform !== 'win32') process.execve(node, [node, ...args], process.env)
-  else standFor(node, args)
+  else stayAsParent(node, args)
 }
 
-/** Where a process cannot become another, it stays as its parent. A service that loses this parent stops. */
-function standFor(node, args) {
+/** Where a process cannot be replaced, it starts the other and stays as its parent. A service that loses this parent stops. */
+function stayAsParent(node, args) {
   const env = { ...process.env, HEADLAND_LAUNCHER: String(process.pid) }
   const child = spawn(node, args, { stdio: 'inherit', env })
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(signal, () => child.kill(signal))

@@ -1,6 +1,6 @@
 /**
- * What `npm pack` needs and a checkout does not have: `dist/`, the sources as JavaScript, since Node does not strip types
- * below a `node_modules`; and the portal, built, as the one build in its folder.
+ * Makes what `npm pack` needs and a checkout does not have: `dist/`, the sources as JavaScript, since Node does not strip types
+ * below a `node_modules`; and a build of the portal, the only one in its folder.
  */
 import { execFileSync } from 'node:child_process'
 import { readdirSync, rmSync } from 'node:fs'
@@ -15,7 +15,7 @@ const TOP = fileURLToPath(new URL('..', import.meta.url))
 compile()
 await buildPortal()
 
-/** From nothing, so that no file stays whose source is gone. */
+/** Starts with an empty folder, so that no file stays whose source is gone. */
 function compile() {
   rmSync(join(TOP, 'dist'), { recursive: true, force: true })
   execFileSync('tsc', ['--project', join(TOP, 'tsconfig.build.json')], { stdio: 'inherit' })
@@ -24,7 +24,7 @@ function compile() {
 async function buildPortal() {
   const portal = openPortal({ log: createLog('warn') })
   await portal.settled
-  // The log says why.
+  // The log has the reason.
   if (portal.now().state !== 'ready') process.exit(1)
   const folder = join(TOP, 'portal')
   const dist = builtIn(folder)

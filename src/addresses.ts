@@ -1,8 +1,8 @@
 /** At which addresses the service and its sites are reached. */
 import type { AddressInfo } from 'node:net'
-import { type Config, formatListen, type Listen } from './config.ts'
+import { type Config, formatListen, type Listen } from './settings.ts'
 
-/** Where a server is reached from this machine; one that listens on all addresses is on the loopback, which always stays. */
+/** Where a server is reached from this machine; one that listens on all addresses is reached over the loopback. */
 export function urlOn({ address, port }: AddressInfo): string {
   const host = { '0.0.0.0': '127.0.0.1', '::': '::1' }[address] ?? address
   return `http://${formatListen({ host, port })}`
@@ -12,25 +12,25 @@ export function urlOn({ address, port }: AddressInfo): string {
 export const serviceAt = ({ host, port }: Listen): string | undefined =>
   port === 0 ? undefined : urlOn({ address: host, port, family: '' })
 
-/** The two addresses are the first thing that a newcomer may have to change. */
+/** A port that is in use is the likeliest failure of a first start, so the message names the setting to change. */
 export const cannotListen = (setting: string, listen: Listen) => (error: Error) => {
   if (!error.message.includes('EADDRINUSE')) throw error
   const where = formatListen(listen)
   throw new Error(`another program listens on ${where}: stop it, or choose another port with the setting ${setting}`)
 }
 
-/** An environment's host is its label under the domain; scheme and port are those that people use to reach the edge. */
+/** An environment's host is its label under the domain; scheme and port are those by which visitors reach the edge. */
 export function siteUrls({ domain, edgeUrl }: Config, boundPort: number): (hostLabel: string) => string {
   const front = new URL(edgeUrl ?? `http://${domain}:${boundPort}`)
   return (hostLabel) => `${front.protocol}//${hostLabel}.${domain}${front.port ? `:${front.port}` : ''}`
 }
 
-/** Where visitors reach the proxy in front by TLS. */
+/** The port at which visitors reach the proxy in front of the edge by TLS. */
 export function tlsPortOf({ edgeUrl }: Config): number {
   const front = edgeUrl === undefined ? undefined : new URL(edgeUrl)
   return front?.protocol === 'https:' && front.port ? Number(front.port) : 443
 }
 
-/** The names by which people reach the service. */
+/** The host names of the service itself. */
 export const ownHosts = ({ publicUrl, edgeUrl }: Config): string[] =>
   [publicUrl, edgeUrl].flatMap((url) => (url === undefined ? [] : new URL(url).hostname))

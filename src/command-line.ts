@@ -1,4 +1,4 @@
-/** The command line: which command, with which settings, ending in which exit code. */
+/** The command line: finds the command, reads its options, runs it, and turns errors into messages and exit codes. */
 import { parseArgs } from 'node:util'
 import { serviceAt } from './addresses.ts'
 import { didYouMean, printable } from './base/index.ts'
@@ -21,7 +21,6 @@ import {
   flagName,
   type LoadedConfig,
   loadConfig,
-  SETTINGS,
   startersOf,
 } from './config.ts'
 import {
@@ -38,9 +37,10 @@ import {
 import { helpOf, overview } from './help.ts'
 import { COMMANDS, examine } from './operator/index.ts'
 import { parentGone } from './parent.ts'
+import { SETTINGS } from './settings.ts'
 
 export async function run(argv: string[]): Promise<number> {
-  // Whoever reads us has seen enough: `headland builds | head`.
+  // The reader of a pipe may end early, as in `headland builds | head`.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error
     process.exit(EXIT.done)
@@ -49,18 +49,18 @@ export async function run(argv: string[]): Promise<number> {
     return await dispatch(argv)
   } catch (error) {
     const code = exitCodeOf(error)
-    complain(argv.includes('--json') ? JSON.stringify(asJson(error)) : inWords(error))
-    if (code === EXIT.usage && !argv.includes('--json')) complain("Try 'headland --help'.")
+    printError(argv.includes('--json') ? JSON.stringify(asJson(error)) : asText(error))
+    if (code === EXIT.usage && !argv.includes('--json')) printError("Try 'headland --help'.")
     return code
   }
 }
 
 async function dispatch(argv: string[]): Promise<number> {
-  // `apps create` rather than `apps`, to which the rest would be a positional.
+  // The longest name wins: `apps create` rather than `apps` with a positional.
   const [wanted] = commands
     .filter(({ name }) => name === argv.slice(0, name.split(' ').length).join(' '))
     .toSorted((a, b) => b.name.length - a.name.length)
-  if (!wanted) return answerWithout(argv)
+  if (!wanted) return runWithoutCommand(argv)
   const { values, positionals } = parse(wanted, argv.slice(wanted.name.split(' ').length))
   if (values.help) {
     print(helpOf(wanted, settingsOf(wanted)))
@@ -77,7 +77,7 @@ async function dispatch(argv: string[]): Promise<number> {
 }
 
 /** No command was named: help, the version, or the commands that begin with the word that was typed. */
-async function answerWithout(argv: string[]): Promise<number> {
+async function runWithoutCommand(argv: string[]): Promise<number> {
   const [first = ''] = argv
   if (first === '--version') {
     const { version } = await import('./version.ts')
@@ -107,7 +107,7 @@ function typedWords(argv: readonly string[]): string[] {
 
 const noCommand = (argv: readonly string[]): string => `there is no command '${typedWords(argv).join(' ')}'`
 
-/** Of all commands, and of their first words: what follows the name may be no part of it. */
+/** Compares with whole names first, then with first words, as the second word may be a positional. */
 function suggestion(typed: string): string {
   const [first = ''] = typed.split(' ')
   const names = commands.map(({ name }) => name)
@@ -115,34 +115,34 @@ function suggestion(typed: string): string {
   return didYouMean(typed, names) || (firsts.includes(first) ? '' : didYouMean(first, firsts))
 }
 
-type Entry = CommandForm & {
-  /** An operator's command works on the data folder and takes its settings as flags; a client's speaks to a service. */
+type RunnableCommand = CommandForm & {
+  /** An operator's command works on the data folder and takes settings as flags; a client's calls a service by HTTP. */
   who: 'operator' | 'client'
   run(positionals: string[], options: OptionValues): Promise<number | undefined>
 }
 
-const settled = (options: OptionValues): LoadedConfig =>
+const settingsFrom = (options: OptionValues): LoadedConfig =>
   loadConfig({ flags: options as Record<string, string | undefined> })
 
-const commands: readonly Entry[] = [
+const commands: readonly RunnableCommand[] = [
   {
     name: 'serve',
     who: 'operator',
     positionals: [],
     summary: 'Run the service until it is told to stop',
     options: {},
-    run: (_, options) => serveUntilStopped(settled(options).config),
+    run: (_, options) => serveUntilStopped(settingsFrom(options).config),
   },
   ...COMMANDS.map(
-    (command): Entry => ({
+    (command): RunnableCommand => ({
       ...command,
       who: 'operator',
       async run(positionals, options) {
-        const { config } = settled(options)
-        // Opened by the first call, so that a command that finds its usage wrong touches nothing.
-        const { openGround, dataFolder } = await import('./main.ts')
-        let opened: ReturnType<typeof openGround> | undefined
-        const ground = () => (opened ??= openGround(config.dataDir))
+        const { config } = settingsFrom(options)
+        // Opened by the first call, so that a command with wrong usage touches nothing.
+        const { openDatabase, dataFolder } = await import('./data-folder.ts')
+        let opened: ReturnType<typeof openDatabase> | undefined
+        const ground = () => (opened ??= openDatabase(config.dataDir))
         try {
           return await command.run({ positionals, options, ground, folder: dataFolder(config), print })
         } finally {
@@ -158,7 +158,7 @@ const commands: readonly Entry[] = [
     summary: 'Print every setting and where it came from',
     options: JSON_OPTION,
     async run(_, options) {
-      const rows = describeConfig(settled(options))
+      const rows = describeConfig(settingsFrom(options))
       print(
         options.json
           ? JSON.stringify(rows)
@@ -171,11 +171,11 @@ const commands: readonly Entry[] = [
     name: 'doctor',
     who: 'operator',
     positionals: [],
-    summary: 'Tell what this machine can isolate and limit, and what is missing',
+    summary: 'Report what this machine can isolate and limit, and what is missing',
     options: JSON_OPTION,
     async run(_, options) {
-      const { config } = settled(options)
-      const { filesIn } = await import('./main.ts')
+      const { config } = settingsFrom(options)
+      const { filesIn } = await import('./data-folder.ts')
       const { version } = await import('./version.ts')
       const { dataDir, bubblewrap, jobNetwork, blockedNetworks, allowedNetworks, listen } = config
       const network = { range: jobNetwork, blocked: blockedNetworks, allowed: allowedNetworks }
@@ -187,7 +187,7 @@ const commands: readonly Entry[] = [
     },
   },
   ...CLIENT_COMMANDS.map(
-    (command): Entry => ({
+    (command): RunnableCommand => ({
       ...command,
       who: 'client',
       run: (positionals, options) => command.run(callOf(positionals, options)),
@@ -197,13 +197,13 @@ const commands: readonly Entry[] = [
     name: 'completion',
     who: 'client',
     positionals: ['SHELL', '[WORD…]'],
-    summary: `Print what completes these commands in a shell: ${SHELLS.join(', ')}`,
+    summary: `Print a completion script for a shell: ${SHELLS.join(', ')}`,
     options: {
       names: {
         type: 'string',
         oneOf: NAME_KINDS,
         value: 'KIND',
-        describe: 'Print names for what is typed, WORD by WORD, as that script asks for them.',
+        describe: 'Print the names that can complete the typed WORDs; the script calls this.',
       },
     },
     notes: SHELLS.map((shell) => `${shell}: ${INSTALLING[shell]}`),
@@ -215,13 +215,13 @@ const commands: readonly Entry[] = [
       }
       const names = await namesFor(kind as NameKind, callOf([], {}), typed)
       await new Promise<void>((written) => process.stdout.write(names.map(asLine).join(''), () => written()))
-      // Whoever types does not wait for a service that still has not answered.
+      // The user who types does not wait for a service that still has not answered.
       process.exit(EXIT.done)
     },
   },
 ]
 
-/** What is shown beside a word stands behind a tab, as fish wants it. */
+/** A description follows its word after a tab, as fish expects. */
 const asLine = ({ word, about }: Completion): string => (about ? `${word}\t${about}\n` : `${word}\n`)
 
 function callOf(positionals: string[], options: OptionValues): ClientCall {
@@ -232,34 +232,34 @@ function callOf(positionals: string[], options: OptionValues): ClientCall {
 }
 
 async function serveUntilStopped(config: LoadedConfig['config']): Promise<number> {
-  const over = new AbortController()
-  const orphaned = parentGone(startersOf(), { signal: over.signal }).then(() => {
-    if (!over.signal.aborted) complain(ORPHANED)
+  const ended = new AbortController()
+  const orphaned = parentGone(startersOf(), { signal: ended.signal }).then(() => {
+    if (!ended.signal.aborted) printError(ORPHANED)
   })
-  // Ctrl-C comes twice under npm, by the terminal and by npm itself. A stop has an end, so the second is not needed.
-  const asked = new Promise<void>((resolve) => {
+  // Under npm, Ctrl-C arrives twice: from the terminal and from npm. A stop has a time limit, so the second is ignored.
+  const stopRequested = new Promise<void>((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => resolve())
   })
   try {
     const { serve } = await import('./main.ts')
     const service = await serve(config, (error) => {
-      complain(`headland: ${error.message}`)
+      printError(`headland: ${error.message}`)
       process.exit(EXIT.service)
     })
     print(JSON.stringify({ event: 'ready', api: service.api, edge: service.edge }))
-    await Promise.race([asked, orphaned])
+    await Promise.race([stopRequested, orphaned])
     await service.stop()
     return EXIT.done
   } finally {
-    over.abort()
+    ended.abort()
   }
 }
 
 const ORPHANED =
   "headland: the process that started the service is gone, so it stops. To run it without a parent, start 'bin/headland serve' yourself, not by npm."
 
-/** As flags: every setting of the service, and the file that holds them. */
-function settingsOf({ who }: Entry): Record<string, OptionForm> {
+/** Flags of an operator's command: every setting, and the file to read them from. */
+function settingsOf({ who }: RunnableCommand): Record<string, OptionForm> {
   if (who === 'client') return {}
   const settings = Object.entries(SETTINGS).map(([key, { meaning }]): [string, OptionForm] => [
     flagName(key),
@@ -269,7 +269,7 @@ function settingsOf({ who }: Entry): Record<string, OptionForm> {
   return { config: config as OptionForm, ...Object.fromEntries(settings) }
 }
 
-function parse(command: Entry, args: string[]) {
+function parse(command: RunnableCommand, args: string[]) {
   try {
     const options = { ...settingsOf(command), ...command.options, help: { type: 'boolean', short: 'h' } as const }
     const parsed = parseArgs({ args, allowPositionals: true, options })
@@ -296,14 +296,14 @@ function exitCodeOf(error: unknown): number {
   return isCallers ? EXIT.caller : EXIT.service
 }
 
-function inWords(error: unknown): string {
+function asText(error: unknown): string {
   const { message } = error as Error
-  // It may be another's words: none of its lines looks like the start of one of ours.
-  const told = (text: string) => `headland: ${text.replaceAll('\n', '\n  ')}`
-  if (!(error instanceof CallFailed)) return told(message)
+  // The text may come from a tenant: further lines are indented, so that none looks like a message of ours.
+  const prefixed = (text: string) => `headland: ${text.replaceAll('\n', '\n  ')}`
+  if (!(error instanceof CallFailed)) return prefixed(message)
   const reason = error.status === 0 ? '' : ` (${error.reason})`
   const more = [...(error.todo ? [error.todo] : []), ...(error.help ? [`More: ${error.help}`] : [])]
-  return [told(`${message}${reason}`), ...more.map((line) => `  ${line}`)].join('\n')
+  return [prefixed(`${message}${reason}`), ...more.map((line) => `  ${line}`)].join('\n')
 }
 
 function asJson(error: unknown) {
@@ -313,11 +313,11 @@ function asJson(error: unknown) {
   return { error: { reason: error instanceof Problem ? error.reason : undefined, message } }
 }
 
-/** The one way to stdout for commands of the operator: what they print may be another's words, as a backup's are. */
+/** Operators' commands print by this alone, since their text may come from others, such as the author of a backup. */
 function print(text: string) {
   process.stdout.write(`${printable(text)}\n`)
 }
 
-function complain(text: string) {
+function printError(text: string) {
   process.stderr.write(`${printable(text)}\n`)
 }

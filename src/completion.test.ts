@@ -1,4 +1,4 @@
-/** What shells complete, asked of the shells themselves. zsh and fish are asked where they are installed. */
+/** What the shells themselves complete. zsh and fish are tested where they are installed. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
@@ -42,7 +42,7 @@ const COMMANDS: readonly CompletedForm[] = [
   { ...command({ name: 'users create', options: { account: { type: 'string', describe: 'Its.' } } }), who: 'operator' },
 ]
 
-/** Names that would do harm if a shell read them as its own language, and what it may not take for an option or a path. */
+/** Names that would do harm if a shell ran them, expanded them, or read them as an option or a path. */
 const NAMES = [
   'My Site',
   'My $(touch ran)',
@@ -52,7 +52,7 @@ const NAMES = [
   'Other',
 ]
 
-/** What is typed, and all that may stand at the end of it. */
+/** What is typed, and all words that may complete it. */
 const CASES: [typed: string, expected: string[]][] = [
   ['headland dep', ['deploy', 'deployments']],
   ['headland apps ', ['create']],
@@ -68,9 +68,9 @@ const CASES: [typed: string, expected: string[]][] = [
 
 const EXPECTED = CASES.map(([, expected]) => expected)
 
-/** The lines that were told for each case, in alphabetical order. */
-const answersIn = (told: string): string[][] =>
-  told
+/** The lines that were printed for each case, in alphabetical order. */
+const answersIn = (output: string): string[][] =>
+  output
     .split('=====\n')
     .slice(0, CASES.length)
     .map((lines) => lines.split('\n').slice(0, -1).sort())
@@ -119,8 +119,8 @@ test('bash completes commands, options, values and files, and runs nothing that 
     return `COMP_WORDS=(${words.join(' ')}); COMP_CWORD=${words.length - 1}; _headland
       for reply in "\${COMPREPLY[@]}"; do [[ -d $reply ]] && reply+=/; echo "$reply"; done; echo =====`
   })
-  const told = await ask('bash', `source ${join(scripts, 'bash')}\n${asked.join('\n')}`)
-  assert.deepEqual(answersIn(told), EXPECTED)
+  const output = await ask('bash', `source ${join(scripts, 'bash')}\n${asked.join('\n')}`)
+  assert.deepEqual(answersIn(output), EXPECTED)
   assert.deepEqual((await readdir(folder)).sort(), ['a file', 'a folder'])
 })
 
@@ -138,7 +138,7 @@ test('bash puts each name of the service into the line as one word, and runs non
     typed headland logs --env "'My"; printf '%s\\n' "\${COMPREPLY[@]}"; echo =====
     typed headland logs --env '"My'; printf '%s\\n' "\${COMPREPLY[@]}"; echo =====
     typed headland users create --account O; echo "none: \${COMPREPLY[@]}"`
-  const told = await ask('bash', `source ${join(scripts, 'bash')}\n${asked}`)
+  const output = await ask('bash', `source ${join(scripts, 'bash')}\n${asked}`)
   const mine = NAMES.filter((name) => name.startsWith('My'))
   const [single, double] = [mine.filter((name) => !name.includes("'")), mine.filter((name) => !/["$`\\!]/.test(name))]
   const expected = [
@@ -151,7 +151,7 @@ test('bash puts each name of the service into the line as one word, and runs non
     '=====',
     'none: ',
   ]
-  assert.deepEqual(told.split('\n').slice(0, -1), expected)
+  assert.deepEqual(output.split('\n').slice(0, -1), expected)
   assert.deepEqual((await readdir(folder)).sort(), ['a file', 'a folder'])
   assert.match(
     await readFile(join(bin, 'asked'), 'utf8'),
@@ -161,12 +161,12 @@ test('bash puts each name of the service into the line as one word, and runs non
 
 test('bash shows what is known of ids where there are several, and puts the id alone into the line', async () => {
   const asked = `typed() { COMP_LINE="$*"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _headland; }
-    tell() { printf '%s\\n' "\${COMPREPLY[@]}"; echo =====; }
-    COMP_TYPE=63; typed headland builds show 1a; tell
-    typed headland builds show 9; tell
-    COMP_TYPE=37; typed headland builds show 1a; tell`
-  const told = await ask('bash', `source ${join(scripts, 'bash')}\n${asked}`)
-  assert.deepEqual(told.split('=====\n').slice(0, 3), [
+    show() { printf '%s\\n' "\${COMPREPLY[@]}"; echo =====; }
+    COMP_TYPE=63; typed headland builds show 1a; show
+    typed headland builds show 9; show
+    COMP_TYPE=37; typed headland builds show 1a; show`
+  const output = await ask('bash', `source ${join(scripts, 'bash')}\n${asked}`)
+  assert.deepEqual(output.split('=====\n').slice(0, 3), [
     `1a2b3c4d  (${IDS['1a2b3c4d']})\n1a2b5e6f  (${IDS['1a2b5e6f']})\n`,
     '9c8d7e6f\n',
     '1a2b3c4d\n1a2b5e6f\n',
@@ -176,8 +176,8 @@ test('bash shows what is known of ids where there are several, and puts the id a
 
 test('fish shows what is known of ids, and puts the id alone into the line', async (t) => {
   if (!(await isThere('fish'))) return t.skip('fish is not installed')
-  const told = await ask('fish', `source ${join(scripts, 'fish')}\ncomplete -C'headland builds show 1a'`)
-  assert.deepEqual(told.split('\n').slice(0, -1).sort(), [
+  const output = await ask('fish', `source ${join(scripts, 'fish')}\ncomplete -C'headland builds show 1a'`)
+  assert.deepEqual(output.split('\n').slice(0, -1).sort(), [
     `1a2b3c4d\t${IDS['1a2b3c4d']}`,
     `1a2b5e6f\t${IDS['1a2b5e6f']}`,
   ])
@@ -186,12 +186,12 @@ test('fish shows what is known of ids, and puts the id alone into the line', asy
 
 test('fish puts each name of the service into the line as one word, and runs none of them', async (t) => {
   if (!(await isThere('fish'))) return t.skip('fish is not installed')
-  const told = await ask(
+  const output = await ask(
     'fish',
     `source ${join(scripts, 'fish')}\ncomplete -C'headland logs --env M'; complete -C'headland envs delete O'`,
   )
   assert.deepEqual(
-    told
+    output
       .split('\n')
       .slice(0, -1)
       .map((line) => line.split('\t')[0])
@@ -208,8 +208,8 @@ test('fish puts each name of the service into the line as one word, and runs non
 test('fish completes the same, with descriptions', async (t) => {
   if (!(await isThere('fish'))) return t.skip('fish is not installed')
   const asked = CASES.map(([typed]) => `complete -C'${typed}'; echo =====`)
-  const told = await ask('fish', `source ${join(scripts, 'fish')}\n${asked.join('\n')}`)
-  const answers = answersIn(told)
+  const output = await ask('fish', `source ${join(scripts, 'fish')}\n${asked.join('\n')}`)
+  const answers = answersIn(output)
   const words = answers.map((lines) => lines.map((line) => (line.split('\t')[0] ?? '').replaceAll('\\', '')).sort())
   assert.deepEqual(words, EXPECTED)
   assert.ok(answers[1]?.includes('create\tMake an app'))

@@ -1,7 +1,7 @@
 /**
- * Completion of commands and options for shells, made from the table of commands, so that it cannot go stale. Names of
- * accounts, apps and environments, and ids of builds and deployments, are asked of the `headland` on the PATH, which asks the service; what it tells is data
- * to each shell, and never run. A program that was typed by its path is not started: it may be anybody's.
+ * Completion scripts for shells, made from the table of commands, so that they cannot go stale. For names of accounts, apps and
+ * environments, and ids of builds and deployments, a script runs the `headland` on the PATH, which asks the service. Its output is
+ * data to the shell, and never run. A `headland` that was typed by its path is not run, since it may be a foreign program.
  */
 import type { NameKind } from './cli/index.ts'
 import { type CommandForm, type OptionForm, UsageError } from './contract/index.ts'
@@ -9,14 +9,14 @@ import { type CommandForm, type OptionForm, UsageError } from './contract/index.
 export const SHELLS = ['bash', 'zsh', 'fish'] as const
 type Shell = (typeof SHELLS)[number]
 
-/** How each is put in place, for the help and the head of each script. */
+/** How each script is installed, for the help and the head of the script. */
 export const INSTALLING: Record<Shell, string> = {
   bash: 'add to ~/.bashrc: source <(headland completion bash)',
   zsh: 'add to ~/.zshrc, after compinit: source <(headland completion zsh)',
   fish: 'headland completion fish > ~/.config/fish/completions/headland.fish',
 }
 
-/** Names that a service knows are completed for its clients; an operator's commands do not ask one. */
+/** Names that the service knows are completed for client commands; operators' commands do not call a service. */
 export type CompletedForm = CommandForm & { who?: 'operator' | 'client' }
 
 export function completion(shell: string, commands: readonly CompletedForm[]): string {
@@ -53,12 +53,12 @@ const isNames = (kind: Kind): kind is { names: NameKind } => typeof kind === 'ob
 
 type Flag = { flag: string; name: string; form: OptionForm }
 
-const HELP: OptionForm = { type: 'boolean', short: 'h', describe: 'Tell what it does.' }
+const HELP: OptionForm = { type: 'boolean', short: 'h', describe: 'Show this help.' }
 
 const flagsOf = ({ options }: CompletedForm): Flag[] =>
   Object.entries({ ...options, help: HELP }).map(([name, form]) => ({ flag: `--${name}`, name, form }))
 
-/** The first words of all commands, each with the second ones that may follow it. */
+/** The first words of all commands, each with the second words that may follow it. */
 function families(commands: readonly CompletedForm[]) {
   const found = new Map<string, { summary: string; seconds: { word: string; summary: string }[] }>()
   for (const { name, summary } of commands) {
@@ -75,7 +75,7 @@ function families(commands: readonly CompletedForm[]) {
   }))
 }
 
-/** A text as one word of a shell: in single quotes, where nothing has a meaning. */
+/** A text as one word of a shell: in single quotes every character is literal. */
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 const words = (list: readonly string[]): string => quoted(list.join(' '))
 
@@ -113,8 +113,8 @@ _headland_paths() {
   compopt -o filenames 2>/dev/null
   COMPREPLY=($(compgen "$1" -- "$now"))
 }
-# Each name is put into the line as one word, whatever it holds. One that cannot stand between the quotes that were opened
-# is left out. What is known of a name is shown beside it where there are several, and never put into the line.
+# Each name is inserted as one word, whatever its characters. A name that cannot be written inside the open quote is left
+# out. Where there are several names, each is shown with its description, which is never inserted.
 _headland_names() {
   local line name about typed=$now
   local -a shown=()
@@ -128,7 +128,7 @@ _headland_names() {
       *) COMPREPLY+=("$(printf %q "$name")"); shown+=("$(printf %q "$name")\${about:+  (\${about:1})}") ;;
     esac
   done < <(command headland completion bash --names "$1" -- "$COMP_LINE" 2>/dev/null)
-  # 37 and 42 are the ways of completing that put one after the other into the line.
+  # COMP_TYPE 37 and 42 (menu-complete, insert-completions) insert the words themselves.
   ((\${#shown[@]} > 1 && COMP_TYPE != 37 && COMP_TYPE != 42)) || return
   compopt -o nosort 2>/dev/null
   COMPREPLY=("\${shown[@]}")
@@ -159,7 +159,7 @@ complete -F _headland headland`
 }
 
 function zsh(commands: readonly CompletedForm[]): string {
-  /** Colons divide, brackets enclose: both stand for themselves behind a back-slash. */
+  /** Colons separate and brackets enclose; a backslash makes both literal. */
   const escaped = (text: string): string => text.replaceAll(/[\\[\]:]/g, '\\$&')
   const action = (kind: Kind): string => {
     if (kind === 'anything') return ' '
@@ -192,9 +192,9 @@ function zsh(commands: readonly CompletedForm[]): string {
   lines=("\${(@f)$(command headland completion zsh --names $@[-1] -- "\${(@Q)words}" 2>/dev/null)}")
   found=("\${(@)lines%%$'\\t'*}")
   shown=("\${(@)lines/$'\\t'/  -- }")
-  # Where something is shown beside them, each has a line of its own, and the order is that of the service: newest first.
+  # Names with a description get a line each, in the order of the service: newest first.
   [[ $lines == *$'\\t'* ]] && form=(-l -V ids)
-  # What _arguments wants said of them stands before the kind.
+  # Options that _arguments passes to compadd come before the kind.
   compadd "\${(@)argv[1,-2]}" $form -d shown -a found
 }
 _headland() {
@@ -224,7 +224,7 @@ compdef _headland headland`
 }
 
 function fish(commands: readonly CompletedForm[]): string {
-  /** In single quotes fish knows a back-slash before a quote or another one. */
+  /** In single quotes, fish reads a backslash before a quote or another backslash as an escape. */
   const plain = (text: string): string => `'${text.replaceAll(/[\\']/g, '\\$&')}'`
   const firsts = families(commands)
   const at = (condition: string, more: string): string => `complete -c headland -n ${plain(condition)} ${more}`
@@ -267,8 +267,8 @@ function fish(commands: readonly CompletedForm[]): string {
     'end',
     'complete -c headland -f',
     ...firsts.map(({ first, summary }) => at('__headland_follows', word(first, summary))),
-    at('__headland_follows', "-l help -d 'Tell what there is.'"),
-    at('__headland_follows', "-l version -d 'Tell which version it is.'"),
+    at('__headland_follows', "-l help -d 'List the commands.'"),
+    at('__headland_follows', "-l version -d 'Print the version.'"),
     ...firsts.flatMap(({ first, seconds }) =>
       seconds.map((second) => at(`__headland_follows ${first}`, word(second.word, second.summary))),
     ),

@@ -1,10 +1,11 @@
-/** Settings as operators write them: every value is taken and means what it says, or is refused with a sentence. */
+/** Settings as operators write them: every value is read as it is written, or refused with a sentence. */
 import assert from 'node:assert/strict'
 import { isIP } from 'node:net'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { holds, nearly } from '../test/support/fuzz.ts'
-import { ConfigError, formatListen, loadConfig, SETTINGS, variableName } from './config.ts'
+import { ConfigError, loadConfig, variableName } from './config.ts'
+import { formatListen, SETTINGS } from './settings.ts'
 
 function load(name: keyof typeof SETTINGS, value: string) {
   try {
@@ -39,7 +40,7 @@ test('an address to listen on is read as it is written', async () => {
     fc.property(host, fc.nat(70_000), (host, port) => {
       const found = load('listen', `${host}:${port}`)
       if (port > 65_535) return assert.ok(found instanceof ConfigError)
-      // An address that ends with one of IPv4 is a way to write IPv6 that nobody needs here.
+      // IPv6 with an IPv4 address at its end is not accepted.
       if (found instanceof ConfigError) return assert.match(host, /^\[.*\..*\]$/)
       assert.equal(formatListen(found as { host: string; port: number }), `${host}:${port}`)
     }),

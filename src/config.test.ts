@@ -7,7 +7,7 @@ import { describeConfig, loadConfig } from './config.ts'
 
 const bare = { env: {}, folder: '/' }
 
-test('a flag is stronger than the environment, that than the file, that than the default', async (t) => {
+test('a flag overrides the environment, the environment the file, and the file the default', async (t) => {
   const folder = await temporaryFolder(t)
   await writeFile(
     join(folder, 'headland.json'),
@@ -32,14 +32,14 @@ test('a name that is not a setting is an error, in the environment and in the fi
   assert.throws(() => loadConfig({ env: {}, folder }), /datadir, which is not a setting/)
 })
 
-test('a file that is named must exist and hold a JSON object', async (t) => {
+test('a file that is named must exist and contain a JSON object', async (t) => {
   const folder = await temporaryFolder(t)
   assert.throws(() => loadConfig({ env: {}, folder, flags: { config: 'missing.json' } }), /missing.json cannot be read/)
   await writeFile(join(folder, 'list.json'), '[]')
   assert.throws(() => loadConfig({ env: {}, folder, flags: { config: 'list.json' } }), /one JSON object/)
 })
 
-test('variables of the client commands may stand in the same environment', () => {
+test('variables of the client commands may be set in the same environment', () => {
   loadConfig({ ...bare, env: { HEADLAND_URL: 'http://x', HEADLAND_API_USER: 'u', HEADLAND_API_PASSWORD: 'p' } })
 })
 
@@ -70,7 +70,7 @@ for (const [key, text] of [
   })
 }
 
-test('an IPv6 address stands in brackets', () => {
+test('an IPv6 address is written in brackets', () => {
   assert.deepEqual(loadConfig({ ...bare, flags: { listen: '[::1]:80' } }).config.listen, { host: '::1', port: 80 })
 })
 

@@ -1,26 +1,26 @@
 /** What `--help` prints: all commands in two groups, or one of them with its options. */
 import type { CommandForm, OptionForm } from './contract/index.ts'
 
-type Listed = CommandForm & { who: 'operator' | 'client' }
+type ListedCommand = CommandForm & { who: 'operator' | 'client' }
 
 const GROUPS = [
   ['operator', 'On the machine that runs the service, whether or not it runs:'],
   ['client', 'From anywhere, as a user of a service:'],
 ] as const
 
-export function overview(commands: readonly Listed[]): string {
-  const usage = ({ name, positionals }: Listed) => [name, ...positionals].join(' ')
+export function overview(commands: readonly ListedCommand[]): string {
+  const usage = ({ name, positionals }: ListedCommand) => [name, ...positionals].join(' ')
   const width = Math.max(...commands.map((command) => usage(command).length))
   const groups = GROUPS.flatMap(([who, heading]) => {
-    const ours = commands.filter((command) => command.who === who)
-    const lines = ours.map((command) => `  headland ${usage(command).padEnd(width)}  ${command.summary}`)
-    return ours.length > 0 ? [heading, ...lines, ''] : []
+    const listed = commands.filter((command) => command.who === who)
+    const lines = listed.map((command) => `  headland ${usage(command).padEnd(width)}  ${command.summary}`)
+    return listed.length > 0 ? [heading, ...lines, ''] : []
   })
   return [
     'headland: a self-hosted home for headless front ends',
     '',
     ...groups,
-    "'headland COMMAND --help' tells more.",
+    "Run 'headland COMMAND --help' for more.",
   ].join('\n')
 }
 

@@ -1,17 +1,18 @@
 /**
- * What this machine has to run other people's programs with: sandbox, limits, layers, networks, tools. Everything is tried at
- * the start, and what is missing is said in so many words.
+ * What this machine has to run other people's programs with: sandbox, limits, layers, networks, tools. Each is tried at the
+ * start, and the log names what is missing. Chooses the adapter behind the interface of `engines/`.
  */
 import { createHash } from 'node:crypto'
 import { chmod, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Log, TENANT_UIDS } from './base/index.ts'
 import { isUsableBy, openToolchains, type Toolchains } from './builds/index.ts'
-import { type Config, machineEnvironment } from './config.ts'
+import { machineEnvironment } from './config.ts'
 import type { resources } from './contract/index.ts'
 import { type Engine, type Limits, type Networks, openLimiter, openNetworks } from './engines/index.ts'
 import { openPlain } from './engines/plain.ts'
 import { openSandbox } from './engines/sandbox/sandbox.ts'
+import type { Config } from './settings.ts'
 
 export type Machine = {
   engine: Engine
@@ -40,7 +41,9 @@ export async function openMachine(config: Config, toolchainFolder: string, log: 
     ...(isIsolating ? [] : [`${(sandbox as { missing: string }).missing}: programs see the whole machine`]),
     ...(canChooseUsers ? [] : [oneUser(dataDir)]),
     ...(networkMissing === undefined ? [] : [`${networkMissing}: programs see the network of the machine`]),
-    ...(limiter.kind === 'watchdog' ? ['no cgroup can be written: limits are looked after, not held'] : []),
+    ...(limiter.kind === 'watchdog'
+      ? ['no cgroup can be written: limits are checked several times a second, not enforced by the kernel']
+      : []),
   ]
   if (weaknesses.length > 0) {
     const therefore = config.weakIsolation
@@ -48,7 +51,8 @@ export async function openMachine(config: Config, toolchainFolder: string, log: 
       : 'So it builds for a single account only.'
     log.warn(`This machine does not keep programs apart: ${weaknesses.join('; ')}. ${therefore} See: headland doctor`)
   }
-  const looking = 'open' in networks ? setTimeout(tellObstacle, LOOK_AFTER_MS, networks, log).unref() : undefined
+  const obstacleCheck =
+    'open' in networks ? setTimeout(warnOfObstacle, OBSTACLE_CHECK_AFTER_MS, networks, log).unref() : undefined
   return {
     engine,
     networks: 'open' in networks ? networks : undefined,
@@ -63,7 +67,7 @@ export async function openMachine(config: Config, toolchainFolder: string, log: 
       weaknesses,
     },
     async close() {
-      clearTimeout(looking)
+      clearTimeout(obstacleCheck)
       if ('open' in networks) await networks.close()
     },
   }
@@ -79,9 +83,10 @@ const MAX_SERVICES = 8
 async function openJobNetworks({ dataDir, jobNetwork, blockedNetworks, allowedNetworks }: Config, log: Log) {
   const options = {
     settings: { range: jobNetwork, blocked: blockedNetworks, allowed: allowedNetworks },
-    onProblem: (error: Error) => log.error({ err: error }, 'the rules of the network could not be kept'),
+    onProblem: (error: Error) =>
+      log.error({ err: error }, 'the firewall rules of builds and apps could not be put in place'),
   }
-  // Two services may work on one data folder; each has networks of its own.
+  // Several services may work on one data folder; each has networks of its own.
   let networks = await openNetworks({ ...options, folder: dataDir })
   for (let count = 2; 'isTaken' in networks && count <= MAX_SERVICES; count++) {
     networks = await openNetworks({ ...options, folder: join(dataDir, `service-${count}`) })
@@ -90,19 +95,19 @@ async function openJobNetworks({ dataDir, jobNetwork, blockedNetworks, allowedNe
   return networks
 }
 
-/** It takes a while to find out, and nobody has to wait for it. */
-const LOOK_AFTER_MS = 5000
+/** The check takes a while, so the start does not wait for it. */
+const OBSTACLE_CHECK_AFTER_MS = 5000
 
-function tellObstacle(networks: Networks, log: Log) {
+function warnOfObstacle(networks: Networks, log: Log) {
   networks.obstacle().then(
-    (obstacle) => obstacle && log.warn(`builds and apps may not reach the world: ${obstacle}`),
-    (error) => log.warn({ err: error }, 'whether builds and apps reach the world could not be found out'),
+    (obstacle) => obstacle && log.warn(`builds and apps may not reach the internet: ${obstacle}`),
+    (error) => log.warn({ err: error }, 'the check whether builds and apps reach the internet failed'),
   )
 }
 
 const OPEN_FILES = 65_536
 
-/** A build gives way to the apps that visitors wait for. */
+/** Builds get less of the processors than apps, since visitors wait for apps. */
 function limitsOf(config: Config): Machine['limits'] {
   const { buildMemory, appMemory, processes, buildDisk, appDisk, buildFiles, appFiles } = config
   const both = { processes, openFiles: OPEN_FILES }
@@ -135,14 +140,14 @@ async function canUsersBeChosen(dataDir: string, engine: Engine, toolchains: Too
 
 const ANY_TENANT = { uid: TENANT_UIDS.min, gid: TENANT_UIDS.min }
 
-/** Others may go through the data folder from now on, without seeing what is in it; if that is of no use, they may not. */
-async function letOthersPass(dataDir: string, isOfUse: () => Promise<boolean>): Promise<boolean> {
+/** Lets other users pass through the data folder without listing it; undone where that does not help. */
+async function letOthersPass(dataDir: string, helps: () => Promise<boolean>): Promise<boolean> {
   const { mode } = await stat(dataDir)
   await chmod(dataDir, mode | 0o011)
-  if (await isOfUse()) return true
+  if (await helps()) return true
   await chmod(dataDir, mode)
   return false
 }
 
-/** Tells this service from others on the machine. */
+/** Distinguishes this service from others on the machine. */
 const shortDigest = (dataDir: string): string => createHash('sha256').update(dataDir).digest('hex').slice(0, 12)

@@ -1,28 +1,28 @@
 /**
- * A service that npm or our own launcher started ends with them: without its parent nobody would see it go on, and the
- * terminal that it was started in could not end it. One that systemd, a container or a shell started is left alone.
+ * A service that npm or `bin/headland.js` started ends when that parent ends: otherwise it would go on unseen, and Ctrl-C in
+ * its terminal could not stop it. One that systemd, a container or a shell started goes on.
  */
 import { readFileSync } from 'node:fs'
 import { type Clock, systemClock } from './base/index.ts'
 
-/** Who started this process: npm, or the launcher with this id; both, where npm started the launcher. */
+/** What started this process: npm, or the launcher with this process id; both, where npm started the launcher. */
 export type Starters = { npm: boolean; launcher: number | undefined }
 
-/** Asking is a system call, and a small file of `/proc` for each shell in between. */
-const EVERY_MS = 500
+/** A check costs one system call, and a small file of `/proc` for each shell in between. */
+const CHECK_EVERY_MS = 500
 
-type Watching = { clock?: Clock; lineage?: () => number[]; signal?: AbortSignal }
+type WatchOptions = { clock?: Clock; lineage?: () => number[]; signal?: AbortSignal }
 
-/** Resolves when one of those that this process shall end with is gone, or when it is told to look no longer. */
-export async function parentGone(starters: Starters, watching: Watching = {}): Promise<void> {
-  const { clock = systemClock, lineage = () => lineageOf(starters), signal } = watching
+/** Resolves when one of the starters is gone, or when `signal` is aborted. Never resolves without starters. */
+export async function parentGone(starters: Starters, options: WatchOptions = {}): Promise<void> {
+  const { clock = systemClock, lineage = () => lineageOf(starters), signal } = options
   const first = lineage()
   if (first.length === 0) return new Promise(() => undefined)
   if (starters.launcher !== undefined && first[0] !== starters.launcher) return
-  while (!signal?.aborted && String(lineage()) === String(first)) await clock.sleep(EVERY_MS, signal)
+  while (!signal?.aborted && String(lineage()) === String(first)) await clock.sleep(CHECK_EVERY_MS, signal)
 }
 
-/** Their ids, the nearest first. Between npm and a program may stand `sh -c`, which npx leaves there, and the launcher. */
+/** Process ids of the starters, the nearest first. Between npm and this process may be the launcher, and a `sh -c` of npx. */
 export function lineageOf({ npm, launcher }: Starters): number[] {
   if (!npm && launcher === undefined) return []
   const found = [process.ppid]
@@ -37,14 +37,14 @@ export function lineageOf({ npm, launcher }: Starters): number[] {
 
 const isShell = (pid: number): boolean => /^[^\0]*sh\0-c\0/.test(read(pid, 'cmdline') ?? '')
 
-/** After the name of the program, which may have any character and stands in parentheses: its state, and its parent. */
+/** In `/proc/<pid>/stat` the state and the parent follow the program name, which is in parentheses and may have any character. */
 function parentOf(pid: number): number | undefined {
-  const facts = read(pid, 'stat')
-  const parent = facts?.slice(facts.lastIndexOf(')') + 2).split(' ')[1]
+  const fields = read(pid, 'stat')
+  const parent = fields?.slice(fields.lastIndexOf(')') + 2).split(' ')[1]
   return parent === undefined ? undefined : Number(parent)
 }
 
-/** Undefined where the process is gone, and on systems that do not tell. */
+/** Undefined where the process is gone, and on systems without `/proc`. */
 function read(pid: number, file: string): string | undefined {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'utf8')

@@ -1,4 +1,4 @@
-/** The version of this package, as its own `package.json` says it. */
+/** The version of this package, from its `package.json`. */
 import { readFileSync } from 'node:fs'
 
 export const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {

@@ -1,9 +1,9 @@
-/** What the very first start says, once. */
-import type { Ground } from './main.ts'
+/** The message of the very first start. */
+import type { Database } from './data-folder.ts'
 
-/** The very first start makes an account and its owner, and says so once. There is no default password. */
+/** Where there is no account yet, makes one with an owner and prints a random password, once. There is no default password. */
 export async function welcome(
-  { accounts, users }: Pick<Ground, 'accounts' | 'users'>,
+  { accounts, users }: Pick<Database, 'accounts' | 'users'>,
   url: string,
   domain: string,
   siteUrl: (label: string) => string,
@@ -20,15 +20,15 @@ export async function welcome(
     User       ${email}
     Password   ${password?.reveal()}
     Sites      ${siteUrl('NAME')}
-${domain === 'localhost' ? RESOLVED_BY : ''}
+${domain === 'localhost' ? LOCALHOST_NOTE : ''}
   API access: headland credentials create --account default --role owner
   Another password: headland users reset-password ${email}
 
 `)
 }
 
-/** Who looks up a name under `localhost` by asking the system gets no answer on many a Linux. */
-const RESOLVED_BY = `
+/** On many Linux systems the resolver does not know names under `localhost`. */
+const LOCALHOST_NOTE = `
   Browsers and curl know that *.localhost is this machine; Node, Python and others may not. 'headland open' and
   'headland curl' work everywhere; the setting domain gives sites other names.
 `

@@ -7,8 +7,9 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import { type AttemptLimit, LOG_IN_LIMITS } from '../../../src/accounts/attempts.ts'
 import { KNOWN_NETWORKS } from '../../../src/accounts/known-networks.ts'
 import { PASSWORD_QUEUE } from '../../../src/accounts/password-queue.ts'
-import { flagName, SETTINGS, variableName } from '../../../src/config.ts'
+import { flagName, variableName } from '../../../src/config.ts'
 import { LIMITS, PROBLEMS, type Reason } from '../../../src/contract/index.ts'
+import { SETTINGS } from '../../../src/settings.ts'
 import { startService } from '../../support/service/service.ts'
 
 const TOP = new URL('../../../', import.meta.url)

@@ -1,0 +1,84 @@
+/**
+ * What lies in the data folder, and how the service and operators' commands open it. Chooses the adapters behind the
+ * interfaces of `storage/`.
+ */
+import { mkdir, open } from 'node:fs/promises'
+import { join } from 'node:path'
+import {
+  createAccounts,
+  createCredentials,
+  createInvitations,
+  createMembers,
+  createSessions,
+  createUsers,
+} from './accounts/index.ts'
+import { createApps, createCmsInstalls, createEnvironments } from './apps/index.ts'
+import { createChanges, createIds, systemClock } from './base/index.ts'
+import { createOperations } from './operations/index.ts'
+import type { Config } from './settings.ts'
+import { openDiskBlobs } from './storage/blobs/blobs-disk.ts'
+import { createBallast, MIGRATIONS, migrate, newestId, refuseRestoring, refuseTriggers } from './storage/index.ts'
+import { openSqlite, openSqliteApart } from './storage/sql/sqlite.ts'
+import { version } from './version.ts'
+
+export const filesIn = (dataDir: string) => ({
+  database: join(dataDir, 'headland.db'),
+  masterKey: join(dataDir, 'master.key'),
+  routeTable: join(dataDir, 'routes.json'),
+  blobs: join(dataDir, 'blobs'),
+  outputs: join(dataDir, 'outputs'),
+  packages: join(dataDir, 'packages'),
+  logs: join(dataDir, 'logs'),
+  toolchain: join(dataDir, 'toolchain'),
+  ballast: join(dataDir, 'ballast'),
+  cache: join(dataDir, 'cache'),
+})
+
+export type DataFiles = ReturnType<typeof filesIn>
+
+/** For operators' commands that do not open the data folder, or for which it need not exist yet. */
+export const dataFolder = ({ dataDir, masterKey }: Config) => ({
+  dataDir,
+  database: filesIn(dataDir).database,
+  masterKey: { file: filesIn(dataDir).masterKey, given: masterKey?.reveal() },
+  openSql: openSqlite,
+  openForeignSql: openSqliteApart,
+  version,
+})
+
+/** The database of a data folder, migrated, and the modules that need nothing else: all that operators' commands need. */
+export async function openDatabase(dataDir: string, onDeath?: (error: Error) => void) {
+  await mkdir(dataDir, { recursive: true, mode: 0o700 })
+  await refuseRestoring(dataDir)
+  const clock = systemClock
+  const { database, ballast } = filesIn(dataDir)
+  // Readable by the service alone; SQLite gives the files beside it the same mode.
+  await (await open(database, 'a', 0o600)).close()
+  const changes = createChanges()
+  const onFull = () => createBallast(ballast).throwOut()
+  const sql = await openSqlite(database, { onDeath, onFull, onChange: changes.notify })
+  await refuseTriggers(sql)
+  await migrate(sql, MIGRATIONS, clock.now())
+  const newId = createIds(clock, await newestId(sql))
+  const accounts = createAccounts({ sql, clock, newId })
+  return {
+    sql,
+    clock,
+    newId,
+    changes,
+    accounts,
+    users: createUsers({ sql, clock, newId, accounts }),
+    members: createMembers({ sql, clock, newId }),
+    invitations: createInvitations({ sql, clock }),
+    credentials: createCredentials({ sql, clock, newId }),
+    sessions: createSessions({ sql, clock }),
+    apps: createApps({ sql, clock, newId }),
+    environments: createEnvironments({ sql, clock, newId }),
+    cmsInstalls: createCmsInstalls({ sql }),
+    operations: createOperations({ sql, clock, newId }),
+  }
+}
+
+export type Database = Awaited<ReturnType<typeof openDatabase>>
+
+export const openBlobs = ({ blobs }: DataFiles) => openDiskBlobs(blobs)

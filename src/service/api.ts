@@ -1,0 +1,41 @@
+/** The server of the API and the portal. */
+import type { AddressInfo } from 'node:net'
+import { cannotListen, urlOn } from '../addresses.ts'
+import { createApiServer } from '../api/index.ts'
+import type { Log } from '../base/index.ts'
+import type { Portal } from '../portal/index.ts'
+import { assembleRoutes, type RouteSources } from './routes.ts'
+
+type Parts = RouteSources & { log: Log; portal: Portal }
+
+export function assembleApi(parts: Parts) {
+  const { config, log, metrics, portal } = parts
+  const { clock, newId } = parts.database
+  const { trustedProxies } = config
+  let url = ''
+  const publicUrl = () => config.publicUrl ?? url
+  const leaving = new AbortController()
+  const stopping = leaving.signal
+  const { auth, routes } = assembleRoutes(parts, { publicUrl, stopping })
+  const api = createApiServer({ routes, auth, log, newId, metrics, trustedProxies, portal, stopping })
+
+  return {
+    publicUrl,
+
+    /** Resolves with the address at which this machine reaches it. */
+    async listen(): Promise<string> {
+      const listenTextResolver = (address: string) => `API and portal listen at ${address}`
+      await api.listen({ ...config.listen, listenTextResolver }).catch(cannotListen('listen', config.listen))
+      url = urlOn(api.server.address() as AddressInfo)
+      return url
+    },
+
+    /** Requests that are being answered may take until `graceMs` is over. */
+    async stop(graceMs: number) {
+      leaving.abort()
+      const closed = new AbortController()
+      await Promise.race([api.close().finally(() => closed.abort()), clock.sleep(graceMs, closed.signal)])
+      api.server.closeAllConnections()
+    },
+  }
+}

@@ -1,0 +1,153 @@
+/** What the worker does for each kind of operation: make an environment, build, deploy, change, delete. */
+import type { Log } from '../base/index.ts'
+import type { Database } from '../data-folder.ts'
+import {
+  createBlame,
+  createBuildRequests,
+  createDeploy,
+  createInspect,
+  createLookAhead,
+  createMake,
+  createPins,
+  createProvision,
+  createRedeploy,
+  createSuccession,
+  createSwitch,
+} from '../deployments/index.ts'
+import type { Edge } from '../edge/index.ts'
+import type { Machine } from '../machine.ts'
+import type { Config } from '../settings.ts'
+import type { AppVariables, Hosting } from './hosting.ts'
+import type { Live } from './live.ts'
+import type { Records } from './records.ts'
+import type { Retention } from './retention.ts'
+import type { Stores } from './stores.ts'
+
+type Parts = {
+  config: Config
+  log: Log
+  database: Database
+  machine: Machine
+  edge: Edge
+  records: Records
+  stores: Stores
+  hosting: Hosting
+  appVariables: AppVariables
+  live: Live
+  retention: Retention
+}
+
+export function createDeploying(parts: Parts) {
+  const { config, log, database, machine, edge, records, stores, hosting, appVariables, live, retention } = parts
+  const { sql, clock, accounts, apps, environments, operations } = database
+  const { engine, networks, toolchains } = machine
+  const { variables, domains, builds, sources, deployments, retries, revalidations, ledger } = records
+  const { archives, outputs, packages, logs } = stores
+  const { folders, supervisor } = hosting
+  const { routing, launcher, siteUrl } = live
+  const { diskSpace, rounds } = retention
+
+  const buildRequests = createBuildRequests({ clock, environments, operations, builds, sources, ledger })
+  const pins = createPins({ sql, environments, builds, sources })
+  const switching = createSwitch({
+    sql,
+    log,
+    logs,
+    environments,
+    operations,
+    builds,
+    deployments,
+    folders,
+    supervisor,
+    edge,
+    routing,
+    pins,
+    onSwitched: rounds.switched,
+  })
+  const provision = createProvision({
+    sql,
+    clock,
+    accounts,
+    apps,
+    environments,
+    operations,
+    domains,
+    builds,
+    sources,
+    deployments,
+    retries,
+    outputs,
+    packages,
+    logs,
+    folders,
+    routing,
+    switching,
+    siteUrl,
+  })
+  const { finishWithEnvironment } = provision
+  const deadlines = { installMs: config.installTimeout * 1000, buildMs: config.buildTimeout * 1000 }
+  const make = createMake({
+    sql,
+    clock,
+    builds,
+    archives,
+    outputs,
+    packages,
+    toolchains,
+    folders,
+    appVariables,
+    diskSpace,
+    run: { engine, networks, packages, deadlines, limits: machine.limits.build },
+  })
+  const deployNext = createDeploy({
+    sql,
+    clock,
+    log,
+    accounts,
+    environments,
+    builds,
+    sources,
+    deployments,
+    retries,
+    outputs,
+    logs,
+    folders,
+    appVariables,
+    buildRequests,
+    launcher,
+    switching,
+    finishWithEnvironment,
+    make,
+    needsPrograms: createLookAhead({ archives }),
+    inspect: createInspect({ sql, builds, environments, deployments, outputs, appVariables }),
+    blame: createBlame({ archives, builds, deployments, variables }),
+  })
+  const redeploy = createRedeploy({
+    sql,
+    environments,
+    builds,
+    deployments,
+    retries,
+    launcher,
+    switching,
+    finishWithEnvironment,
+  })
+  const succession = createSuccession({ log, revalidations, supervisor })
+  const deploy = succession(deployNext)
+  return {
+    handlers: {
+      CREATE: provision.create,
+      UPDATE: succession(redeploy.update),
+      DELETE: provision.remove,
+      UPLOAD: deploy,
+      REBUILD: deploy,
+      CLEAN_REBUILD: deploy,
+      ACTIVATE: succession(redeploy.activate),
+    },
+    buildRequests,
+    pins,
+    finishWithEnvironment,
+  }
+}
+
+export type Deploying = ReturnType<typeof createDeploying>

@@ -1,0 +1,56 @@
+/** What is live: which deployment each host name leads to, and the start of the servers behind them. */
+import { siteUrls } from '../addresses.ts'
+import type { Log } from '../base/index.ts'
+import type { Database } from '../data-folder.ts'
+import { createLauncher, createRouting } from '../deployments/index.ts'
+import type { Edge } from '../edge/index.ts'
+import type { Machine } from '../machine.ts'
+import type { Config } from '../settings.ts'
+import type { AppVariables, Hosting } from './hosting.ts'
+import type { Records } from './records.ts'
+import type { Stores } from './stores.ts'
+
+type Parts = {
+  config: Config
+  log: Log
+  database: Database
+  machine: Machine
+  edge: Edge
+  records: Records
+  stores: Stores
+  hosting: Hosting
+  appVariables: AppVariables
+}
+
+export function createLive(parts: Parts) {
+  const { config, log, database, machine, edge, records, stores, hosting, appVariables } = parts
+  const { sql, clock, changes, environments } = database
+  const { domains, builds, deployments, revalidations } = records
+  const { outputs, packages, logs } = stores
+  const { folders, supervisor } = hosting
+  const { domain } = config
+
+  const routing = createRouting({ sql, clock, log, environments, domains, outputs, supervisor, edge, domain })
+  const launcher = createLauncher({
+    sql,
+    clock,
+    log,
+    changes,
+    environments,
+    builds,
+    deployments,
+    revalidations,
+    outputs,
+    packages,
+    logs,
+    folders,
+    supervisor,
+    toolchains: machine.toolchains,
+    appLimits: machine.limits.app,
+    appVariables,
+    domain,
+  })
+  return { routing, launcher, siteUrl: siteUrls(config, edge.address.port) }
+}
+
+export type Live = ReturnType<typeof createLive>

@@ -1,0 +1,35 @@
+/** What the operator can measure: the figures of `/metrics`, and when an event loop was blocked. */
+import { createMetrics } from '../api/index.ts'
+import type { Log } from '../base/index.ts'
+import type { Database } from '../data-folder.ts'
+import type { Edge } from '../edge/index.ts'
+import type { Worker } from '../operations/index.ts'
+import type { Config } from '../settings.ts'
+import { version } from '../version.ts'
+import type { Stall } from '../watchdog/index.ts'
+import type { Retention } from './retention.ts'
+
+type Parts = { database: Database; edge: Edge; worker: Worker; retention: Retention }
+
+export function assembleMetrics({ database, edge, worker, retention }: Parts) {
+  return createMetrics({
+    version,
+    operationsUnfinished: async () => (await database.operations.count()).unfinished,
+    operationsRunning: () => worker.runningCount(),
+    edgeServing: () => edge.isServing(),
+    diskUsage: retention.usage.total,
+    diskFree: retention.freeBytes,
+  })
+}
+
+export type Metrics = ReturnType<typeof createMetrics>
+
+type StallParts = { config: Config; log: Log; metrics: Metrics }
+
+export const createOnStall =
+  ({ config, log, metrics }: StallParts) =>
+  (where: 'control' | 'edge') =>
+  (stall: Stall) => {
+    metrics.observeStall(where, stall.ms)
+    if (stall.ms >= config.stallWarning) log.warn({ process: where, ...stall }, 'the event loop stood still')
+  }

@@ -1,0 +1,29 @@
+/** What the service keeps in the database beside what operators' commands use, and the secrets that are sealed there. */
+import { ownHosts } from '../addresses.ts'
+import { createDomains, createTokens, createVariables } from '../apps/index.ts'
+import { createBuildRetention, createBuilds, createSources } from '../builds/index.ts'
+import type { Database } from '../data-folder.ts'
+import { createDeployments, createRetries, createRevalidations } from '../deployments/index.ts'
+import type { Config } from '../settings.ts'
+import type { Vault } from '../storage/index.ts'
+import { createLedger } from '../triggers/index.ts'
+import { createWebhookSets } from '../webhooks/index.ts'
+
+export function createRecords({ config, database, vault }: { config: Config; database: Database; vault: Vault }) {
+  const { sql, clock, newId } = database
+  return {
+    tokens: createTokens({ vault }),
+    variables: createVariables({ vault }),
+    domains: createDomains({ sql, clock, domain: config.domain, ownHosts: ownHosts(config) }),
+    builds: createBuilds({ sql, clock, newId }),
+    buildRetention: createBuildRetention({ sql }),
+    sources: createSources({ sql, clock }),
+    deployments: createDeployments({ sql, clock, newId }),
+    retries: createRetries({ sql, clock, intervalMs: config.retryInterval * 1000 }),
+    revalidations: createRevalidations({ sql, clock }),
+    ledger: createLedger({ sql, newId }),
+    webhookSets: createWebhookSets({ sql, clock, newId }),
+  }
+}
+
+export type Records = ReturnType<typeof createRecords>

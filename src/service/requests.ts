@@ -1,0 +1,65 @@
+/** What users and webhooks can ask for: changes of environments and domains, builds, purges. */
+import type { Database } from '../data-folder.ts'
+import { createClearCache, createReplaceDomains, createRequests } from '../deployments/index.ts'
+import type { Config } from '../settings.ts'
+import { createWebhookRates, createWebhooks } from '../webhooks/index.ts'
+import type { Admission } from './admission.ts'
+import type { Deploying } from './deploying.ts'
+import type { Hosting } from './hosting.ts'
+import { ceilingsOf } from './limits.ts'
+import type { Live } from './live.ts'
+import type { Records } from './records.ts'
+
+type Parts = {
+  config: Config
+  database: Database
+  records: Records
+  hosting: Hosting
+  live: Live
+  deploying: Deploying
+  admission: Admission
+}
+
+export function assembleRequests({ config, database, records, hosting, live, deploying, admission }: Parts) {
+  const { sql, clock, apps, environments, operations } = database
+  const { variables, domains, builds, sources, deployments, ledger, webhookSets } = records
+  const { purges } = hosting
+  const { routing } = live
+  const { buildRequests, finishWithEnvironment } = deploying
+  const { admitBuild } = admission
+  const { ENVIRONMENTS, DOMAINS } = ceilingsOf(config)
+
+  const requests = createRequests({
+    sql,
+    apps,
+    environments,
+    operations,
+    variables,
+    builds,
+    sources,
+    deployments,
+    buildRequests,
+    routing,
+    maxEnvironments: ENVIRONMENTS,
+  })
+  const replaceDomains = createReplaceDomains({ sql, clock, environments, domains, routing, maxDomains: DOMAINS })
+  const clearCache = createClearCache({ sql, environments, operations, ledger, purges, finishWithEnvironment })
+  const rates = createWebhookRates(clock, {
+    callsPerMinute: config.webhookCalls,
+    guessesPerMinute: config.webhookGuesses,
+  })
+  const webhooks = createWebhooks({
+    sql,
+    clock,
+    operations,
+    ledger,
+    sets: webhookSets,
+    rates,
+    buildRequests,
+    clearCache,
+    admitBuild,
+  })
+  return { requests, replaceDomains, clearCache, webhooks }
+}
+
+export type Requests = ReturnType<typeof assembleRequests>

@@ -1,0 +1,54 @@
+/** What may stay on the disk and in the database, and how much of it each account may have. */
+import type { Log } from '../base/index.ts'
+import type { Database } from '../data-folder.ts'
+import type { Machine } from '../machine.ts'
+import { createRetention } from '../retention/index.ts'
+import type { Config } from '../settings.ts'
+import type { Hosting } from './hosting.ts'
+import type { Records } from './records.ts'
+import type { Stores } from './stores.ts'
+
+type Parts = {
+  config: Config
+  log: Log
+  database: Database
+  machine: Machine
+  records: Records
+  stores: Stores
+  hosting: Hosting
+}
+
+export function assembleRetention({ config, log, database, machine, records, stores, hosting }: Parts) {
+  const { sql, clock, accounts, environments, operations } = database
+  const { builds, buildRetention, deployments } = records
+  const { archives, outputs, packages, logs, ballast } = stores
+  const { folders, supervisor } = hosting
+  const { dataDir, keepHistory, keepDeployments, accountBytes, accountFiles, diskReserve } = config
+  return createRetention({
+    sql,
+    clock,
+    log,
+    accounts,
+    environments,
+    operations,
+    builds,
+    buildRetention,
+    deployments,
+    archives,
+    outputs,
+    packages,
+    logs,
+    ballast,
+    toolchains: machine.toolchains,
+    folders,
+    supervisor,
+    dataDir,
+    keepHistory,
+    keepDeployments,
+    accountBytes,
+    accountFiles,
+    diskReserve,
+  })
+}
+
+export type Retention = ReturnType<typeof createRetention>

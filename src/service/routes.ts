@@ -1,0 +1,149 @@
+/** The routes of the API, with everything that they reach. */
+import { tlsPortOf } from '../addresses.ts'
+import { createAuth, createBrowserSession, createRoutes } from '../api/index.ts'
+import type { Database } from '../data-folder.ts'
+import { createTrace } from '../deployments/index.ts'
+import type { Edge } from '../edge/index.ts'
+import type { Machine } from '../machine.ts'
+import { createDomainChecks, createLookup } from '../reach/index.ts'
+import { createCounts } from '../retention/index.ts'
+import type { Config } from '../settings.ts'
+import { statement } from '../storage/index.ts'
+import type { Traffic } from '../traffic/index.ts'
+import type { Admission } from './admission.ts'
+import type { Deploying } from './deploying.ts'
+import type { Hosting } from './hosting.ts'
+import { ceilingsOf } from './limits.ts'
+import type { Live } from './live.ts'
+import type { Metrics } from './metrics.ts'
+import type { Records } from './records.ts'
+import type { Requests } from './requests.ts'
+import type { Retention } from './retention.ts'
+import type { Stores } from './stores.ts'
+
+export type RouteSources = {
+  config: Config
+  database: Database
+  machine: Machine
+  edge: Edge
+  traffic: Traffic
+  records: Records
+  stores: Stores
+  hosting: Hosting
+  live: Live
+  retention: Retention
+  deploying: Deploying
+  admission: Admission
+  requests: Requests
+  metrics: Metrics
+}
+
+type ServerState = {
+  /** Known once the API listens. */
+  publicUrl(): string
+  /** Aborted when the API begins to stop. */
+  stopping: AbortSignal
+}
+
+export function assembleRoutes(parts: RouteSources, { publicUrl, stopping }: ServerState) {
+  const { config, machine, edge, traffic, metrics } = parts
+  const { sql, clock, changes, accounts, users, members, invitations, credentials, sessions } = parts.database
+  const { apps, environments, operations } = parts.database
+  const { variables, domains, builds, sources, deployments, retries, ledger, webhookSets } = parts.records
+  const { archives, outputs, logs } = parts.stores
+  const { supervisor, purges } = parts.hosting
+  const { siteUrl } = parts.live
+  const { usage, diskSpace } = parts.retention
+  const { pins } = parts.deploying
+  const { checkIsolation, admitBuild } = parts.admission
+  const { requests, replaceDomains, clearCache, webhooks } = parts.requests
+  const { concurrency, dnsServers, publicAddresses } = config
+  const ceilings = ceilingsOf(config)
+
+  const browserSession = createBrowserSession({ publicUrl: config.publicUrl })
+  const auth = createAuth({ credentials, sessions, users, browserSession })
+  const domainChecks = createDomainChecks({
+    clock,
+    lookUp: createLookup({ servers: dnsServers }),
+    publicAddresses,
+    tlsPort: tlsPortOf(config),
+  })
+  const counts = createCounts({
+    accounts,
+    credentials,
+    apps,
+    environments,
+    operations,
+    domains,
+    supervisor,
+    ceilings,
+    concurrency,
+  })
+  const trace = createTrace({
+    sql,
+    clock,
+    operations,
+    domains,
+    builds,
+    deployments,
+    outputs,
+    supervisor,
+    edge,
+    purges,
+    siteUrl,
+  })
+  const ready = {
+    database: () =>
+      sql.query(statement`SELECT 1 AS one`).then(
+        () => undefined,
+        (error: Error) => error.message,
+      ),
+    edge: async () => (edge.isServing() ? undefined : 'the edge process is being started'),
+  }
+  const routes = createRoutes({
+    clock,
+    changes,
+    users,
+    members,
+    invitations,
+    credentials,
+    sessions,
+    apps,
+    environments,
+    operations,
+    variables,
+    domains,
+    builds,
+    sources,
+    deployments,
+    retries,
+    ledger,
+    webhookSets,
+    archives,
+    logs,
+    supervisor,
+    siteUrl,
+    traffic,
+    usage,
+    diskSpace,
+    counts,
+    ceilings,
+    requests,
+    pins,
+    replaceDomains,
+    domainChecks,
+    clearCache,
+    webhooks,
+    trace,
+    isolation: machine.isolation,
+    checkIsolation,
+    admitBuild,
+    auth,
+    browserSession,
+    metrics,
+    ready,
+    publicUrl,
+    stopping,
+  })
+  return { auth, routes }
+}

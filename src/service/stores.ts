@@ -1,0 +1,26 @@
+/** What the service keeps as files in the data folder. */
+import { createArchives } from '../archives/index.ts'
+import { createOutputs, createPackageStore, DEFAULT_OUTPUT_LIMITS } from '../builds/index.ts'
+import { type Database, type DataFiles, openBlobs } from '../data-folder.ts'
+import type { Config } from '../settings.ts'
+import { createBallast, createLineLogs } from '../storage/index.ts'
+import { archiveLimits } from './limits.ts'
+
+type Parts = { config: Config; files: DataFiles; database: Database }
+
+export async function openStores({ config, files, database }: Parts) {
+  const { sql, clock, newId } = database
+  const archives = createArchives({ blobs: await openBlobs(files), limits: archiveLimits(config) })
+  const outputLimits = { ...DEFAULT_OUTPUT_LIMITS, files: config.outputFiles }
+  const outputs = createOutputs({ folder: files.outputs, limits: outputLimits })
+  await outputs.sweep()
+  return {
+    archives,
+    outputs,
+    packages: createPackageStore({ sql, clock, newId, folder: files.packages }),
+    logs: createLineLogs(files.logs),
+    ballast: createBallast(files.ballast),
+  }
+}
+
+export type Stores = Awaited<ReturnType<typeof openStores>>

@@ -1,0 +1,61 @@
+/** Works on the operations that were asked for, and asks again for rebuilds that could not reach their CMS. */
+import type { Log } from '../base/index.ts'
+import type { Database } from '../data-folder.ts'
+import { createRetry } from '../deployments/index.ts'
+import type { Machine } from '../machine.ts'
+import { startWorker } from '../operations/index.ts'
+import type { Config } from '../settings.ts'
+import type { Admission } from './admission.ts'
+import type { Deploying } from './deploying.ts'
+import { ceilingsOf } from './limits.ts'
+import type { Records } from './records.ts'
+
+const QUICK_CONCURRENCY = 8
+/** Builds that run no program of an app, beside those that do. */
+const LIGHT_CONCURRENCY = 2
+
+type WorkerParts = { config: Config; log: Log; database: Database; deploying: Deploying }
+
+export function startOperations({ config, log, database, deploying }: WorkerParts) {
+  const { sql, clock, operations } = database
+  const { RUNNING_BUILDS } = ceilingsOf(config)
+  return startWorker({
+    sql,
+    clock,
+    log,
+    operations,
+    handlers: deploying.handlers,
+    concurrency: { quick: QUICK_CONCURRENCY, light: LIGHT_CONCURRENCY, build: config.concurrency },
+    ...(RUNNING_BUILDS > 0 ? { perAccount: { build: RUNNING_BUILDS } } : {}),
+  })
+}
+
+/** How often to look for rebuilds that are to be tried again. */
+const RETRY_LOOK_MS = 5000
+
+type RetryParts = {
+  config: Config
+  log: Log
+  database: Database
+  machine: Machine
+  records: Records
+  deploying: Deploying
+  admission: Admission
+}
+
+export function startRetries({ config, log, database, machine, records, deploying, admission }: RetryParts) {
+  const { sql, clock, accounts, environments, operations } = database
+  return createRetry({
+    sql,
+    clock,
+    log,
+    accounts,
+    environments,
+    operations,
+    retries: records.retries,
+    buildRequests: deploying.buildRequests,
+    admitBuild: admission.admitBuild,
+    answers: machine.networks?.answers,
+    lookMs: Math.min(RETRY_LOOK_MS, config.retryInterval * 1000),
+  }).start()
+}

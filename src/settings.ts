@@ -1,0 +1,302 @@
+/** Every setting: its name, its default, what it means, and how its text is read. `config.ts` decides where a text comes from. */
+import { isIP } from 'node:net'
+import { availableParallelism, totalmem } from 'node:os'
+import { resolve } from 'node:path'
+import { LOG_FORMATS, LOG_LEVELS, type LogFormat, type LogLevel, Secret } from './base/index.ts'
+
+export type Listen = { host: string; port: number }
+
+export type Config = {
+  dataDir: string
+  listen: Listen
+  edgeListen: Listen
+  publicUrl: string | undefined
+  edgeUrl: string | undefined
+  domain: string
+  publicAddresses: string[]
+  dnsServers: string[]
+  masterKey: Secret | undefined
+  trustedProxies: string[]
+  concurrency: number
+  installTimeout: number
+  buildTimeout: number
+  startTimeout: number
+  idleTimeout: number
+  retryInterval: number
+  archiveBytes: number
+  archiveEntries: number
+  unpackedBytes: number
+  uploadStall: number
+  webhookCalls: number
+  webhookGuesses: number
+  keepDeployments: number
+  keepHistory: number
+  accountBytes: number
+  accountApps: number
+  accountEnvironments: number
+  accountDomains: number
+  accountCredentials: number
+  accountAwakeApps: number
+  accountAppMemory: number
+  accountBuilds: number
+  accountFiles: number
+  diskReserve: number
+  cacheMemory: number
+  cacheDisk: number
+  countPaths: boolean
+  buildMemory: number
+  appMemory: number
+  processes: number
+  buildDisk: number
+  buildFiles: number
+  outputFiles: number
+  appDisk: number
+  appFiles: number
+  jobNetwork: string
+  blockedNetworks: string[]
+  allowedNetworks: string[]
+  weakIsolation: boolean
+  bubblewrap: string
+  stallWarning: number
+  logLevel: LogLevel
+  logFormat: LogFormat
+}
+
+type Setting<T> = { meaning: string; byDefault: string; isSecret?: true; parse(text: string): T }
+
+const setting = <T>(byDefault: string, meaning: string, parse: (text: string) => T): Setting<T> => ({
+  byDefault,
+  meaning,
+  parse,
+})
+
+/** Build tools start threads by the number of processors. */
+const PROCESSES = Math.max(512, 64 * availableParallelism())
+
+/** Three quarters of the machine's memory, so that the apps of one account never use it up. */
+const APP_MEMORY = Math.floor(0.75 * totalmem())
+
+/** `docs/reference/settings.md` is checked against this table. */
+export const SETTINGS: { [K in keyof Config]: Setting<Config[K]> } = {
+  dataDir: setting('./data', 'Folder that holds everything that must survive.', (text) => resolve(text)),
+  listen: setting('127.0.0.1:8080', 'Where API, portal and webhooks listen; port 0 picks a free one.', parseListen),
+  edgeListen: setting('127.0.0.1:8081', 'Where the sites are served; port 0 picks a free one.', parseListen),
+  publicUrl: setting('', 'Public address of the API, where a proxy is in front of it.', optionalUrl),
+  edgeUrl: setting('', 'Public address of the edge, where a proxy is in front of it.', optionalUrl),
+  domain: setting('localhost', 'Suffix of the host names given to environments.', parseDomain),
+  publicAddresses: setting(
+    '',
+    'Public addresses of this machine, separated by commas; if none is given, those that DNS has for the names of sites.',
+    parseAddresses,
+  ),
+  dnsServers: setting(
+    '',
+    "DNS servers that are asked where custom domains lead, separated by commas, each with or without `:port`; if none is given, the system's.",
+    parseDnsServers,
+  ),
+  masterKey: {
+    ...setting(
+      '',
+      'Key that seals secrets at rest, 32 bytes in base64; if none is given, `master.key` in the data folder.',
+      (text) => (text ? new Secret(text) : undefined),
+    ),
+    isSecret: true,
+  },
+  trustedProxies: setting(
+    '',
+    'Addresses or CIDR ranges whose `X-Forwarded-For` is trusted, separated by commas.',
+    parseRanges,
+  ),
+  concurrency: setting(String(Math.max(1, Math.floor(availableParallelism() / 2))), 'Builds at a time.', count),
+  installTimeout: setting('600', 'Seconds that installing dependencies may take.', seconds),
+  buildTimeout: setting('1200', 'Seconds that a build script may take.', seconds),
+  startTimeout: setting('60', 'Seconds within which an app must answer after its start.', seconds),
+  idleTimeout: setting('900', 'Seconds without a visitor after which an app sleeps.', seconds),
+  retryInterval: setting(
+    '15',
+    'Seconds until the first check whether a CMS that a rebuild could not reach answers again; 0: such rebuilds are not tried again.',
+    countOrNone,
+  ),
+  archiveBytes: setting('536870912', 'Maximum size of an uploaded archive, in bytes.', count),
+  archiveEntries: setting('50000', 'Maximum number of entries of an archive.', count),
+  unpackedBytes: setting('2147483648', 'Maximum size of an unpacked archive, in bytes.', count),
+  uploadStall: setting('30', 'Seconds that an upload may make no progress.', seconds),
+  webhookCalls: setting(
+    '1200',
+    'Webhook calls that an environment accepts in a minute; builds and purges are counted apart.',
+    count,
+  ),
+  webhookGuesses: setting('30', 'Calls of invalid webhook URLs that are accepted from one address in a minute.', count),
+  keepDeployments: setting(
+    '5',
+    'Archives of an environment that can be made live again, beside the live one, each by its newest build. If there are fewer archives, other deployments fill the number, those that were live last first.',
+    count,
+  ),
+  keepHistory: setting(
+    '500',
+    'Builds, deployments and operations of an environment that stay in its lists; older ones are forgotten.',
+    count,
+  ),
+  accountBytes: setting('21474836480', 'Bytes that an account may hold on the disk; 0 for no limit.', countOrNone),
+  accountApps: setting('500', 'Apps that an account may have; 0 for no limit.', countOrNone),
+  accountEnvironments: setting('500', 'Environments that an account may have; 0 for no limit.', countOrNone),
+  accountDomains: setting(
+    '500',
+    'Custom domains that an account may have in all its environments; 0 for no limit.',
+    countOrNone,
+  ),
+  accountCredentials: setting('100', 'API credentials that an account may have; 0 for no limit.', countOrNone),
+  accountAwakeApps: setting(
+    '100',
+    "Apps of an account that are awake at a time; the next one to wake puts the account's longest unvisited one to sleep. 0 for no limit.",
+    countOrNone,
+  ),
+  accountAppMemory: setting(
+    String(APP_MEMORY),
+    'Bytes of memory that the awake apps of an account may use together; above it the longest unvisited ones sleep. 0 for no limit.',
+    countOrNone,
+  ),
+  accountBuilds: setting(
+    '0',
+    'Builds of an account at a time; 0: `concurrency` where there is one account, one less where there are several.',
+    countOrNone,
+  ),
+  accountFiles: setting(
+    '2000000',
+    'Files, folders and links that an account may hold on the disk; 0 for no limit.',
+    countOrNone,
+  ),
+  diskReserve: setting('1073741824', 'Bytes of the disk that uploads and builds leave free.', countOrNone),
+  cacheMemory: setting('268435456', 'Bytes of memory that the cache of the edge may use.', count),
+  cacheDisk: setting('2147483648', 'Bytes of the disk that the cache of the edge may use; 0 for none.', countOrNone),
+  countPaths: setting(
+    'true',
+    'Whether the most visited and the missing paths of sites are counted and kept for a month; `false` deletes them.',
+    parseBoolean,
+  ),
+  buildMemory: setting('2147483648', 'Bytes of memory that a build may use.', count),
+  appMemory: setting('1073741824', 'Bytes of memory that a running app may use.', count),
+  processes: setting(String(PROCESSES), 'Processes and threads that a build or an app may have.', count),
+  buildDisk: setting('10737418240', 'Bytes that a build may write to the disk.', count),
+  buildFiles: setting('1000000', 'Files, folders and links that a build may have on the disk.', count),
+  outputFiles: setting('200000', 'Files, folders and links that the output of a build may have.', count),
+  appDisk: setting('1073741824', 'Bytes that a running app may write to the disk.', count),
+  appFiles: setting('200000', 'Files, folders and links that a running app may have on the disk.', count),
+  jobNetwork: setting('10.201.0.0/16', 'Range that builds and apps get their own addresses from.', (text) => text),
+  blockedNetworks: setting(
+    '10.0.0.0/8,100.64.0.0/10,172.16.0.0/12,192.168.0.0/16',
+    'Ranges that builds and apps do not reach, separated by commas; they never reach this machine and link-local addresses.',
+    parseList,
+  ),
+  allowedNetworks: setting(
+    '',
+    'Exceptions, separated by commas: an address or a range, with or without `:port`, such as a CMS on the LAN or on this machine.',
+    parseList,
+  ),
+  weakIsolation: setting(
+    'false',
+    'Whether several accounts may build although this machine cannot keep them apart (`headland doctor` reports what is missing).',
+    parseBoolean,
+  ),
+  bubblewrap: setting('/usr/bin/bwrap', 'Path of bubblewrap.', (text) => resolve(text)),
+  stallWarning: setting(
+    '250',
+    'Milliseconds that the event loop of the service or its edge may stand still before the log reports it, with what it was doing.',
+    count,
+  ),
+  logLevel: setting('info', `One of ${LOG_LEVELS.join(', ')}.`, (text) => oneOf(LOG_LEVELS, text)),
+  logFormat: setting(
+    'auto',
+    'How the log is written: `json`, `text` for people, or `auto`: text where stderr is a terminal, else JSON.',
+    (text) => oneOf(LOG_FORMATS, text),
+  ),
+}
+
+export const formatListen = ({ host, port }: Listen): string => `${host.includes(':') ? `[${host}]` : host}:${port}`
+
+function parseBoolean(text: string): boolean {
+  if (text === 'true' || text === 'false') return text === 'true'
+  throw new Error('it must be true or false')
+}
+
+function parseList(text: string): string[] {
+  const parts = text.split(',').map((part) => part.trim())
+  return parts.filter(Boolean)
+}
+
+function parseListen(text: string): Listen {
+  const match = /^(?:\[([0-9a-fA-F:]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(text)
+  const port = Number(match?.[3])
+  if (!match || port > 65_535) throw new Error('it must be host:port, as in 127.0.0.1:8080 or [::1]:8080')
+  return { host: match[1] ?? match[2] ?? '', port }
+}
+
+function optionalUrl(text: string): string | undefined {
+  if (text === '') return undefined
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (!url || !/^https?:$/.test(url.protocol) || url.pathname !== '/' || url.search || url.hash) {
+    throw new Error('it must be an address without a path, as in https://headland.example.com')
+  }
+  return url.origin
+}
+
+function parseDomain(text: string): string {
+  if (!/^(?=.{1,190}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/.test(text)) {
+    throw new Error('it must be a domain name in lower case, as in sites.example.com')
+  }
+  return text
+}
+
+function parseRanges(text: string): string[] {
+  const ranges = parseList(text)
+  for (const range of ranges) {
+    const [address = '', bits, ...rest] = range.split('/')
+    const maxBits = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1
+    const isRange = bits === undefined ? maxBits > 0 : /^\d{1,3}$/.test(bits) && Number(bits) <= maxBits
+    if (!isRange || rest.length > 0)
+      throw new Error('it must be addresses or ranges separated by commas, as in 10.0.0.0/8,::1')
+  }
+  return ranges
+}
+
+function parseAddresses(text: string): string[] {
+  const addresses = parseList(text)
+  if (!addresses.every((address) => isIP(address) && !address.includes('%')))
+    throw new Error('it must be IP addresses separated by commas, as in 203.0.113.10,2001:db8::10')
+  return addresses
+}
+
+function parseDnsServers(text: string): string[] {
+  const servers = parseList(text)
+  for (const server of servers) {
+    const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([\d.]+))(?::(\d{1,5}))?$/.exec(server) ?? []
+    const isServer = isIP(server) || (isIP(bracketed ?? plain ?? '') && Number(port ?? 53) <= 65_535 && port !== '0')
+    if (!isServer)
+      throw new Error('it must be IP addresses separated by commas, as in 9.9.9.9,127.0.0.1:5353,[2620:fe::fe]:53')
+  }
+  return servers
+}
+
+function count(text: string): number {
+  if (!/^[1-9]\d{0,12}$/.test(text)) throw new Error('it must be a whole number above 0')
+  return Number(text)
+}
+
+/** A timer of Node that is set for 2³¹ ms or longer fires at once. */
+const MAX_SECONDS = Math.floor((2 ** 31 - 1) / 1000)
+
+function seconds(text: string): number {
+  const given = count(text)
+  if (given > MAX_SECONDS) throw new Error(`it must be at most ${MAX_SECONDS} seconds, which is 24 days`)
+  return given
+}
+
+function countOrNone(text: string): number {
+  return text === '0' ? 0 : count(text)
+}
+
+function oneOf<T extends string>(choices: readonly T[], text: string): T {
+  const chosen = choices.find((choice) => choice === text)
+  if (chosen === undefined) throw new Error(`it must be one of ${choices.join(', ')}`)
+  return chosen
+}
