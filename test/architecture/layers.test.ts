@@ -13,7 +13,7 @@ test('every module of src/ stands in the table of layers, and every module of th
   assert.deepEqual(strayModules(service, layers), [])
 })
 
-test('a module imports only from layers below its own, through index.ts, and only main.ts chooses adapters', () => {
+test('a module imports only from layers below its own, through index.ts, and few files choose adapters', () => {
   assert.deepEqual(crossings(service, layers), [])
 })
 
@@ -66,7 +66,7 @@ test('every adapter of the list is there', () => {
 const TABLE = `
 | layer | modules | they know about |
 |---|---|---|
-| 6 | \`main.ts\`, \`config.ts\` | everything |
+| 6 | \`main.ts\`, \`config.ts\`, \`data-folder.ts\` | everything |
 | 2 | \`apps/\`, \`edge/\` | a trade each |
 | 1 | \`storage/\` | the outside world |
 | 0 | \`base/\` | nothing |
@@ -81,6 +81,7 @@ test('the table of layers is read row by row, up to its end', () => {
     [
       ['main.ts', 6],
       ['config.ts', 6],
+      ['data-folder.ts', 6],
       ['apps/', 2],
       ['edge/', 2],
       ['storage/', 1],
@@ -92,7 +93,14 @@ test('the table of layers is read row by row, up to its end', () => {
 })
 
 test('a missing module and a module too many are both named', () => {
-  const modules = ['src/main.ts', 'src/config.ts', 'src/apps/index.ts', 'src/storage/sql/sql.ts', 'src/cellar/index.ts']
+  const modules = [
+    'src/main.ts',
+    'src/config.ts',
+    'src/data-folder.ts',
+    'src/apps/index.ts',
+    'src/storage/sql/sql.ts',
+    'src/cellar/index.ts',
+  ]
   assert.deepEqual(strayModules(modules.map(empty), small), [
     'src/cellar/ is not in the table of layers',
     'the table has edge/, src/ has not',
@@ -104,7 +112,7 @@ const empty = (path: string): Source => ({ path, text: '' })
 
 const WELL_BUILT: Source[] = [
   {
-    path: 'src/main.ts',
+    path: 'src/data-folder.ts',
     text: `import { a } from './apps/index.ts'\nimport { openSqlite } from './storage/sql/sqlite.ts'`,
   },
   { path: 'src/main.ts', text: `import type { Config } from './config.ts'\nimport('./edge/index.ts')` },
@@ -217,7 +225,7 @@ const BROKEN: Broken[] = [
     path: 'src/apps/apps.ts',
     text: `import { openSqlite } from '../storage/sql/sqlite.ts'`,
     violation:
-      /^src\/apps\/apps\.ts imports '\.\.\/storage\/sql\/sqlite\.ts': that is an adapter, and only main\.ts and machine\.ts choose/,
+      /^src\/apps\/apps\.ts imports '\.\.\/storage\/sql\/sqlite\.ts': that is an adapter, and only src\/data-folder\.ts, /,
   },
   {
     rule: 'an adapter handed out by its own module',

@@ -70,7 +70,7 @@ spawn('ls', ['-l'], { shell: false })`
   assert.deepEqual(shells([{ path: 'src/apps/apps.ts', text }]), [])
 })
 
-for (const text of ["spawn('sh', ['-c', script])", "const argv = ['/bin/sh', '-c', `echo ${name}`]"]) {
+for (const text of ["spawn('sh', ['-c', script])", "const argv = ['/bin/sh', '-c', `echo $0` + name]"]) {
   test(`the rules complain about a script that is not a constant: ${text}`, () => {
     assert.equal(computedScripts([{ path: 'src/apps/apps.ts', text }]).length, 1)
   })

@@ -15,7 +15,10 @@ export const ADAPTERS: readonly string[] = [
   'src/engines/sandbox/sandbox.ts',
   'src/engines/plain.ts',
 ]
-const CHOOSERS = ['src/main.ts', 'src/machine.ts']
+const CHOOSERS = ['src/data-folder.ts', 'src/machine.ts']
+
+/** Its modules are one: they assemble the service. */
+const TOP_LAYER = 6
 
 /** Reads the table `| layer | modules | they know about |`: a module is what stands in code marks in the second column. */
 export function readLayers(markdown: string): Layers {
@@ -59,10 +62,10 @@ export function crossings(sources: readonly Source[], layers: Layers): string[] 
 function faultOf(from: string, to: string, layers: Layers): string | undefined {
   if (!to.startsWith('src/')) return to.endsWith('.ts') ? 'that is outside of src/' : undefined
   if (ADAPTERS.includes(to))
-    return CHOOSERS.includes(from) ? undefined : 'that is an adapter, and only main.ts and machine.ts choose those'
+    return CHOOSERS.includes(from) ? undefined : `that is an adapter, and only ${CHOOSERS.join(', ')} choose those`
   const [ours, theirs] = [moduleOf(from), moduleOf(to)]
   const [ourLayer = Number.NaN, theirLayer = Number.NaN] = [layers.get(ours), layers.get(theirs)]
-  if (ours === theirs || (isLooseFile(ours) && isLooseFile(theirs) && ourLayer === theirLayer)) return undefined
+  if (ours === theirs || (ourLayer === TOP_LAYER && theirLayer === TOP_LAYER)) return undefined
   if (theirLayer > ourLayer) return `upward, from ${ours} on layer ${ourLayer} to ${theirs} on layer ${theirLayer}`
   if (theirLayer === ourLayer) return `sideways, from ${ours} to ${theirs}, both on layer ${ourLayer}`
   if (!isLooseFile(theirs) && to !== `src/${theirs}index.ts`) return `past the index.ts of ${theirs}`
