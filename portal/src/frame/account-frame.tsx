@@ -6,27 +6,15 @@ import { ExternalLink } from '../components/controls/button.tsx'
 import { Icon } from '../components/layout/icon.tsx'
 import { Mark } from '../components/layout/mark.tsx'
 import { helpFor } from '../help.ts'
-import { accountPath, appsPath, newAppPath } from '../paths.ts'
+import { appsPath } from '../paths.ts'
 import { Invitations } from '../session/invitations.tsx'
 import { useSession } from '../session/session.tsx'
 import css from './account-frame.module.css'
+import { accountLinks } from './account-links.ts'
 import { AccountSwitch } from './account-switch.tsx'
 import { currentOf } from './here.ts'
 import { Shortcuts } from './shortcuts.tsx'
 import { UserMenu } from './user-menu.tsx'
-
-type AccountLink = {
-  text: string
-  href: string /** Pages of it whose address lies elsewhere. */
-  below?: readonly string[]
-}
-
-export const accountLinks = (account: string): AccountLink[] => [
-  { text: 'Apps', href: appsPath(account), below: [newAppPath(account)] },
-  { text: 'Users', href: accountPath(account, 'users') },
-  { text: 'API access', href: accountPath(account, 'api-access') },
-  { text: 'Usage', href: accountPath(account, 'usage') },
-]
 
 export function AccountFrame({ children }: { children: ReactNode }) {
   const { account, invitations } = useSession()

@@ -7,7 +7,7 @@ import { Icon } from '../components/layout/icon.tsx'
 import { DOCS } from '../help.ts'
 import { mePath } from '../paths.ts'
 import { useLogOut, useSession } from '../session/session.tsx'
-import { accountLinks } from './account-frame.tsx'
+import { accountLinks } from './account-links.ts'
 import { openShortcuts } from './shortcuts.tsx'
 import css from './user-menu.module.css'
 

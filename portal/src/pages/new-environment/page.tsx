@@ -12,7 +12,7 @@ import { Form, FormActions, isAllInFields, TextField } from '../../components/co
 import { kindByName } from '../../components/facts/kinds.ts'
 import { ProblemNote } from '../../components/feedback/problem-note.tsx'
 import { Page } from '../../components/layout/page.tsx'
-import type { AccountPageProps } from '../../pages.tsx'
+import type { AccountPageProps } from '../../page-props.ts'
 import { appPath, appsPath, environmentPath } from '../../paths.ts'
 import { useSession } from '../../session/session.tsx'
 import { NotFound } from '../not-found.tsx'
