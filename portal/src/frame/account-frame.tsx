@@ -1,4 +1,4 @@
-/** The frame of every page: the bar at the top, the way past it for the keyboard, and the stream of changes. */
+/** The frame of every page: the bar at the top, the skip link for the keyboard, and the stream of changes. */
 import type { ReactNode } from 'react'
 import { Link, useLocation } from 'wouter'
 import { useEvents, useLiveness } from '../api/live/events.ts'
@@ -56,12 +56,12 @@ export function AccountFrame({ children }: { children: ReactNode }) {
   )
 }
 
-/** Said only when it is not so: what is shown may be a few seconds old. */
+/** Shown only while the stream of changes is closed: the page may then be a few seconds old. */
 function LivenessNote() {
   const liveness = useLiveness()
   if (liveness !== 'polling') return null
   return (
-    <span className={css.polling} title="The stream of changes is closed; everything is asked for every few seconds.">
+    <span className={css.polling} title="The stream of changes is closed; the page is refreshed every few seconds.">
       <Icon name="clock" size={14} />
       <span className={css.pollingText}>Refreshing</span>
     </span>

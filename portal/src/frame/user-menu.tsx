@@ -1,4 +1,4 @@
-/** Who is logged in, and what is about them; on narrow screens also where else to go. By the browser's own popover. */
+/** The menu of the user who is logged in; on narrow screens it also has the links of the bar. A native popover. */
 import { useRef } from 'react'
 import { Link } from 'wouter'
 import { problemOf } from '../api/problem.ts'

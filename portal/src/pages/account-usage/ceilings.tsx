@@ -1,4 +1,4 @@
-/** What else is limited for an account: how many there are, beside how many there may be. */
+/** The other limits of an account: the current number beside the maximum. */
 import type { AccountUsage } from '../../api/types.ts'
 import { Bars, BarsComing } from '../../components/layout/bars.tsx'
 import { countedIn, shownOf } from './ceilings.ts'

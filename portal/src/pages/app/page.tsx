@@ -1,9 +1,9 @@
-/** One app: its environments, and its end. */
+/** One app: its environments, and its deletion. */
 import { useLocation } from 'wouter'
 import { call } from '../../api/client.ts'
 import { useApps, useList, useRegions, useResource } from '../../api/data.ts'
 import { headland } from '../../api/headland.ts'
-import { isRegionTold, regionName } from '../../api/regions.ts'
+import { areRegionsShown, regionName } from '../../api/regions.ts'
 import type { App, Environment } from '../../api/types.ts'
 import { Button, ButtonLink } from '../../components/controls/button.tsx'
 import { useConfirm } from '../../components/controls/confirm.tsx'
@@ -61,7 +61,7 @@ export default function AppPage({ app: id = '' }: AccountPageProps) {
         <Panel title="Details">
           <Facts>
             <Fact name="Created">{app.data ? <Time at={app.data.createTime} /> : <Skeleton />}</Fact>
-            {isRegionTold(apps) && (
+            {areRegionsShown(apps) && (
               <Fact name="Region">
                 {app.data && regions ? regionName(regions, app.data.region) : <Skeleton width={14} />}
               </Fact>

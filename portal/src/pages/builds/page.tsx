@@ -1,4 +1,4 @@
-/** The builds of an environment, newest first: how each ended, what asked for it and how long it took. */
+/** The builds of an environment, newest first: how each ended, what triggered it and how long it took. */
 import { useSearchParams } from 'wouter'
 import { useList, useResource } from '../../api/data.ts'
 import type { Place } from '../../api/names.ts'

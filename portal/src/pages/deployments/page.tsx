@@ -1,4 +1,4 @@
-/** What an environment served and serves, and the way back to it. */
+/** The deployments of an environment, and the rollback to an older one. */
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import { useList, useResource } from '../../api/data.ts'

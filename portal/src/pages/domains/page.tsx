@@ -1,4 +1,4 @@
-/** Host names of one's own that lead to the environment, beside the one it was given. */
+/** Custom host names of the environment, beside the one that the service gave it. */
 import { useState } from 'react'
 import { useResource } from '../../api/data.ts'
 import { at, headland } from '../../api/headland.ts'

@@ -1,4 +1,4 @@
-/** The person who is logged in: their accounts, their password, and the end of their sessions. */
+/** The user who is logged in: their accounts, password and sessions. */
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link } from 'wouter'
@@ -19,7 +19,7 @@ import css from './page.module.css'
 
 export default function MePage(_: AccountPageProps) {
   const { email } = useSession()
-  // Known already: without it, nobody would be here.
+  // Always cached: this page is shown only to users who are logged in.
   const { data: session } = useQuery({ queryKey: SESSION_KEY, queryFn: fetchSession, staleTime: 60_000 })
   return (
     <Page title="Your password and sessions">

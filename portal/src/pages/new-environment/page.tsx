@@ -1,4 +1,4 @@
-/** Creates an environment, and leads to it at once: it can be watched there while it is made ready. */
+/** Creates an environment, and opens its page at once, which shows the progress. */
 import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { call } from '../../api/client.ts'
@@ -30,7 +30,7 @@ export default function NewEnvironmentPage({ app = '' }: AccountPageProps) {
 
   const environments = `accounts/${account}/apps/${app}/environments`
   const { items: others } = useList<Environment>(environments, 'environments', { pageSize: 1 })
-  // The API wants a name, and any will do where there is no CMS: that of the environment before, or the app's own.
+  // The API requires a name; without a CMS any will do. The default is that of the previous environment, or of the app.
   const suggestedCms = others?.[0]?.cmsEnvironment ?? app
   const cmsEnvironment = chosenCms?.trim() || suggestedCms
   const given = variables.filter(({ key }) => key !== '')
@@ -119,7 +119,7 @@ export default function NewEnvironmentPage({ app = '' }: AccountPageProps) {
   )
 }
 
-/** Secrets are not shown again. */
+/** The body for the terminal command, with the values of secrets masked. */
 const hidden = ({ shellVariables, ...body }: NewEnvironment): NewEnvironment => ({
   ...body,
   ...(shellVariables ? { shellVariables: shellVariables.map(withoutSecret) } : {}),

@@ -1,4 +1,4 @@
-/** What an environment is called and shows, and its end. */
+/** The general settings of an environment, and its deletion. */
 import { useQueryClient } from '@tanstack/react-query'
 import { useRef, useState } from 'react'
 import { useLocation } from 'wouter'
@@ -58,7 +58,7 @@ function Change({ environment }: { environment: Environment }) {
   const [draft, setDraft] = useState<Partial<Record<Field, string>>>({})
   const [meanwhile, setMeanwhile] = useState<{ before: Environment; now: Environment }>()
   const mine = FIELDS.filter((field) => draft[field] !== undefined && draft[field] !== environment[field])
-  // What somebody has seen who changes it: from the first change on, what others save is not part of it.
+  // The version that the user sees while editing: after the first edit, changes of other users do not update it.
   const seen = useRef(environment)
   if (mine.length === 0) seen.current = environment
 
@@ -74,7 +74,7 @@ function Change({ environment }: { environment: Environment }) {
   )
 
   async function submit(before = seen.current) {
-    // Somebody else has saved the very same.
+    // Another user has saved the same values.
     if (mine.length === 0) return discard()
     const saved = await save.run(before)
     if (!saved) return

@@ -1,4 +1,4 @@
-/** When a rebuild is held: for a server that could not be reached, and for pages that are missing. */
+/** When a rebuild is held: if a server could not be reached, and if pages are missing. */
 import { useState } from 'react'
 import { useAction } from '../../api/data.ts'
 import { saveEnvironment } from '../../api/save.ts'
@@ -111,7 +111,7 @@ function Change({ environment }: { environment: Environment }) {
   )
 }
 
-/** In one order, so that two of them can be compared. */
+/** With keys in a fixed order, so that two of them can be compared as text. */
 const limitsOf = ({ action, maxLostPagesPercent, minLostPages }: Limits): Limits => ({
   action,
   maxLostPagesPercent,

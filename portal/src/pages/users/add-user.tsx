@@ -1,4 +1,4 @@
-/** Adds somebody to the account. */
+/** Adds a user to the account. */
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import { useAction } from '../../api/data.ts'

@@ -1,4 +1,4 @@
-/** Who logs in to the portal and looks around in this account, and what they may do there. */
+/** The users of this account and their roles. */
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
@@ -128,14 +128,14 @@ export default function UsersPage(_: AccountPageProps) {
   )
 }
 
-/** One who is new gets a password; one who belongs to another account has it already, and is asked. */
+/** A new user gets a password; a user of another account already has one, and gets an invitation. */
 function Added({ user, onDone }: { user: AddedUser; onDone(): void }) {
   if (user.password === undefined) {
     return (
       <ShownOnce key={user.name} title={`${user.email} is invited`} onDone={onDone} done="Close">
         <p>
-          They are a user already, with a password of their own. No mail is sent: tell them to log in. They belong to
-          the account once they accept.
+          They are a user already, with a password of their own. No mail is sent: ask them to log in. They belong to the
+          account once they accept.
         </p>
       </ShownOnce>
     )

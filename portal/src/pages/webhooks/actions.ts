@@ -1,4 +1,4 @@
-/** The three actions in words, and what stops when their URLs do. */
+/** The three webhook actions in words, and what stops working when their URLs do. */
 
 import type { RecordedTrigger, WebhookAction, WebhookSet } from '../../api/types.ts'
 import { ago } from '../../components/facts/format.ts'
@@ -24,8 +24,8 @@ export const ACTION_WORDS: Record<WebhookAction, { name: string; does: string; u
 const RECORDED = { rebuild: 'REBUILD', cleanRebuild: 'CLEAN_REBUILD', purgeCache: 'PURGE_CACHE' } as const
 
 /**
- * What stops working when these URLs do, a sentence each: those that were called last come first, with who called, as far
- * as `triggers`, the newest of the ledger, tell it.
+ * What stops working when these URLs do, one sentence each: the last called come first, with the caller, if it is among
+ * `triggers`, the newest entries of the ledger.
  */
 export function whatStops(
   webhooks: WebhookSet['webhooks'],
@@ -55,5 +55,5 @@ const MAX_AGENT = 60
 
 const TOKEN = /([?&]token=)[^&]+/
 
-/** The URL as it may stand on a screen that others see. */
+/** The URL with its token masked, safe to show on a shared screen. */
 export const masked = (url: string): string => url.replace(TOKEN, '$1••••••••')

@@ -1,4 +1,4 @@
-/** How the URLs are put to use. */
+/** How to use the URLs. */
 import { at, headland } from '../../api/headland.ts'
 import type { Place } from '../../api/names.ts'
 import { ExternalLink } from '../../components/controls/button.tsx'
