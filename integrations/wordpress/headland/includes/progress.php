@@ -1,13 +1,14 @@
 <?php
 /**
- * The result of the last call: Headland is asked under the webhook's own URL, whose token may read the operation that the call returned, and nothing else. An older Headland does not have this; then the operation's name is shown.
+ * The result of the last call: Headland is asked under the webhook's own URL, whose token may read the operation that
+ * the call returned, and nothing else. An older Headland does not have this; then the operation's name is shown.
  *
  * @package Headland
  */
 
 defined( 'ABSPATH' ) || exit;
 
-/** So many seconds an answer is used again: several people may have the dashboard open. */
+/** How many seconds an answer is reused: several people may have the dashboard open. */
 const HEADLAND_PROGRESS_SECONDS = 2;
 
 /** The states that Headland knows, and whether each is the last one. */
