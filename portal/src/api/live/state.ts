@@ -31,7 +31,7 @@ export function environmentState(environment: Environment, deployment?: Deployme
   if (environment.state === 'EMPTY')
     return failed ? { tone: 'bad', word: 'Build failed' } : { tone: 'idle', word: 'Nothing deployed' }
   if (deployment?.instance?.state === 'CRASH_LOOP')
-    return { tone: 'bad', word: 'Keeps crashing', detail: 'The app dies again and again; its log says why.' }
+    return { tone: 'bad', word: 'Keeps crashing', detail: 'The app crashes repeatedly; its log says why.' }
   if (deployment?.instance?.state === 'RESTARTING') return { tone: 'warn', word: 'Restarting' }
   if (latest?.reason === 'SUSPICIOUS_OUTPUT')
     return { tone: 'warn', word: 'Live, last build held', detail: 'Visitors get the deployment before it.' }

@@ -3,7 +3,7 @@
  * progress and an error, and closes by itself on success.
  *
  *   const confirm = useConfirm()
- *   confirm({ title: 'Delete the app?', stops: ['Its sites answer no more.'], word: app, label: 'Delete app', run })
+ *   confirm({ title: 'Delete the app?', stops: ['Its sites stop answering.'], word: app, label: 'Delete app', run })
  */
 import { createContext, type ReactNode, useCallback, useContext, useState } from 'react'
 import { type Problem, problemOf } from '../../api/problem.ts'

@@ -20,7 +20,7 @@ const WORDS: Record<Counted['kind'], { word: string; about: string }> = {
   CREDENTIALS: { word: 'API credentials', about: 'revoke those that are not used' },
   AWAKE_APPS: { word: 'Apps awake', about: 'one more puts the longest unvisited one to sleep' },
   APP_MEMORY: { word: 'Memory of awake apps', about: 'above it the longest unvisited ones sleep' },
-  RUNNING_BUILDS: { word: 'Builds at work', about: 'others wait for their turn' },
+  RUNNING_BUILDS: { word: 'Running builds', about: 'others wait for their turn' },
 }
 
 export type Shown = { word: string; about: string; figure: string; share: number; state: 'well' | 'near' | 'full' }

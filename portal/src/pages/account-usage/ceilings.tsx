@@ -5,7 +5,7 @@ import { countedIn, shownOf } from './ceilings.ts'
 
 export function Ceilings({ usage }: { usage: AccountUsage }) {
   const bars = countedIn(usage).map((counted) => ({ key: counted.kind, ...shownOf(counted) }))
-  return <Bars bars={bars} label="What the account has, and may have" />
+  return <Bars bars={bars} label="Limits of the account, with the current numbers" />
 }
 
 export const CeilingsComing = () => <BarsComing rows={8} />

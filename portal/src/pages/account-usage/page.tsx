@@ -36,7 +36,7 @@ export default function AccountUsagePage(_: AccountPageProps) {
             <p className={css.note}>The operator of the service can change them.</p>
           </Panel>
           {data?.environments.length === 0 ? (
-            <Empty title="No environment holds anything yet">What builds leave is counted here.</Empty>
+            <Empty title="No environment uses disk space yet">What builds leave is counted here.</Empty>
           ) : (
             <Panel title="Largest environments" flush>
               {data ? <LargestEnvironments environments={data.environments} /> : <SkeletonRows count={3} />}

@@ -109,8 +109,8 @@ function Delete({ account, app, etag, environments }: DeleteProps) {
       stops: [
         ...(environments.length > 0
           ? [
-              `${counted(environments.length, 'site')} ${environments.length === 1 ? 'answers' : 'answer'} no more: ${environments.map(({ displayName }) => displayName).join(', ')}.`,
-              'Builds, deployments, variables, domains and webhooks of all environments are gone for good.',
+              `${counted(environments.length, 'site')} ${environments.length === 1 ? 'stops' : 'stop'} answering: ${environments.map(({ displayName }) => displayName).join(', ')}.`,
+              'Builds, deployments, variables, domains and webhooks of all environments are deleted for good.',
             ]
           : []),
         'The name becomes free.',
@@ -127,7 +127,7 @@ function Delete({ account, app, etag, environments }: DeleteProps) {
 
   return (
     <Panel title="Delete this app">
-      <p>Takes all of its environments with it. Nothing can bring them back.</p>
+      <p>Deletes all of its environments. This cannot be undone.</p>
       <div>
         <Button kind="danger" onClick={ask}>
           Delete app

@@ -17,7 +17,7 @@ export function Details({ build }: { build: Build }) {
   return (
     <Panel title="Details">
       <Facts>
-        <Fact name="Trigger">{clean ? `${TRIGGER_WORDS[trigger]}, from nothing kept` : TRIGGER_WORDS[trigger]}</Fact>
+        <Fact name="Trigger">{clean ? `${TRIGGER_WORDS[trigger]}, without caches` : TRIGGER_WORDS[trigger]}</Fact>
         <Fact name="Asked for">
           <span className={css.asked}>
             <Time at={createTime} />

@@ -143,7 +143,7 @@ function Times({ build }: { build: Build }) {
   const { trigger, phase, finishTime, durations } = build
   if (!finishTime) return <Phases steps={stepsOf(trigger, phase, 'running', durations)} label="Steps of the build" />
   const { times } = timesOf(build)
-  return times.length > 0 ? <TimeBar times={times} /> : <p className={css.quiet}>It was over before it began.</p>
+  return times.length > 0 ? <TimeBar times={times} /> : <p className={css.quiet}>It ended before it began.</p>
 }
 
 function BuildLog({ build, target }: { build: Build; target: Target | undefined }) {
@@ -159,7 +159,7 @@ function BuildLog({ build, target }: { build: Build; target: Target | undefined 
       grouping={GROUPING}
       failingLine={failure?.logLine}
       target={shown}
-      empty={state === 'QUEUED' ? 'The log begins when the build does.' : 'Nothing is kept of this log.'}
+      empty={state === 'QUEUED' ? 'The log begins when the build does.' : 'This log is no longer kept.'}
     />
   )
 }

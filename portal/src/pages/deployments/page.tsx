@@ -49,7 +49,7 @@ export default function DeploymentsPage({ place }: EnvironmentPageProps) {
       {!deployments.items && <ProblemNote problem={deployments.problem} onRetry={deployments.refresh} />}
       <PinNote place={place} pin={environment?.pin ?? null} />
       {shown && (
-        <Panel title={started ? 'The switch' : 'Under way'}>
+        <Panel title={started ? 'The activation' : 'Under way'}>
           <OperationProgress key={shown} name={shown} />
         </Panel>
       )}

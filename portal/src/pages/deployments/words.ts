@@ -20,7 +20,7 @@ export function deploymentState({ state, instance }: Deployment): Shown {
 function liveState(instance: NonNullable<Deployment['instance']>['state'] | undefined): Shown {
   switch (instance) {
     case 'CRASH_LOOP':
-      return { tone: 'bad', word: 'Live, keeps crashing', detail: 'The app dies again and again; its log says why.' }
+      return { tone: 'bad', word: 'Live, keeps crashing', detail: 'The app crashes repeatedly; its log says why.' }
     case 'RESTARTING':
       return { tone: 'warn', word: 'Live, restarting' }
     case 'ASLEEP':

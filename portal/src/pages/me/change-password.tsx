@@ -43,7 +43,7 @@ export function ChangePassword({ email }: { email: string }) {
       {/* Password managers need the user name. */}
       <input type="text" name="username" autoComplete="username" value={email} readOnly hidden />
       <TextField
-        label="Password now"
+        label="Current password"
         {...input('password')}
         autoComplete="current-password"
         fault={isWrong ? change.problem?.message : undefined}

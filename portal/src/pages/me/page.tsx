@@ -69,7 +69,7 @@ function LogOut() {
       title: 'Log out everywhere?',
       stops: [
         'All your sessions end at once, in every browser, this one included.',
-        'API access goes on working: it has passwords of its own.',
+        'API access keeps working: it has passwords of its own.',
       ],
       label: 'Log out everywhere',
       run: () => logOut(true),

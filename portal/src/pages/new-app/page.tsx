@@ -47,7 +47,7 @@ export default function NewAppPage(_: AccountPageProps) {
           onChange={(event) => setAppId(event.target.value)}
           problem={create.problem}
           fault={isTaken ? create.problem?.message : undefined}
-          hint="1 to 40 letters, digits, hyphens and underscores. It stays as it is."
+          hint="1 to 40 letters, digits, hyphens and underscores. It cannot be changed later."
           maxLength={40}
           autoComplete="off"
           autoCapitalize="none"

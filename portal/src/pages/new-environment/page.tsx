@@ -68,7 +68,7 @@ export default function NewEnvironmentPage({ app = '' }: AccountPageProps) {
           value={displayName}
           onChange={(event) => setDisplayName(event.target.value)}
           problem={create.problem}
-          hint="As people know it: Production, Staging."
+          hint="For people: Production, Staging."
           maxLength={100}
           autoComplete="off"
           required

@@ -71,11 +71,7 @@ export function ActionButtons({ actions, canRebuild }: { actions: EnvironmentAct
           </Button>
         </>
       )}
-      <Button
-        busy={busy === 'purge'}
-        title="Throws away what the edge has stored, and what Next.js has"
-        onClick={purge}
-      >
+      <Button busy={busy === 'purge'} title="Drops what the edge and Next.js have stored" onClick={purge}>
         Purge cache
       </Button>
     </>

@@ -153,7 +153,7 @@ function Sending({ progress, onCancel }: { progress: Progress; onCancel: Deploy[
         <span>{words}</span>
         <span className={css.figures}>
           {isReading
-            ? `${progress.entries.toLocaleString('en')} looked at`
+            ? `${progress.entries.toLocaleString('en')} read`
             : `${Math.floor(progress.share * 100)} % of ${bytes(progress.bytes)}`}
         </span>
       </p>

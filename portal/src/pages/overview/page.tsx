@@ -123,7 +123,7 @@ function JustLive({ environment, newest }: { environment: Environment; newest: O
       <Icon name="check" />
       <span>
         {newest.metadata.unchanged
-          ? 'The last build left the same output: visitors get what they got.'
+          ? 'The last build produced the same output: nothing changed for visitors.'
           : 'The last build is live.'}{' '}
         <a href={environment.url} target="_blank" rel="noopener noreferrer">
           Open the site

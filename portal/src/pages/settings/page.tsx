@@ -147,8 +147,8 @@ function Delete({ place, environment }: { place: Place; environment: Environment
     confirm({
       title: `Delete ${environment.displayName}?`,
       stops: [
-        `Its site answers no more: ${[environment.url, ...environment.domains].join(', ')}.`,
-        'Its builds, deployments, variables, domains and webhooks are gone for good.',
+        `Its site stops answering: ${[environment.url, ...environment.domains].join(', ')}.`,
+        'Its builds, deployments, variables, domains and webhooks are deleted for good.',
       ],
       word: environment.displayName,
       label: 'Delete environment',
@@ -161,7 +161,7 @@ function Delete({ place, environment }: { place: Place; environment: Environment
 
   return (
     <Panel title="Delete this environment">
-      <p>Ends its site at once. Nothing can bring it back.</p>
+      <p>Its site stops at once. This cannot be undone.</p>
       <div>
         <Button kind="danger" onClick={ask}>
           Delete environment

@@ -87,7 +87,7 @@ function Change({ environment }: { environment: Environment }) {
         value={percent}
         problem={save.problem}
         fault={next.maxLostPagesPercent === undefined ? 'must be a whole number' : undefined}
-        hint="0 to 100 of the pages of the live deployment. 100: lost pages are never looked at."
+        hint="0 to 100 of the pages of the live deployment. 100: lost pages are ignored."
         onChange={({ target }) => setPercent(target.value)}
       />
       <TextField

@@ -87,8 +87,8 @@ function NoTriggers({ place }: { place: Place }) {
     <Empty title="No triggers yet">
       <div className={css.empty}>
         <p>
-          Every Rebuild, Clean Rebuild and purge is written down here: by a webhook, over the API or this portal, or by
-          the app itself. From a terminal:
+          Every Rebuild, Clean Rebuild and purge is recorded here: by a webhook, over the API or this portal, or by the
+          app itself. From a terminal:
         </p>
         <pre className={css.call}>{headland(['rebuild'], at(place))}</pre>
         <p>

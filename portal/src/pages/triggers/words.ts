@@ -17,12 +17,12 @@ export const SOURCES: Record<TriggerSource, string> = {
 /** Reasons in the ledger. A reason that is not listed here is shown by its name, which the error reference explains. */
 export const REASONS: Readonly<Record<string, string>> = {
   NOTHING_UPLOADED: 'no archive was uploaded yet, so there is nothing to build',
-  QUOTA_EXCEEDED: 'the account has used what it may',
+  QUOTA_EXCEEDED: 'the account has reached its quota',
   DISK_FULL: 'the disk of the machine is full',
-  ISOLATION_MISSING: 'this machine cannot keep accounts apart, so nothing is built',
+  ISOLATION_MISSING: 'this machine cannot isolate accounts, so nothing is built',
   PURGE_NOT_CONFIRMED: 'the edge did not confirm the purge in time',
   TOO_MANY_TRIGGERS: 'the webhooks were called too often; the calls after this one are not listed',
-  STORAGE_UNAVAILABLE: 'the machine could not write it down',
+  STORAGE_UNAVAILABLE: 'the machine could not record it',
   ENVIRONMENT_DELETING: 'the environment is being deleted',
 }
 

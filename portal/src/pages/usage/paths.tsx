@@ -23,15 +23,15 @@ export function Paths({ place, range: { id, refreshMs } }: { place: Place; range
     <>
       <List
         title="Most visited"
-        about="Answered well; files that pages load are left out"
-        none="No page was answered well."
+        about="Answered with 2xx or 304; files that pages load are left out"
+        none="No page was answered with 2xx or 304."
         url={url}
         paths={data?.top}
       />
       <List
         title="Missing"
         about="Answered with 404: old links, or pages that moved"
-        none="Nothing that was asked for is missing."
+        none="No requested address is missing."
         url={url}
         paths={data?.missing}
       />

@@ -165,7 +165,7 @@ function useRemove(account: string, self: string): (user: User) => void {
   const withdraw = ({ name, email }: User) =>
     confirm({
       title: `Withdraw the invitation of ${email}?`,
-      stops: ['They can accept it no more. You may invite them again.'],
+      stops: ['They can no longer accept it. You may invite them again.'],
       label: 'Withdraw invitation',
       async run() {
         await call(`/v1/${name}`, { method: 'DELETE' })
@@ -180,9 +180,9 @@ function useRemove(account: string, self: string): (user: User) => void {
       stops: [
         email === self
           ? 'This is you: you leave the account at once, and only an owner can bring you back.'
-          : `They see nothing of the account ${account} any more, also where they are logged in now.`,
-        'If they belong to no other account, their password is gone: added anew, they get another.',
-        'API access that they know of goes on working; revoke it if they should not have it.',
+          : `They lose access to the account ${account} at once, also where they are logged in now.`,
+        'If they belong to no other account, their password is deleted: if they are added again, they get another.',
+        'API access that they know of keeps working; revoke it if they should not have it.',
       ],
       label: 'Remove user',
       async run() {

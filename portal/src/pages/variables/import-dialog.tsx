@@ -76,7 +76,7 @@ export function ImportDialog({ current, problem, onImport, onClose }: Props) {
           }}
         />
       </div>
-      <ProblemNote problem={problem} title="What is there cannot be compared" />
+      <ProblemNote problem={problem} title="The saved values cannot be compared" />
       {previewed && previewed.length + file.faults.length > 0 && <Preview previewed={previewed} faults={file.faults} />}
       <DialogActions>
         <Button onClick={onClose}>Cancel</Button>

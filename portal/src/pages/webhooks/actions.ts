@@ -6,7 +6,7 @@ import { ago } from '../../components/facts/format.ts'
 export const ACTION_WORDS: Record<WebhookAction, { name: string; does: string; use: string }> = {
   rebuild: {
     name: 'Rebuild',
-    does: 'Builds the newest upload again, or what a rollback pinned, with the content of now, and puts it live.',
+    does: 'Builds the newest upload again, or what a rollback pinned, with the current content, and makes it live.',
     use: 'For sites that are built from content.',
   },
   cleanRebuild: {
@@ -16,8 +16,8 @@ export const ACTION_WORDS: Record<WebhookAction, { name: string; does: string; u
   },
   purgeCache: {
     name: 'Purge cache',
-    does: 'The edge forgets what it has stored; nothing is built.',
-    use: 'For sites that render when they are asked.',
+    does: 'The edge drops what it has stored; nothing is built.',
+    use: 'For sites that render on request.',
   },
 }
 
