@@ -1,4 +1,4 @@
-/** How the portal is built. The service does it by itself; `npx vite portal` serves it while you work on it. */
+/** How the portal is built. The service builds it by itself; `npx vite portal` serves it during development. */
 import react from '@vitejs/plugin-react'
 import { defineConfig } from 'vite'
 
@@ -8,11 +8,11 @@ const SERVICE = { target: 'http://127.0.0.1:8080', changeOrigin: false }
 export default defineConfig({
   plugins: [react()],
   build: {
-    // Browsers that know light-dark() and dialogs, as of spring 2024: nothing is rewritten for older ones.
+    // Browsers that support light-dark() and dialogs, as of spring 2024: nothing is transpiled for older ones.
     target: ['chrome123', 'edge123', 'firefox125', 'safari17.5'],
-    // Everything is a file of ours with a digest in its name: the policy of the page allows nothing else.
+    // Every asset is a file with a digest in its name: the policy of the page allows no inlined ones.
     assetsInlineLimit: 0,
-    // All styles in one file, a few KB: a page never waits for its own, nor goes without them.
+    // All styles in one file, so that no page waits for styles of its own.
     cssCodeSplit: false,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
@@ -20,14 +20,14 @@ export default defineConfig({
       output: {
         codeSplitting: {
           groups: [
-            // What changes with a dependency and not with a page: kept by browsers from one version to the next.
+            // Changes only with a dependency, so browsers keep it from one version to the next.
             {
               name: 'react',
               test: /node_modules\/(react|react-dom|scheduler|@tanstack|wouter|regexparam)\//,
               priority: 2,
             },
-            // What nearly every page uses, in one request and not in twenty.
-            { name: 'parts', test: /portal\/src\/(api|parts|session)\//, priority: 1 },
+            // Used by nearly every page: one request instead of twenty.
+            { name: 'shared', test: /portal\/src\/(api|components|session)\//, priority: 1 },
           ],
         },
       },

@@ -1,4 +1,4 @@
-/** The documentation that the service itself serves, and which page of it belongs to a page of the portal. */
+/** Maps each page of the portal to the page of the documentation, which the service itself serves. */
 
 export const DOCS = '/docs/'
 
@@ -17,6 +17,6 @@ export const HELP: readonly (readonly [page: RegExp, help: string])[] = [
 
 export const helpFor = (location: string): string => HELP.find(([page]) => page.test(location))?.[1] ?? DOCS
 
-/** An address of the documentation, and of nothing else, whatever an answer says. */
+/** Accepts only addresses of the documentation, so that a link in a response cannot lead elsewhere. */
 export const isHelp = (address: unknown): address is string =>
   typeof address === 'string' && /^\/docs\/[\w#/-]*$/.test(address)

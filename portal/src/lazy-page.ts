@@ -1,6 +1,7 @@
 /**
- * A page that is loaded when it is first opened, and asked for again when that fails. Browsers drop requests whenever an
- * interface of their machine comes or goes; builds make interfaces, so whoever runs Headland at home would see it.
+ * A page whose code is loaded when it is first opened, with retries. Browsers drop requests when a network interface of
+ * their machine appears or disappears. Builds create interfaces, so this happens where the browser and Headland run on
+ * one machine.
  */
 import { type ComponentType, type LazyExoticComponent, lazy } from 'react'
 

@@ -1,4 +1,4 @@
-/** Where the portal begins: finds out who is there, and shows the log-in page or the pages. */
+/** The entry point of the portal: fetches the session, and shows the log-in page or the pages. */
 import { QueryClientProvider, useQuery } from '@tanstack/react-query'
 import { StrictMode, Suspense } from 'react'
 import { createRoot } from 'react-dom/client'
@@ -12,7 +12,7 @@ import { ProblemNote } from './components/feedback/problem-note.tsx'
 import { LogIn } from './session/log-in.tsx'
 import { fetchSession } from './session/session.tsx'
 
-// Not needed to log in, so not a part of what is loaded first.
+// Not needed to log in, so loaded separately.
 const Portal = lazyPage(() => import('./portal.tsx'))
 
 const client = createQueryClient(() => client.setQueryData(SESSION_KEY, null))

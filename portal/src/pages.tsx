@@ -1,13 +1,7 @@
-/** Every page, in plain sight. Each is loaded when it is first opened. */
+/** The pages of the portal and their paths. The code of a page is loaded when the page is first opened. */
 import type { ComponentType } from 'react'
-import type { Place } from './api/names.ts'
 import { lazyPage } from './lazy-page.ts'
-
-/** What a page of an account gets: the parameters of its path. */
-export type AccountPageProps = Record<string, string>
-
-/** What a page of an environment gets; `id` is that of the path, where it has one. */
-export type EnvironmentPageProps = { place: Place; id: string }
+import type { AccountPageProps, EnvironmentPageProps } from './page-props.ts'
 
 type AccountPage = { path: string; Page: ComponentType<AccountPageProps> }
 
@@ -25,10 +19,10 @@ export const ACCOUNT_PAGES: readonly AccountPage[] = [
 type EnvironmentPage = {
   /** Its path under that of the environment. */
   section: string
-  /** Its name in the navigation; without one, it is reached from another page. */
+  /** Its name in the navigation; a page without one is reached by a link on another page. */
   title?: string
   group?: 'Settings'
-  /** After `g`, the key that leads here. */
+  /** The keyboard shortcut: `g`, then this key. */
   key?: string
   Page: ComponentType<EnvironmentPageProps>
 }

@@ -1,4 +1,4 @@
-/** The addresses of the portal's pages. No account is named `new-app` under an account, so nothing here can clash. */
+/** The addresses of the portal's pages. */
 import type { Place } from './api/names.ts'
 
 export const appsPath = (account: string) => `/${account}/apps`
@@ -6,7 +6,7 @@ export const newAppPath = (account: string) => `/${account}/new-app`
 export const appPath = (account: string, app: string) => `/${account}/apps/${app}`
 export const newEnvironmentPath = (account: string, app: string) => `/${account}/apps/${app}/new-environment`
 export const accountPath = (account: string, section: 'users' | 'api-access' | 'usage') => `/${account}/${section}`
-/** Two letters: no account has so short a name. */
+/** No account can have a name of two letters. */
 export const mePath = '/me'
 
 /** `section` as in `builds`, or `builds/<id>`; without one, the overview. */

@@ -1,4 +1,4 @@
-/** Everything behind the log-in: the list of pages, and the frame around each. */
+/** The portal after the log-in: the routes, and the frame around each page. */
 import { Suspense } from 'react'
 import { Redirect, Route, Switch, useLocation } from 'wouter'
 import { placeOf } from './api/names.ts'
@@ -32,7 +32,7 @@ function Pages({ session }: { session: Session }) {
   const accounts = accountsOf(session)
   const [, first = ''] = location.split('/')
   const fallback = lastAccount(accounts)
-  // `/me` is about the person; the account around it is the one that was looked at last.
+  // `/me` is about the user; the account around it is the last used one.
   const account = accounts.includes(first) ? first : fallback
   if (account === undefined) return <NoAccount session={session} />
   if (first === '') return <Redirect to={appsPath(account)} replace />
@@ -104,5 +104,5 @@ function EnvironmentPages({ account, app, id }: { account: string; app: string; 
   )
 }
 
-/** Keeps the height of a page, so that the foot does not jump up. */
+/** Keeps the height of a page, so that the footer does not jump up. */
 const PageIsComing = () => <div className="page-is-coming" />

@@ -240,7 +240,7 @@ test('a password is changed by whoever knows the old one', async () => {
   await logIn(page, person, '/me')
   await assertWell(page, 'one’s own page on a phone')
   const fill = async (old: string, next: string, again: string) => {
-    await page.getByLabel('Password now').fill(old)
+    await page.getByLabel('Current password').fill(old)
     await page.getByLabel('New password', { exact: true }).fill(next)
     await page.getByLabel('New password again').fill(again)
     await page.getByRole('button', { name: 'Change password' }).click()
@@ -333,7 +333,7 @@ test('the disk of an account is told with its limit and its environments', async
   const page = await browser.open()
   await logIn(page, owner, '/default/usage')
   await page.getByText(/ of 20 GB, /).waitFor()
-  const limits = page.getByRole('list', { name: 'What the account has, and may have' })
+  const limits = page.getByRole('list', { name: 'Limits of the account, with the current numbers' })
   const { json } = await service.call('/v1/accounts/default/usage', { as: program })
   for (const [word, kind] of [
     ['Environments', 'ENVIRONMENTS'],

@@ -150,7 +150,7 @@ const saved = async (): Promise<Record<string, string>> => {
   return Object.fromEntries(json.shellVariables.map(({ key, value }: { key: string; value: string }) => [key, value]))
 }
 
-const meanwhile = (page: Page) => page.getByRole('alert').filter({ hasText: 'Somebody else saved changes meanwhile' })
+const meanwhile = (page: Page) => page.getByRole('alert').filter({ hasText: 'Another user saved changes meanwhile' })
 
 test('what others save meanwhile is shown and stays when one saves on top', async () => {
   const page = await opened('settings/variables')
@@ -331,7 +331,7 @@ test('a domain is added in its ASCII form, refused where another has it, and rem
 
   await page.getByRole('button', { name: 'Remove xn--mnchen-3ya.example' }).click()
   const dialog = page.getByRole('dialog')
-  await dialog.getByText('are told that there is no site').waitFor()
+  await dialog.getByText('get an error page at once').waitFor()
   await assertAccessible(page, 'remove a domain')
   await dialog.getByRole('button', { name: 'Remove domain' }).click()
   await page.getByText('No domain of your own yet').waitFor()

@@ -10,8 +10,8 @@
  * Text Domain:       headland
  *
  * From a save to a call: changes.php notes what an editor changed, state.php keeps it in one row of the database,
- * worker.php waits in a request of its own until the editor is quiet, and call.php calls the webhook once,
- * where place.php lets it. progress.php asks what became of the build.
+ * worker.php waits in a request of its own until no more changes are saved, and call.php calls the webhook once, if
+ * place.php allows it. progress.php asks for the state of the build.
  *
  * @package Headland
  */

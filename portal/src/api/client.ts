@@ -1,6 +1,6 @@
 /**
- * Calls the public API, and nothing else. The session is a cookie that no script can read; the header tells the service
- * that a page asks, so that a 401 does not make the browser ask for a password of its own.
+ * Calls the public API, and nothing else. The session is a cookie that no script can read; the header marks the request
+ * as one of the portal, so that a 401 does not make the browser open its own password prompt.
  */
 import { CallFailed, noAnswer, readProblem } from './problem.ts'
 
@@ -12,7 +12,7 @@ export type CallOptions = {
   method?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   query?: Query | undefined
   body?: unknown
-  /** The etag of what is meant: anything else is left as it is. */
+  /** The etag of the version to change: another version is not changed. */
   ifMatch?: string | undefined
   signal?: AbortSignal | undefined
 }
@@ -40,7 +40,7 @@ export async function call<T>(path: string, options: CallOptions = {}): Promise<
   return (text === '' ? {} : parse(text)) as T
 }
 
-/** The answer itself, for what is not JSON. Throws `CallFailed` unless it is a 2xx. */
+/** The response itself, for bodies that are not JSON. Throws `CallFailed` unless it is a 2xx. */
 export async function ask(url: string, init: RequestInit = {}): Promise<Response> {
   let response: Response
   try {

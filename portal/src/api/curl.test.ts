@@ -12,7 +12,7 @@ test('a plain call is one line to read', () => {
   )
 })
 
-test('a body makes it a POST, and a DELETE is said', () => {
+test('a body makes it a POST, and a DELETE is given as an option', () => {
   const made = curlOf({ method: 'POST', path: '/v1/x', body: { region: 'regions/UK' } }, ORIGIN)
   assert.match(made, /-d '\{"region":"regions\/UK"\}'/)
   assert.doesNotMatch(made, /-X/)
@@ -25,14 +25,14 @@ const HOSTILE = [`it's`, `$(reboot)`, '`reboot`', '"; reboot; "', 'a\nb', '\\', 
 
 for (const word of HOSTILE) {
   test(`a shell reads ${JSON.stringify(word)} as it was written`, () => {
-    const said = execFileSync('/bin/sh', ['-c', `printf %s ${quoted(word)}`], { encoding: 'utf8' })
-    assert.equal(said, word)
+    const output = execFileSync('/bin/sh', ['-c', `printf %s ${quoted(word)}`], { encoding: 'utf8' })
+    assert.equal(output, word)
   })
 }
 
 test('a value in the body cannot leave its quotes', () => {
   const body = { displayName: `'; reboot; '$(reboot)` }
   const line = curlOf({ method: 'POST', path: '/v1/x', body }, ORIGIN).replace(/^curl/, `printf '%s\\n'`)
-  const said = execFileSync('/bin/sh', ['-c', line], { encoding: 'utf8', env: {} }).split('\n')
-  assert.ok(said.includes(JSON.stringify(body)))
+  const output = execFileSync('/bin/sh', ['-c', line], { encoding: 'utf8', env: {} }).split('\n')
+  assert.ok(output.includes(JSON.stringify(body)))
 })

@@ -1,8 +1,8 @@
-/** The same call for a terminal: copied, it does what the portal does. */
+/** The API call that the portal makes, as a curl command for a terminal. */
 
 export type CurlCall = {
   method?: 'GET' | 'POST' | 'PATCH' | 'DELETE'
-  /** As `/v1/accounts/default/apps?appId=blog`; the address of the service is put before it. */
+  /** As `/v1/accounts/default/apps?appId=blog`; the address of the service is prepended. */
   path: string
   body?: unknown
   /** A file that is sent as a form: its field and its name. */
@@ -11,12 +11,12 @@ export type CurlCall = {
 
 const BARE = /^[A-Za-z0-9_./:=@%+,-]+$/
 
-/** A word for a POSIX shell that means exactly this text, whatever stands in it. */
+/** Quotes any text as one word for a POSIX shell. */
 export const quoted = (word: string): string => (BARE.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)
 
 export function curlOf({ method = 'GET', path, body, file }: CurlCall, origin: string): string {
   const parts = ['curl -u "$HEADLAND_API_USER:$HEADLAND_API_PASSWORD"']
-  // A body makes it a POST by itself; anything else has to be said.
+  // With a body, curl sends a POST; any other method has to be given.
   if (method !== 'GET' && !(method === 'POST' && (file || body !== undefined))) parts.push(`-X ${method}`)
   if (body !== undefined) {
     parts.push(`-H ${quoted('Content-Type: application/json')}`)

@@ -1,6 +1,6 @@
 /**
- * How pages get and change what they show. Everything is kept under its resource name, which is also its address, so
- * that a change that the service tells of finds it:
+ * How pages read and change resources. Each is cached under its resource name, which is also its address, so that an
+ * event about a change finds it:
  *
  *   const environment = useResource<Environment>(place.name)
  *   const builds = useList<Build>(`${place.name}/builds`, 'builds')
@@ -22,7 +22,7 @@ import type { App, Region } from './types.ts'
 
 const STALE_MS = 15_000
 
-/** `onLoggedOut` is called when the service does not know the session any more. */
+/** `onLoggedOut` is called when the service no longer knows the session. */
 export function createQueryClient(onLoggedOut: () => void): QueryClient {
   const look = (error: unknown) => {
     if (isLoggedOut(error)) onLoggedOut()
@@ -32,9 +32,9 @@ export function createQueryClient(onLoggedOut: () => void): QueryClient {
     defaultOptions: {
       queries: {
         staleTime: STALE_MS,
-        // The service may be on this very machine: whether a network is there says nothing about it.
+        // The service may run on this machine, so the online state of the browser says nothing about it.
         networkMode: 'always',
-        // A fault of ours or of the network may pass; an answer that says no will say no again.
+        // An error of the service or of the network may pass; a refusal would be repeated.
         retry: (count, error) => count < 3 && isPassing(error),
         retryDelay: (count) => 500 * 2 ** count,
       },
@@ -51,14 +51,14 @@ type Query = Readonly<Record<string, string | number | undefined>>
 
 export type Loaded<T> = {
   data: T | undefined
-  /** Why there is nothing, or why what is shown could not be refreshed. */
+  /** Why there is no data, or why it could not be refreshed. */
   problem: Problem | undefined
   isLoading: boolean
   refresh(): void
 }
 
 type ResourceOptions = { query?: Query; enabled?: boolean; refreshMs?: number | false }
-/** How often to ask again may depend on what was answered. */
+/** The refetch interval may depend on the response. */
 type OneOptions<T> = Omit<ResourceOptions, 'refreshMs'> & {
   refreshMs?: number | false | ((data: T | undefined) => number | false)
 }
@@ -82,14 +82,14 @@ export function useResource<T>(
   }
 }
 
-/** All regions: there are a few, on one page. */
+/** All regions: they fit on one page of the list. */
 export const useRegions = (): Region[] | undefined => useResource<{ regions: Region[] }>('regions').data?.regions
 
 export type LoadedList<T> = Omit<Loaded<T>, 'data'> & {
   items: T[] | undefined
   hasMore: boolean
   isLoadingMore: boolean
-  /** Asking for something, the first time or again. */
+  /** A request is running, the first or a later one. */
   isFetching: boolean
   loadMore(): void
 }
@@ -124,27 +124,27 @@ export function useList<T>(
   }
 }
 
-/** The most that the service gives on one page. */
+/** The largest page size of the service. */
 const LARGE_PAGE = 200
-/** Further pages wait until they are asked for. */
+/** Further pages are fetched on demand. */
 const WHOLE_PAGES = 10
 
 /**
- * A collection that is short enough to be shown as a whole, in as few requests as can be: `items` are there once all of
- * them are. One that has no end in sight is shown as far as it was read.
+ * A collection that is short enough to be shown as a whole, in as few requests as possible: `items` is set once all are
+ * fetched. Of a very long one, the part that was read is shown.
  */
 export function useWholeList<T>(name: string, plural: string, options: ListOptions = {}): LoadedList<T> {
   const list = useList<T>(name, plural, { pageSize: LARGE_PAGE, ...options })
   const { items, hasMore, isFetching, problem, loadMore } = list
   const isPartial = hasMore && !problem && (items?.length ?? 0) < LARGE_PAGE * WHOLE_PAGES
-  // biome-ignore lint/correctness/useExhaustiveDependencies: loadMore is another function each time, and does the same
+  // biome-ignore lint/correctness/useExhaustiveDependencies: loadMore is a new function on each render with the same effect
   useEffect(() => {
     if (isPartial && !isFetching) loadMore()
   }, [isPartial, isFetching])
   return { ...list, items: isPartial ? undefined : items, isLoading: list.isLoading || isPartial }
 }
 
-/** The apps of an account, which the list of apps has read in most cases already. */
+/** The apps of an account, which in most cases are cached from the list of apps. */
 export const useApps = (account: string): App[] | undefined =>
   useWholeList<App>(`accounts/${account}/apps`, 'apps').items
 
@@ -157,8 +157,8 @@ export type Action<Input, Output> = {
 }
 
 /**
- * Something that writes. `run` resolves to the answer, or to undefined when it failed and `problem` says why. What the
- * answer is about is fetched anew by `refreshes`, a list of resource names, without waiting for the stream of changes.
+ * A writing request. `run` resolves to the response, or to undefined when it failed; `problem` then says why.
+ * `refreshes` lists the resource names to fetch again without waiting for the stream of changes.
  */
 export function useAction<Input = void, Output = unknown>(
   work: (input: Input) => Promise<Output>,

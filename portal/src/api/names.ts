@@ -1,6 +1,6 @@
-/** Resource names, and what can be read off them. */
+/** Resource names, and what can be derived from them. */
 
-/** An environment, and where it belongs. */
+/** An environment, with its app and account. */
 export type Place = { account: string; app: string; environment: string; name: string }
 
 export const placeOf = (account: string, app: string, environment: string): Place => ({
@@ -25,14 +25,14 @@ export function timeOfId(name: string): Date | undefined {
   return /^[0-9a-f]{12}7[0-9a-f]{19}$/.test(hex) ? new Date(Number.parseInt(hex.slice(0, 12), 16)) : undefined
 }
 
-/** Ids are long and begin with a time: their end is what tells them apart. */
+/** Ids are long and begin with a time: their ends differ. */
 export const shortId = (name: string): string => idOf(name).slice(-8)
 
 /** As git abbreviates commits. */
 export const shortSha = (sha: string): string => sha.slice(0, 7)
 
-/** Of a message about an archive. */
+/** For the message of an upload, in characters. */
 export const MESSAGE_MAX_LENGTH = 300
 
-/** The build that stands for "nothing was built". */
+/** True for the build id that means "nothing was built". */
 export const isNoBuild = (build: string): boolean => build.endsWith('/no_build')

@@ -1,18 +1,18 @@
 import { isHelp } from '../help.ts'
 
-/** What went wrong, as the API says it: the message and the reason are shown as they come. */
+/** An error of the API: the message and the reason are shown unchanged. */
 export type Problem = {
-  /** 0 where there was no answer at all. */
+  /** 0 when there was no response at all. */
   status: number
-  /** One of the error reference, `NO_ANSWER` where the service was not reached. */
+  /** A reason of the error reference, or `NO_ANSWER` when the service was not reached. */
   reason: string
   message: string
-  /** By field, what is wrong with it. */
+  /** The error of each field. */
   fields: Readonly<Record<string, string>>
   metadata: Readonly<Record<string, string>>
   retryAfterSeconds: number | undefined
   requestId: string | undefined
-  /** The page of the documentation that tells more. */
+  /** The page of the documentation about it. */
   help?: string | undefined
 }
 
@@ -34,7 +34,7 @@ type Detail = {
   links?: { url?: string }[]
 }
 
-/** The `error` of a reply or of an operation (AIP-193), or whatever a proxy in between answered. */
+/** The `error` of a reply or of an operation (AIP-193), or the response of a proxy in between. */
 export function readProblem(
   status: number,
   body: unknown,
@@ -68,15 +68,15 @@ export const noAnswer = (): Problem => ({
   requestId: undefined,
 })
 
-/** Somebody else changed it after it was read. */
+/** Another user changed it after it was read. */
 export const isOutdated = (error: unknown): boolean =>
   error instanceof CallFailed && error.problem.reason === 'ETAG_MISMATCH'
 
-/** Whatever was thrown, as a problem that can be shown. */
+/** Any thrown value, as a problem that can be shown. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof CallFailed) return error.problem
   return { ...noAnswer(), reason: 'PORTAL_FAULT', message: error instanceof Error ? error.message : String(error) }
 }
 
-/** The error of an operation that did not go well. */
+/** The error of a failed operation. */
 export const operationProblem = (error: { message: string; details: unknown[] }): Problem => readProblem(0, { error })

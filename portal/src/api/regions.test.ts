@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isRegionTold, likelyRegion, regionName } from './regions.ts'
+import { areRegionsShown, likelyRegion, regionName } from './regions.ts'
 import type { App } from './types.ts'
 
 const REGIONS = [
@@ -9,10 +9,10 @@ const REGIONS = [
 ]
 const app = (region: string, day: number) => ({ region, createTime: `2026-01-0${day}T00:00:00Z` }) as App
 
-test('a region is told where apps are in more than one', () => {
-  assert.equal(isRegionTold(undefined), false)
-  assert.equal(isRegionTold([app('regions/EU-W', 1), app('regions/EU-W', 2)]), false)
-  assert.equal(isRegionTold([app('regions/EU-W', 1), app('regions/UK', 2)]), true)
+test('a region is shown where apps are in more than one', () => {
+  assert.equal(areRegionsShown(undefined), false)
+  assert.equal(areRegionsShown([app('regions/EU-W', 1), app('regions/EU-W', 2)]), false)
+  assert.equal(areRegionsShown([app('regions/EU-W', 1), app('regions/UK', 2)]), true)
   assert.equal(regionName(REGIONS, 'regions/EU-W'), 'Europe West')
 })
 

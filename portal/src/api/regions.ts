@@ -1,4 +1,4 @@
-/** Where apps are hosted. It is told only where it tells one app from another. */
+/** Where apps are hosted. A region is shown only where apps are in more than one. */
 import type { App, Region } from './types.ts'
 
 /** The name that people read: `Europe West` of `regions/EU-W`. */
@@ -6,7 +6,7 @@ export const regionName = (regions: readonly Region[] | undefined, name: string)
   regions?.find((region) => region.name === name)?.displayName ?? name.replace('regions/', '')
 
 /** Whether apps are in more than one region. */
-export const isRegionTold = (apps: readonly Pick<App, 'region'>[] | undefined): boolean =>
+export const areRegionsShown = (apps: readonly Pick<App, 'region'>[] | undefined): boolean =>
   new Set(apps?.map(({ region }) => region)).size > 1
 
 /** The region that the next app is likely to be in: that of the newest one, else the first. */

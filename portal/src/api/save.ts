@@ -1,22 +1,22 @@
 /**
- * Saves a change of an environment only if it is still as whoever changed it has seen it. Where others changed something
- * else meanwhile, the change is made to what is there now; where they changed the same part, they are asked.
+ * Saves a change of an environment with its etag. Where other users changed something else meanwhile, the change is
+ * applied to the current version; where they changed the same part, the user is asked.
  */
 import { call } from './client.ts'
 import { isOutdated } from './problem.ts'
 import type { Environment, Operation } from './types.ts'
 
-/** Each time that it is not enough, somebody else has saved in the moment between reading and writing. */
+/** An attempt fails only when another user saves between the read and the write. */
 const MAX_TRIES = 5
 
-/** The operation, or the environment as it is now where that has to be looked at first. */
+/** The operation, or the current environment where the user has to look at it first. */
 export type Saved = { operation: Operation } | { now: Environment }
 
 export async function saveEnvironment(
   name: string,
   etag: string,
   body: object,
-  /** Whether others changed nothing of the part that is being saved. */
+  /** Whether other users changed nothing in the part that is being saved. */
   isUntouched: (now: Environment) => boolean,
 ): Promise<Saved> {
   let known = etag

@@ -1,2 +1,2 @@
-/** Kept beside everything that the service tells of: who is logged in, or null for nobody. */
+/** The query key of the session: the user who is logged in, or null. */
 export const SESSION_KEY = ['session'] as const

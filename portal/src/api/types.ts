@@ -1,4 +1,4 @@
-/** The contract's own types, as the portal uses them. Types only: nothing of the service is ever built in. */
+/** The types of the contract that the portal uses. Types only: no code of the service is built into the portal. */
 import type { VariableKind as Kind, resources, schema } from '../../../src/contract/index.ts'
 
 export type App = resources.App

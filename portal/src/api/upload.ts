@@ -1,11 +1,11 @@
-/** Sends an archive. `fetch` cannot tell how much of a body is sent; the older way can. */
+/** Sends an archive, by `XMLHttpRequest`, since `fetch` does not report how much of a body is sent. */
 import { PAGE_HEADER, urlOf } from './client.ts'
 import { CallFailed, noAnswer, readProblem } from './problem.ts'
 import type { Operation } from './types.ts'
 
 type Options = {
   signal: AbortSignal
-  /** What the archive is about, or empty. */
+  /** The message of the upload, or empty. */
   message: string
   onProgress(sent: number, total: number): void
 }
@@ -14,8 +14,8 @@ const TRIES = 4
 const WAIT_MS = 1_000
 
 /**
- * A connection that breaks before everything was sent is opened again: the service takes only what is whole, so nothing
- * can have happened.
+ * A connection that breaks before everything was sent is retried: the service accepts only complete archives, so the
+ * first attempt had no effect.
  */
 export async function uploadArchive(environment: string, archive: Blob, options: Options): Promise<Operation> {
   for (let tries = 1; ; tries++) {

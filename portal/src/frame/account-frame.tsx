@@ -1,4 +1,4 @@
-/** The frame of every page: the bar at the top, the way past it for the keyboard, and the stream of changes. */
+/** The frame of every page: the bar at the top, the skip link for the keyboard, and the stream of changes. */
 import type { ReactNode } from 'react'
 import { Link, useLocation } from 'wouter'
 import { useEvents, useLiveness } from '../api/live/events.ts'
@@ -6,27 +6,15 @@ import { ExternalLink } from '../components/controls/button.tsx'
 import { Icon } from '../components/layout/icon.tsx'
 import { Mark } from '../components/layout/mark.tsx'
 import { helpFor } from '../help.ts'
-import { accountPath, appsPath, newAppPath } from '../paths.ts'
+import { appsPath } from '../paths.ts'
 import { Invitations } from '../session/invitations.tsx'
 import { useSession } from '../session/session.tsx'
 import css from './account-frame.module.css'
+import { accountLinks } from './account-links.ts'
 import { AccountSwitch } from './account-switch.tsx'
 import { currentOf } from './here.ts'
 import { Shortcuts } from './shortcuts.tsx'
 import { UserMenu } from './user-menu.tsx'
-
-type AccountLink = {
-  text: string
-  href: string /** Pages of it whose address lies elsewhere. */
-  below?: readonly string[]
-}
-
-export const accountLinks = (account: string): AccountLink[] => [
-  { text: 'Apps', href: appsPath(account), below: [newAppPath(account)] },
-  { text: 'Users', href: accountPath(account, 'users') },
-  { text: 'API access', href: accountPath(account, 'api-access') },
-  { text: 'Usage', href: accountPath(account, 'usage') },
-]
 
 export function AccountFrame({ children }: { children: ReactNode }) {
   const { account, invitations } = useSession()
@@ -68,12 +56,12 @@ export function AccountFrame({ children }: { children: ReactNode }) {
   )
 }
 
-/** Said only when it is not so: what is shown may be a few seconds old. */
+/** Shown only while the stream of changes is closed: the page may then be a few seconds old. */
 function LivenessNote() {
   const liveness = useLiveness()
   if (liveness !== 'polling') return null
   return (
-    <span className={css.polling} title="The stream of changes is closed; everything is asked for every few seconds.">
+    <span className={css.polling} title="The stream of changes is closed; the page is refreshed every few seconds.">
       <Icon name="clock" size={14} />
       <span className={css.pollingText}>Refreshing</span>
     </span>

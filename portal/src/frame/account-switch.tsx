@@ -1,4 +1,4 @@
-/** The account that is looked at; a choice where there are several. */
+/** The current account; a select field for users of several. */
 import { useLocation } from 'wouter'
 import { appsPath } from '../paths.ts'
 import { useSession } from '../session/session.tsx'

@@ -1,4 +1,4 @@
-/** The frame of an environment's pages: what leads here, its state, and the way to its other pages. */
+/** The frame of an environment's pages: the breadcrumbs, its state, and the links to its other pages. */
 import { type ReactNode, useEffect, useRef } from 'react'
 import { Link, useLocation } from 'wouter'
 import { useResource } from '../api/data.ts'
@@ -41,7 +41,7 @@ function EnvironmentNav({ place }: { place: Place }) {
   const [location] = useLocation()
   const list = useRef<HTMLElement>(null)
 
-  // Where the links are a row to scroll, the one that is open is in sight.
+  // Where the links are a scrolling row, the current one is scrolled into view.
   // biome-ignore lint/correctness/useExhaustiveDependencies: runs again when another page is opened
   useEffect(() => {
     const [row, link] = [list.current, list.current?.querySelector<HTMLElement>('[aria-current]')]

@@ -1,6 +1,6 @@
 /**
- * Keys for those who like them: `/` searches, `g` and a letter goes somewhere, `?` shows them all. They are ignored where
- * somebody types, and can be turned off, as they may disturb speech input (WCAG 2.1.4).
+ * Keyboard shortcuts: `/` searches, `g` and a letter opens a page, `?` lists them all. They are ignored while the user
+ * types, and can be turned off, as they may disturb speech input (WCAG 2.1.4).
  */
 import { useEffect, useState } from 'react'
 import { useLocation } from 'wouter'
@@ -127,6 +127,6 @@ function writeSetting(value: string) {
   try {
     localStorage.setItem(KEY, value)
   } catch {
-    // Storage may be forbidden: the choice holds until the page is closed.
+    // Storage may be forbidden: the choice lasts until the page is closed.
   }
 }

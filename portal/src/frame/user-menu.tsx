@@ -1,4 +1,4 @@
-/** Who is logged in, and what is about them; on narrow screens also where else to go. By the browser's own popover. */
+/** The menu of the user who is logged in; on narrow screens it also has the links of the bar. A native popover. */
 import { useRef } from 'react'
 import { Link } from 'wouter'
 import { problemOf } from '../api/problem.ts'
@@ -7,7 +7,7 @@ import { Icon } from '../components/layout/icon.tsx'
 import { DOCS } from '../help.ts'
 import { mePath } from '../paths.ts'
 import { useLogOut, useSession } from '../session/session.tsx'
-import { accountLinks } from './account-frame.tsx'
+import { accountLinks } from './account-links.ts'
 import { openShortcuts } from './shortcuts.tsx'
 import css from './user-menu.module.css'
 

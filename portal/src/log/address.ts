@@ -1,7 +1,7 @@
-/** A line of the log in the page's address, as `#L12`: the link to it can be sent to somebody. */
+/** A line of the log in the page's address, as `#L12`, so that a link to it can be shared. */
 import { useEffect, useState } from 'react'
 
-/** Somebody wants to see a line; another object each time, as one may want to see the same one again. */
+/** A request to show a line. It is a new object each time, so that the same line can be requested again. */
 export type Target = { number: number }
 
 export function lineOfHash(hash: string): number | undefined {
@@ -24,7 +24,7 @@ function readTarget(): Target | undefined {
   return number === undefined ? undefined : { number }
 }
 
-/** Replaces the address: going back leads to the page before, not to the line before. */
+/** Replaces the history entry, so that the back button leads to the previous page and not to the previous line. */
 export function writeLine(number: number) {
   history.replaceState(history.state, '', `#L${number}`)
 }

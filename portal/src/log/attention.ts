@@ -1,4 +1,4 @@
-/** Whether somebody looks at the page: a tab that was hidden for a while gives its connection back. */
+/** Whether the page is visible. A tab that was hidden for a while closes its connection. */
 import type { Attention } from './follow.ts'
 
 const HIDDEN_MS = 20_000

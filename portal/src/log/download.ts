@@ -1,4 +1,4 @@
-/** The whole log as a file. Asked for by script, so that a refusal is shown here and not as a page of its own. */
+/** Downloads the whole log as a file. A script fetches it, so that an error is shown on this page. */
 import { ask } from '../api/client.ts'
 
 export async function downloadLog(address: string, fileName: string): Promise<void> {
@@ -8,6 +8,6 @@ export async function downloadLog(address: string, fileName: string): Promise<vo
   link.href = url
   link.download = fileName
   link.click()
-  // The browser has taken it by then, or never will.
+  // By then the browser has started the download.
   setTimeout(() => URL.revokeObjectURL(url), 60_000)
 }

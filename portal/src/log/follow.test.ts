@@ -61,7 +61,7 @@ function reading(t: TestContext, address: string) {
   return { lines, states, twice, done, looking, over }
 }
 
-test('a log that is whole is read as text, and its end is told by the stream', async (t) => {
+test('a complete log is read as text, and the stream reports its end', async (t) => {
   const { address, asked } = await startLog(t, {
     text: () => 500,
     events: (_, response) => response.end('event: end\ndata: {}\n\n'),
@@ -109,7 +109,7 @@ test('a stream that ends without saying so is not taken for the end of the log',
   assert.equal(lines.count(), 1)
 })
 
-test('a refusal is told and not tried again', async (t) => {
+test('a refusal is reported and not retried', async (t) => {
   const server = createServer((_, response) => response.writeHead(404).end('{}'))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -119,7 +119,7 @@ test('a refusal is told and not tried again', async (t) => {
   assert.deepEqual(states, ['reading', 'refused'])
 })
 
-test('while nobody looks there is no connection; whoever comes back reads on', async (t) => {
+test('a hidden page has no connection, and continues reading when it is visible again', async (t) => {
   const open = Promise.withResolvers<ServerResponse>()
   const { address, asked } = await startLog(t, {
     text: (offset) => Math.max(offset, 3),

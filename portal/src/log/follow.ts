@@ -1,13 +1,13 @@
 /**
- * Reads a log to its end, and for as long as it goes on. Each attempt asks for the text of what is missing, which is quick,
- * and then for each line as it is written, from the last one that is there; so an attempt after a broken connection is the
- * same as the first. The life of it:
+ * Reads a log to its end, and follows it while it is written. Each attempt first fetches the missing lines as text,
+ * which is fast, and then follows new lines from the last known one; so an attempt after a broken connection is the
+ * same as the first. States:
  *
- *   reading    what is there already is on its way
- *   following  lines come as they are written
- *   waiting    the connection broke, or nobody looks; it is tried again
- *   over       the log is whole
- *   refused    the service said no, and would say so again
+ *   reading    the lines so far are being fetched
+ *   following  lines arrive as they are written
+ *   waiting    the connection broke, or the page is hidden; it will be retried
+ *   over       the log is complete
+ *   refused    the service refused, and a retry would not help
  */
 import { ask, urlOf } from '../api/client.ts'
 import { readEventStream } from '../api/live/event-stream.ts'
@@ -17,18 +17,20 @@ import { createTextReader, readEventLine } from './read-lines.ts'
 
 export type FollowState = 'reading' | 'following' | 'waiting' | 'over' | 'refused'
 
-/** Tells when a reader looks away for long, and comes back. A browser has few connections to one host. */
+/**
+ * Reports when the page is hidden for long and when it is visible again. A browser opens few connections to one host.
+ */
 export type Attention = {
-  /** Aborted when nobody looks any more. */
+  /** Aborted when the page was hidden for long. */
   lost(): AbortSignal
-  /** Resolves when somebody looks. */
+  /** Resolves when the page is visible. */
   present(): Promise<void>
 }
 
 type Options = {
   /** The address of the log, as `/v1/…/log`. */
   address: string
-  /** The number of the last line that is there. */
+  /** The number of the last known line. */
   last(): number
   onLines(lines: readonly Line[]): void
   onState(state: FollowState, problem?: Problem): void
@@ -48,7 +50,7 @@ export async function followLog(options: Options): Promise<void> {
     } catch (error) {
       if (signal.aborted) return
       if (isRefusal(error)) return onState('refused', error.problem)
-      // Anything else is a broken connection: what is missing is asked for again.
+      // Anything else is a broken connection: fetch the missing lines again.
     }
     if (signal.aborted) return
     onState('waiting')
@@ -58,7 +60,7 @@ export async function followLog(options: Options): Promise<void> {
   }
 }
 
-/** True when the log is whole. */
+/** Returns true when the log is complete. */
 async function attempt({ address, last, onLines, onState }: Options, signal: AbortSignal): Promise<boolean> {
   onState('reading')
   const response = await ask(urlOf(address, { offset: last() }), { signal, headers: { accept: 'text/plain' } })
@@ -83,7 +85,7 @@ async function attempt({ address, last, onLines, onState }: Options, signal: Abo
   return isWhole
 }
 
-/** A service that is busy or away may come back; one that says no will say no again. */
+/** A busy or unreachable service may recover; a refusal would be repeated. */
 function isRefusal(error: unknown): error is CallFailed {
   if (!(error instanceof CallFailed)) return false
   const { status } = error.problem

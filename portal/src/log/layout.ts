@@ -1,14 +1,14 @@
 /**
- * Where each row of a log stands, counted in lines of text, without drawing more than a screenful. A row is one line high,
- * or, where lines wrap, as many as its text needs at this width; a guess that the browser shows to be wrong, for wide
- * characters, is corrected. Sums are kept for blocks of rows, so that a place in 100,000 rows is found in a few hundred
- * steps and a row can be added or corrected in two.
+ * The position of each row of a log, counted in lines of text, without rendering more than a screenful. A row is one
+ * line high, or, where lines wrap, as high as its text needs at this width. This is an estimate; where the browser
+ * measures another height, for wide characters, it is corrected. Sums are kept for blocks of rows, so that a position
+ * in 100,000 rows is found in a few hundred steps and a row can be added or corrected in two.
  */
 import { isHeading, type Rows } from './rows.ts'
 
 const BLOCK = 256
 const TAB_COLUMNS = 8
-/** Tabs, and what may be wider or narrower than a column. */
+/** Tabs, and characters that may be wider or narrower than a column. */
 const UNEVEN = /[^ -\u02ff]/
 /** Scripts of East Asia and emoji, roughly (Unicode, annex 11). */
 const WIDE =
@@ -45,7 +45,7 @@ export function createLayout(rows: Rows) {
   }
 
   return {
-    /** Takes in new rows; `columns` is 0 where lines do not wrap. True when everything was laid out anew. */
+    /** Adds new rows; `columns` is 0 where lines do not wrap. Returns true when all rows were laid out anew. */
     update(columns: number): boolean {
       rows.update()
       const isAnew = columns !== width || generation !== rows.generation()
@@ -58,7 +58,7 @@ export function createLayout(rows: Rows) {
       }
       return isAnew
     },
-    /** True where it was not known to be so high. */
+    /** Returns true when the height differs from the known one. */
     correct(index: number, height: number): boolean {
       const before = heights[index]
       if (before === undefined || before === height) return false
@@ -76,7 +76,7 @@ export function createLayout(rows: Rows) {
       for (let each = block * BLOCK; each < index; each++) top += heights[each] ?? 0
       return top
     },
-    /** The row at this place; the last one for any place below. */
+    /** The row at this position; the last row for any position below the end. */
     at(place: number): number {
       let [top, block] = [0, 0]
       while (block < blocks.length - 1 && top + (blocks[block] ?? 0) <= place) top += blocks[block++] ?? 0

@@ -1,6 +1,6 @@
 /**
- * The lines of a log as far as they have come, in memory that does not grow without end: beyond a bound the oldest
- * quarter goes. Numbers only rise, so what comes twice, after a connection broke, is taken once.
+ * The lines of a log received so far, in bounded memory: above the limit the oldest quarter is dropped. Line numbers
+ * only rise, so lines that are sent twice, after a connection broke, are stored once.
  */
 
 /** What a program wrote, or what the service says about it. */
@@ -18,11 +18,11 @@ export type Line = {
 }
 
 /** The service keeps 32 MB of a build's log. A running app can be followed for days. */
-const MOST = { lines: 200_000, characters: 32 * 1024 * 1024 }
+const LIMITS = { lines: 200_000, characters: 32 * 1024 * 1024 }
 
 const TAB_COLUMNS = 8
 
-export function createLines(max: { lines: number; characters: number } = MOST) {
+export function createLines(max: { lines: number; characters: number } = LIMITS) {
   let kept: Line[] = []
   let characters = 0
   let last = 0
@@ -57,9 +57,9 @@ export function createLines(max: { lines: number; characters: number } = MOST) {
     count: (): number => kept.length,
     /** The number of the newest line: where a connection resumes. */
     last: (): number => last,
-    /** How many lines had to go. */
+    /** How many lines were dropped. */
     dropped: (): number => dropped,
-    /** Another one whenever lines have gone: an index is good for one generation. */
+    /** Changes whenever lines are dropped: an index is valid within one generation. */
     generation: (): number => generation,
     /** Columns of the longest line so far. */
     longest: (): number => longest,

@@ -1,4 +1,4 @@
-/** One row of a log. Everything in it is text: what a program wrote never becomes markup. */
+/** One row of a log. All of it is rendered as text: the output of a program never becomes markup. */
 import { memo } from 'react'
 import type { Line } from './lines.ts'
 import css from './log-line.module.css'
@@ -22,7 +22,7 @@ export const LogLine = memo(function LogLine({ line, query, isTarget, isFailing,
       aria-current={isTarget ? 'true' : undefined}
       data-line={number}
     >
-      {/* Not a stop for the Tab key, as there are thousands: a search leads to the same address. */}
+      {/* Not reachable by the Tab key, as there are thousands: a search leads to the same address. */}
       <a
         className={css.number}
         href={`#L${number}`}
@@ -41,7 +41,7 @@ export const LogLine = memo(function LogLine({ line, query, isTarget, isFailing,
         {query === ''
           ? text
           : piecesOf(text, query).map(({ text: piece, isFound }, index) =>
-              // biome-ignore lint/suspicious/noArrayIndexKey: pieces have no other name than their place
+              // biome-ignore lint/suspicious/noArrayIndexKey: a piece is identified by its position
               isFound ? <mark key={index}>{piece}</mark> : <span key={index}>{piece}</span>,
             )}
       </span>
@@ -49,7 +49,7 @@ export const LogLine = memo(function LogLine({ line, query, isTarget, isFailing,
   )
 })
 
-/** Says what the colour says: what went to stderr, what the service says itself, where it failed. */
+/** Says in words what the colour shows: output to stderr, a message of the service, the line of the failure. */
 function Mark({ stream, isFailing }: { stream: Line['stream']; isFailing: boolean }) {
   const [sign, words] = isFailing
     ? ['here', 'the line that shows the failure: ']
@@ -68,7 +68,7 @@ const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-dig
 
 const clockOf = (time: number): string => (Number.isFinite(time) ? clock.format(time) : '')
 
-/** Of the same shape as a row, and as wide as it can be. */
+/** Has the layout of a row, at full width. */
 export function Probe() {
   return (
     <div className={`${css.row} ${css.wraps} ${css.probe}`} aria-hidden="true">

@@ -1,4 +1,4 @@
-/** Below a log: whether it is whole, comes, or has to be waited for; and the way to have it as a file. */
+/** Below a log: whether it is complete, being followed, or interrupted; and the download link. */
 import { useAction } from '../api/data.ts'
 import { Button } from '../components/controls/button.tsx'
 import { counted } from '../components/facts/format.ts'

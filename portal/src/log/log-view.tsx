@@ -1,6 +1,6 @@
 /**
- * A log to read while it is written: follows its end, pauses when the reader scrolls up, finds a text, goes to a line.
- * Screen readers get a region to read and not every line as it comes; the page says in a sentence how far the work is.
+ * Shows a log while it is written: follows its end, pauses when the reader scrolls up, finds a text, goes to a line.
+ * Screen readers get a region to read instead of an announcement for every line; the page announces the progress.
  */
 import { type ReactNode, useCallback, useDeferredValue, useEffect, useMemo, useRef, useState } from 'react'
 import { Button } from '../components/controls/button.tsx'
@@ -68,7 +68,7 @@ export function LogView(props: Props) {
     element.current?.focus({ preventScroll: true })
   }, [target, choose, element])
 
-  // A line may be asked for before it has come.
+  // The address may name a line that has not arrived yet.
   useEffect(() => {
     if (wanted.current && goTo(wanted.current.number)) wanted.current = undefined
   })

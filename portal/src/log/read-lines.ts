@@ -1,4 +1,4 @@
-/** Lines out of the two forms of a log: text, which is quick for what is there already, and events for what comes. */
+/** Parses the two forms of a log: text, which is fast for the lines so far, and events for the lines to come. */
 import type { Line, LineStream } from './lines.ts'
 
 /** `12 2026-01-01T00:00:00.000Z BUILDING stdout text`; `-` stands for no phase. */
@@ -19,7 +19,7 @@ export function readTextLine(text: string): Line | undefined {
   }
 }
 
-/** Takes pieces of text, cut anywhere, and calls with the lines that are whole. */
+/** Accepts chunks of text split anywhere, and calls back with the complete lines. */
 export function createTextReader(onLines: (lines: Line[]) => void): (piece: string) => void {
   let rest = ''
   return (piece) => {

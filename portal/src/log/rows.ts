@@ -1,6 +1,6 @@
 /**
- * What a log shows: those of its lines that are wanted, with a heading wherever a new group begins (a phase of a build, a
- * day). Made once and carried on as lines come; begun anew only when the oldest lines have gone.
+ * The rows that a log shows: the lines that pass the filter, with a heading where a new group begins (a phase of a
+ * build, a day). Rows are appended as lines arrive, and built anew only when the oldest lines were dropped.
  */
 import type { Line, Lines } from './lines.ts'
 
@@ -12,7 +12,7 @@ export const isHeading = (row: Row): row is Heading => 'group' in row
 
 type Options = {
   isWanted?: ((line: Line) => boolean) | undefined
-  /** Lines of the same group stand under one heading; those of the group '' under none. */
+  /** Lines of the same group share one heading; the group '' has none. */
   groupOf(line: Line): string
 }
 
@@ -23,7 +23,7 @@ export function createRows(lines: Lines, { isWanted, groupOf }: Options) {
   let group = ''
 
   return {
-    /** Carries on from where the lines were; does nothing when nothing is new. */
+    /** Appends rows for lines that are new; does nothing when there are none. */
     update() {
       if (generation !== lines.generation()) {
         generation = lines.generation()
@@ -43,7 +43,7 @@ export function createRows(lines: Lines, { isWanted, groupOf }: Options) {
     at: (index: number): Row | undefined => rows[index],
     count: (): number => rows.length,
     generation: (): number => generation,
-    /** Where the line of this number stands, or the next that is shown after it; undefined after the last. */
+    /** The row of the line with this number, or of the next line shown after it; undefined after the last. */
     indexOf(number: number): number | undefined {
       let [from, to] = [0, rows.length]
       while (from < to) {

@@ -1,4 +1,4 @@
-/** Which lines of a log hold a text, whatever its case, carried on as lines come. */
+/** Finds the lines of a log that contain a text, ignoring case. The result is extended as lines arrive. */
 import { isHeading, type Rows } from './rows.ts'
 
 const patternOf = (query: string, flags: string): RegExp =>
@@ -22,9 +22,9 @@ export function createSearch(rows: Rows, query: string) {
       }
     },
     count: (): number => found.length,
-    /** Which of them this line is, from 1; 0 for none. */
+    /** The position of this line among the matches, from 1; 0 when it is not a match. */
     placeOf: (number: number): number => found.indexOf(number) + 1,
-    /** The number of the next line that holds it, after this one or before it; from the last it goes on at the first. */
+    /** The number of the next matching line after or before this one; the search wraps around at the ends. */
     next(from: number, direction: 1 | -1): number | undefined {
       const after = found.findIndex((number) => number > from)
       if (direction === 1) return after < 0 ? found[0] : found[after]
@@ -36,7 +36,7 @@ export function createSearch(rows: Rows, query: string) {
 
 export type Search = ReturnType<typeof createSearch>
 
-/** A letter may stand a thousand times in a line: so many marks are drawn, and the rest of the line is plain. */
+/** A line can contain a letter a thousand times: at most this many marks are drawn in one line. */
 const MAX_MARKS = 100
 
 export type Piece = { text: string; isFound: boolean }

@@ -1,4 +1,4 @@
-/** Whether lines wrap, as this reader left it. At first they do where there is little room. */
+/** Whether lines wrap, as this reader last chose. By default they wrap on narrow screens. */
 const KEY = 'headland.log.wrap'
 const NARROW_PX = 720
 
@@ -7,7 +7,7 @@ export function readWraps(): boolean {
     const kept = localStorage.getItem(KEY)
     if (kept !== null) return kept === 'on'
   } catch {
-    // A browser that keeps nothing: as if nothing had been chosen.
+    // The browser forbids storage: use the default.
   }
   return window.innerWidth < NARROW_PX
 }
@@ -16,6 +16,6 @@ export function writeWraps(wraps: boolean) {
   try {
     localStorage.setItem(KEY, wraps ? 'on' : 'off')
   } catch {
-    // It holds for this page, then.
+    // The browser forbids storage: the choice lasts for this page only.
   }
 }

@@ -1,4 +1,4 @@
-/** A log for a component: the lines so far, and whether more will come. It is drawn anew at most once a frame. */
+/** A log for a component: the lines so far, and whether more will follow. It renders at most once per frame. */
 import { useEffect, useState, useSyncExternalStore } from 'react'
 import type { Problem } from '../api/problem.ts'
 import { watchAttention } from './attention.ts'
@@ -9,13 +9,13 @@ export type Log = { lines: Lines; state: FollowState; problem: Problem | undefin
 
 type Shown = { state: FollowState; problem: Problem | undefined }
 
-/** `address` as `/v1/…/log`; a component is made anew for another one, by its key. */
+/** `address` as `/v1/…/log`; for another address the component is remounted, by its key. */
 export function useLog(address: string): Log {
   const [store] = useState(createStore)
   const [attempt, setAttempt] = useState(0)
   const shown = useSyncExternalStore(store.subscribe, store.now)
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: an attempt that somebody asks for is another one
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each retry by the user is a new attempt
   useEffect(() => {
     const over = new AbortController()
     followLog({
@@ -43,7 +43,7 @@ function createStore() {
     isTold = true
     requestAnimationFrame(() => {
       isTold = false
-      // Another object each time: that is how a component knows that something is new.
+      // A new object each time, so that React renders the component again.
       shown = { ...shown }
       for (const listener of listeners) listener()
     })

@@ -1,34 +1,35 @@
 /**
- * The part of a log that is in sight. Only that is drawn; the rest is height. It follows the end for as long as the reader
- * is there, stops when he scrolls up, and goes on when he comes back. Whatever changes above, the line at the top stays.
+ * The visible part of a log. Only that part is rendered; the rest is empty height. It follows the end while the reader
+ * is at the end, stops when the reader scrolls up, and continues when the reader returns to the end. Changes above the
+ * visible part do not move the line at the top.
  */
 import { type RefObject, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react'
 import { createLayout } from './layout.ts'
 import type { Rows } from './rows.ts'
 
-/** Rows that are drawn beyond the edges, so that scrolling shows no gap. */
+/** Rows that are rendered beyond the edges, so that scrolling shows no gap. */
 const BEYOND = 12
-/** Closer to the end than this is at the end: zoomed pages have fractions of pixels. */
+/** Within this distance, the reader counts as being at the end: zoomed pages have fractions of pixels. */
 const END_PX = 8
 
 type Size = { height: number; lineHeight: number; columns: number }
 
 export type Scroller = {
-  /** What scrolls. */
+  /** The element that scrolls. */
   element: RefObject<HTMLDivElement | null>
-  /** A row that nobody sees: tells how high a line is and how much of it fits into the width. */
+  /** An invisible row, to measure the height of a line and how many columns fit into the width. */
   probe: RefObject<HTMLDivElement | null>
-  /** Holds the rows that are drawn. */
+  /** Contains the rows that are rendered. */
   drawn: RefObject<HTMLDivElement | null>
   first: number
   end: number
-  /** In pixels: where the drawn rows begin, and how high all rows are. */
+  /** In pixels: where the rendered rows begin, and the height of all rows. */
   top: number
   height: number
   isFollowing: boolean
   onScroll(): void
   follow(): void
-  /** Brings the line of this number into sight; false where it is not among the rows. */
+  /** Scrolls to the line with this number; false when it is not among the rows. */
   goTo(number: number): boolean
   /** The number of the line at the top. */
   topLine(): number
@@ -48,7 +49,7 @@ export function useScroller(rows: Rows, { wraps, follows }: { wraps: boolean; fo
   const { lineHeight } = size
   const [, redraw] = useState(0)
 
-  // Finds done what is done, so it may run with every render.
+  // Idempotent, so it may run with every render.
   const isAnew = layout.update(wraps ? size.columns : 0) || known.current !== layout
   const isAnewRef = useRef(false)
   isAnewRef.current ||= isAnew
@@ -81,7 +82,7 @@ export function useScroller(rows: Rows, { wraps, follows }: { wraps: boolean; fo
     [layout, rows, lineHeight],
   )
 
-  /** The reader is where he wants to be. */
+  /** The current position is the one that the reader chose. */
   function take(box: HTMLElement) {
     const isUp = box.scrollTop < lastTop.current
     const isAtEnd = box.scrollHeight - box.clientHeight - box.scrollTop < END_PX
@@ -90,7 +91,7 @@ export function useScroller(rows: Rows, { wraps, follows }: { wraps: boolean; fo
     else if (isUp) setFollowing(false)
   }
 
-  // After each drawing: what was guessed is corrected, and the reader is put where he was or wants to be.
+  // After each render: correct the estimated heights, and restore or set the scroll position.
   useLayoutEffect(() => {
     known.current = layout
     let isMoved = isAnewRef.current
@@ -108,7 +109,7 @@ export function useScroller(rows: Rows, { wraps, follows }: { wraps: boolean; fo
     }
     const box = element.current
     if (!box) return
-    // The reader has scrolled, and the event is still to come: he is not put back to where he was.
+    // The reader has scrolled and the event has not arrived yet: do not restore the old position.
     if (isScrolled(box, lastTop.current)) take(box)
     else if (isFollowing) {
       if (box.scrollHeight - box.clientHeight - box.scrollTop > 1) settle(box.scrollHeight)
@@ -129,7 +130,7 @@ export function useScroller(rows: Rows, { wraps, follows }: { wraps: boolean; fo
     isFollowing,
     onScroll() {
       const box = element.current
-      // What was moved from here is no wish of the reader's.
+      // This code moved the position, not the reader.
       if (box && Math.abs(box.scrollTop - lastTop.current) >= 1) take(box)
     },
     follow() {
@@ -147,7 +148,9 @@ export function useScroller(rows: Rows, { wraps, follows }: { wraps: boolean; fo
   }
 }
 
-/** Whether the reader has moved it from where it was put. What has become lower than that, the browser moves itself. */
+/**
+ * Whether the reader moved it away from where this code put it. When the content gets shorter, the browser moves it.
+ */
 function isScrolled(box: HTMLElement, lastTop: number): boolean {
   const expected = Math.min(lastTop, Math.max(0, box.scrollHeight - box.clientHeight))
   return Math.abs(box.scrollTop - expected) >= 1
@@ -161,7 +164,7 @@ function measured(box: HTMLElement, probe: HTMLElement | null, before: Size): Si
   const size = {
     height: box.clientHeight,
     lineHeight: ruler.height,
-    // The smallest part of a pixel is left to rounding.
+    // A hundredth of a column is tolerated as rounding.
     columns: Math.max(1, Math.floor(text.getBoundingClientRect().width / column + 0.01)),
   }
   const isSame = (Object.keys(size) as (keyof Size)[]).every((key) => size[key] === before[key])

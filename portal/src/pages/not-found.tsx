@@ -1,4 +1,4 @@
-/** An address that leads nowhere, or to something that is gone. */
+/** Shown for an unknown address, or for a resource that was deleted. */
 import { Link } from 'wouter'
 import { Empty } from '../components/feedback/empty.tsx'
 import { Page } from '../components/layout/page.tsx'

@@ -1,4 +1,4 @@
-/** Accounts that ask whoever is logged in to belong to them. Until they accept, an account is not there for them. */
+/** Invitations of the user who is logged in. An account is hidden from a user until they accept. */
 import { useQueryClient } from '@tanstack/react-query'
 import { call } from '../api/client.ts'
 import { useAction } from '../api/data.ts'
@@ -31,7 +31,7 @@ function Asked({ invitation }: { invitation: Invitation }) {
   const client = useQueryClient()
   const say = useToast()
   const answer = useAction((verb: 'accept' | 'decline') => call<Session>(`/v1/${name}:${verb}`, { method: 'POST' }), {
-    // Where it was withdrawn meanwhile, the page finds out by this.
+    // If the invitation was withdrawn meanwhile, this removes it from the page.
     refreshes: [...SESSION_KEY],
   })
 

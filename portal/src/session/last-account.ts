@@ -1,4 +1,4 @@
-/** The account that was looked at last, for the next visit. Where the browser keeps nothing, it is the first. */
+/** The last used account, for the next visit. Without storage in the browser, it is the first. */
 const KEY = 'headland.account'
 
 export function lastAccount(accounts: readonly string[]): string | undefined {

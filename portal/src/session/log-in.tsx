@@ -1,4 +1,4 @@
-/** The log-in page. It is shown in place of whatever was asked for, so whoever logs in is there already. */
+/** The log-in page. It is shown at the requested address, so after logging in the user is on that page. */
 import { useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { call } from '../api/client.ts'
@@ -24,7 +24,7 @@ export function LogIn() {
   async function submit() {
     const session = await logIn.run()
     if (!session) return setPassword('')
-    // An answer to an earlier question, who is there, may still be on its way: it must not undo this one.
+    // An earlier request for the session may still be running: its response must not overwrite this one.
     await client.cancelQueries({ queryKey: SESSION_KEY })
     client.setQueryData(SESSION_KEY, session)
   }

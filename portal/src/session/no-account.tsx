@@ -1,4 +1,4 @@
-/** Somebody who belongs to no account: they may have been invited to one, and else an owner has to add them. */
+/** For a user who belongs to no account: shows their invitations; without one, an owner has to add them. */
 import type { Session } from '../api/types.ts'
 import { Button } from '../components/controls/button.tsx'
 import { Empty } from '../components/feedback/empty.tsx'

@@ -1,4 +1,4 @@
-/** Who is logged in, in which account they look around, and what they may do there. */
+/** The user who is logged in, the current account, and what the user may do in it. */
 import { useQueryClient } from '@tanstack/react-query'
 import { createContext, type ReactNode, useContext, useMemo } from 'react'
 import { call } from '../api/client.ts'
@@ -6,7 +6,7 @@ import { CallFailed } from '../api/problem.ts'
 import { SESSION_KEY } from '../api/session-key.ts'
 import type { Invitation, Role, Session } from '../api/types.ts'
 
-/** The session, or null for nobody. */
+/** The session, or null when there is none. */
 export async function fetchSession(): Promise<Session | null> {
   try {
     return await call<Session>('/v1/session')
@@ -22,12 +22,12 @@ export type Known = {
   email: string
   accounts: readonly string[]
   invitations: readonly Invitation[]
-  /** The account that is looked at. */
+  /** The current account. */
   account: string
   role: Role
-  /** May change apps and environments. The service refuses those who may not, whatever the page shows. */
+  /** May change apps and environments. The service enforces it; the page only hides the controls. */
   canWrite: boolean
-  /** May also hand out access. */
+  /** May also manage users and API access. */
   canOwn: boolean
 }
 

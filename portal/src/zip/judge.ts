@@ -1,4 +1,4 @@
-/** Asks the worker which names of a folder its rules leave out. One question at a time. */
+/** Asks the worker which names of a folder its rules leave out. One request at a time. */
 import type { Listing } from './rules.ts'
 import type { FromRules } from './rules.worker.ts'
 import type { Judge } from './select.ts'

@@ -1,29 +1,29 @@
 /**
- * Which names are sent. The same as those of the command line and of the service, which the portal cannot import: tests
- * hold them against each other.
+ * Which names are sent. The same rules as in the command line and the service, which the portal cannot import: tests
+ * compare them.
  */
 
-/** Never sent, at any depth: what a build makes itself, the history, and what file managers leave behind. */
+/** Never sent, at any depth: what a build creates itself, the git history, and files of file managers. */
 const NEVER = new Set(['node_modules', '.git', '.DS_Store', 'Thumbs.db'])
-/** Where a project is deployed to is no part of it. */
+/** The file that says where a project is deployed is not part of the project. */
 const PROJECT_FILE = '.headland.json'
 
 export const isNeverSent = (path: string): boolean => NEVER.has(nameOf(path)) || path === PROJECT_FILE
 
-/** Local settings, which hold secrets more often than not: sent only where somebody says so. */
+/** Local settings, which often contain secrets: sent only if the user chooses so. */
 const LOCAL_SETTINGS = /^\.env(?:\..*)?$/i
-/** Made to be shared: they say which settings there are. */
+/** Templates, which are made to be shared. */
 const SHARED_SETTINGS = new Set(['.env.example', '.env.sample', '.env.template', '.env.defaults'])
 
 export const isLocalSetting = (path: string): boolean =>
   LOCAL_SETTINGS.test(nameOf(path)) && !SHARED_SETTINGS.has(nameOf(path))
 
-/** The service takes no more. */
+/** The limits of the service. */
 const MAX_SEGMENT_BYTES = 255
 const MAX_PATH_BYTES = 1024
 export const MAX_DEPTH = 128
 
-/** What is wrong with one name in a folder, in a few words. */
+/** The error of one name in a folder, in a few words. */
 export function faultOfName(name: string): string | undefined {
   if (name === '') return 'an empty name'
   if (name === '.' || name === '..') return `the name ${name}`
@@ -34,7 +34,7 @@ export function faultOfName(name: string): string | undefined {
   return undefined
 }
 
-/** What is wrong with a path whose names are all well, in a few words. */
+/** The error of a path whose names are all valid, in a few words. */
 export function faultOfPath(path: string): string | undefined {
   if (/^[a-z]:/i.test(path)) return 'a name that looks like a drive letter'
   if (path.split('/').length > MAX_DEPTH)
@@ -43,10 +43,12 @@ export function faultOfPath(path: string): string | undefined {
   return undefined
 }
 
-/** Two names are the same to some file system exactly if they fold to the same. */
+/** Two names are the same on some file systems if and only if they fold to the same string. */
 export const fold = (name: string): string => name.normalize('NFC').toUpperCase().toLowerCase().normalize('NFC')
 
-/** A name that can be shown: characters that do not show, or turn the direction, are replaced, and the middle left out. */
+/**
+ * A name for display: invisible characters and direction marks are replaced, and the middle of a long name is omitted.
+ */
 export function shown(path: string): string {
   const text = path.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, '\uFFFD')
   return text.length <= MAX_SHOWN ? text : `${text.slice(0, MAX_SHOWN / 2)}…${text.slice(-MAX_SHOWN / 2)}`
@@ -56,6 +58,6 @@ const MAX_SHOWN = 80
 const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1)
 
 const encoder = new TextEncoder()
-/** Most names are short: three bytes for each unit of UTF-16 is the most that there can be. */
+/** Fast path for short names: a UTF-16 unit takes at most three bytes. */
 const bytesOf = (text: string): number =>
   3 * text.length <= MAX_SEGMENT_BYTES ? text.length : encoder.encode(text).length

@@ -1,4 +1,4 @@
-/** The portal and the command line leave out the same. */
+/** The portal and the command line leave out the same files. */
 import assert from 'node:assert/strict'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -50,7 +50,7 @@ test('whatever the rules are, the portal leaves out what the command line does',
         for (const kind of ['file', 'folder'] as const)
           assert.equal(other.leavesOut(path, kind === 'folder'), one.leavesOut(path, kind), `${path}, a ${kind}`)
       }
-      // What is in a folder that is left out is not asked for.
+      // Paths in a folder that is left out are not checked.
       const isReached = (path: string, rules: Rules) => {
         for (let up = dirname(path); up !== '.'; up = dirname(up)) if (rules.leavesOut(up, true)) return false
         return true

@@ -1,22 +1,22 @@
 /**
- * What of a folder is left out by its `.gitignore` files, and by its `.headlandignore` files, which have the last word. All
- * rules are one list, in which the last that fits decides: those of a folder stand after those of the folders around it,
- * and hold below it alone. It is how the command line reads them; a test holds the two against each other.
+ * What `.gitignore` and `.headlandignore` files leave out of a folder; the latter take precedence. All rules form one
+ * list, in which the last match decides: the rules of a folder come after those of its parents, and apply only below
+ * it. The command line does the same; a test compares the two.
  */
 import ignore from 'ignore'
 
 export const RULE_FILES = { git: '.gitignore', own: '.headlandignore' } as const
 
-/** The texts of the files with rules in one folder. */
+/** The contents of the ignore files in one folder. */
 export type RuleTexts = { git: string; own: string }
 
-/** One folder: the rules in it, and the names that are in question. */
+/** One folder: its rules, and the names to check. */
 export type Listing = { folder: string; texts: RuleTexts; names: { name: string; isFolder: boolean }[] }
 
 export type Rules = {
-  /** `path` is relative to the top. What is in a folder that is left out must not be asked for. */
+  /** `path` is relative to the top. Must not be called for paths in a folder that is left out. */
   leavesOut(path: string, isFolder: boolean): boolean
-  /** The same with what the files in this folder add. */
+  /** The same rules plus those of the ignore files in this folder. */
   within(folder: string, texts: RuleTexts): Rules
 }
 
@@ -43,14 +43,14 @@ const patternsIn = (text: string, base: string): string[] =>
     .filter((line) => line.trim() !== '' && !line.startsWith('#'))
     .map((line) => rebase(line, base))
 
-/** The pattern as it would stand in the topmost file. */
+/** The pattern as it would be written in the topmost ignore file. */
 function rebase(line: string, base: string): string {
   if (base === '') return line
-  // Spaces at the end count only where a back-slash stands before them.
+  // Trailing spaces count only after a backslash.
   const pattern = line.replace(/(?<!\\) +$/, '')
   const [negation, body] = pattern.startsWith('!') ? ['!', pattern.slice(1)] : ['', pattern]
   const place = base.replaceAll(/[\\*?[]/g, '\\$&')
-  // With a slash anywhere but at its end it is about one place; without, about any depth.
+  // A pattern with a slash anywhere but at its end is anchored to its folder; one without matches at any depth.
   const isAnchored = /\/(?!$)/.test(body)
   return `${negation}/${place}${isAnchored ? body.replace(/^\//, '') : `**/${body}`}`
 }

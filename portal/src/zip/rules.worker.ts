@@ -1,6 +1,6 @@
 /**
- * Applies the rules of a folder, away from the page: they are somebody else's regular expressions, and one can be written
- * that takes for ever. The page ends this worker when it has waited long enough.
+ * Applies the ignore rules of a folder in a worker: they become regular expressions, and a hostile one can run for
+ * ever. The page terminates this worker after a timeout.
  */
 import { createRules, type Listing, type Rules } from './rules.ts'
 

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createRules, type Rules } from './rules.ts'
-import { type Entry, type Judge, SELECT_LIMITS, type Selection, type SelectLimits, selectFiles } from './select.ts'
+import { type Judge, SELECT_LIMITS, type Selection, type SelectLimits, selectFiles, type TreeEntry } from './select.ts'
 
 /** A folder by its paths; those that end with a slash are empty folders. */
-function folderOf(files: Record<string, string>, name = 'app'): Entry {
+function folderOf(files: Record<string, string>, name = 'app'): TreeEntry {
   const below = new Map<string, Record<string, string>>()
-  const here: Entry[] = []
+  const here: TreeEntry[] = []
   for (const [path, content] of Object.entries(files)) {
     const slash = path.indexOf('/')
     if (slash < 0) here.push(fileOf(path, content))
@@ -19,13 +19,13 @@ function folderOf(files: Record<string, string>, name = 'app'): Entry {
   return folder(name, [...here, ...[...below].map(([at, inside]) => folderOf(inside, at))])
 }
 
-const fileOf = (name: string, content = ''): Entry => ({
+const fileOf = (name: string, content = ''): TreeEntry => ({
   kind: 'file',
   name,
   open: async () => new File([content], name),
 })
 
-const folder = (name: string, entries: Entry[]): Entry => ({
+const folder = (name: string, entries: TreeEntry[]): TreeEntry => ({
   kind: 'folder',
   name,
   async *list() {
@@ -33,7 +33,7 @@ const folder = (name: string, entries: Entry[]): Entry => ({
   },
 })
 
-/** The worker's work, here. */
+/** Applies the rules without a worker. */
 function createJudge(): Judge['judge'] {
   const byFolder = new Map<string, Rules>()
   return async ({ folder: at, texts, names }) => {
@@ -45,7 +45,7 @@ function createJudge(): Judge['judge'] {
 }
 
 const select = (
-  given: Entry[],
+  given: TreeEntry[],
   { limits = {}, signal = new AbortController().signal }: { limits?: Partial<SelectLimits>; signal?: AbortSignal } = {},
 ): Promise<Selection> =>
   selectFiles(given, {
@@ -107,7 +107,7 @@ test('several things that are dropped together are a project; one folder is take
   assert.deepEqual(pathsOf((await select([folderOf({ 'src/a.js': '' })])).files), ['src/a.js'])
 })
 
-const HOSTILE: [what: string, entries: Entry[], message: RegExp][] = [
+const HOSTILE: [what: string, entries: TreeEntry[], message: RegExp][] = [
   ['a name that leads up', [fileOf('..')], /the name \.\./],
   ['an absolute name', [fileOf('/etc/passwd')], /a slash in the name/],
   ['a folder that leads up', [folder('..', [fileOf('x')])], /the name \.\./],
@@ -131,7 +131,7 @@ for (const [what, entries, message] of HOSTILE) {
 }
 
 test('a folder that contains itself comes to an end', async () => {
-  const loop: Entry = {
+  const loop: TreeEntry = {
     kind: 'folder',
     name: 'a',
     async *list() {
@@ -139,15 +139,15 @@ test('a folder that contains itself comes to an end', async () => {
     },
   }
   await assert.rejects(select([loop]), problem('ARCHIVE_ENTRY_UNSAFE', /128 folders deep: a link may lead back/))
-  // With two ways down at each level there are 2^128 paths: the first that is too deep ends it.
-  const wide: Entry = { ...loop, list: async function* () { yield [{ ...wide, name: 'b' }, { ...wide, name: 'c' }] } } // biome-ignore format: one line
+  // With two folders at each level there are 2^128 paths: the first that is too deep stops the walk.
+  const wide: TreeEntry = { ...loop, list: async function* () { yield [{ ...wide, name: 'b' }, { ...wide, name: 'c' }] } } // biome-ignore format: one line
   await assert.rejects(select([wide]), problem('ARCHIVE_ENTRY_UNSAFE', /128 folders deep/))
 })
 
-/** A folder without end that counts what was asked of it. */
-function endless(make: (index: number) => Entry) {
+/** An endless folder that counts how many entries were read. */
+function endless(make: (index: number) => TreeEntry) {
   let asked = 0
-  const entry: Entry = {
+  const entry: TreeEntry = {
     kind: 'folder',
     name: 'endless',
     async *list() {
@@ -163,7 +163,7 @@ test('a folder without end is read up to a bound, and no further', async () => {
   assert.ok(asked() <= SELECT_LIMITS.entries + 100, `${asked()} were asked for`)
 })
 
-test('100,000 files are more than a zip holds, and that is said before any is packed', async () => {
+test('100,000 files are more than a zip holds, and are refused before any is packed', async () => {
   const many = Array.from({ length: 100_000 }, (_, index) => fileOf(`f${index}`))
   await assert.rejects(select([folder('app', many)]), problem('ARCHIVE_TOO_LARGE', /65,535 files to send/))
 })
@@ -178,7 +178,7 @@ test('100,000 files that are left out keep nothing from being sent', async () =>
 })
 
 test('a huge file is too much before it is read', async () => {
-  const huge: Entry = {
+  const huge: TreeEntry = {
     kind: 'file',
     name: 'huge.bin',
     open: async () => ({ size: 3 * 1024 ** 3, text: () => assert.fail('was read') }) as unknown as File,
@@ -189,7 +189,7 @@ test('a huge file is too much before it is read', async () => {
 })
 
 test('what cannot be read is named', async () => {
-  const locked: Entry = { kind: 'file', name: 'locked', open: () => Promise.reject(new Error('no permission')) }
+  const locked: TreeEntry = { kind: 'file', name: 'locked', open: () => Promise.reject(new Error('no permission')) }
   await assert.rejects(
     select([folder('app', [locked])]),
     problem('ARCHIVE_ENTRY_UNSAFE', /^locked cannot be read: no permission/),
@@ -201,7 +201,7 @@ test('a drop with nothing to send says so', async () => {
   await assert.rejects(select([folderOf({ 'node_modules/x': '' })]), problem('ARCHIVE_EMPTY', /left out/))
 })
 
-test('reading ends when it is told to', async () => {
+test('reading stops when it is cancelled', async () => {
   const ending = new AbortController()
   const { entry, asked } = endless((index) => {
     if (index === 1000) ending.abort(new Error('enough'))

@@ -1,23 +1,23 @@
 /**
- * Which files of what was dropped are sent, each under its path. Folders that are left out are not looked into. What the
- * service would refuse is refused here, before anything is sent, in words about the file; and what is too much for a tab
- * ends before it is.
+ * Selects the files to send out of what was dropped, each with its path. Folders that are left out are not read. What
+ * the service would refuse is refused here, before anything is sent, with a message about the file. Reading stops at
+ * limits that a browser tab can handle.
  */
 import { CallFailed, noAnswer } from '../api/problem.ts'
 import { bytes as inWords } from '../components/facts/format.ts'
 import { faultOfName, faultOfPath, fold, isLocalSetting, isNeverSent, shown } from './names.ts'
 import { type Listing, RULE_FILES, type RuleTexts } from './rules.ts'
 
-/** A name in a tree that is read step by step. */
-export type Entry =
+/** A file or folder in a tree that is read step by step. */
+export type TreeEntry =
   | { kind: 'file'; name: string; open(): Promise<File> }
-  | { kind: 'folder'; name: string /** Some at a time, until there are no more. */; list(): AsyncIterable<Entry[]> }
+  | { kind: 'folder'; name: string /** Some at a time, until there are no more. */; list(): AsyncIterable<TreeEntry[]> }
 
 export type Chosen = { path: string; file: File }
 
 export type Selection = {
   files: Chosen[]
-  /** Local settings, which are not among the files. */
+  /** Local settings, which are not part of `files`. */
   localSettings: Chosen[]
   leftOut: LeftOut
 }
@@ -29,7 +29,7 @@ export type Judge = { judge(listing: Listing): Promise<boolean[]>; end(): void }
 
 export type SelectLimits = { entries: number; files: number; bytes: number; ruleBytes: number; named: number }
 
-/** A zip without extensions holds 65,535 files; the bytes are those that the service unpacks unless it is told otherwise. */
+/** A zip without extensions holds 65,535 files; the byte limit is the default of the service. */
 export const SELECT_LIMITS: SelectLimits = {
   entries: 250_000,
   files: 65_535,
@@ -48,7 +48,7 @@ type Options = {
 const OPENED_AT_ONCE = 64
 const PAUSE_EVERY_MS = 20
 
-export async function selectFiles(given: readonly Entry[], options: Options): Promise<Selection> {
+export async function selectFiles(given: readonly TreeEntry[], options: Options): Promise<Selection> {
   const { judge, signal, onProgress, limits = SELECT_LIMITS } = options
   const selection: Selection = { files: [], localSettings: [], leftOut: { names: [], count: 0 } }
   let entries = 0
@@ -62,7 +62,7 @@ export async function selectFiles(given: readonly Entry[], options: Options): Pr
       throw tooLarge(`There are more than ${limits.entries.toLocaleString('en')} files and folders in it`)
   }
 
-  /** Lets the page do its work now and then, and ends where somebody wants no more. */
+  /** Yields to the page now and then, and stops when the user cancelled. */
   async function pause() {
     signal.throwIfAborted()
     if (performance.now() - pausedAt < PAUSE_EVERY_MS) return
@@ -71,14 +71,14 @@ export async function selectFiles(given: readonly Entry[], options: Options): Pr
     signal.throwIfAborted()
   }
 
-  function leaveOut(path: string, { kind }: Entry) {
+  function leaveOut(path: string, { kind }: TreeEntry) {
     selection.leftOut.count++
     if (selection.leftOut.names.length < limits.named)
       selection.leftOut.names.push(`${shown(path)}${kind === 'folder' ? '/' : ''}`)
   }
 
-  async function listAll(folder: Entry & { kind: 'folder' }, at: string): Promise<Entry[]> {
-    const all: Entry[] = []
+  async function listAll(folder: TreeEntry & { kind: 'folder' }, at: string): Promise<TreeEntry[]> {
+    const all: TreeEntry[] = []
     try {
       for await (const some of folder.list()) {
         await pause()
@@ -91,12 +91,12 @@ export async function selectFiles(given: readonly Entry[], options: Options): Pr
     return all
   }
 
-  async function walk(at: string, all: readonly Entry[]): Promise<void> {
+  async function walk(at: string, all: readonly TreeEntry[]): Promise<void> {
     await pause()
-    const pathOf = ({ name }: Entry): string => (at === '' ? name : `${at}/${name}`)
-    const asked: Entry[] = []
+    const pathOf = ({ name }: TreeEntry): string => (at === '' ? name : `${at}/${name}`)
+    const asked: TreeEntry[] = []
     for (const entry of all) {
-      // No rule can be asked about what is no name in a folder.
+      // Rules are checked for valid names only.
       if (NO_NAME.test(entry.name)) throw refusedName(pathOf(entry), faultOfName(entry.name))
       if (isNeverSent(pathOf(entry))) leaveOut(pathOf(entry), entry)
       else asked.push(entry)
@@ -111,7 +111,7 @@ export async function selectFiles(given: readonly Entry[], options: Options): Pr
     checkNames(kept.map((entry) => ({ name: entry.name, path: pathOf(entry) })))
 
     const files = kept.filter((entry) => entry.kind === 'file')
-    // Said before any is opened: a hundred thousand take a while.
+    // Checked before any file is opened, since opening a hundred thousand takes long.
     if (selection.files.length + selection.localSettings.length + files.length > limits.files)
       throw tooLarge(`There are more than ${limits.files.toLocaleString('en')} files to send, which a zip cannot hold`)
     for (let first = 0; first < files.length; first += OPENED_AT_ONCE) {
@@ -130,7 +130,7 @@ export async function selectFiles(given: readonly Entry[], options: Options): Pr
     if (bytes > limits.bytes) throw tooLarge(`There are more than ${inWords(limits.bytes)} to send`)
   }
 
-  // One folder is the project, and not a part of it.
+  // A single folder is the project itself, so its name is not part of the paths.
   const [first] = given
   count(given.length)
   if (given.length === 1 && first?.kind === 'folder') await walk('', await listAll(first, first.name))
@@ -139,15 +139,15 @@ export async function selectFiles(given: readonly Entry[], options: Options): Pr
   return selection
 }
 
-async function open(entry: Entry & { kind: 'file' }, path: string): Promise<Chosen> {
+async function open(entry: TreeEntry & { kind: 'file' }, path: string): Promise<Chosen> {
   const file = await entry.open().catch((error) => {
     throw unreadable(path, error)
   })
   return { path, file }
 }
 
-/** Rules that are not a file of some size are none, as to git. */
-async function textsIn(entries: readonly Entry[], { ruleBytes }: SelectLimits): Promise<RuleTexts> {
+/** An ignore file that is a folder is skipped, as git does; one that is too large is refused. */
+async function textsIn(entries: readonly TreeEntry[], { ruleBytes }: SelectLimits): Promise<RuleTexts> {
   async function textOf(name: string): Promise<string> {
     const entry = entries.find((each) => each.name === name)
     if (entry?.kind !== 'file') return ''
@@ -159,7 +159,7 @@ async function textsIn(entries: readonly Entry[], { ruleBytes }: SelectLimits): 
   return { git: await textOf(RULE_FILES.git), own: await textOf(RULE_FILES.own) }
 }
 
-/** Names in one folder: each alone, and all of them beside each other. */
+/** Checks the names in one folder: each alone, and for collisions. */
 function checkNames(siblings: readonly { name: string; path: string }[]) {
   const seen = new Map<string, string>()
   for (const { name, path } of siblings) {

@@ -1,17 +1,17 @@
-/** What was dropped or chosen, as a tree of names that is read step by step: nobody knows how large it is. */
-import type { Entry } from './select.ts'
+/** What was dropped or chosen, as a tree that is read step by step, since its size is not known. */
+import type { TreeEntry } from './select.ts'
 
-/** Must be called while the drop event is handled: afterwards its items are gone. */
-export function entriesOfDrop(items: DataTransferItemList): Entry[] {
-  return [...items].flatMap((item): Entry[] => {
+/** Must be called in the handler of the drop event: its items are cleared afterwards. */
+export function entriesOfDrop(items: DataTransferItemList): TreeEntry[] {
+  return [...items].flatMap((item): TreeEntry[] => {
     const [entry, file] = [item.webkitGetAsEntry(), item.getAsFile()]
     if (entry) return [entryOf(entry)]
-    // Something without an entry in a file system, such as a picture dragged from another page, is still a file.
+    // An item without a file system entry, such as a picture dragged from another page, is still a file.
     return file ? [{ kind: 'file', name: file.name, open: async () => file }] : []
   })
 }
 
-function entryOf(entry: FileSystemEntry): Entry {
+function entryOf(entry: FileSystemEntry): TreeEntry {
   const { name } = entry
   if (entry.isDirectory) return { kind: 'folder', name, list: () => listOf(entry as FileSystemDirectoryEntry) }
   return {
@@ -21,8 +21,8 @@ function entryOf(entry: FileSystemEntry): Entry {
   }
 }
 
-/** A browser gives a hundred at a time. */
-async function* listOf(folder: FileSystemDirectoryEntry): AsyncGenerator<Entry[]> {
+/** A browser returns at most a hundred entries per call. */
+async function* listOf(folder: FileSystemDirectoryEntry): AsyncGenerator<TreeEntry[]> {
   const reader = folder.createReader()
   for (;;) {
     const some = await new Promise<FileSystemEntry[]>((resolve, reject) => reader.readEntries(resolve, reject))
@@ -33,8 +33,8 @@ async function* listOf(folder: FileSystemDirectoryEntry): AsyncGenerator<Entry[]
 
 type Folder = { files: Map<string, File>; folders: Map<string, Folder> }
 
-/** What a file field gave: a folder with everything in it, or single files. */
-export function entriesOfField(list: FileList): Entry[] {
+/** The selection of a file field: a folder with all its files, or single files. */
+export function entriesOfField(list: FileList): TreeEntry[] {
   const top: Folder = newFolder()
   for (const file of list) {
     const names = (file.webkitRelativePath || file.name).split('/')
@@ -52,10 +52,10 @@ export function entriesOfField(list: FileList): Entry[] {
 
 const newFolder = (): Folder => ({ files: new Map(), folders: new Map() })
 
-function entriesIn({ files, folders }: Folder): Entry[] {
+function entriesIn({ files, folders }: Folder): TreeEntry[] {
   return [
     ...[...folders].map(
-      ([name, folder]): Entry => ({
+      ([name, folder]): TreeEntry => ({
         kind: 'folder',
         name,
         async *list() {
@@ -63,6 +63,6 @@ function entriesIn({ files, folders }: Folder): Entry[] {
         },
       }),
     ),
-    ...[...files].map(([name, file]): Entry => ({ kind: 'file', name, open: async () => file })),
+    ...[...files].map(([name, file]): TreeEntry => ({ kind: 'file', name, open: async () => file })),
   ]
 }

@@ -10,8 +10,8 @@ type ScriptUrlPolicy = { createScriptURL(url: string): string }
 type Policies = { createPolicy(name: string, rules: ScriptUrlPolicy): ScriptUrlPolicy }
 
 /**
- * The page's policy takes no plain text as the address of a script (Trusted Types). These addresses are constants of the
- * build; any other is refused. Browsers without the rule take the text itself.
+ * The page's policy accepts no plain string as the address of a script (Trusted Types). These addresses are constants
+ * of the build; any other is refused. Browsers without Trusted Types accept the string itself.
  */
 const policies = (globalThis as unknown as { trustedTypes?: Policies }).trustedTypes
 const policy = policies?.createPolicy('headland', {

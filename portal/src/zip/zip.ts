@@ -1,11 +1,11 @@
-/** Asks the worker for a zip, and tells how far it is. */
+/** Asks the worker for a zip, and reports the progress. */
 import type { Chosen } from './select.ts'
 import { startWorker } from './workers.ts'
 import type { FromZip, ToZip } from './zip.worker.ts'
 
 type Options = { signal: AbortSignal; onProgress(share: number): void }
 
-/** Handing over many at once would hold up the page. */
+/** Posting many files at once would block the page. */
 const HANDED_AT_ONCE = 1000
 
 export function zipFiles(files: readonly Chosen[], { signal, onProgress }: Options): Promise<Blob> {

@@ -1,4 +1,4 @@
-/** Makes a zip of files, away from the page so that it stays quick. One at a time: the next is asked of a new worker. */
+/** Creates a zip in a worker, so that the page stays responsive. Each worker makes one zip. */
 import { Zip, ZipDeflate, ZipPassThrough } from 'fflate'
 import { isPacked } from './choose.ts'
 import type { Chosen } from './select.ts'
@@ -23,7 +23,7 @@ addEventListener('message', async ({ data }: MessageEvent<ToZip>) => {
   }
 })
 
-/** Beyond this they are handed to the browser, which may keep a blob on the disk. */
+/** Above this size, chunks are passed to the browser as a blob, which it may store on the disk. */
 const MAX_HELD_BYTES = 16 * 1024 * 1024
 
 async function zipOf(all: readonly Chosen[]): Promise<Blob> {

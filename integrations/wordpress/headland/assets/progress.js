@@ -1,4 +1,4 @@
-/** Asks WordPress what became of the last call, less and less often, and not while the page is hidden. */
+/** Asks WordPress for the result of the last call, less and less often, and not while the page is hidden. */
 (() => {
 	const given = window.headlandProgress;
 	const part = (name) => document.getElementById(`headland_${name}`);
@@ -36,7 +36,7 @@
 		times++;
 		const body = new URLSearchParams({ action: 'headland_progress', _ajax_nonce: given.nonce });
 		const response = await fetch(given.url, { method: 'POST', body, credentials: 'same-origin' });
-		// Logged out, or the page is so old that its nonce is: a new page can ask again.
+		// Logged out, or the nonce of the page has expired: reloading the page helps.
 		if (response.status === 400 || response.status === 403) times = TIMES_MOST;
 		const { data } = await response.json();
 		show(data);
@@ -46,7 +46,7 @@
 		return data.done;
 	}
 
-	/** Also when the page is looked at again: something may have been saved in another one meanwhile. */
+	/** Also when the page becomes visible again: something may have been saved in another one meanwhile. */
 	async function tick() {
 		clearTimeout(timer);
 		if (isAsking || document.hidden || times >= TIMES_MOST) return;

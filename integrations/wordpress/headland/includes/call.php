@@ -1,6 +1,6 @@
 <?php
 /**
- * One call of the webhook, and what came of it in words. The URL and its token are in none of them.
+ * One call of the webhook, and its result in words, which never contain the URL or its token.
  *
  * @package Headland
  */
@@ -103,7 +103,7 @@ function headland_answer( $response ) {
  * A failure, in the shape of every result.
  *
  * @param string $message Why, for the dashboard.
- * @param array  $more    What differs from a failure for good without an answer.
+ * @param array  $more    What differs from a final failure without an answer.
  * @return array
  */
 function headland_failure( $message, $more = array() ) {

@@ -19,7 +19,7 @@ add_action( 'wp_create_nav_menu', 'headland_on_menu' );
 add_action( 'wp_update_nav_menu', 'headland_on_menu' );
 add_action( 'wp_delete_nav_menu', 'headland_on_menu' );
 add_action( 'update_option_headland_settings', 'headland_on_settings', 10, 2 );
-// Last of all, so that the answer is written and what others do at the end is done.
+// The last priority, so that the answer is written and the shutdown code of other plugins has run.
 add_action( 'shutdown', 'headland_end_request', PHP_INT_MAX );
 
 /**
@@ -115,7 +115,7 @@ function headland_note_change( $action ) {
 }
 
 /**
- * The changes of this request that are not in the database yet. With null it hands them out and begins anew.
+ * The changes of this request that are not in the database yet. With null it returns them and begins anew.
  *
  * @param array|null $more More of them, on the current site.
  * @return array By site: in a network one request may change several.

@@ -10,7 +10,7 @@ defined( 'ABSPATH' ) || exit;
 WP_CLI::add_command( 'headland rebuild', 'headland_cli_rebuild', array( 'shortdesc' => 'Calls the Headland webhook now.' ) );
 
 /**
- * Calls the webhook now, and says what came of it.
+ * Calls the webhook now, and prints the result.
  */
 function headland_cli_rebuild() {
 	$settings = headland_settings();

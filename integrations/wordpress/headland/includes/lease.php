@@ -1,9 +1,9 @@
 <?php
 /**
- * Who is at work: one process at a time, for as long as it shows signs of life.
+ * The lease of the worker: one process at a time, which has to renew it.
  *
- * A lease is given back only while there is nothing to send, in the same step that looks: so whoever changes something either
- * finds somebody at work who will see it, or finds nobody and starts a worker.
+ * A lease is released only while there is nothing to send, in the same step that checks it: so a request that saves a
+ * change either finds a worker that will see it, or finds none and starts one.
  *
  * @package Headland
  */
@@ -11,7 +11,7 @@
 defined( 'ABSPATH' ) || exit;
 
 /**
- * Takes the state into the hands of this process, if nobody else has it.
+ * Takes the lease for this process, if no other process has it.
  *
  * @return string|null Who this process is.
  */
@@ -30,7 +30,7 @@ function headland_take_lease() {
 }
 
 /**
- * Says that this process is alive, when it is time to.
+ * Renews the lease, when it is time to.
  *
  * @param string $worker Who.
  * @param array  $state  The state.
@@ -48,7 +48,7 @@ function headland_renew_lease( $worker, $state, $now ) {
 }
 
 /**
- * Gives the state back, unless there is something to send.
+ * Releases the lease, unless there is something to send.
  *
  * @param string $worker   Who.
  * @param array  $settings The settings.
@@ -67,7 +67,7 @@ function headland_give_back_lease( $worker, $settings ) {
 }
 
 /**
- * Gives the state back, whatever there is to send.
+ * Releases the lease, even if there is something to send.
  *
  * @param string $worker Who.
  */

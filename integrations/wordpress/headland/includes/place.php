@@ -50,7 +50,7 @@ function headland_opened_places() {
 }
 
 /**
- * What is wrong with the constant, in words. It was once `true`, which opened every place that anybody typed.
+ * What is wrong with the constant, in words. It was once `true`, which allowed every place that a user typed.
  *
  * @return string Empty where nothing is.
  */
@@ -66,7 +66,7 @@ function headland_fault_of_constant() {
 }
 
 /**
- * Why a URL is not called: because it is private, or because it is no URL that anybody could call.
+ * Why a URL is not called: because it is private, or because it is not a valid URL.
  *
  * @param string $url The URL.
  * @return string

@@ -1,6 +1,7 @@
 <?php
 /**
- * The browser asks WordPress what became of the build, and WordPress asks Headland: the webhook's URL stays on the server.
+ * The browser asks WordPress for the state of the build, and WordPress asks Headland: the webhook's URL stays on the
+ * server.
  *
  * @package Headland
  */

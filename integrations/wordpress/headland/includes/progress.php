@@ -1,14 +1,14 @@
 <?php
 /**
- * What became of the last call: Headland is asked under the webhook's own URL, whose token may read the operation that the
- * call was answered with, and nothing else. An older Headland does not have this; then the operation's name is shown.
+ * The result of the last call: Headland is asked under the webhook's own URL, whose token may read the operation that
+ * the call returned, and nothing else. An older Headland does not have this; then the operation's name is shown.
  *
  * @package Headland
  */
 
 defined( 'ABSPATH' ) || exit;
 
-/** So many seconds an answer is used again: several people may have the dashboard open. */
+/** How many seconds an answer is reused: several people may have the dashboard open. */
 const HEADLAND_PROGRESS_SECONDS = 2;
 
 /** The states that Headland knows, and whether each is the last one. */
@@ -120,7 +120,7 @@ function headland_no_progress() {
 /**
  * An answer as it is kept: known states, text without tags, and addresses of web pages.
  *
- * @param array $answer What Headland said.
+ * @param array $answer The answer of Headland.
  * @return array
  */
 function headland_progress_in( $answer ) {
@@ -146,7 +146,7 @@ function headland_progress_in( $answer ) {
 }
 
 /**
- * What became of the build, in words.
+ * The state of the build, in words.
  *
  * @param array|null $progress  What is known of it.
  * @param string     $operation The name of the operation.

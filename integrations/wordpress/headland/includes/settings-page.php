@@ -78,7 +78,7 @@ function headland_print_page() {
 }
 
 /**
- * Prints the field of the URL: a secret, so its text is hidden until somebody asks.
+ * Prints the field of the URL: a secret, so its text is hidden until the user shows it.
  */
 function headland_print_url() {
 	$settings = headland_settings();
@@ -87,7 +87,7 @@ function headland_print_url() {
 		esc_attr( $settings['url'] ),
 		esc_html__( 'Show', 'headland' )
 	);
-	printf( '<p class="description" id="headland_url_about">%s</p>', esc_html__( 'The Rebuild URL of the environment, as Headland shows it. Whoever knows it can start builds: keep it to yourself.', 'headland' ) );
+	printf( '<p class="description" id="headland_url_about">%s</p>', esc_html__( 'The Rebuild URL of the environment, as Headland shows it. It works without a password: keep it secret.', 'headland' ) );
 }
 
 /**
@@ -148,15 +148,15 @@ function headland_print_longest() {
  * Prints a number of seconds.
  *
  * @param string $key     Name of the setting.
- * @param int    $at_most The largest.
+ * @param int    $max     The largest.
  * @param string $about   What it does.
  */
-function headland_print_seconds( $key, $at_most, $about ) {
+function headland_print_seconds( $key, $max, $about ) {
 	printf(
 		'<input type="number" id="headland_%1$s" name="headland_settings[%1$s]" value="%2$d" min="0" max="%3$d" step="1" class="small-text" aria-describedby="headland_%1$s_about"> %4$s<p class="description" id="headland_%1$s_about">%5$s</p>',
 		esc_attr( $key ),
 		absint( headland_settings()[ $key ] ),
-		absint( $at_most ),
+		absint( $max ),
 		esc_html__( 'seconds', 'headland' ),
 		esc_html( $about )
 	);

@@ -28,7 +28,7 @@ function headland_settings( $is_fresh = false ) {
 }
 
 /**
- * The settings of a new installation. `post_types` is null until somebody chooses: then all that are offered count.
+ * The settings of a new installation. `post_types` is null until a user chooses: until then all offered types count.
  *
  * @return array
  */
@@ -122,14 +122,14 @@ function headland_chosen_of( $given, $key, $known ) {
  * @param array  $given   What was sent.
  * @param string $key     The number's name.
  * @param int    $before  The number before.
- * @param int    $at_most The largest.
+ * @param int    $max     The largest.
  * @return int
  */
-function headland_seconds_of( $given, $key, $before, $at_most ) {
+function headland_seconds_of( $given, $key, $before, $max ) {
 	if ( ! isset( $given[ $key ] ) || ! is_numeric( $given[ $key ] ) ) {
 		return $before;
 	}
-	return min( $at_most, max( 0, (int) $given[ $key ] ) );
+	return min( $max, max( 0, (int) $given[ $key ] ) );
 }
 
 /**

@@ -1,27 +1,27 @@
 <?php
 /**
- * What is still to be told: one row of the options table, changed by compare and swap.
+ * The changes that are still to be sent: one row of the options table, changed by compare and swap.
  *
- * Saves of many editors and the worker change this row at the same time. Each reads it, decides, and writes only if it is
- * still as it was read; else it decides again. So a change that comes while the worker sends, or just before the worker
- * ends, is always seen by one of the two. WordPress' option functions cannot do that: they overwrite.
+ * Saves of many editors and the worker change this row at the same time. Each reads it, decides, and writes only if it
+ * is still as it was read; else it decides again. So a change that is saved while the worker sends, or just before the
+ * worker ends, is always seen by one of the two. WordPress' option functions cannot do that: they overwrite.
  *
  * @package Headland
  */
 
 defined( 'ABSPATH' ) || exit;
 
-/** So many times a writer may meet another one. */
+/** How many times a writer tries again after a conflict. */
 const HEADLAND_SWAP_TRIES = 200;
 
-/** For so long a worker holds the row without a sign of life. */
+/** The lease of a worker, in seconds, unless it is renewed. */
 const HEADLAND_LEASE_SECONDS = 30;
 
-/** For so long a request that starts a worker may take until the worker is there. */
+/** How long a worker may take to start, in seconds. */
 const HEADLAND_START_SECONDS = 5;
 
 /**
- * The state in which there is nothing to tell.
+ * The state in which there is nothing to send.
  *
  * @return array
  */
@@ -34,14 +34,14 @@ function headland_empty_state() {
 		// When the first and the last of them came.
 		'first'        => 0.0,
 		'last'         => 0.0,
-		// Somebody asked for a call without waiting.
+		// A user asked for a call without waiting.
 		'now'          => false,
 		// How often the call for them failed, and until when not to try again.
 		'tries'        => 0,
 		'not_before'   => 0.0,
-		// Given up, until something changes or somebody asks.
+		// Given up, until something changes or a user asks.
 		'resting'      => false,
-		// Who waits and calls; 'starting' while nobody does yet. Whoever is late has lost it.
+		// The process that waits and calls; 'starting' until there is one. It loses the lease when it is late.
 		'worker'       => '',
 		'worker_until' => 0.0,
 	);
@@ -68,7 +68,7 @@ function headland_read_state() {
 }
 
 /**
- * Reads a row's text. What is not ours is as nothing.
+ * Reads a row's text. Invalid text counts as empty.
  *
  * @param string|null $row The text.
  * @return array
@@ -81,7 +81,7 @@ function headland_parse_state( $row ) {
 /**
  * Changes the state. The decision may be asked several times, each time with the state as it then is.
  *
- * @param callable $decide Takes the state; gives the next one, or null to leave it.
+ * @param callable $decide Takes the state; returns the next one, or null to leave it.
  * @return array|null The state that was written; null if it was left, or could not be written.
  */
 function headland_change_state( $decide ) {
@@ -108,7 +108,7 @@ function headland_change_state( $decide ) {
 		usleep( wp_rand( 0, 100 * min( $tries, 50 ) ) );
 	}
 	// phpcs:ignore WordPress.PHP.DevelopmentFunctions.error_log_error_log -- The operator must learn that a change was not noted.
-	error_log( 'Headland: the database did not take a change of what is to be told.' );
+	error_log( 'Headland: the database did not accept a change of the pending state.' );
 	return null;
 }
 
@@ -133,7 +133,7 @@ function headland_record( $counts ) {
 }
 
 /**
- * The state with more changes. What was given up is taken up again.
+ * The state with more changes. What was given up is retried.
  *
  * @param array $state  The state.
  * @param array $counts A number for each action.
@@ -157,11 +157,11 @@ function headland_with_changes( $state, $counts, $now ) {
 }
 
 /**
- * The state in somebody's hands.
+ * The state with a lease.
  *
  * @param array  $state  The state.
- * @param string $worker Who; '' for nobody.
- * @param float  $until  When it is lost without a sign of life.
+ * @param string $worker The process; '' for none.
+ * @param float  $until  When the lease ends unless it is renewed.
  * @return array
  */
 function headland_with_worker( $state, $worker, $until ) {
@@ -171,7 +171,7 @@ function headland_with_worker( $state, $worker, $until ) {
 }
 
 /**
- * Whether somebody is at work, or about to be.
+ * Whether a worker runs, or is being started.
  *
  * @param array $state The state.
  * @param float $now   The time.

@@ -1,10 +1,10 @@
 <?php
 /**
- * The worker: waits until the editor is quiet, calls the webhook, and looks whether something changed meanwhile.
+ * The worker: waits until no more changes are saved, calls the webhook, and checks whether something changed meanwhile.
  *
- * It is a request of WordPress to itself, so nobody's save waits for it. There is one at a time: it holds the state under a
- * lease, and gives it back only while there is nothing to send. Where WordPress cannot call itself, the request that saved
- * does the work if its answer is out already (PHP-FPM, LiteSpeed), and else WP-Cron. WP-Cron also takes over from a worker
+ * It is a request of WordPress to itself, so no save waits for it. There is one at a time: it has a lease on the state,
+ * and releases it only while there is nothing to send. Where WordPress cannot call itself, the request that saved does
+ * the work if its answer is sent already (PHP-FPM, LiteSpeed), and else WP-Cron. WP-Cron also takes over from a worker
  * that was killed.
  *
  * @package Headland
@@ -12,10 +12,10 @@
 
 defined( 'ABSPATH' ) || exit;
 
-/** After so long a worker hands over to a new one: many hosts end a process after a minute. */
+/** After this time a worker starts a new one in its place: many hosts end a process after a minute. */
 const HEADLAND_WORKER_SECONDS = 45;
 
-/** How long a save may be held up where WordPress cannot call itself, and how long a call that WordPress asks for is good. */
+/** How long a save may be delayed where WordPress cannot call itself, and how long a key for a worker is valid. */
 const HEADLAND_LOOPBACK_SECONDS = 1;
 const HEADLAND_KEY_SECONDS      = 300;
 
@@ -122,7 +122,7 @@ function headland_work_request() {
 }
 
 /**
- * What WP-Cron does: the work that is left, if nobody is at it.
+ * What WP-Cron does: the work that is left, if no worker runs.
  */
 function headland_cron() {
 	$state = headland_read_state();
@@ -158,7 +158,7 @@ function headland_work() {
 		$settings = headland_settings( true );
 		$state    = headland_read_state();
 		if ( $state['worker'] !== $worker ) {
-			// It was away for too long, and somebody else is at work.
+			// It paused for too long, and another worker has the lease.
 			return;
 		}
 		$now = microtime( true );
@@ -179,9 +179,9 @@ function headland_work() {
 }
 
 /**
- * Calls at once, for somebody who waits for the result.
+ * Calls at once, for a user who waits for the result.
  *
- * @return array|null The result; null where a worker is at it and calls within a second.
+ * @return array|null The result; null if a worker runs and calls within a second.
  */
 function headland_rebuild_now() {
 	headland_change_state(
@@ -208,7 +208,7 @@ function headland_rebuild_now() {
 }
 
 /**
- * Calls the webhook for what the state holds, and keeps what came of it.
+ * Calls the webhook for the pending changes, and stores the result.
  *
  * @param string $worker   Who.
  * @param array  $settings The settings.
@@ -223,7 +223,7 @@ function headland_send( $worker, $settings, $state ) {
 	$after  = headland_change_state(
 		function ( $state ) use ( $worker, $result, $counts, $began ) {
 			if ( $state['worker'] !== $worker ) {
-				// Somebody took over, and may have told what this call stood for: what is there now came since.
+				// Another worker took over, and may have sent the changes of this call: the pending ones are newer.
 				return null;
 			}
 			return $result['ok'] ? headland_after_success( $state, $counts, $began ) : headland_after_failure( $state, $counts, $result );
@@ -246,7 +246,7 @@ function headland_send( $worker, $settings, $state ) {
 }
 
 /**
- * The state after a call that was taken: what it stood for is told, and what came since is not.
+ * The state after an accepted call: the changes that it covered are removed, and later ones stay.
  *
  * @param array $state  The state.
  * @param array $counts What the call stood for.
@@ -310,7 +310,7 @@ function headland_counts_since( $state, $counts ) {
 }
 
 /**
- * Lets a new worker go on, if one can be started.
+ * Lets a new worker continue, if one can be started.
  *
  * @param string $worker Who.
  * @return bool Whether this process is done.

@@ -11,7 +11,7 @@ test('a change refreshes the thing itself and the list that it stands in', () =>
   assert.ok(isAffected('accounts/a/credentials', 'accounts/a/credentials/x'))
 })
 
-test('whatever happens in an environment refreshes what is told of it', () => {
+test('any change in an environment refreshes the environment', () => {
   for (const part of ['operations/o', 'builds/x', 'deployments/x', 'domains', 'triggers/t']) {
     assert.ok(isAffected(E, `${E}/${part}`))
     assert.ok(isAffected('accounts/a/apps/b/environments', `${E}/${part}`))

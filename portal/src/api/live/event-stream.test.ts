@@ -15,7 +15,7 @@ test('an event may come in pieces', () => {
   for (let cut = 0; cut <= whole.length; cut++) assert.deepEqual(read(whole.slice(0, cut), whole.slice(cut)), expected)
 })
 
-test('lines of data are joined, comments and events without data are not told', () => {
+test('lines of data are joined, comments and events without data are skipped', () => {
   assert.deepEqual(read('data: a\ndata: b\n\n: quiet\n\nevent: x\n\n'), [{ event: 'message', data: 'a\nb', id: '' }])
 })
 

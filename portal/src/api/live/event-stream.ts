@@ -1,6 +1,6 @@
 /**
- * Server-sent events read with `fetch`: unlike `EventSource`, it tells the status of a refusal, and a 401 does not make
- * the browser ask for a password. One connection; whoever calls decides whether and when to come back.
+ * Server-sent events read with `fetch`: unlike `EventSource`, it gives the status of a refusal, and a 401 does not make
+ * the browser ask for a password. It opens one connection; the caller decides whether and when to reconnect.
  */
 import { ask } from '../client.ts'
 
@@ -30,7 +30,7 @@ export async function readEventStream(url: string, { signal, lastEventId, onOpen
   }
 }
 
-/** Takes pieces of text as they come, and calls for each whole event (HTML, section 9.2.6). */
+/** Accepts chunks of text as they arrive, and calls back for each complete event (HTML, section 9.2.6). */
 export function createParser(onEvent: (event: StreamEvent) => void): (text: string) => void {
   let rest = ''
   let [event, data, id]: [string, string[], string] = ['', [], '']

@@ -1,8 +1,8 @@
 /**
- * Keeps what is shown fresh. While the stream of changes is open, each change refreshes what it touches, and lists over all
- * apps every few seconds at most, as each of many builds at work changes them all the time; whenever it is
- * opened, everything is fetched anew, as nobody knows what was missed. While it is closed, everything is asked for every
- * few seconds. A tab that nobody looks at gives its connection back.
+ * Keeps the page fresh. While the stream of changes is open, each change refetches what it affects; lists over all apps
+ * are refetched at most every few seconds, as every running build changes them. When the stream opens, everything is
+ * refetched, since changes may have been missed. While it is closed, everything is polled every few seconds. A hidden
+ * tab closes its connection.
  */
 import { type QueryClient, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useSyncExternalStore } from 'react'
@@ -29,7 +29,7 @@ function become(next: Liveness) {
   for (const listener of listeners) listener()
 }
 
-/** Whether changes arrive by themselves just now. */
+/** Whether the stream of changes is open. */
 export function useLiveness(): Liveness {
   return useSyncExternalStore(
     (listener) => {
@@ -90,9 +90,9 @@ function follow(client: QueryClient, account: string): () => void {
         continue
       }
       const begun = Date.now()
-      // Refused, broken or ended: whatever it was, the answer is to ask for ourselves until it works again.
+      // Refused, broken or ended: in each case, poll until the stream works again.
       await connect().catch((error) => {
-        // Nobody is logged in any more: that is for the log-in page to mend.
+        // The session has ended: the log-in page takes over.
         if (error instanceof CallFailed && error.problem.status === 401) client.setQueryData(SESSION_KEY, null)
       })
       if (over.signal.aborted) return
@@ -133,5 +133,5 @@ function follow(client: QueryClient, account: string): () => void {
   }
 }
 
-/** Who is logged in changes only by what this page does. */
+/** The session changes only by actions of this page. */
 const isOfService = ({ queryKey }: { queryKey: readonly unknown[] }): boolean => queryKey[0] !== SESSION_KEY[0]

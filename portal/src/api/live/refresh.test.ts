@@ -4,10 +4,10 @@ import { createRequire } from 'node:module'
 import { test } from 'node:test'
 import { refresh } from './refresh.ts'
 
-// Without its types: they bring those of browsers.
+// Imported without its types, which depend on those of browsers.
 const { QueryClient, QueryObserver } = createRequire(import.meta.url)('@tanstack/react-query')
 
-/** A page that shows one thing; every question to the service is answered by hand. */
+/** A page with one query; the test answers each request by hand. */
 function shown(queryKey: readonly unknown[]) {
   const client = new QueryClient({ defaultOptions: { queries: { retry: false, gcTime: 0 } } })
   const asked: ((answer: string) => void)[] = []

@@ -1,9 +1,9 @@
 /**
- * Fetches anew what may be different. The client does not begin a first fetch again while it is under way, though it may
- * have been answered before the change: what it brings is asked for once more.
+ * Refetches what may have changed. The query client does not restart a first fetch that is running, although its
+ * response may be older than the change: such a query is fetched once more afterwards.
  */
 
-/** What is needed of the query client, in types that a test on Node has, too. */
+/** The parts of the query client that are used, in types that a test on Node can provide. */
 type Client = {
   getQueryCache(): { findAll(filters: { predicate(query: Query): boolean }): Query[] }
   invalidateQueries(
@@ -23,7 +23,7 @@ export function refresh(client: Client, predicate: (query: Query) => boolean) {
     .filter(({ state }) => state.fetchStatus !== 'idle' && state.data === undefined)
   client.invalidateQueries({ predicate })
   for (const { queryKey, promise } of begun) {
-    // One that fails is told of by the query itself.
+    // The query itself reports a failed fetch.
     promise?.then(
       () => client.invalidateQueries({ queryKey, exact: true }),
       () => undefined,

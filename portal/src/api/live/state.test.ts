@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Deployment, Environment, Operation } from '../types.ts'
-import { environmentState, operationState, outcomeOf, stepsOf, tellingOperation } from './state.ts'
+import { decisiveOperation, environmentState, operationState, outcomeOf, stepsOf } from './state.ts'
 
 type Latest = { done?: boolean; reason?: string; build?: string; trigger?: string; phase?: string }
 
@@ -49,10 +49,10 @@ test('an environment that has nothing to show for a failed build is not called e
 test('a purge or a cancelled build after a failed one does not hide the failure', () => {
   const failed = operation({ reason: 'TYPE_ERROR' })
   const noise = [operation({ trigger: 'PURGE_CACHE' }), operation({ reason: 'OPERATION_CANCELLED' })]
-  assert.equal(tellingOperation([...noise, failed]), failed)
+  assert.equal(decisiveOperation([...noise, failed]), failed)
   const running = operation({ done: false })
-  assert.equal(tellingOperation([running, failed]), running)
-  assert.equal(tellingOperation(noise), undefined)
+  assert.equal(decisiveOperation([running, failed]), running)
+  assert.equal(decisiveOperation(noise), undefined)
 })
 
 test('work under way comes before what was', () => {

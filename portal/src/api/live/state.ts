@@ -1,6 +1,6 @@
 /**
- * What an environment, a build or an operation is doing, folded into one word that people read. Honest first: a site
- * that is live stays live in words while a build of it fails, and both are said.
+ * The state of an environment, a build or an operation in a few words. A live site whose build failed is still live, so
+ * its words say both.
  */
 import { isNoBuild } from '../names.ts'
 import { operationProblem, type Problem } from '../problem.ts'
@@ -10,10 +10,10 @@ export type Tone = 'good' | 'busy' | 'bad' | 'warn' | 'idle'
 export type Shown = { tone: Tone; word: string; detail?: string }
 
 /**
- * The operation that tells how an environment is, out of the newest ones: what runs, or what last ended well or badly.
- * A purge changes nothing that could be better or worse, and what was cancelled or superseded says nothing.
+ * The operation, out of the newest ones, that determines the state of an environment: the running one, or the last that
+ * succeeded or failed. Purges and cancelled or superseded operations do not count.
  */
-export const tellingOperation = (newest: readonly Operation[] | undefined): Operation | undefined =>
+export const decisiveOperation = (newest: readonly Operation[] | undefined): Operation | undefined =>
   newest?.find((operation) => {
     const outcome = outcomeOf(operation)
     return (
@@ -21,7 +21,7 @@ export const tellingOperation = (newest: readonly Operation[] | undefined): Oper
     )
   })
 
-/** By the operation that tells most, which the environment names itself. `deployment` is the live one, where it is known. */
+/** By the operation that the environment names as decisive. `deployment` is the live one, where it is known. */
 export function environmentState(environment: Environment, deployment?: Deployment): Shown {
   const { latestOperation: latest } = environment
   if (environment.state === 'DELETING') return { tone: 'busy', word: 'Deleting' }
@@ -31,7 +31,7 @@ export function environmentState(environment: Environment, deployment?: Deployme
   if (environment.state === 'EMPTY')
     return failed ? { tone: 'bad', word: 'Build failed' } : { tone: 'idle', word: 'Nothing deployed' }
   if (deployment?.instance?.state === 'CRASH_LOOP')
-    return { tone: 'bad', word: 'Keeps crashing', detail: 'The app dies again and again; its log says why.' }
+    return { tone: 'bad', word: 'Keeps crashing', detail: 'The app crashes repeatedly; its log says why.' }
   if (deployment?.instance?.state === 'RESTARTING') return { tone: 'warn', word: 'Restarting' }
   if (latest?.reason === 'SUSPICIOUS_OUTPUT')
     return { tone: 'warn', word: 'Live, last build held', detail: 'Visitors get the deployment before it.' }
@@ -46,11 +46,11 @@ export function environmentState(environment: Environment, deployment?: Deployme
   return { tone: 'good', word: 'Live' }
 }
 
-/** What waits for its turn is not called by its work. */
+/** A queued operation is shown as waiting, not by its trigger. */
 const workingWord = ({ trigger, phase }: { trigger: Trigger; phase: Phase }): string =>
   phase === 'QUEUED' && phasesOf(trigger).length > 0 ? PHASE_WORDS.QUEUED : WORKING[trigger]
 
-/** What a waiting operation or build waits for changes without an event: it is asked again so often. */
+/** What a queued operation or build waits for changes without an event, so it is polled at this interval. */
 export const waitingRefreshMs = (waiting: Operation['metadata']['waiting']): number | false => (waiting ? 2000 : false)
 
 const WORKING: Record<Trigger, string> = {
@@ -75,7 +75,7 @@ export const TRIGGER_WORDS: Record<Trigger, string> = {
   PURGE_CACHE: 'Purge cache',
 }
 
-/** The reasons that are no failure: it was cancelled or replaced, or its output waits for a person to look at it. */
+/** Reasons that are not failures: it was cancelled or superseded, or its output waits for a review. */
 const ENDED_ON_PURPOSE = {
   OPERATION_CANCELLED: 'cancelled',
   SUPERSEDED: 'superseded',
@@ -93,7 +93,7 @@ export function outcomeOf(operation: Operation): Outcome {
 
 export const problemOfOperation = ({ error }: Operation): Problem | undefined => error && operationProblem(error)
 
-/** Whether an operation builds something: only those have a log and a build to look at. */
+/** Whether an operation builds something: only those have a log and a build. */
 export const isOfBuild = ({ metadata }: Operation): boolean => !isNoBuild(metadata.build)
 
 export function operationState(operation: Operation): Shown {
@@ -152,7 +152,7 @@ const BUILD_PHASES: readonly Phase[] = [
 ]
 const RESTART_PHASES: readonly Phase[] = ['QUEUED', 'STARTING', 'SWITCHING']
 
-/** The phases that an operation of this kind goes through, in order; one that has no steps to show has none. */
+/** The phases that an operation of this kind goes through, in order; empty for one without steps. */
 export function phasesOf(trigger: Trigger): readonly Phase[] {
   if (trigger === 'UPLOAD' || trigger === 'REBUILD' || trigger === 'CLEAN_REBUILD') return BUILD_PHASES
   return trigger === 'ACTIVATE' || trigger === 'UPDATE' ? RESTART_PHASES : []
@@ -161,8 +161,8 @@ export function phasesOf(trigger: Trigger): readonly Phase[] {
 export type Step = { phase: Phase; state: 'done' | 'now' | 'ahead' | 'failed' | 'skipped'; seconds?: number }
 
 /**
- * Steps of work for the bar. `phase` is where it is, or, when it has ended otherwise than well, where it stopped;
- * `durations` say which phases a finished build really went through.
+ * Steps for the progress bar. `phase` is the current one, or, after a failure, the one where it stopped; `durations`
+ * say which phases a finished build went through.
  */
 export function stepsOf(
   trigger: Trigger,
@@ -171,7 +171,7 @@ export function stepsOf(
   durations?: Readonly<Record<string, unknown>>,
 ): Step[] {
   const phases = phasesOf(trigger)
-  // Where it stopped is not known yet: no step is called the one.
+  // Where it stopped is not known yet: no step is marked as failed.
   if (end === 'stopped' && phase === 'DONE' && !durations)
     return phases.map((each) => ({ phase: each, state: 'skipped' }))
   const at = phase === 'DONE' ? lastReached(phases, durations ?? {}) : phases.indexOf(phase)

@@ -13,7 +13,7 @@ test('the first call works at once, many calls once more, and the last of them i
   t.mock.timers.tick(2000)
   assert.equal(times, 2)
   t.mock.timers.tick(2000)
-  assert.equal(times, 2, 'nobody called again')
+  assert.equal(times, 2, 'there was no further call')
   refresh.call()
   assert.equal(times, 3)
 })

@@ -1,4 +1,4 @@
-/** Work that is asked for more often than it need be done: at once, then once in `ms` at most, and after the last call. */
+/** A throttle: runs at once, then at most once in `ms`, and once after the last call. */
 export function throttled(work: () => void, ms: number): { call(): void; stop(): void } {
   let timer: ReturnType<typeof setTimeout> | undefined
   let isWanted = false

@@ -1,4 +1,4 @@
-/** Buttons, and links that look like them: `primary` at most once on a page, `danger` for what cannot be taken back. */
+/** Buttons, and links that look like them: `primary` at most once on a page, `danger` for what cannot be undone. */
 import type { ButtonHTMLAttributes, ReactNode, Ref } from 'react'
 import { Link } from 'wouter'
 import { Icon, type IconName } from '../layout/icon.tsx'
@@ -10,7 +10,7 @@ type Look = { kind?: ButtonKind; icon?: IconName | undefined; small?: boolean; c
 
 type ButtonProps = Look &
   ButtonHTMLAttributes<HTMLButtonElement> & {
-    /** Work is under way: the button stays where it is and cannot be pressed again. */
+    /** The action is running: the button stays in place and cannot be pressed again. */
     busy?: boolean
     ref?: Ref<HTMLButtonElement>
   }
@@ -23,7 +23,7 @@ export function Button({ kind = 'plain', icon, small = false, busy = false, chil
       type="button"
       {...rest}
       className={classOf(kind, small)}
-      // Not `disabled`: that would throw the focus away while the work runs.
+      // Not `disabled`: a disabled button loses the focus.
       aria-disabled={busy || undefined}
       aria-busy={busy || undefined}
       onClick={busy ? (event) => event.preventDefault() : onClick}
@@ -43,7 +43,7 @@ export function ButtonLink({ kind = 'plain', icon, small = false, href, children
   )
 }
 
-/** To another host: a new tab that learns nothing of this one. */
+/** A link to another host, in a new tab without a referrer or an opener. */
 export function ExternalLink({ href, children }: { href: string; children: ReactNode }) {
   return (
     <a href={href} target="_blank" rel="noopener noreferrer" className={css.external}>

@@ -1,4 +1,4 @@
-/** One of a few, as links beside each other: what is shown has an address. */
+/** A choice among a few views, as links: each view has an address. */
 import { Link } from 'wouter'
 import css from './choices.module.css'
 

@@ -1,9 +1,9 @@
 /**
- * Asks before something is destroyed, and says what stops working. `run` is awaited inside the window: it shows the
- * work, and the problem where there is one, and closes by itself when all went well.
+ * Asks before something is destroyed, and says what stops working. `run` is awaited inside the dialog, which shows the
+ * progress and an error, and closes by itself on success.
  *
  *   const confirm = useConfirm()
- *   confirm({ title: 'Delete the app?', stops: ['Its sites answer no more.'], word: app, label: 'Delete app', run })
+ *   confirm({ title: 'Delete the app?', stops: ['Its sites stop answering.'], word: app, label: 'Delete app', run })
  */
 import { createContext, type ReactNode, useCallback, useContext, useState } from 'react'
 import { type Problem, problemOf } from '../../api/problem.ts'
@@ -18,13 +18,13 @@ export type Question = {
   children?: ReactNode
   /** What stops working, a sentence each. */
   stops?: readonly string[]
-  /** Has to be typed, where nothing can bring back what is destroyed. */
+  /** A word that the user has to type, where the action cannot be undone. */
   word?: string
   /** The button: a verb and its object. */
   label: string
   /** `danger` unless it destroys nothing. */
   kind?: 'danger' | 'primary'
-  /** Throws `CallFailed` where it does not go well. */
+  /** Throws `CallFailed` on failure. */
   run(): Promise<unknown>
 }
 

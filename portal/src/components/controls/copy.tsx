@@ -1,4 +1,4 @@
-/** Copies a text, and says that it did. Where the browser does not allow it, the text is selected for the reader to copy. */
+/** Copies a text, and confirms it. Where the browser forbids copying, the text is selected for the reader to copy. */
 import { useEffect, useRef, useState } from 'react'
 import { useToast } from '../feedback/toasts.tsx'
 import { Icon } from '../layout/icon.tsx'
@@ -38,14 +38,14 @@ export function CopyButton({ text, what }: Props) {
   )
 }
 
-/** The clipboard of `navigator` is there only on https and on this machine; the older way works everywhere. */
+/** `navigator.clipboard` exists only on https and on localhost; `execCommand` works everywhere. */
 async function write(text: string, beside: HTMLElement): Promise<boolean> {
   if (navigator.clipboard) {
     try {
       await navigator.clipboard.writeText(text)
       return true
     } catch {
-      // Refused by the browser or its owner: the older way may still be allowed.
+      // Refused by the browser or by its user: `execCommand` may still be allowed.
     }
   }
   const field = document.createElement('textarea')
@@ -60,7 +60,7 @@ async function write(text: string, beside: HTMLElement): Promise<boolean> {
   return done
 }
 
-/** A text that is there to be copied: an id, an address. */
+/** A text to copy: an id, an address. */
 export function CopyText({ text, what }: Props) {
   return (
     <span className={css.text}>

@@ -1,4 +1,4 @@
-/** What does the same from a terminal: the command of `headland` first, then the call of the API. */
+/** How to do the same from a terminal: the `headland` command first, then the API call. */
 import { type CurlCall, curlOf } from '../../api/curl.ts'
 import { CopyButton } from './copy.tsx'
 import css from './curl.module.css'
@@ -8,7 +8,7 @@ type Props = CurlCall & {
   open?: boolean
   /** The command; not every call has one. */
   command?: string | undefined
-  /** Said above the command: one of the operator is run on the machine of the service. */
+  /** Says above the command that it is one for the operator, to be run on the machine of the service. */
   isOfOperator?: boolean
 }
 

@@ -1,4 +1,4 @@
-/** A window over the page, by the browser's own `<dialog>`: it keeps the focus inside, and Escape closes it. */
+/** A modal dialog, by the browser's own `<dialog>`: it keeps the focus inside, and Escape closes it. */
 import { type ReactNode, useEffect, useId, useRef } from 'react'
 import css from './dialog.module.css'
 
@@ -10,7 +10,7 @@ export function Dialog({ title, onClose, children, wide = false }: Props) {
   const id = useId()
 
   useEffect(() => {
-    // What had the focus gets it back when this is gone.
+    // On unmount, the focus returns to the element that had it.
     const before = document.activeElement as HTMLElement | null
     element.current?.showModal()
     return () => before?.focus?.()
@@ -22,7 +22,7 @@ export function Dialog({ title, onClose, children, wide = false }: Props) {
       className={`${css.dialog} ${wide ? css.wide : ''}`}
       aria-labelledby={id}
       onClose={onClose}
-      // A press beside the window closes it; Escape does the same for the keyboard.
+      // A click beside the dialog closes it; Escape does the same for the keyboard.
       onPointerDown={(event) => event.target === element.current && element.current.close()}
     >
       <div className={css.body}>

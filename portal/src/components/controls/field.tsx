@@ -1,6 +1,6 @@
 /**
- * Fields of forms: a label that is always there, a hint, and what the API says is wrong with it. Where the API names a
- * field that the form has, its words stand beside that field; the form passes `problem` to each.
+ * Form fields: a label that is always visible, a hint, and the error that the API returned for the field. The form
+ * passes `problem` to each field, which shows the part that names it.
  */
 import {
   type InputHTMLAttributes,
@@ -16,10 +16,10 @@ import css from './field.module.css'
 type Common = {
   label: string
   hint?: ReactNode
-  /** Its name in the request, as in `displayName`: what the API calls it when it is wrong. */
+  /** Its name in the request, as in `displayName`: errors of the API refer to it. */
   name: string
   problem?: Problem | undefined
-  /** Found wrong by the form itself. */
+  /** An error that the form itself found. */
   fault?: string | undefined
 }
 
@@ -124,7 +124,7 @@ export function SelectField({ label, hint, name, problem, fault, options, ...res
   )
 }
 
-/** Whether everything that is wrong stands beside a field already, so that it need not be said again above the form. */
+/** Whether every error is already shown beside a field, so that it need not be repeated above the form. */
 export const isAllInFields = (problem: Problem | undefined, names: readonly string[]): boolean =>
   problem !== undefined &&
   Object.keys(problem.fields).length > 0 &&

@@ -1,4 +1,4 @@
-/** A search over what the page shows; `/` leads into it, Escape empties it. */
+/** A search in what the page shows; `/` focuses it, Escape empties it. */
 import { Icon } from '../layout/icon.tsx'
 import css from './search-field.module.css'
 

@@ -4,7 +4,7 @@ import { ago, bytes, counted, duration } from './format.ts'
 
 const NOW = Date.UTC(2026, 10, 15, 12)
 
-test('a time is told by how long ago it was', () => {
+test('a time is shown as how long ago it was', () => {
   assert.equal(ago(NOW - 5_000, NOW), 'just now')
   assert.equal(ago(NOW + 3_000, NOW), 'just now', 'the clock of the service may be a little ahead')
   assert.equal(ago(NOW - 61_000, NOW), '1 minute ago')

@@ -25,7 +25,9 @@ const exactFormat = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', time
 /** `15 Nov 2026, 11:43:33 UTC`, in the reader's own time zone. */
 export const exact = (time: number): string => exactFormat.format(time)
 
-/** `0.4 s`, `12 s`, `3 min 5 s`, `2 h 10 min`. As the service writes them (src/base/text/figures.ts; a test compares). */
+/**
+ * `0.4 s`, `12 s`, `3 min 5 s`, `2 h 10 min`. As the service writes them (src/base/text/figures.ts; a test compares).
+ */
 export function duration(seconds: number): string {
   if (seconds < 9.95) return `${Math.max(0, seconds).toFixed(1)} s`
   const whole = Math.round(seconds)
@@ -37,7 +39,10 @@ export function duration(seconds: number): string {
 const joined = (large: number, unit: string, small: number, smaller: string): string =>
   small === 0 ? `${large} ${unit}` : `${large} ${unit} ${small} ${smaller}`
 
-/** Whole numbers that add up to the whole of them: each part is rounded down, and what is left goes to those that lost most. */
+/**
+ * `parts` in units of 1/`per`, as integers that add up to their rounded sum: each is rounded down, and the remainder
+ * goes to the parts that lost the largest fractions.
+ */
 export function wholeParts(parts: readonly number[], per: number): number[] {
   const exactly = parts.map((part) => part * per)
   const counts = exactly.map((each) => Math.floor(each + 1e-6))
@@ -48,7 +53,7 @@ export function wholeParts(parts: readonly number[], per: number): number[] {
   return counts
 }
 
-/** Parts and their total at one precision: the parts that are shown add up to the total that is shown. */
+/** Parts and their total at one precision: the displayed parts add up to the displayed total. */
 export function durations(parts: readonly number[], totalSeconds: number): { parts: string[]; total: string } {
   const perSecond = totalSeconds < 9.95 ? 10 : 1
   const counts = wholeParts(parts, perSecond)

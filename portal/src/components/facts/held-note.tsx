@@ -1,4 +1,7 @@
-/** A build that was held since its output looks wrong: what is missing, whether it is tried again, and the way to make it live. */
+/**
+ * A build that was held because its output looks wrong: what is missing, whether it is retried, and the button to make
+ * it live.
+ */
 import { useState } from 'react'
 import { Link } from 'wouter'
 import { call } from '../../api/client.ts'
@@ -19,7 +22,7 @@ type Props = {
   place: Place
   held: Held
   retry: Environment['retry']
-  /** Not where the page is that of the build itself. */
+  /** Left out on the page of the build itself. */
   linksToBuild?: boolean
 }
 
@@ -55,7 +58,7 @@ export function HeldNote({ place, held, retry, linksToBuild = false }: Props) {
   )
 }
 
-/** Nothing is held, and something that an outage spoilt is built again. */
+/** No build is held, and a build that failed by an outage is being retried. */
 export function RetryNote({ retry }: { retry: NonNullable<Environment['retry']> }) {
   return (
     <section className={css.held} aria-label="Retry">

@@ -1,6 +1,6 @@
 /**
- * Kinds of variables, and the one that a new variable has by its name. A copy, as nothing of the service is built into the
- * portal; a test holds it against the contract.
+ * Kinds of variables, and the default kind of a new variable by its name. A copy, as no code of the service is built
+ * into the portal; a test compares it with the contract.
  */
 import type { VariableKind } from '../../api/types.ts'
 

@@ -1,4 +1,4 @@
-/** Follows one operation to its end: its steps as they pass, why it did not go well, and a way to end it. */
+/** Follows one operation to its end: its steps, why it failed, and a button to cancel it. */
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import { call } from '../../api/client.ts'
@@ -26,7 +26,9 @@ import { Time, Took } from './time.tsx'
 
 type Props = { operation: Operation /** Beside the state. */; actions?: ReactNode }
 
-/** `known` is what a list told of it already: shown until the operation itself, which tells more, is here. */
+/**
+ * `known` is the operation as a list returned it: shown until the operation itself, which has more fields, is fetched.
+ */
 export function OperationProgress({ name, known }: { name: string; known?: Operation }) {
   const { data = known } = useResource<Operation>(name, {
     refreshMs: (now) => waitingRefreshMs(now?.metadata.waiting),
@@ -42,7 +44,7 @@ export function OperationView({ operation, actions }: Props) {
   const { data: build } = useResource<Build>(metadata.build, { enabled: isOfBuild(operation) })
   const end = outcome === 'running' || outcome === 'well' ? outcome : 'stopped'
   const reached = stepsOf(metadata.trigger, metadata.phase, end, build?.durations)
-  // All that was done of a held one went well.
+  // All steps of a held build succeeded.
   const steps =
     outcome === 'held'
       ? reached.map((step) => (step.state === 'failed' ? { ...step, state: 'done' as const } : step))

@@ -1,12 +1,12 @@
 /**
- * Who asked for something, and what was sent. Names and messages are text of others: each is set apart (`bdi`), so that
- * marks of direction in one turn nothing else round.
+ * Who requested something, and what was sent. Names and messages are untrusted text: each is isolated (`bdi`), so that
+ * direction marks in one do not reorder the text around it.
  */
 import { shortSha } from '../../api/names.ts'
 import type { Commit, Requester } from '../../api/types.ts'
 import css from './people.module.css'
 
-/** Before all but users: a credential can be called by an e-mail address, too. */
+/** Shown for all but users, since a credential can have an e-mail address as its name. */
 const KINDS: Record<Requester['kind'], string> = {
   USER: '',
   CREDENTIAL: 'credential ',

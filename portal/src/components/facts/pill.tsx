@@ -1,4 +1,4 @@
-/** A state in a word, with a sign and a colour that say the same: never the colour alone (WCAG 1.4.1). */
+/** A state as a word, with an icon and a colour of the same meaning: never the colour alone (WCAG 1.4.1). */
 import type { ReactNode } from 'react'
 import { Icon, type IconName } from '../layout/icon.tsx'
 import css from './pill.module.css'

@@ -1,4 +1,4 @@
-/** That a rollback pinned the environment: to what, since when, and the two ways to end it. */
+/** Says that a rollback pinned the environment: to which upload, since when, and the two ways to unpin it. */
 import { Link } from 'wouter'
 import { call } from '../../api/client.ts'
 import { useAction } from '../../api/data.ts'

@@ -1,9 +1,9 @@
-/** A time as how long ago it was; the exact one is its title. All of them on a page move together. */
+/** A time as how long ago it was, with the exact time as its title. One timer updates all of them on a page. */
 import { useSyncExternalStore } from 'react'
 import { ago, duration, exact } from './format.ts'
 
 const TICK_MS = 10_000
-/** What is under way is seen to go on. */
+/** Durations of running work are updated every second. */
 const SECOND_MS = 1000
 
 function createTicks(ms: number) {

@@ -1,4 +1,4 @@
-/** What to do where nothing was uploaded yet, for whoever may: part of an empty page. */
+/** Part of an empty page: leads users who may write to the first upload. */
 import { at, headland } from '../../api/headland.ts'
 import type { Place } from '../../api/names.ts'
 import { environmentPath } from '../../paths.ts'

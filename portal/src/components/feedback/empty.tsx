@@ -1,4 +1,4 @@
-/** Nothing is here yet: says what to do next, and the call that does the same. */
+/** An empty page: says what to do next, and the API call that does the same. */
 import type { ComponentProps, ReactNode } from 'react'
 import { Curl } from '../controls/curl.tsx'
 import css from './empty.module.css'

@@ -1,4 +1,4 @@
-/** Shows what went wrong where a page could not be loaded or drawn, instead of nothing. The frame around it stays. */
+/** Shows the error when a page could not be loaded or rendered. The frame around it stays. */
 import { Component, type ReactNode } from 'react'
 import { Button } from '../controls/button.tsx'
 import { Empty } from './empty.tsx'
@@ -6,7 +6,7 @@ import { Empty } from './empty.tsx'
 type Props = { children: ReactNode /** A change of it is a new try: the address of the page. */; at: string }
 type State = { fault: Error | undefined; at: string }
 
-/** React tells of faults to classes only. */
+/** A class, since React supports error boundaries only as classes. */
 export class FaultBoundary extends Component<Props, State> {
   override state: State = { fault: undefined, at: this.props.at }
 

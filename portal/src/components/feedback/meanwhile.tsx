@@ -1,4 +1,7 @@
-/** Somebody else saved the same thing meanwhile: what they changed, and the two ways on. Nothing that was typed is lost. */
+/**
+ * Shown when another user saved the same thing meanwhile: what they changed, and the two ways to continue. No input is
+ * lost.
+ */
 import { Button } from '../controls/button.tsx'
 import { Pill } from '../facts/pill.tsx'
 import { Icon } from '../layout/icon.tsx'
@@ -6,9 +9,9 @@ import css from './meanwhile.module.css'
 
 export type MeanwhileChange = {
   name: string
-  /** What became of it, as in `was deleted`. */
+  /** What happened to it, as in `was deleted`. */
   words: string
-  /** Whoever looks at this has changed it, too. */
+  /** The reader has changed it, too. */
   isMine: boolean
 }
 
@@ -24,14 +27,14 @@ type Props = {
 const MAX_SHOWN = 8
 
 export function MeanwhileNote({ changes, saveLabel, isBusy, onSave, onDiscard }: Props) {
-  // What both changed is what there is to decide about.
+  // The reader has to decide only about what both changed.
   const sorted = changes.toSorted((a, b) => Number(b.isMine) - Number(a.isMine))
   const rest = sorted.length - MAX_SHOWN
   return (
     <div className={css.note} role="alert">
       <Icon name="warning" />
       <div className={css.body}>
-        <strong>Somebody else saved changes meanwhile. Yours are not saved yet, and not lost.</strong>
+        <strong>Another user saved changes meanwhile. Yours are not saved yet, and not lost.</strong>
         <ul className={css.changes}>
           {sorted.slice(0, MAX_SHOWN).map(({ name, words, isMine }) => (
             <li key={name} className={css.change}>

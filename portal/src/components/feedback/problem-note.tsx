@@ -1,4 +1,4 @@
-/** What went wrong, in the words of the API, with its reason: the word that the documentation and programs know. */
+/** An error in the words of the API, with its reason code, which the documentation lists. */
 import type { Problem } from '../../api/problem.ts'
 import { Button, ExternalLink } from '../controls/button.tsx'
 import { Icon } from '../layout/icon.tsx'

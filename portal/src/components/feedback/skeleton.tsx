@@ -1,7 +1,7 @@
-/** Keeps the place of what is being fetched, at its later size, so that nothing moves when it comes. */
+/** A placeholder in the size of what is being fetched, so that nothing moves when it arrives. */
 import css from './skeleton.module.css'
 
-/** In characters: about as wide as the text will be. Shown after a moment only, as most answers are quicker. */
+/** In characters: about as wide as the text will be. Shown after a short delay, as most responses arrive earlier. */
 export function Skeleton({ width = 12 }: { width?: number }) {
   return <span className={css.skeleton} style={{ width: `${width}ch` }} aria-hidden="true" />
 }

@@ -1,4 +1,7 @@
-/** Short news in a corner, also read out. They never hold a control that can be missed, so they may go by themselves. */
+/**
+ * Short messages in a corner, also announced to screen readers. They contain no controls, so they may disappear by
+ * themselves.
+ */
 import { createContext, type ReactNode, useCallback, useContext, useRef, useState } from 'react'
 import { Icon } from '../layout/icon.tsx'
 import css from './toasts.module.css'
@@ -6,10 +9,10 @@ import css from './toasts.module.css'
 export type ToastTone = 'good' | 'warn' | 'bad'
 type Options = {
   tone?: ToastTone
-  /** Read out and not shown: what was pressed shows it already. */
+  /** Announced and not shown: the pressed button shows it already. */
   quiet?: boolean
 }
-/** What it answers takes the news away before its time: where it is not true any more. */
+/** Returns a function that removes the message early, when it is no longer true. */
 type Say = (text: string, options?: Options) => () => void
 type Toast = { id: number; text: string; tone: ToastTone; quiet: boolean }
 

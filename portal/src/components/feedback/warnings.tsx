@@ -1,4 +1,4 @@
-/** What a build says that works today and should not stay as it is. */
+/** Warnings of a build: what works today but should be changed. */
 import type { Build } from '../../api/types.ts'
 import { Icon } from '../layout/icon.tsx'
 import css from './warnings.module.css'

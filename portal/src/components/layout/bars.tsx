@@ -1,4 +1,4 @@
-/** A list of figures with a bar for each, which says how much of the whole it is. */
+/** A list of figures, each with a bar that shows its share of the whole. */
 import type { CSSProperties, ReactNode } from 'react'
 import css from './bars.module.css'
 import { Icon } from './icon.tsx'
@@ -28,7 +28,7 @@ export function Bars({ bars, label }: { bars: readonly Bar[]; label: string }) {
           <span className={`${css.figure} ${css[state]}`}>
             {state !== 'well' && <Icon name="warning" />}
             {figure}
-            {state === 'full' && <span className={css.said}>, full</span>}
+            {state === 'full' && <span className={css.fullWord}>, full</span>}
           </span>
         </li>
       ))}
@@ -36,7 +36,7 @@ export function Bars({ bars, label }: { bars: readonly Bar[]; label: string }) {
   )
 }
 
-/** As high as the list that will stand here. */
+/** As high as the list that it stands for. */
 export const BarsComing = ({ rows }: { rows: number }) => (
   <div className={css.coming} style={{ '--rows': rows } as CSSProperties} role="status" aria-label="Loading" />
 )

@@ -1,4 +1,4 @@
-/** The few signs of the portal, drawn on a grid of 16. They are never alone: a word stands beside each, or is read out. */
+/** The icons of the portal, drawn on a grid of 16. Each has a word beside it or a label for screen readers. */
 const PATHS = {
   check: 'M3.5 8.5l3 3 6-7',
   cross: 'M4.5 4.5l7 7m0-7l-7 7',

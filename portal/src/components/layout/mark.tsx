@@ -1,4 +1,4 @@
-/** The sign of Headland: land that reaches out into the sea. */
+/** The logo of Headland: land that reaches out into the sea. */
 export function Mark({ size = 24 }: { size?: number }) {
   return (
     <svg viewBox="0 0 32 32" width={size} height={size} aria-hidden="true">

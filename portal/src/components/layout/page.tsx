@@ -1,4 +1,4 @@
-/** A page's heading, with its title in the browser and the focus where reading begins. */
+/** A page's heading. It sets the title of the tab, and takes the focus so that screen readers begin there. */
 import { createContext, type ReactNode, useContext, useEffect, useRef } from 'react'
 import { Link } from 'wouter'
 import { Icon } from './icon.tsx'
@@ -11,15 +11,15 @@ export type Crumb = { text: string; href: string }
 
 type Props = {
   title: string
-  /** What leads here; pages of an environment have theirs from the frame. */
+  /** The breadcrumbs; pages of an environment get theirs from the frame. */
   crumbs?: readonly Crumb[]
-  /** Stands beside the title: a state. */
+  /** A state beside the title. */
   beside?: ReactNode
   actions?: ReactNode
   children: ReactNode
 }
 
-/** True once a page was opened by a link: the first one leaves the focus where the browser puts it. */
+/** True once a page was opened by a link: on the first page the browser decides about the focus. */
 let hasNavigated = false
 
 export function Page({ title, crumbs, beside, actions, children }: Props) {

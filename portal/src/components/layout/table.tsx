@@ -1,18 +1,15 @@
-/**
- * A list of things with the same facts: a table where there is room, a card for each where there is not. The first column
- * is the heading of its row.
- */
+/** A table on wide screens, a card for each row on narrow ones. The first column is the heading of its row. */
 import type { ReactNode } from 'react'
 import css from './table.module.css'
 
 export type Column<T> = {
   head: string
   cell(item: T): ReactNode
-  /** Numbers stand at the right. */
+  /** Numbers are aligned to the right. */
   align?: 'right'
-  /** The column that takes what room is left. */
+  /** The column that takes the remaining width. */
   grow?: boolean
-  /** The heading is only read out, and left out on cards: for buttons. */
+  /** The heading is for screen readers only, and omitted on cards: for columns of buttons. */
   quiet?: boolean
 }
 
@@ -20,7 +17,7 @@ type Props<T> = { label: string; columns: readonly Column<T>[]; items: readonly 
 
 export function Table<T>({ label, columns, items, keyOf }: Props<T>) {
   return (
-    // The roles are said again, as browsers forget them when the rows are laid out as cards.
+    // The roles are explicit, as browsers drop them when CSS lays the rows out as cards.
     // biome-ignore-start lint/a11y/noRedundantRoles: see above
     // biome-ignore-start lint/a11y/useSemanticElements: see above
     <table className={css.table} role="table" aria-label={label}>

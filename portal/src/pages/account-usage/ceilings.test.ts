@@ -4,7 +4,7 @@ import { type Counted, shownOf } from './ceilings.ts'
 
 const counted = (kind: Counted['kind'], used: number, limit: number): Counted => ({ kind, used, limit })
 
-test('what an account has is told beside what it may have', () => {
+test('what an account has is shown beside what it may have', () => {
   const { word, figure, share, state } = shownOf(counted('ENVIRONMENTS', 12, 1500))
   assert.deepEqual([word, figure, share, state], ['Environments', '12 of 1,500', 0.008, 'well'])
   assert.equal(shownOf(counted('FILES', 40_000, 2_000_000)).figure, '40,000 of 2,000,000')

@@ -1,4 +1,4 @@
-/** What is limited for an account, in words. */
+/** The limits of an account, in words. */
 import type { AccountUsage } from '../../api/types.ts'
 import { bytes, number } from '../../components/facts/format.ts'
 import { shareOf, shortBytes } from '../usage/disk/share.ts'
@@ -6,7 +6,7 @@ import { shareOf, shortBytes } from '../usage/disk/share.ts'
 type Ceiling = AccountUsage['ceilings'][number]
 export type Counted = Pick<Ceiling, 'used' | 'limit'> & { kind: Ceiling['kind'] | 'FILES' }
 
-/** Everything that is counted by number, with the files on the disk first. */
+/** All limits on counts, with the files on the disk first. */
 export const countedIn = ({ files, limitFiles, ceilings }: AccountUsage): Counted[] => [
   { kind: 'FILES', used: files, limit: limitFiles },
   ...ceilings,
@@ -17,17 +17,17 @@ const WORDS: Record<Counted['kind'], { word: string; about: string }> = {
   APPS: { word: 'Apps', about: 'also while they are being deleted' },
   ENVIRONMENTS: { word: 'Environments', about: 'also while they are being deleted' },
   DOMAINS: { word: 'Custom domains', about: 'of all environments' },
-  CREDENTIALS: { word: 'API credentials', about: 'revoke those that nobody uses' },
+  CREDENTIALS: { word: 'API credentials', about: 'revoke those that are not used' },
   AWAKE_APPS: { word: 'Apps awake', about: 'one more puts the longest unvisited one to sleep' },
   APP_MEMORY: { word: 'Memory of awake apps', about: 'above it the longest unvisited ones sleep' },
-  RUNNING_BUILDS: { word: 'Builds at work', about: 'others wait for their turn' },
+  RUNNING_BUILDS: { word: 'Running builds', about: 'others wait for their turn' },
 }
 
 export type Shown = { word: string; about: string; figure: string; share: number; state: 'well' | 'near' | 'full' }
 
 const NEAR = 0.85
 
-/** `limit` is 0 where there is none. What comes and goes by itself is never a warning. */
+/** `limit` is 0 if there is none. Limits on what starts and stops by itself never show a warning. */
 export function shownOf({ kind, used, limit }: Counted): Shown {
   const figure = (value: number, isLimit = false) =>
     kind === 'APP_MEMORY' ? (isLimit ? shortBytes(value) : bytes(value)) : number(value)

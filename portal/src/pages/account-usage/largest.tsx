@@ -1,4 +1,4 @@
-/** The environments that hold the most, each with a way to what it holds and to its end. */
+/** The environments with the largest disk usage, each with links to its usage and to its deletion. */
 import { Link } from 'wouter'
 import { type Place, partsOf, placeOf } from '../../api/names.ts'
 import type { AccountUsage } from '../../api/types.ts'
@@ -38,7 +38,7 @@ export function LargestEnvironments({ environments }: { environments: readonly H
   return (
     <>
       <Table
-        label="Environments that hold the most"
+        label="Largest environments"
         columns={columns}
         items={environments}
         keyOf={({ environment }) => environment}

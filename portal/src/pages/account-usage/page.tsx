@@ -1,4 +1,4 @@
-/** What an account takes on the disk and has of what else is limited, how much it may, and how to make room. */
+/** The disk usage of an account, its other limits, and how to free space. */
 import { useResource } from '../../api/data.ts'
 import type { AccountUsage } from '../../api/types.ts'
 import { Curl } from '../../components/controls/curl.tsx'
@@ -7,7 +7,7 @@ import { ProblemNote } from '../../components/feedback/problem-note.tsx'
 import { SkeletonRows } from '../../components/feedback/skeleton.tsx'
 import { Page } from '../../components/layout/page.tsx'
 import { Panel } from '../../components/layout/panel.tsx'
-import type { AccountPageProps } from '../../pages.tsx'
+import type { AccountPageProps } from '../../page-props.ts'
 import { useSession } from '../../session/session.tsx'
 import { DiskKinds, DiskKindsComing } from '../usage/disk/disk-kinds.tsx'
 import { Ceilings, CeilingsComing } from './ceilings.tsx'
@@ -15,7 +15,7 @@ import { LargestEnvironments } from './largest.tsx'
 import css from './page.module.css'
 import { QuotaBar } from './quota-bar.tsx'
 
-/** Nothing tells of it, and it changes with builds. */
+/** Polled, as there are no events about disk usage, which changes with builds. */
 const REFRESH_MS = 30_000
 
 export default function AccountUsagePage(_: AccountPageProps) {
@@ -36,9 +36,9 @@ export default function AccountUsagePage(_: AccountPageProps) {
             <p className={css.note}>The operator of the service can change them.</p>
           </Panel>
           {data?.environments.length === 0 ? (
-            <Empty title="No environment holds anything yet">What builds leave is counted here.</Empty>
+            <Empty title="No environment uses disk space yet">What builds leave is counted here.</Empty>
           ) : (
-            <Panel title="Environments that hold the most" flush>
+            <Panel title="Largest environments" flush>
               {data ? <LargestEnvironments environments={data.environments} /> : <SkeletonRows count={3} />}
             </Panel>
           )}
@@ -51,10 +51,10 @@ export default function AccountUsagePage(_: AccountPageProps) {
 
 function FreeUpSpace({ account, canWrite }: { account: string; canWrite: boolean }) {
   return (
-    <Panel title="To make room">
+    <Panel title="To free space">
       <ul className={css.advice}>
         <li>
-          {canWrite ? 'Delete environments that nobody needs' : 'Environments that nobody needs can be deleted'}, in
+          {canWrite ? 'Delete environments that are not needed' : 'Environments that are not needed can be deleted'}, in
           their settings. What they hold alone is free a moment later.
         </li>
         <li>Leave folders out of the zip that the build does not read: archives become smaller.</li>

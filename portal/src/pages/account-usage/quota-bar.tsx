@@ -1,4 +1,4 @@
-/** How much of what the account may hold is taken. */
+/** How much of the disk quota of the account is used. */
 import type { AccountUsage } from '../../api/types.ts'
 import { Skeleton } from '../../components/feedback/skeleton.tsx'
 import { Icon } from '../../components/layout/icon.tsx'
@@ -7,7 +7,7 @@ import css from './quota-bar.module.css'
 
 const WARNINGS = {
   near: 'Nearly full: uploads and rebuilds that need more than is left are refused.',
-  over: 'Full: uploads and rebuilds are refused until there is room.',
+  over: 'Full: uploads and rebuilds are refused until there is free space.',
 } as const
 
 export function QuotaBar({ usage }: { usage: AccountUsage | undefined }) {

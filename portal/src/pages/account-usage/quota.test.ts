@@ -4,7 +4,7 @@ import { quotaOf } from './quota.ts'
 
 const GIB = 1024 ** 3
 
-test('an account is told how much of what it may hold is taken', () => {
+test('an account sees how much of its disk quota is used', () => {
   assert.deepEqual(quotaOf({ bytes: 5 * GIB, limitBytes: 20 * GIB }), {
     share: 0.25,
     state: 'well',

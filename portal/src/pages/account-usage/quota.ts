@@ -1,4 +1,4 @@
-/** How near an account is to what it may hold. */
+/** How much of its disk quota an account uses. */
 import { bytes } from '../../components/facts/format.ts'
 import { percent, shareOf, shortBytes } from '../usage/disk/share.ts'
 
@@ -6,7 +6,7 @@ export type Quota = { share: number; state: 'none' | 'well' | 'near' | 'over'; w
 
 const NEAR = 0.85
 
-/** `limitBytes` is 0 where there is no limit. */
+/** `limitBytes` is 0 if there is no limit. */
 export function quotaOf({ bytes: held, limitBytes }: { bytes: number; limitBytes: number }): Quota {
   if (limitBytes === 0) return { share: 0, state: 'none', words: `${bytes(held)}, without a limit` }
   const words = `${bytes(held)} of ${shortBytes(limitBytes)}, ${percent((100 * held) / limitBytes)}`

@@ -1,6 +1,6 @@
 /**
- * What is shown this once, on the page and not in a window: a press beside it or a stray Escape would take it away for
- * good. It stays until the reader says that it is kept, and takes the focus when it comes.
+ * Secrets that are shown once. They are on the page and not in a dialog, which a click beside it or an accidental
+ * Escape would close for good. They stay until the user confirms that they are saved, and take the focus.
  */
 import { type ReactNode, useEffect, useId, useRef } from 'react'
 import { Button } from '../../components/controls/button.tsx'
@@ -28,7 +28,7 @@ export function ShownOnce({ title, children, onDone, done = 'I have kept it' }: 
   )
 }
 
-/** A text to be kept: whole, however long, and copied by one press. */
+/** A text to save: shown in full, with a copy button. */
 export function Kept({ text, what }: { text: string; what: string }) {
   return (
     <span className={css.kept}>

@@ -1,9 +1,9 @@
-/** One app: its environments, and its end. */
+/** One app: its environments, and its deletion. */
 import { useLocation } from 'wouter'
 import { call } from '../../api/client.ts'
 import { useApps, useList, useRegions, useResource } from '../../api/data.ts'
 import { headland } from '../../api/headland.ts'
-import { isRegionTold, regionName } from '../../api/regions.ts'
+import { areRegionsShown, regionName } from '../../api/regions.ts'
 import type { App, Environment } from '../../api/types.ts'
 import { Button, ButtonLink } from '../../components/controls/button.tsx'
 import { useConfirm } from '../../components/controls/confirm.tsx'
@@ -15,7 +15,7 @@ import { Skeleton, SkeletonRows } from '../../components/feedback/skeleton.tsx'
 import { useToast } from '../../components/feedback/toasts.tsx'
 import { Page } from '../../components/layout/page.tsx'
 import { Fact, Facts, Panel } from '../../components/layout/panel.tsx'
-import type { AccountPageProps } from '../../pages.tsx'
+import type { AccountPageProps } from '../../page-props.ts'
 import { appsPath, newEnvironmentPath } from '../../paths.ts'
 import { useSession } from '../../session/session.tsx'
 import { EnvironmentRows } from '../apps/environment-rows.tsx'
@@ -61,7 +61,7 @@ export default function AppPage({ app: id = '' }: AccountPageProps) {
         <Panel title="Details">
           <Facts>
             <Fact name="Created">{app.data ? <Time at={app.data.createTime} /> : <Skeleton />}</Fact>
-            {isRegionTold(apps) && (
+            {areRegionsShown(apps) && (
               <Fact name="Region">
                 {app.data && regions ? regionName(regions, app.data.region) : <Skeleton width={14} />}
               </Fact>
@@ -109,8 +109,8 @@ function Delete({ account, app, etag, environments }: DeleteProps) {
       stops: [
         ...(environments.length > 0
           ? [
-              `${counted(environments.length, 'site')} ${environments.length === 1 ? 'answers' : 'answer'} no more: ${environments.map(({ displayName }) => displayName).join(', ')}.`,
-              'Builds, deployments, variables, domains and webhooks of all environments are gone for good.',
+              `${counted(environments.length, 'site')} ${environments.length === 1 ? 'stops' : 'stop'} answering: ${environments.map(({ displayName }) => displayName).join(', ')}.`,
+              'Builds, deployments, variables, domains and webhooks of all environments are deleted for good.',
             ]
           : []),
         'The name becomes free.',
@@ -127,7 +127,7 @@ function Delete({ account, app, etag, environments }: DeleteProps) {
 
   return (
     <Panel title="Delete this app">
-      <p>Takes all of its environments with it. Nothing can bring them back.</p>
+      <p>Deletes all of its environments. This cannot be undone.</p>
       <div>
         <Button kind="danger" onClick={ask}>
           Delete app

@@ -47,7 +47,7 @@ test('the name of an app shows all of it; other words show the environments that
     ['blog', ['Production']],
     ['shop', ['Production']],
   ])
-  assert.deepEqual(shown('agency'), [], 'the account is in every name and tells nothing')
+  assert.deepEqual(shown('agency'), [], 'the account is in every name, so it is not searched')
   assert.deepEqual(shown('nothing like it'), [])
 })
 

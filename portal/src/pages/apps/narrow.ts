@@ -1,21 +1,21 @@
-/** Which apps and environments are shown: those of a state, with all words of a search. */
+/** Filters apps and environments by a state and by all words of a search. */
 
 import { environmentState } from '../../api/live/state.ts'
 import { idOf } from '../../api/names.ts'
 import type { App, Environment } from '../../api/types.ts'
 
 export type AppWithEnvironments = { app: App; environments: readonly Environment[] }
-/** `environments` are those that are shown, of so many. */
+/** `environments` are the ones that are shown. */
 export type Narrowed = AppWithEnvironments & { total: number }
 
-/** As they stand in the address, and what people read. */
+/** By their value in the address, with the text that is shown. */
 export const STATES = { failed: 'Failed', working: 'Working', live: 'Live', empty: 'Empty' } as const
 export type StateFilter = keyof typeof STATES
 
 export const stateIn = (text: string | null): StateFilter | undefined =>
   text !== null && Object.hasOwn(STATES, text) ? (text as StateFilter) : undefined
 
-/** A site that is live stays so while a build of it fails: it is both. */
+/** A live site whose build failed counts as both. */
 export function isOf(environment: Environment, state: StateFilter): boolean {
   const { tone } = environmentState(environment)
   switch (state) {
@@ -37,7 +37,7 @@ export function countsOf(apps: readonly AppWithEnvironments[]): Record<StateFilt
   return { failed: count('failed'), working: count('working'), live: count('live'), empty: count('empty') }
 }
 
-/** An app whose own name has all words is shown with all its environments; of others, those that have them. */
+/** An app whose name contains all words is shown with all its environments, another app with the matching ones. */
 export function narrow(
   apps: readonly AppWithEnvironments[],
   { search, state }: { search: string; state: StateFilter | undefined },

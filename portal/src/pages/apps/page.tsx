@@ -4,7 +4,7 @@ import { Link, useSearchParams } from 'wouter'
 import { useRegions } from '../../api/data.ts'
 import { headland } from '../../api/headland.ts'
 import { idOf } from '../../api/names.ts'
-import { isRegionTold, regionName } from '../../api/regions.ts'
+import { areRegionsShown, regionName } from '../../api/regions.ts'
 import { ButtonLink } from '../../components/controls/button.tsx'
 import { Choices } from '../../components/controls/choices.tsx'
 import { More } from '../../components/controls/more.tsx'
@@ -15,7 +15,7 @@ import { ProblemNote } from '../../components/feedback/problem-note.tsx'
 import { SkeletonRows } from '../../components/feedback/skeleton.tsx'
 import { Page } from '../../components/layout/page.tsx'
 import { Panel } from '../../components/layout/panel.tsx'
-import type { AccountPageProps } from '../../pages.tsx'
+import type { AccountPageProps } from '../../page-props.ts'
 import { appPath, appsPath, newAppPath, newEnvironmentPath } from '../../paths.ts'
 import { useSession } from '../../session/session.tsx'
 import { EnvironmentRows } from './environment-rows.tsx'
@@ -38,7 +38,7 @@ export default function AppsPage(_: AccountPageProps) {
   const [search, setSearch] = useState('')
   const [address] = useSearchParams()
   const state = stateIn(address.get('state'))
-  const isTold = isRegionTold(apps.items?.map(({ app }) => app))
+  const isTold = areRegionsShown(apps.items?.map(({ app }) => app))
   const shown = useMemo(() => apps.items && narrow(apps.items, { search, state }), [apps.items, search, state])
 
   return (

@@ -1,6 +1,6 @@
 /**
- * All apps of an account with their environments, in two lists however many there are: shown together, so that nothing moves
- * while they arrive.
+ * All apps of an account with their environments, fetched as two lists, and shown together so that nothing moves while
+ * they arrive.
  */
 import { type LoadedList, useWholeList } from '../../api/data.ts'
 import type { App, Environment } from '../../api/types.ts'

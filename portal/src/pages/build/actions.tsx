@@ -1,4 +1,4 @@
-/** What can be done about a build: end it while it runs; build the environment again when it is over. */
+/** The actions of a build: cancel it while it runs, rebuild when it has ended. */
 import { useLocation } from 'wouter'
 import { call } from '../../api/client.ts'
 import { type Action, useAction } from '../../api/data.ts'

@@ -30,7 +30,7 @@ test('what is shown of the phases, and of what lies between them, adds up to wha
   )
 })
 
-test('nothing is said of the time between phases where there was none', () => {
+test('the time between phases is not listed where there was none', () => {
   const near = timesOf({
     state: 'SUCCEEDED',
     durations: { UNPACKING: 0.25, PLANNING: 1.72 },
@@ -65,7 +65,7 @@ test('a build that failed stopped in its last phase, and phases of no time at al
   assert.deepEqual(timesOf({ state: 'CANCELLED', durations: {} }).times, [])
 })
 
-test('a plan is told in facts, and what it does not say is left out', () => {
+test('a plan is shown as facts, and missing fields are left out', () => {
   const facts = factsOf({
     framework: 'nextjs',
     frameworkVersion: '^16',
@@ -83,7 +83,7 @@ test('a plan is told in facts, and what it does not say is left out', () => {
   })
 })
 
-test('an adapter that took the place of another is told with both names', () => {
+test('an adapter that replaced another is shown with both names', () => {
   const adapter = { replaces: '@astrojs/vercel', by: '@astrojs/node', environment: {} }
   assert.deepEqual(factsOf({ adapter }), [{ name: 'Adapter', text: '@astrojs/node, in place of @astrojs/vercel' }])
 })

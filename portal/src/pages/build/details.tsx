@@ -1,4 +1,6 @@
-/** What went into a build: the archive, the tools, the plan, what was kept from earlier builds, whom it called. */
+/**
+ * The inputs of a build: the archive, the tools, the plan, the caches of earlier builds, and the hosts it contacted.
+ */
 import type { ReactNode } from 'react'
 import { TRIGGER_WORDS } from '../../api/live/state.ts'
 import type { Build } from '../../api/types.ts'
@@ -15,7 +17,7 @@ export function Details({ build }: { build: Build }) {
   return (
     <Panel title="Details">
       <Facts>
-        <Fact name="Trigger">{clean ? `${TRIGGER_WORDS[trigger]}, from nothing kept` : TRIGGER_WORDS[trigger]}</Fact>
+        <Fact name="Trigger">{clean ? `${TRIGGER_WORDS[trigger]}, without caches` : TRIGGER_WORDS[trigger]}</Fact>
         <Fact name="Asked for">
           <span className={css.asked}>
             <Time at={createTime} />
@@ -32,7 +34,7 @@ export function Details({ build }: { build: Build }) {
           </Fact>
         )}
         <Fact name="Archive">
-          <Archive archive={archive} />
+          <ArchiveFacts archive={archive} />
         </Fact>
         <Fact name="Tools">{tools ? toolsInWords(tools) : 'none chosen'}</Fact>
       </Facts>
@@ -56,7 +58,7 @@ export function Details({ build }: { build: Build }) {
       {contacts && (
         <Folded title={`Network: ${counted(contacts.length, 'contact')}${newInWords(contacts)}`}>
           {contacts.length === 0 ? (
-            <p className={css.quiet}>It called nobody.</p>
+            <p className={css.quiet}>It contacted no host.</p>
           ) : (
             <List items={contacts.map(contactInWords)} />
           )}
@@ -66,7 +68,7 @@ export function Details({ build }: { build: Build }) {
   )
 }
 
-function Archive({ archive: { digest, bytes: size, files } }: Pick<Build, 'archive'>) {
+function ArchiveFacts({ archive: { digest, bytes: size, files } }: Pick<Build, 'archive'>) {
   return (
     <span className={css.archive}>
       <span>
@@ -99,7 +101,7 @@ const newInWords = (contacts: readonly Contact[]): string => {
   return count > 0 ? `, ${count} new` : ''
 }
 
-/** Where all went well, nothing is said. */
+/** Empty if the connection succeeded. */
 const OUTCOMES: Record<NonNullable<Contact['outcome']>, string> = {
   CONNECTED: '',
   CONNECTION_REFUSED: ', refused the connection',

@@ -1,4 +1,4 @@
-/** One build: how far it is or how it ended, why, where the time went, and its log as it is written. */
+/** One build: its progress or result, the reason of a failure, the time of each phase, and its log, live. */
 import { useMemo, useState } from 'react'
 import { useResource } from '../../api/data.ts'
 import { buildState, PHASE_WORDS, stepsOf, TRIGGER_WORDS, waitingRefreshMs } from '../../api/live/state.ts'
@@ -16,7 +16,7 @@ import { Page } from '../../components/layout/page.tsx'
 import { Panel } from '../../components/layout/panel.tsx'
 import { type Target, useLineInAddress } from '../../log/address.ts'
 import { type Grouping, LogView } from '../../log/log-view.tsx'
-import type { EnvironmentPageProps } from '../../pages.tsx'
+import type { EnvironmentPageProps } from '../../page-props.ts'
 import { useSession } from '../../session/session.tsx'
 import { NotFound } from '../not-found.tsx'
 import { BuildButtons, useBuildActions } from './actions.tsx'
@@ -31,7 +31,7 @@ const GROUPING: Grouping = {
   textOf: (group) => PHASE_WORDS[group as Phase] ?? group,
 }
 
-/** Another build is another page: its log begins anew. */
+/** Remounted for another build, so that its log is read from the start. */
 export default function BuildPage(props: EnvironmentPageProps) {
   return <OneBuild key={props.id} {...props} />
 }
@@ -90,7 +90,7 @@ function OneBuild({ place, id }: EnvironmentPageProps) {
   )
 }
 
-/** What can be done about it is shown while nothing better was built. */
+/** The note with its action is shown while this is the held build of the environment. */
 function Held({ place, build, held }: { place: Place; build: Build; held: NonNullable<Build['held']> }) {
   const { data: environment } = useResource<Environment>(place.name)
   if (environment?.held?.build === build.name)
@@ -138,17 +138,17 @@ function Unbegun({ build: { createTime, finishTime, waiting } }: { build: Build 
   )
 }
 
-/** Steps while it runs; when it is over, where the time went. */
+/** The steps while it runs, and afterwards the time of each phase. */
 function Times({ build }: { build: Build }) {
   const { trigger, phase, finishTime, durations } = build
   if (!finishTime) return <Phases steps={stepsOf(trigger, phase, 'running', durations)} label="Steps of the build" />
   const { times } = timesOf(build)
-  return times.length > 0 ? <TimeBar times={times} /> : <p className={css.quiet}>It was over before it began.</p>
+  return times.length > 0 ? <TimeBar times={times} /> : <p className={css.quiet}>It ended before it began.</p>
 }
 
 function BuildLog({ build, target }: { build: Build; target: Target | undefined }) {
   const { name, failure, state } = build
-  // A build that failed is opened at the line that shows why, unless the address names another.
+  // The log of a failed build opens at the line of the failure, unless the address names another line.
   const [failing] = useState(failure && failure.logLine > 0 ? { number: failure.logLine } : undefined)
   const shown = useMemo(() => target ?? failing, [target, failing])
   return (
@@ -159,7 +159,7 @@ function BuildLog({ build, target }: { build: Build; target: Target | undefined 
       grouping={GROUPING}
       failingLine={failure?.logLine}
       target={shown}
-      empty={state === 'QUEUED' ? 'The log begins when the build does.' : 'Nothing is kept of this log.'}
+      empty={state === 'QUEUED' ? 'The log begins when the build does.' : 'This log is no longer kept.'}
     />
   )
 }

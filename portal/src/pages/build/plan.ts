@@ -1,6 +1,6 @@
 /**
- * A build's plan as facts to read. The contract leaves open what a plan holds, and older builds keep older plans, so
- * nothing is taken for granted: what is not there is not shown.
+ * A build's plan as a list of facts. The contract does not fix the fields of a plan, and older builds keep older plans,
+ * so every field is optional: a missing one is not shown.
  */
 
 export type PlanFact = { name: string; text: string }
@@ -25,11 +25,11 @@ export function factsOf(plan: Plan): PlanFact[] {
   return facts.filter(([, text]) => text !== '').map(([name, text]) => ({ name, text }))
 }
 
-/** Why this plan and no other, in sentences. */
+/** The reasons for this plan, in sentences. */
 export const reasonsOf = (plan: Plan): string[] =>
   Array.isArray(plan.detectedBy) ? plan.detectedBy.filter((each) => typeof each === 'string') : []
 
-/** Whether the app has no process of its own; undefined where the plan does not say. */
+/** Whether the app has no process of its own; undefined if the plan does not say. */
 export function isStatic(plan: Plan | undefined): boolean | undefined {
   const kind = plan && textIn(objectIn(plan, 'output'), 'kind')
   return kind ? kind === 'static' : undefined
@@ -41,7 +41,7 @@ function outputOf(output: Plan): string {
   return textIn(output, 'kind') === 'server' ? `a server, from ${folder === '.' ? 'the root directory' : folder}` : ''
 }
 
-/** What took the place of one for another host. */
+/** The adapter that replaced one for another host. */
 function adapterIn(adapter: Plan): string {
   const [by, replaces] = [textIn(adapter, 'by'), textIn(adapter, 'replaces')]
   return by && replaces ? `${by}, in place of ${replaces}` : ''

@@ -1,4 +1,4 @@
-/** Where the time of a build went: one bar in proportion, and the same in numbers. */
+/** The time of each phase of a build, as a proportional bar and as numbers. */
 import { PHASE_WORDS } from '../../api/live/state.ts'
 import css from './time-bar.module.css'
 import type { PhaseTime } from './times.ts'

@@ -1,6 +1,6 @@
 /**
- * How long a build was in each of its phases, in order, and the share of each. What is shown adds up: the phases, and what
- * lies between them, to the time that the build took, and the shares to 100 %.
+ * The time of each phase of a build, in order, and its share. The displayed numbers add up: the phases and the time
+ * between them to the duration of the build, and the shares to 100 %.
  */
 import type { Build, Phase } from '../../api/types.ts'
 import { durations as inWords, wholeParts } from '../../components/facts/format.ts'
@@ -8,7 +8,7 @@ import { durations as inWords, wholeParts } from '../../components/facts/format.
 const ORDER: readonly Phase[] = ['UNPACKING', 'PLANNING', 'INSTALLING', 'BUILDING', 'STARTING', 'SWITCHING']
 
 export type PhaseTime = {
-  /** `OTHER` is what lies between phases: the service starts a process, or writes something down. */
+  /** `OTHER` is the time between phases, when the service starts a process or writes to the database. */
   phase: Phase | 'OTHER'
   words: string
   share: number
@@ -18,7 +18,7 @@ export type PhaseTime = {
 
 type Timed = Pick<Build, 'durations' | 'state'> & Partial<Pick<Build, 'startTime' | 'finishTime'>>
 
-/** Of a build that is over. */
+/** For a build that has ended. */
 export function timesOf({ durations, state, startTime, finishTime }: Timed): { times: PhaseTime[]; total: string } {
   const known = ORDER.flatMap((phase) => {
     const seconds = durations[phase]
@@ -31,15 +31,15 @@ export function timesOf({ durations, state, startTime, finishTime }: Timed): { t
     all.map(({ seconds }) => seconds),
     Math.max(took, sum),
   )
-  // A phase is told however short it was; the rest where there is some.
-  const told = all
+  // Every phase is listed, even the shortest; the time between phases only if there is some.
+  const listed = all
     .map((each, at) => ({ ...each, words: parts[at] ?? '' }))
     .filter(({ phase, words }) => phase !== 'OTHER' || !/^0(?:\.0)? s$/.test(words))
-  const whole = told.reduce((seconds, each) => seconds + each.seconds, 0)
-  const shares = told.map(({ seconds }) => (whole > 0 ? seconds / whole : 1 / told.length))
+  const whole = listed.reduce((seconds, each) => seconds + each.seconds, 0)
+  const shares = listed.map(({ seconds }) => (whole > 0 ? seconds / whole : 1 / listed.length))
   const percents = wholeParts(shares, 100)
   const hasStopped = state === 'FAILED' || state === 'CANCELLED'
-  const times = told.map(({ phase, words }, at) => ({
+  const times = listed.map(({ phase, words }, at) => ({
     phase,
     words,
     share: shares[at] ?? 0,

@@ -1,4 +1,4 @@
-/** Builds as a table. What is worth a second look has a mark: live, clean, why it failed. */
+/** Builds as a table, with marks for the live one, clean builds and reasons of failures. */
 import { Link } from 'wouter'
 import { buildState, TRIGGER_WORDS } from '../../api/live/state.ts'
 import { idOf, type Place, shortId } from '../../api/names.ts'
@@ -11,7 +11,7 @@ import { type Column, Table } from '../../components/layout/table.tsx'
 import { environmentPath } from '../../paths.ts'
 import css from './page.module.css'
 
-/** `live` is the name of the build that visitors get. */
+/** `live` is the resource name of the live build. */
 type Props = { place: Place; builds: readonly Build[]; live: string }
 
 export function BuildTable({ place, builds, live }: Props) {
@@ -57,7 +57,7 @@ export function BuildTable({ place, builds, live }: Props) {
   return <Table label="Builds" columns={columns} items={builds} keyOf={({ name }) => name} />
 }
 
-/** A rebuild that waited can be made clean afterwards; an upload never is by its name. */
+/** A queued rebuild can become clean later, so `clean` is shown in addition to the trigger. */
 function TriggerOf({ build: { trigger, clean } }: { build: Build }) {
   return (
     <span>

@@ -12,7 +12,7 @@ test('what the address says is read and written back', () => {
   }
 })
 
-test('words that nobody knows filter nothing', () => {
+test('unknown values filter nothing', () => {
   assert.deepEqual(filterOf('state=FAILED&trigger=<script>'), { state: '', trigger: '' })
 })
 

@@ -1,4 +1,4 @@
-/** Which builds the list shows, by the query of the page's address, so that a view of it can be sent to somebody. */
+/** Which builds the list shows. The filter is in the query of the page's address, so that a view can be shared. */
 import type { Build, Trigger } from '../../api/types.ts'
 
 export type BuildFilter = { state: string; trigger: string }
@@ -18,7 +18,7 @@ export const TRIGGERS: readonly { value: string; text: string; trigger: Trigger 
   { value: 'clean-rebuild', text: 'Clean Rebuild', trigger: 'CLEAN_REBUILD' },
 ]
 
-/** What the address does not say, or says in words that nobody knows, is not filtered by. */
+/** A filter that the address does not name, or names with an unknown value, is not applied. */
 export function readFilter(query: URLSearchParams): BuildFilter {
   const known = (value: string | null, of: readonly { value: string }[]) =>
     of.some((each) => each.value === value) ? (value ?? '') : ''

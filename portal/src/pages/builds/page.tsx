@@ -1,4 +1,4 @@
-/** The builds of an environment, newest first: how each ended, what asked for it and how long it took. */
+/** The builds of an environment, newest first: how each ended, what triggered it and how long it took. */
 import { useSearchParams } from 'wouter'
 import { useList, useResource } from '../../api/data.ts'
 import type { Place } from '../../api/names.ts'
@@ -12,7 +12,7 @@ import { ProblemNote } from '../../components/feedback/problem-note.tsx'
 import { SkeletonRows } from '../../components/feedback/skeleton.tsx'
 import { Page } from '../../components/layout/page.tsx'
 import { Panel } from '../../components/layout/panel.tsx'
-import type { EnvironmentPageProps } from '../../pages.tsx'
+import type { EnvironmentPageProps } from '../../page-props.ts'
 import { useSession } from '../../session/session.tsx'
 import { BuildTable } from './build-table.tsx'
 import { type BuildFilter, isWanted, readFilter, STATES, TRIGGERS, writeFilter } from './filter.ts'

@@ -1,4 +1,4 @@
-/** What is different when another deployment is made live: both side by side, and what follows from it. */
+/** Compares the live deployment with another one, and explains what making that one live does. */
 import { useResource } from '../../api/data.ts'
 import { TRIGGER_WORDS } from '../../api/live/state.ts'
 import { shortId } from '../../api/names.ts'
@@ -104,5 +104,5 @@ function BuildCell({ name, build }: { name: string; build: Build | undefined }) 
   )
 }
 
-/** The beginning of a digest tells archives apart. */
+/** The beginning of a digest is enough to compare archives. */
 const digestOf = ({ archive }: Build): string => archive.digest.replace(/^sha256:/, '').slice(0, 12)

@@ -1,4 +1,4 @@
-/** Deployments as a table: from when to when each was live, what it is made of, and whether it can be made live again. */
+/** Deployments as a table: when each was live, its build and archive, and whether it can be made live again. */
 import { Link } from 'wouter'
 import { TRIGGER_WORDS } from '../../api/live/state.ts'
 import { idOf, type Place, shortId } from '../../api/names.ts'
@@ -16,7 +16,7 @@ type Props = {
   place: Place
   deployments: readonly Deployment[]
   live: Deployment | undefined
-  /** For those who may. */
+  /** Only for users who may write. */
   onActivate: ((deployment: Deployment) => void) | undefined
 }
 

@@ -1,4 +1,4 @@
-/** What an environment served and serves, and the way back to it. */
+/** The deployments of an environment, and the rollback to an older one. */
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import { useList, useResource } from '../../api/data.ts'
@@ -15,7 +15,7 @@ import { ProblemNote } from '../../components/feedback/problem-note.tsx'
 import { SkeletonRows } from '../../components/feedback/skeleton.tsx'
 import { Page } from '../../components/layout/page.tsx'
 import { Panel } from '../../components/layout/panel.tsx'
-import type { EnvironmentPageProps } from '../../pages.tsx'
+import type { EnvironmentPageProps } from '../../page-props.ts'
 import { useSession } from '../../session/session.tsx'
 import { Comparison } from './comparison.tsx'
 import { DeploymentTable } from './deployment-table.tsx'
@@ -49,7 +49,7 @@ export default function DeploymentsPage({ place }: EnvironmentPageProps) {
       {!deployments.items && <ProblemNote problem={deployments.problem} onRetry={deployments.refresh} />}
       <PinNote place={place} pin={environment?.pin ?? null} />
       {shown && (
-        <Panel title={started ? 'The switch' : 'Under way'}>
+        <Panel title={started ? 'The activation' : 'Under way'}>
           <OperationProgress key={shown} name={shown} />
         </Panel>
       )}

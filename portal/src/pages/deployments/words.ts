@@ -1,4 +1,4 @@
-/** What a deployment is and may become, in words. */
+/** The state of a deployment and its actions, in words. */
 import type { Shown } from '../../api/live/state.ts'
 import type { Deployment } from '../../api/types.ts'
 
@@ -20,7 +20,7 @@ export function deploymentState({ state, instance }: Deployment): Shown {
 function liveState(instance: NonNullable<Deployment['instance']>['state'] | undefined): Shown {
   switch (instance) {
     case 'CRASH_LOOP':
-      return { tone: 'bad', word: 'Live, keeps crashing', detail: 'The app dies again and again; its log says why.' }
+      return { tone: 'bad', word: 'Live, keeps crashing', detail: 'The app crashes repeatedly; its log says why.' }
     case 'RESTARTING':
       return { tone: 'warn', word: 'Live, restarting' }
     case 'ASLEEP':
@@ -30,15 +30,15 @@ function liveState(instance: NonNullable<Deployment['instance']>['state'] | unde
   }
 }
 
-/** What making it live is called: back to an older one, or forward to a newer. */
+/** The name of the action that makes it live: back to an older one, or forward to a newer. */
 export const activationWord = (deployment: Deployment, live: Deployment | undefined): string =>
   live && Date.parse(deployment.createTime) < Date.parse(live.createTime) ? 'Roll back to this' : 'Make live'
 
-/** Why it cannot be made live; empty where it can, or is. */
+/** Why it cannot be made live; empty if it can be, or is live. */
 export function whyNot({ state, activatable }: Deployment): string {
   if (activatable) return ''
   if (state === 'STARTING') return 'Not live yet'
   if (state === 'FAILED') return 'It never answered'
   if (state === 'HELD') return 'A later build took its place'
-  return 'Its files made room for newer ones'
+  return 'Its files were removed for newer ones'
 }

@@ -1,4 +1,4 @@
-/** Adds one name to the list; what the service says against it stands beside the field. */
+/** Adds one name to the list; an error of the service is shown beside the field. */
 import { useState } from 'react'
 import { useAction } from '../../api/data.ts'
 import type { Place } from '../../api/names.ts'
@@ -33,7 +33,7 @@ export function AddDomain({ place, onAdded }: Props) {
   }
 
   const { problem } = add
-  // It is the first of the list that was sent.
+  // Errors name the first domain of the list, since the new one is sent first.
   const fault = problem?.fields['domains[0]'] ?? (problem?.reason === 'DOMAIN_TAKEN' ? problem.message : undefined)
 
   return (

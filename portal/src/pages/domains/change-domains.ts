@@ -1,6 +1,6 @@
 /**
- * The service takes the whole list at once, and only if it is the one that was read: to what others added or removed a
- * moment ago the change is made as well.
+ * The service accepts only the whole list of domains, with the etag of the list that was read. If another user changed
+ * the list meanwhile, the change is applied to the new list.
  */
 import { call } from '../../api/client.ts'
 import { isOutdated } from '../../api/problem.ts'
@@ -8,7 +8,7 @@ import type { DomainRedirect } from '../../api/types.ts'
 
 export type DomainList = { domains: string[]; redirects: DomainRedirect[]; etag: string }
 
-/** Without `redirects`, those stay whose names stay. */
+/** Without `redirects`, the redirects of the remaining names stay. */
 type Wanted = { domains: string[]; redirects?: DomainRedirect[] }
 
 const MAX_TRIES = 5
@@ -31,8 +31,8 @@ export async function changeDomains(
 }
 
 /**
- * The redirects with one more, or without that of `domain`. The service takes no chains: what led to `domain` leads to its
- * new target, and the target redirects no more.
+ * Adds a redirect, or removes that of `domain`. The service accepts no chains: redirects to `domain` get its new
+ * target, and a redirect of the target is removed.
  */
 export function redirected(
   redirects: readonly DomainRedirect[],
@@ -44,7 +44,7 @@ export function redirected(
   return [...others.map((each) => (each.to === domain ? { ...each, to } : each)), { domain, to }]
 }
 
-/** A domain and the same with `www.` before it, where both are there and neither redirects to the other. */
+/** A domain and the same with `www.`, if both are in the list and neither redirects to the other. */
 export function twinsIn({ domains, redirects }: Pick<DomainList, 'domains' | 'redirects'>) {
   const redirecting = new Set(redirects.map(({ domain }) => domain))
   const apex = domains.find((name) => {

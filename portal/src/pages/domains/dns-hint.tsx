@@ -1,4 +1,4 @@
-/** What has to stand in DNS, so that a name leads here. */
+/** The DNS records that a name needs to lead here. */
 import type { DnsRecord } from '../../api/types.ts'
 import { CopyText } from '../../components/controls/copy.tsx'
 import { Panel } from '../../components/layout/panel.tsx'
@@ -6,13 +6,13 @@ import { type Column, Table } from '../../components/layout/table.tsx'
 import css from './page.module.css'
 import { isLocalName } from './site-address.ts'
 
-type Entry = { use: string; type: string; value: string; isKnown: boolean }
+type RecordRow = { use: string; type: string; value: string; isKnown: boolean }
 
 type Props = {
   url: string
-  /** One to show it with. */
+  /** A domain for the examples. */
   domain?: string | undefined
-  /** As the service knows them; undefined while they are being fetched. */
+  /** The public addresses of the service; undefined while they are being fetched. */
   records: readonly DnsRecord[] | undefined
 }
 
@@ -20,7 +20,7 @@ export function DnsHint({ url, domain = 'www.example.com', records }: Props) {
   if (url === '' || !records) return null
   const names = records.filter(({ type }) => type === 'CNAME')
   const addresses = records.filter(({ type }) => type !== 'CNAME')
-  const entries: Entry[] = [
+  const entries: RecordRow[] = [
     ...names.map(({ type, value }) => ({ use: domain, type, value, isKnown: true })),
     ...addresses.map(({ type, value }) => ({
       use: names.length > 0 ? 'Instead, for the top of a zone as example.com' : domain,
@@ -32,7 +32,7 @@ export function DnsHint({ url, domain = 'www.example.com', records }: Props) {
       ? [{ ...UNKNOWN, use: names.length > 0 ? 'The top of a zone, as example.com' : domain }]
       : []),
   ]
-  const columns: Column<Entry>[] = [
+  const columns: Column<RecordRow>[] = [
     { head: 'Name', cell: ({ use }) => <span className={css.use}>{use}</span> },
     { head: 'Type', cell: ({ type }) => type },
     {
@@ -54,7 +54,7 @@ export function DnsHint({ url, domain = 'www.example.com', records }: Props) {
       <div className={css.hint}>
         {addresses.length === 0 && (
           <p>
-            This service does not know its own public addresses, so it cannot tell whether a name leads here. The
+            This service does not know its own public addresses, so it cannot check whether a name leads here. The
             operator can set them: <code>publicAddresses</code>.
           </p>
         )}

@@ -12,7 +12,7 @@ import { type Column, Table } from '../../components/layout/table.tsx'
 import { changeDomains, type DomainList, redirected, twinsIn } from './change-domains.ts'
 import css from './names.module.css'
 import { siteAt } from './site-address.ts'
-import { certificateWords, dnsWords, type Said } from './words.ts'
+import { certificateWords, dnsWords, type StateText } from './words.ts'
 
 type Props = {
   place: Place
@@ -54,7 +54,7 @@ export function Names({ place, url, list, checks, mayChange }: Props) {
     return confirm({
       title: `Remove ${domain}?`,
       stops: [
-        `Visitors of ${domain} are told that there is no site, at once, whatever stands in DNS.`,
+        `Visitors of ${domain} get an error page at once, even if DNS still leads here.`,
         'Another environment of this service may take the name.',
         ...(sources.length > 0 ? [`${sources.join(', ')} no longer redirects, and answers with the site.`] : []),
       ],
@@ -78,10 +78,10 @@ export function Names({ place, url, list, checks, mayChange }: Props) {
         </span>
       ),
     },
-    { head: 'DNS', cell: ({ isGiven, check }) => !isGiven && <State said={check && dnsWords(check.dns)} /> },
+    { head: 'DNS', cell: ({ isGiven, check }) => !isGiven && <State state={check && dnsWords(check.dns)} /> },
     {
       head: 'Certificate',
-      cell: ({ isGiven, check }) => !isGiven && check && <State said={certificateWords(check.certificate)} none="–" />,
+      cell: ({ isGiven, check }) => !isGiven && check && <State state={certificateWords(check.certificate)} none="–" />,
     },
     {
       head: 'Actions',
@@ -165,13 +165,13 @@ function NameCell({ host, isGiven, url }: Name & { url: string }) {
   )
 }
 
-/** Undefined while it is not known yet, unless something else is shown for that. */
-function State({ said, none }: { said: Said | undefined; none?: string }) {
-  if (!said) return none ? <span className={css.quiet}>{none}</span> : <Pill tone="busy">Checking</Pill>
+/** Undefined means "checking", unless `none` is given. */
+function State({ state, none }: { state: StateText | undefined; none?: string }) {
+  if (!state) return none ? <span className={css.quiet}>{none}</span> : <Pill tone="busy">Checking</Pill>
   return (
     <span className={css.state}>
-      <Pill tone={said.tone}>{said.word}</Pill>
-      {said.detail && <span className={css.detail}>{said.detail}</span>}
+      <Pill tone={state.tone}>{state.word}</Pill>
+      {state.detail && <span className={css.detail}>{state.detail}</span>}
     </span>
   )
 }

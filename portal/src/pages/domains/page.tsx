@@ -1,4 +1,4 @@
-/** Host names of one's own that lead to the environment, beside the one it was given. */
+/** Custom host names of the environment, beside the one that the service gave it. */
 import { useState } from 'react'
 import { useResource } from '../../api/data.ts'
 import { at, headland } from '../../api/headland.ts'
@@ -9,7 +9,7 @@ import { ProblemNote } from '../../components/feedback/problem-note.tsx'
 import { SkeletonRows } from '../../components/feedback/skeleton.tsx'
 import { Page } from '../../components/layout/page.tsx'
 import { Panel } from '../../components/layout/panel.tsx'
-import type { EnvironmentPageProps } from '../../pages.tsx'
+import type { EnvironmentPageProps } from '../../page-props.ts'
 import { useSession } from '../../session/session.tsx'
 import { AddDomain } from './add-domain.tsx'
 import type { DomainList } from './change-domains.ts'

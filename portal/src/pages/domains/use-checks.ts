@@ -1,18 +1,18 @@
-/** What the service found out about the domains of an environment; it looks again by itself now and then. */
+/** The checks of the domains of an environment, which the service repeats from time to time. */
 import { call } from '../../api/client.ts'
 import { useAction, useResource } from '../../api/data.ts'
 import type { Place } from '../../api/names.ts'
 import type { DomainChecks } from '../../api/types.ts'
 
 const REFRESH_MS = 60_000
-/** While something is still being looked up. */
+/** The polling interval while a check is running. */
 const SOON_MS = 3_000
 
 export function useChecks(place: Place) {
   const name = `${place.name}/domains:check`
   const found = useResource<DomainChecks>(name, { refreshMs: REFRESH_MS })
   const isChecking = found.data?.checks.some(({ dns }) => dns.state === 'CHECKING') ?? false
-  // The same resource, asked for more often while it is not complete.
+  // The same query, polled more often while it is incomplete.
   useResource<DomainChecks>(name, { refreshMs: SOON_MS, enabled: isChecking })
   const asked = useAction(() => call<DomainChecks>(`/v1/${name}`, { query: { fresh: 'true' } }), { refreshes: [name] })
   return {

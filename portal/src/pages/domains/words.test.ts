@@ -14,12 +14,12 @@ test('every state has a word, and a bad one says what to do', () => {
   assert.equal(certificateWords({ state: 'NOT_CHECKED' }), undefined)
 })
 
-test('many addresses are told by the first two', () => {
+test('of many addresses the first two are shown', () => {
   const addresses = ['198.51.100.1', '198.51.100.2', '198.51.100.3', '198.51.100.4']
   assert.equal(dnsWords({ state: 'ELSEWHERE', addresses }).detail, 'To 198.51.100.1, 198.51.100.2 and 2 more')
 })
 
-test('a certificate is told with its end and who issued it', () => {
+test('a certificate is shown with its expiry and issuer', () => {
   const check = { state: 'VALID', issuer: "Let's Encrypt", validUntil: '2027-02-03T12:00:00Z' } as const
   assert.equal(certificateWords(check)?.detail, "Until 3 Feb 2027, Let's Encrypt")
 })

@@ -1,7 +1,7 @@
-/** What was found out about a domain, in words: the state, and what it means or what to do. */
+/** The result of a domain check in words: the state, and what it means or what to do. */
 import type { DomainCheck } from '../../api/types.ts'
 
-export type Said = { tone: 'good' | 'busy' | 'bad' | 'warn' | 'idle'; word: string; detail?: string | undefined }
+export type StateText = { tone: 'good' | 'busy' | 'bad' | 'warn' | 'idle'; word: string; detail?: string | undefined }
 
 const SHOWN = 2
 
@@ -11,7 +11,7 @@ function listed(addresses: readonly string[]): string {
   return addresses.slice(0, SHOWN).join(', ') + (more > 0 ? ` and ${more} more` : '')
 }
 
-export function dnsWords({ state, addresses }: DomainCheck['dns']): Said {
+export function dnsWords({ state, addresses }: DomainCheck['dns']): StateText {
   switch (state) {
     case 'CHECKING':
       return { tone: 'busy', word: 'Checking' }
@@ -32,8 +32,8 @@ export function dnsWords({ state, addresses }: DomainCheck['dns']): Said {
 
 const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric' })
 
-/** Undefined where nothing was looked at. */
-export function certificateWords({ state, issuer, validUntil }: DomainCheck['certificate']): Said | undefined {
+/** Undefined if the certificate was not checked. */
+export function certificateWords({ state, issuer, validUntil }: DomainCheck['certificate']): StateText | undefined {
   const until = validUntil === undefined ? '' : day.format(new Date(validUntil))
   switch (state) {
     case 'NOT_CHECKED':

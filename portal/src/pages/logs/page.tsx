@@ -1,4 +1,4 @@
-/** What the app writes while it runs, as it is written. */
+/** The log of the running app, live. */
 import { useCallback, useState } from 'react'
 import { Link } from 'wouter'
 import { useResource } from '../../api/data.ts'
@@ -8,7 +8,7 @@ import { Panel } from '../../components/layout/panel.tsx'
 import { useLineInAddress } from '../../log/address.ts'
 import type { Line } from '../../log/lines.ts'
 import { type Grouping, LogView } from '../../log/log-view.tsx'
-import type { EnvironmentPageProps } from '../../pages.tsx'
+import type { EnvironmentPageProps } from '../../page-props.ts'
 import { environmentPath } from '../../paths.ts'
 import { isStatic } from '../build/plan.ts'
 import css from './page.module.css'
@@ -24,7 +24,7 @@ const CHOICES: readonly { value: Choice; text: string }[] = [
 
 const day = new Intl.DateTimeFormat('en-GB', { dateStyle: 'full' })
 
-/** A log of days: each begins with its date. */
+/** Groups lines by day, with the date as heading. */
 const GROUPING: Grouping = {
   groupOf: ({ time }) => (Number.isFinite(time) ? String(new Date(time).setHours(0, 0, 0, 0)) : ''),
   textOf: (group) => day.format(Number(group)),

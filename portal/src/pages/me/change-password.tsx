@@ -1,4 +1,4 @@
-/** Changes one's own password. All other sessions end with it. */
+/** Changes the user's own password. All other sessions of the user end. */
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import { useAction } from '../../api/data.ts'
@@ -40,10 +40,10 @@ export function ChangePassword({ email }: { email: string }) {
 
   return (
     <Form label="Change the password" onSubmit={submit}>
-      {/* Password managers look for whose password it is. */}
+      {/* Password managers need the user name. */}
       <input type="text" name="username" autoComplete="username" value={email} readOnly hidden />
       <TextField
-        label="Password now"
+        label="Current password"
         {...input('password')}
         autoComplete="current-password"
         fault={isWrong ? change.problem?.message : undefined}

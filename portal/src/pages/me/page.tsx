@@ -1,4 +1,4 @@
-/** The person who is logged in: their accounts, their password, and the end of their sessions. */
+/** The user who is logged in: their accounts, password and sessions. */
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link } from 'wouter'
@@ -10,7 +10,7 @@ import { Time } from '../../components/facts/time.tsx'
 import { ProblemNote } from '../../components/feedback/problem-note.tsx'
 import { Page } from '../../components/layout/page.tsx'
 import { Fact, Facts, Panel } from '../../components/layout/panel.tsx'
-import type { AccountPageProps } from '../../pages.tsx'
+import type { AccountPageProps } from '../../page-props.ts'
 import { appsPath } from '../../paths.ts'
 import { fetchSession, SESSION_KEY, useLogOut, useSession } from '../../session/session.tsx'
 import { roleWord } from '../users/roles.ts'
@@ -19,7 +19,7 @@ import css from './page.module.css'
 
 export default function MePage(_: AccountPageProps) {
   const { email } = useSession()
-  // Known already: without it, nobody would be here.
+  // Always cached: this page is shown only to users who are logged in.
   const { data: session } = useQuery({ queryKey: SESSION_KEY, queryFn: fetchSession, staleTime: 60_000 })
   return (
     <Page title="Your password and sessions">
@@ -69,7 +69,7 @@ function LogOut() {
       title: 'Log out everywhere?',
       stops: [
         'All your sessions end at once, in every browser, this one included.',
-        'API access goes on working: it has passwords of its own.',
+        'API access keeps working: it has passwords of its own.',
       ],
       label: 'Log out everywhere',
       run: () => logOut(true),

@@ -10,7 +10,7 @@ import { Curl } from '../../components/controls/curl.tsx'
 import { Form, FormActions, isAllInFields, SelectField, TextField } from '../../components/controls/field.tsx'
 import { ProblemNote } from '../../components/feedback/problem-note.tsx'
 import { Page } from '../../components/layout/page.tsx'
-import type { AccountPageProps } from '../../pages.tsx'
+import type { AccountPageProps } from '../../page-props.ts'
 import { appsPath, newEnvironmentPath } from '../../paths.ts'
 import { useSession } from '../../session/session.tsx'
 import { NotFound } from '../not-found.tsx'
@@ -47,7 +47,7 @@ export default function NewAppPage(_: AccountPageProps) {
           onChange={(event) => setAppId(event.target.value)}
           problem={create.problem}
           fault={isTaken ? create.problem?.message : undefined}
-          hint="1 to 40 letters, digits, hyphens and underscores. It stays as it is."
+          hint="1 to 40 letters, digits, hyphens and underscores. It cannot be changed later."
           maxLength={40}
           autoComplete="off"
           autoCapitalize="none"

@@ -1,4 +1,4 @@
-/** Creates an environment, and leads to it at once: it can be watched there while it is made ready. */
+/** Creates an environment, and opens its page at once, which shows the progress. */
 import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { call } from '../../api/client.ts'
@@ -12,7 +12,7 @@ import { Form, FormActions, isAllInFields, TextField } from '../../components/co
 import { kindByName } from '../../components/facts/kinds.ts'
 import { ProblemNote } from '../../components/feedback/problem-note.tsx'
 import { Page } from '../../components/layout/page.tsx'
-import type { AccountPageProps } from '../../pages.tsx'
+import type { AccountPageProps } from '../../page-props.ts'
 import { appPath, appsPath, environmentPath } from '../../paths.ts'
 import { useSession } from '../../session/session.tsx'
 import { NotFound } from '../not-found.tsx'
@@ -30,7 +30,7 @@ export default function NewEnvironmentPage({ app = '' }: AccountPageProps) {
 
   const environments = `accounts/${account}/apps/${app}/environments`
   const { items: others } = useList<Environment>(environments, 'environments', { pageSize: 1 })
-  // The API wants a name, and any will do where there is no CMS: that of the environment before, or the app's own.
+  // The API requires a name; without a CMS any will do. The default is that of the previous environment, or of the app.
   const suggestedCms = others?.[0]?.cmsEnvironment ?? app
   const cmsEnvironment = chosenCms?.trim() || suggestedCms
   const given = variables.filter(({ key }) => key !== '')
@@ -68,7 +68,7 @@ export default function NewEnvironmentPage({ app = '' }: AccountPageProps) {
           value={displayName}
           onChange={(event) => setDisplayName(event.target.value)}
           problem={create.problem}
-          hint="As people know it: Production, Staging."
+          hint="For people: Production, Staging."
           maxLength={100}
           autoComplete="off"
           required
@@ -119,7 +119,7 @@ export default function NewEnvironmentPage({ app = '' }: AccountPageProps) {
   )
 }
 
-/** Secrets are not shown again. */
+/** The body for the terminal command, with the values of secrets masked. */
 const hidden = ({ shellVariables, ...body }: NewEnvironment): NewEnvironment => ({
   ...body,
   ...(shellVariables ? { shellVariables: shellVariables.map(withoutSecret) } : {}),

@@ -1,4 +1,4 @@
-/** Variables that the first build gets already; there is a page for them later. */
+/** Variables for the first build; later they have a page of their own. */
 import { useEffect, useRef } from 'react'
 import type { Problem } from '../../api/problem.ts'
 import type { VariableKind } from '../../api/types.ts'
@@ -18,7 +18,7 @@ export function VariableRows({ variables, onChange, problem }: Props) {
   const last = useRef<HTMLInputElement>(null)
   const before = useRef(variables.length)
 
-  // A row that was asked for is typed into next.
+  // A row that the user added takes the focus.
   useEffect(() => {
     if (variables.length > before.current) last.current?.focus()
     before.current = variables.length

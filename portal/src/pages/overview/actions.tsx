@@ -1,4 +1,4 @@
-/** What can be done to an environment at once: none of it destroys anything, so none of it asks first. */
+/** The actions of an environment. None of them destroys anything, so none asks for confirmation. */
 import { call } from '../../api/client.ts'
 import { useAction } from '../../api/data.ts'
 import type { Place } from '../../api/names.ts'
@@ -48,7 +48,7 @@ const purgedWords = (freshness: Environment['freshness']): string =>
     ? 'The cache is purged: the next visitor of each page gets a new one.'
     : `The cache is purged. ${freshness.advice}`
 
-/** `canRebuild` where an archive was uploaded before. */
+/** `canRebuild` is true once an archive was uploaded. */
 export function ActionButtons({ actions, canRebuild }: { actions: EnvironmentActions; canRebuild: boolean }) {
   const { busy, rebuild, purge } = actions
   return (
@@ -71,11 +71,7 @@ export function ActionButtons({ actions, canRebuild }: { actions: EnvironmentAct
           </Button>
         </>
       )}
-      <Button
-        busy={busy === 'purge'}
-        title="Throws away what the edge has stored, and what Next.js has"
-        onClick={purge}
-      >
+      <Button busy={busy === 'purge'} title="Drops what the edge and Next.js have stored" onClick={purge}>
         Purge cache
       </Button>
     </>

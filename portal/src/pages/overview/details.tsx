@@ -1,4 +1,4 @@
-/** The facts about an environment, one to a line. */
+/** The facts about an environment, one per line. */
 import { Link } from 'wouter'
 import { useResource } from '../../api/data.ts'
 import { environmentState } from '../../api/live/state.ts'

@@ -1,4 +1,6 @@
-/** Where an archive or a folder is dropped or chosen, and how far it is on its way. The whole page takes a drop. */
+/**
+ * Where an archive or a folder is dropped or chosen, with the progress of the upload. The whole page accepts a drop.
+ */
 import { type ChangeEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react'
 import { useResource } from '../../api/data.ts'
 import { at, headland } from '../../api/headland.ts'
@@ -11,7 +13,7 @@ import { bytes } from '../../components/facts/format.ts'
 import { ProblemNote } from '../../components/feedback/problem-note.tsx'
 import { useToast } from '../../components/feedback/toasts.tsx'
 import { Icon } from '../../components/layout/icon.tsx'
-import type { Entry } from '../../zip/select.ts'
+import type { TreeEntry } from '../../zip/select.ts'
 import { entriesOfDrop, entriesOfField } from '../../zip/tree.ts'
 import css from './drop-zone.module.css'
 import { inWords } from './left-out.ts'
@@ -28,7 +30,7 @@ export function DropZone({ place, name, children }: Props) {
   const { data: operation } = useResource<Operation>(sent?.operation ?? '', { enabled: sent !== undefined })
   const isOver = usePageDrop(!deploy.progress, (entries) => begin(entries))
 
-  async function begin(entries: readonly Entry[]) {
+  async function begin(entries: readonly TreeEntry[]) {
     const done = await deploy.start(entries, message.trim())
     if (!done) return
     setMessage('')
@@ -37,7 +39,7 @@ export function DropZone({ place, name, children }: Props) {
     setSent({ operation: done.operation.name, without, remove })
   }
 
-  // It is live or has failed: the page says so, and that it is being built is not true any more.
+  // The build has ended, so the message that it is being built is removed.
   useEffect(() => {
     if (sent && operation?.done) sent.remove()
   }, [sent, operation?.done])
@@ -86,14 +88,14 @@ export function DropZone({ place, name, children }: Props) {
   )
 }
 
-function Chooser({ children, onChosen }: { children: ReactNode; onChosen(entries: readonly Entry[]): void }) {
+function Chooser({ children, onChosen }: { children: ReactNode; onChosen(entries: readonly TreeEntry[]): void }) {
   const [archive, folder] = [useRef<HTMLInputElement>(null), useRef<HTMLInputElement>(null)]
   const id = useId()
 
   function take(event: ChangeEvent<HTMLInputElement>) {
     const { files } = event.target
     if (files && files.length > 0) onChosen(entriesOfField(files))
-    // The same file chosen again is a change, too.
+    // Choosing the same file again must fire a change event.
     event.target.value = ''
   }
 
@@ -126,7 +128,7 @@ function Chooser({ children, onChosen }: { children: ReactNode; onChosen(entries
         />
         <input
           ref={(element) => {
-            // React does not know the attribute; every browser does.
+            // React has no type for this attribute; every browser supports it.
             element?.setAttribute('webkitdirectory', '')
             folder.current = element
           }}
@@ -151,7 +153,7 @@ function Sending({ progress, onCancel }: { progress: Progress; onCancel: Deploy[
         <span>{words}</span>
         <span className={css.figures}>
           {isReading
-            ? `${progress.entries.toLocaleString('en')} looked at`
+            ? `${progress.entries.toLocaleString('en')} read`
             : `${Math.floor(progress.share * 100)} % of ${bytes(progress.bytes)}`}
         </span>
       </p>
@@ -171,8 +173,8 @@ function inProgress(progress: Progress): string {
   return share >= 1 ? `Checking ${what}` : `Sending ${what}`
 }
 
-/** True while files are dragged over the page; calls with what is dropped. */
-function usePageDrop(isOpen: boolean, onDrop: (entries: readonly Entry[]) => void): boolean {
+/** True while files are dragged over the page; calls back with what is dropped. */
+function usePageDrop(isOpen: boolean, onDrop: (entries: readonly TreeEntry[]) => void): boolean {
   const [isOver, setOver] = useState(false)
   const handler = useRef(onDrop)
   handler.current = onDrop
@@ -180,7 +182,7 @@ function usePageDrop(isOpen: boolean, onDrop: (entries: readonly Entry[]) => voi
   useEffect(() => {
     if (!isOpen) return
     const hasFiles = (event: DragEvent) => event.dataTransfer?.types.includes('Files') ?? false
-    // Entering a child leaves its parent: the drag is over when every one that was entered is left.
+    // Entering a child element fires `dragleave` on its parent: the drag is over when every entered element was left.
     let depth = 0
     const onEnter = (event: DragEvent) => {
       if (!hasFiles(event)) return
@@ -192,7 +194,7 @@ function usePageDrop(isOpen: boolean, onDrop: (entries: readonly Entry[]) => voi
       depth--
       if (depth <= 0) setOver(false)
     }
-    // Without this the browser opens the file in place of the page.
+    // Without this the browser would open the file instead of the page.
     const onOverPage = (event: DragEvent) => hasFiles(event) && event.preventDefault()
     const onDropped = (event: DragEvent) => {
       if (!hasFiles(event) || !event.dataTransfer) return

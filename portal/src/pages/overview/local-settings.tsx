@@ -1,4 +1,4 @@
-/** Asks whether files with local settings leave this computer. Unless somebody ticks the box, they do not. */
+/** Asks whether to upload files with local settings. They are sent only if the user ticks the box. */
 import { useState } from 'react'
 import { Button } from '../../components/controls/button.tsx'
 import { Icon } from '../../components/layout/icon.tsx'

@@ -1,7 +1,7 @@
-/** An environment at a glance: what is live, what is being done, and everything one does every day. */
+/** The overview of an environment: what is live, what is running, and the everyday actions. */
 import { useRef } from 'react'
 import { useList, useResource } from '../../api/data.ts'
-import { environmentState, isOfBuild, outcomeOf, tellingOperation } from '../../api/live/state.ts'
+import { decisiveOperation, environmentState, isOfBuild, outcomeOf } from '../../api/live/state.ts'
 import type { Place } from '../../api/names.ts'
 import type { Build, Environment, Operation } from '../../api/types.ts'
 import { HeldNote, RetryNote } from '../../components/facts/held-note.tsx'
@@ -14,7 +14,7 @@ import { Warnings } from '../../components/feedback/warnings.tsx'
 import { Icon } from '../../components/layout/icon.tsx'
 import { Page } from '../../components/layout/page.tsx'
 import { Panel } from '../../components/layout/panel.tsx'
-import type { EnvironmentPageProps } from '../../pages.tsx'
+import type { EnvironmentPageProps } from '../../page-props.ts'
 import { useSession } from '../../session/session.tsx'
 import { ActionButtons, type EnvironmentActions, useEnvironmentActions } from './actions.tsx'
 import { Details } from './details.tsx'
@@ -29,7 +29,7 @@ export default function OverviewPage({ place }: EnvironmentPageProps) {
   const { data: environment, problem, refresh } = useResource<Environment>(place.name)
   const operations = useList<Operation>(`${place.name}/operations`, 'operations', { pageSize: RECENT })
   const actions = useEnvironmentActions(place, environment?.freshness)
-  // Shown together, once both are here: what comes later would move what is there.
+  // Shown once both are fetched: a part that arrives later would move the others.
   const loaded = environment && operations.items ? { environment, operations: operations.items } : undefined
 
   return (
@@ -63,7 +63,7 @@ function Content({ place, environment, operations }: Loaded & { place: Place }) 
   const { canWrite } = useSession()
   const running = operations.filter(({ done }) => !done)
   const isOld = useOld(operations)
-  const telling = tellingOperation(operations)
+  const telling = decisiveOperation(operations)
   const isEmpty = environment.state === 'EMPTY'
   const details = <Details place={place} environment={environment} />
 
@@ -100,20 +100,20 @@ function Content({ place, environment, operations }: Loaded & { place: Place }) 
   )
 }
 
-/** A site may be live for years: what its build says is told where the site is looked after. */
+/** Warnings of the live build, which may be years old, so they are shown here and not only on the page of the build. */
 function LiveWarnings({ build }: Pick<Environment, 'build'>) {
   const { data } = useResource<Build>(build)
   return data ? <Warnings build={data} /> : null
 }
 
-/** Tells whether an operation was done before this page was opened; a quick one may never be seen at work. */
+/** Returns whether an operation was done before this page was opened. A short one may never be seen running. */
 function useOld(operations: readonly Operation[]): (operation: Operation) => boolean {
   const old = useRef<ReadonlySet<string>>(undefined)
   old.current ??= new Set(operations.filter(({ done }) => done).map(({ name }) => name))
   return ({ name }) => old.current?.has(name) ?? false
 }
 
-/** The one moment that everybody waits for: shown to those who did. */
+/** Shown to users who waited on this page until their build was live. */
 function JustLive({ environment, newest }: { environment: Environment; newest: Operation }) {
   const isBuild = isOfBuild(newest) && newest.metadata.trigger !== 'ACTIVATE'
   const isFresh = newest.done && isBuild && outcomeOf(newest) === 'well' && environment.state === 'LIVE'
@@ -123,7 +123,7 @@ function JustLive({ environment, newest }: { environment: Environment; newest: O
       <Icon name="check" />
       <span>
         {newest.metadata.unchanged
-          ? 'The last build left the same output: visitors get what they got.'
+          ? 'The last build produced the same output: nothing changed for visitors.'
           : 'The last build is live.'}{' '}
         <a href={environment.url} target="_blank" rel="noopener noreferrer">
           Open the site

@@ -1,4 +1,4 @@
-/** What was done to an environment lately, newest first. */
+/** The recent operations of an environment, newest first. */
 import { Link } from 'wouter'
 import { isOfBuild, operationState, problemOfOperation, TRIGGER_WORDS } from '../../api/live/state.ts'
 import { idOf, type Place } from '../../api/names.ts'

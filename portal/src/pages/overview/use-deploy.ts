@@ -1,7 +1,7 @@
 /**
- * Takes what was dropped to the service. States: `idle`; `reading`, `zipping` and `sending`, each with how much is done;
- * in between, a question where there are local settings among the files; `failed`, with why. When it is sent, the
- * operation shows on the page by itself.
+ * Uploads what was dropped. States: `idle`; `reading`, `zipping` and `sending`, each with its progress; in between, a
+ * question if there are local settings among the files; `failed`, with the reason. After the upload, the operation
+ * appears on the page by itself.
  */
 import { useRef, useState } from 'react'
 import { useAction } from '../../api/data.ts'
@@ -9,20 +9,20 @@ import type { Problem } from '../../api/problem.ts'
 import type { Operation } from '../../api/types.ts'
 import { uploadArchive } from '../../api/upload.ts'
 import { isArchive } from '../../zip/choose.ts'
-import type { Chosen, Entry, LeftOut, Selection } from '../../zip/select.ts'
+import type { Chosen, LeftOut, Selection, TreeEntry } from '../../zip/select.ts'
 
 export type Progress =
   | { step: 'reading'; entries: number }
   | { step: 'zipping' | 'sending'; share: number; what: string; bytes: number; leftOut: LeftOut }
 
-/** Whether files with local settings are sent, too. */
+/** Whether to send files with local settings, too. */
 export type Question = { localSettings: readonly Chosen[]; answer(areSent: boolean): void }
 
 export type Deploy = {
   progress: Progress | undefined
   question: Question | undefined
   problem: Problem | undefined
-  start(entries: readonly Entry[], message: string): Promise<{ operation: Operation; leftOut: LeftOut } | undefined>
+  start(entries: readonly TreeEntry[], message: string): Promise<{ operation: Operation; leftOut: LeftOut } | undefined>
   cancel(): void
 }
 
@@ -35,7 +35,7 @@ export function useDeploy(environment: string): Deploy {
   const ending = useRef<AbortController>(undefined)
 
   const action = useAction(
-    async ({ entries, message }: { entries: readonly Entry[]; message: string }) => {
+    async ({ entries, message }: { entries: readonly TreeEntry[]; message: string }) => {
       ending.current = new AbortController()
       const { signal } = ending.current
       const [first] = entries
@@ -44,32 +44,32 @@ export function useDeploy(environment: string): Deploy {
         ? { archive: await first.open(), what: first.name, leftOut: NOTHING }
         : await packed(entries, signal)
       const { archive, what, leftOut } = sent
-      const told = { step: 'sending', what, bytes: archive.size, leftOut } as const
-      setProgress({ ...told, share: 0 })
+      const current = { step: 'sending', what, bytes: archive.size, leftOut } as const
+      setProgress({ ...current, share: 0 })
       const operation = await uploadArchive(environment, archive, {
         signal,
         message,
-        onProgress: (done, total) => setProgress({ ...told, share: done / total }),
+        onProgress: (done, total) => setProgress({ ...current, share: done / total }),
       })
       return { operation, leftOut }
     },
     { refreshes: [environment, `${environment}/operations`, `${environment}/builds`] },
   )
 
-  async function packed(entries: readonly Entry[], signal: AbortSignal) {
+  async function packed(entries: readonly TreeEntry[], signal: AbortSignal) {
     const selection = await select(entries, signal)
     const { files, leftOut } = await decide(selection, signal)
     const what = files.length === 1 ? '1 file' : `${files.length.toLocaleString('en')} files`
     const bytes = files.reduce((sum, { file }) => sum + file.size, 0)
-    const told = { step: 'zipping', what, bytes, leftOut } as const
-    setProgress({ ...told, share: 0 })
+    const current = { step: 'zipping', what, bytes, leftOut } as const
+    setProgress({ ...current, share: 0 })
     const { zipFiles } = await import('../../zip/zip.ts')
-    const archive = await zipFiles(files, { signal, onProgress: (share) => setProgress({ ...told, share }) })
+    const archive = await zipFiles(files, { signal, onProgress: (share) => setProgress({ ...current, share }) })
     return { archive, what, leftOut }
   }
 
-  /** Loaded when a folder is dropped for the first time: an archive is sent as it is. */
-  async function select(entries: readonly Entry[], signal: AbortSignal): Promise<Selection> {
+  /** The code is loaded when a folder is dropped for the first time; an archive is sent unchanged. */
+  async function select(entries: readonly TreeEntry[], signal: AbortSignal): Promise<Selection> {
     const [{ selectFiles }, { createJudge }] = await Promise.all([
       import('../../zip/select.ts'),
       import('../../zip/judge.ts'),
@@ -86,7 +86,7 @@ export function useDeploy(environment: string): Deploy {
     }
   }
 
-  /** Local settings are sent where somebody ticks a box, and nowhere else. */
+  /** Local settings are sent only if the user ticks the box. */
   async function decide({ files, localSettings, leftOut }: Selection, signal: AbortSignal) {
     if (localSettings.length === 0) return { files, leftOut }
     const areSent = await new Promise<boolean>((resolve, reject) => {

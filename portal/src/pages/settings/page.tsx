@@ -1,4 +1,4 @@
-/** What an environment is called and shows, and its end. */
+/** The general settings of an environment, and its deletion. */
 import { useQueryClient } from '@tanstack/react-query'
 import { useRef, useState } from 'react'
 import { useLocation } from 'wouter'
@@ -17,7 +17,7 @@ import { SkeletonRows } from '../../components/feedback/skeleton.tsx'
 import { useToast } from '../../components/feedback/toasts.tsx'
 import { Page } from '../../components/layout/page.tsx'
 import { Fact, Facts, Panel } from '../../components/layout/panel.tsx'
-import type { EnvironmentPageProps } from '../../pages.tsx'
+import type { EnvironmentPageProps } from '../../page-props.ts'
 import { appPath } from '../../paths.ts'
 import { useSession } from '../../session/session.tsx'
 import { SuspiciousOutput } from './suspicious-output.tsx'
@@ -58,7 +58,7 @@ function Change({ environment }: { environment: Environment }) {
   const [draft, setDraft] = useState<Partial<Record<Field, string>>>({})
   const [meanwhile, setMeanwhile] = useState<{ before: Environment; now: Environment }>()
   const mine = FIELDS.filter((field) => draft[field] !== undefined && draft[field] !== environment[field])
-  // What somebody has seen who changes it: from the first change on, what others save is not part of it.
+  // The version that the user sees while editing: after the first edit, changes of other users do not update it.
   const seen = useRef(environment)
   if (mine.length === 0) seen.current = environment
 
@@ -74,7 +74,7 @@ function Change({ environment }: { environment: Environment }) {
   )
 
   async function submit(before = seen.current) {
-    // Somebody else has saved the very same.
+    // Another user has saved the same values.
     if (mine.length === 0) return discard()
     const saved = await save.run(before)
     if (!saved) return
@@ -147,8 +147,8 @@ function Delete({ place, environment }: { place: Place; environment: Environment
     confirm({
       title: `Delete ${environment.displayName}?`,
       stops: [
-        `Its site answers no more: ${[environment.url, ...environment.domains].join(', ')}.`,
-        'Its builds, deployments, variables, domains and webhooks are gone for good.',
+        `Its site stops answering: ${[environment.url, ...environment.domains].join(', ')}.`,
+        'Its builds, deployments, variables, domains and webhooks are deleted for good.',
       ],
       word: environment.displayName,
       label: 'Delete environment',
@@ -161,7 +161,7 @@ function Delete({ place, environment }: { place: Place; environment: Environment
 
   return (
     <Panel title="Delete this environment">
-      <p>Ends its site at once. Nothing can bring it back.</p>
+      <p>Its site stops at once. This cannot be undone.</p>
       <div>
         <Button kind="danger" onClick={ask}>
           Delete environment

@@ -1,4 +1,4 @@
-/** When a rebuild is held: for a server that could not be reached, and for pages that are missing. */
+/** When a rebuild is held: if a server could not be reached, and if pages are missing. */
 import { useState } from 'react'
 import { useAction } from '../../api/data.ts'
 import { saveEnvironment } from '../../api/save.ts'
@@ -87,7 +87,7 @@ function Change({ environment }: { environment: Environment }) {
         value={percent}
         problem={save.problem}
         fault={next.maxLostPagesPercent === undefined ? 'must be a whole number' : undefined}
-        hint="0 to 100 of the pages of the live deployment. 100: lost pages are never looked at."
+        hint="0 to 100 of the pages of the live deployment. 100: lost pages are ignored."
         onChange={({ target }) => setPercent(target.value)}
       />
       <TextField
@@ -111,7 +111,7 @@ function Change({ environment }: { environment: Environment }) {
   )
 }
 
-/** In one order, so that two of them can be compared. */
+/** With keys in a fixed order, so that two of them can be compared as text. */
 const limitsOf = ({ action, maxLostPagesPercent, minLostPages }: Limits): Limits => ({
   action,
   maxLostPagesPercent,

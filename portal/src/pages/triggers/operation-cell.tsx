@@ -1,4 +1,4 @@
-/** What satisfied a call: its state, and the way to its build. An operation from long ago is looked up when it is asked for. */
+/** The operation of a call: its state, and a link to its build. An old operation is looked up on demand. */
 import { Link, useLocation } from 'wouter'
 import { call } from '../../api/client.ts'
 import { useAction } from '../../api/data.ts'

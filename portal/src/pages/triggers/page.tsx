@@ -1,4 +1,4 @@
-/** The ledger: who asked for builds and purges of an environment, and what became of it. */
+/** The ledger: who requested builds and purges of an environment, and the results. */
 import { Link, useSearchParams } from 'wouter'
 import { useList } from '../../api/data.ts'
 import { at, headland } from '../../api/headland.ts'
@@ -11,7 +11,7 @@ import { ProblemNote } from '../../components/feedback/problem-note.tsx'
 import { SkeletonRows } from '../../components/feedback/skeleton.tsx'
 import { Page } from '../../components/layout/page.tsx'
 import { Panel } from '../../components/layout/panel.tsx'
-import type { EnvironmentPageProps } from '../../pages.tsx'
+import type { EnvironmentPageProps } from '../../page-props.ts'
 import { environmentPath } from '../../paths.ts'
 import css from './page.module.css'
 import { TriggerTable } from './trigger-table.tsx'
@@ -84,11 +84,11 @@ function Sources({ place, operation, source }: SourcesProps) {
 function NoTriggers({ place }: { place: Place }) {
   const call = `curl -fsS -X POST "${location.origin}/wh/v1/${place.name}/webhooks/webhook:rebuild?token=…"`
   return (
-    <Empty title="Nobody asked for anything yet">
+    <Empty title="No triggers yet">
       <div className={css.empty}>
         <p>
-          Every Rebuild, Clean Rebuild and purge is written down here: by a webhook, over the API or this portal, or by
-          the app itself. From a terminal:
+          Every Rebuild, Clean Rebuild and purge is recorded here: by a webhook, over the API or this portal, or by the
+          app itself. From a terminal:
         </p>
         <pre className={css.call}>{headland(['rebuild'], at(place))}</pre>
         <p>

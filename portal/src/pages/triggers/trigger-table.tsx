@@ -1,4 +1,4 @@
-/** Entries of the ledger, each with who asked, how they were answered, and what satisfied them. */
+/** Entries of the ledger, each with the caller, the answer, and the operation that it led to. */
 import { useMemo } from 'react'
 import { useList } from '../../api/data.ts'
 import type { Place } from '../../api/names.ts'
@@ -11,7 +11,7 @@ import { OperationCell } from './operation-cell.tsx'
 import css from './trigger-table.module.css'
 import { ACTIONS, purgedInWords, reasonInWords, SOURCES } from './words.ts'
 
-/** As many as tell what became of most entries with one request. */
+/** Enough operations to show the result of most entries with one request. */
 const OPERATIONS = 100
 
 export function TriggerTable({ place, triggers }: { place: Place; triggers: readonly RecordedTrigger[] }) {
@@ -37,7 +37,7 @@ export function TriggerTable({ place, triggers }: { place: Place; triggers: read
       ),
     },
     { head: 'Caller', grow: true, cell: (trigger) => <Caller trigger={trigger} /> },
-    { head: 'Answer', cell: (trigger) => <Answer trigger={trigger} /> },
+    { head: 'Answer', cell: (trigger) => <AnswerCell trigger={trigger} /> },
     {
       head: 'Operation',
       cell: ({ operation }) =>
@@ -68,7 +68,7 @@ function Caller({ trigger: { source, userAgent, address } }: { trigger: Recorded
   )
 }
 
-function Answer({ trigger: { answer, reason } }: { trigger: RecordedTrigger }) {
+function AnswerCell({ trigger: { answer, reason } }: { trigger: RecordedTrigger }) {
   if (answer < 400) return <Pill tone="good">Taken</Pill>
   const words = reason && reasonInWords(reason)
   return (

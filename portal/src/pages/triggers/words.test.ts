@@ -21,13 +21,13 @@ test('an address that asks for a source there is not asks for all', () => {
 const purge = (purged: NonNullable<RecordedTrigger['purged']>, source: RecordedTrigger['source'] = 'API') =>
   purgedInWords({ purged, source })
 
-test('a purge is told by its first paths and tags, and how many more there were', () => {
+test('a purge is shown by its first paths and tags, and how many more there were', () => {
   assert.equal(purge({ count: 0 }), 'the whole site')
   assert.equal(purge({ paths: ['/a'], tags: ['posts'], count: 2 }), '/a, tag posts')
   assert.equal(purge({ paths: ['/a', '/b', '/c', '/d'], count: 40 }), '/a, /b, /c and 37 more')
 })
 
-test('tags that Next.js makes out of paths are told as the pages that they mean', () => {
+test('tags that Next.js derives from paths are shown as the pages that they mean', () => {
   assert.equal(purge({ tags: ['_N_T_/layout'], count: 1 }, 'APP'), 'the whole site, by the app')
   assert.equal(
     purge({ paths: ['/blog'], tags: ['_N_T_/blog', 'posts'], count: 3 }, 'APP'),
@@ -42,7 +42,7 @@ test('tags that Next.js makes out of paths are told as the pages that they mean'
   assert.equal(tagInWords('_N_T_'), 'tag _N_T_')
 })
 
-test('the service tells tags in the same words', () => {
+test('the service describes tags in the same words', () => {
   for (const tag of [
     'posts',
     '_N_T_/',

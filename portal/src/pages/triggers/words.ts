@@ -1,4 +1,4 @@
-/** What the ledger says, in words. */
+/** Entries of the ledger in words. */
 import type { RecordedTrigger, TriggerAction, TriggerSource } from '../../api/types.ts'
 
 export const ACTIONS: Record<TriggerAction, string> = {
@@ -14,22 +14,22 @@ export const SOURCES: Record<TriggerSource, string> = {
   SERVICE: 'Headland',
 }
 
-/** Reasons that the ledger may have. One that is not here is shown by its name, which the error reference explains. */
+/** Reasons in the ledger. A reason that is not listed here is shown by its name, which the error reference explains. */
 export const REASONS: Readonly<Record<string, string>> = {
   NOTHING_UPLOADED: 'no archive was uploaded yet, so there is nothing to build',
-  QUOTA_EXCEEDED: 'the account has used what it may',
+  QUOTA_EXCEEDED: 'the account has reached its quota',
   DISK_FULL: 'the disk of the machine is full',
-  ISOLATION_MISSING: 'this machine cannot keep accounts apart, so nothing is built',
+  ISOLATION_MISSING: 'this machine cannot isolate accounts, so nothing is built',
   PURGE_NOT_CONFIRMED: 'the edge did not confirm the purge in time',
   TOO_MANY_TRIGGERS: 'the webhooks were called too often; the calls after this one are not listed',
-  STORAGE_UNAVAILABLE: 'the machine could not write it down',
+  STORAGE_UNAVAILABLE: 'the machine could not record it',
   ENVIRONMENT_DELETING: 'the environment is being deleted',
 }
 
 export const reasonInWords = (reason: string): string | undefined =>
   Object.hasOwn(REASONS, reason) ? REASONS[reason] : undefined
 
-/** The source that an address asks for; nothing where it asks for all, or for what there is not. */
+/** The source in the address; undefined if it asks for all, or for an unknown one. */
 export const sourceIn = (given: string | null): TriggerSource | undefined =>
   given !== null && Object.hasOwn(SOURCES, given) ? (given as TriggerSource) : undefined
 
@@ -38,10 +38,13 @@ const SHOWN_AT_ONCE = 3
 const OF_NEXT = '_N_T_'
 const WHOLE_SITE = 'the whole site'
 
-/** A tag in words, as the service tells it (src/base/text/cache-tags.ts; a test compares): Next.js makes tags out of paths. */
+/**
+ * A tag in words, as the service writes it (src/base/text/cache-tags.ts; a test compares): Next.js derives tags from
+ * paths.
+ */
 export function tagInWords(tag: string): string {
   if (!tag.startsWith(`${OF_NEXT}/`)) return `tag ${tag}`
-  // Folders in parentheses group files, and are no part of an address.
+  // Folders in parentheses only group files, and are not part of an address.
   const steps = tag.slice(OF_NEXT.length).split('/').slice(1)
   const kind = steps.at(-1)
   const path = pathOf(kind === 'layout' || kind === 'page' ? steps.slice(0, -1) : steps)
@@ -54,14 +57,16 @@ function pathOf(steps: readonly string[]): string {
   return shown === '' || shown === 'index' ? '/' : `/${shown}`
 }
 
-/** What a purge was about, and whether the app asked for it by itself: `the whole site, by the app`, `/news and 37 more`. */
+/**
+ * The target of a purge, and whether the app itself requested it: `the whole site, by the app`, `/news and 37 more`.
+ */
 export function purgedInWords({ purged, source }: Pick<RecordedTrigger, 'purged' | 'source'>): string {
   if (!purged) return ''
   const { paths = [], tags = [], count } = purged
   const words = [...new Set([...paths, ...tags.map(tagInWords)])]
   const isAll = count === 0 || words.includes(WHOLE_SITE)
   const named = isAll ? [WHOLE_SITE] : words.slice(0, SHOWN_AT_ONCE)
-  // Those that the ledger does not name, and those for which there is no place here.
+  // Those that the ledger does not name, and those that are not shown here.
   const rest = isAll ? 0 : Math.max(0, count - paths.length - tags.length) + words.length - named.length
   return `${named.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}${source === 'APP' ? ', by the app' : ''}`
 }

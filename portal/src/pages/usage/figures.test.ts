@@ -20,14 +20,14 @@ const traffic: Traffic = {
   totals: SOME,
 }
 
-test('each figure tells its value in words', () => {
+test('each figure gives its value in words', () => {
   assert.deepEqual(
     FIGURES.map((each) => reading(each, SOME)),
     ['8 (2xx 4, 4xx 2, 5xx 1, other 1)', '75.0%', '2.0 KB', 'p50 1.2 ms, p95 340 ms'],
   )
 })
 
-test('without visits nothing is counted, and nothing is said of ratios and times', () => {
+test('without visits nothing is counted, and ratios and times have no value', () => {
   assert.deepEqual(
     FIGURES.map((each) => reading(each, NONE)),
     ['0', '–', '0 B', 'p50 –, p95 –'],

@@ -1,4 +1,4 @@
-/** What is shown of an environment's visits, in plain sight: a chart for each. */
+/** The figures of an environment's visits: each has a chart. */
 import type { Traffic } from '../../api/types.ts'
 import { bytes, number } from '../../components/facts/format.ts'
 import { byteTicks, countTicks, percentTicks, timeToAnswerTicks } from './chart/ticks.ts'
@@ -10,7 +10,7 @@ export type Line = {
   label: string
   tone: 'accent' | 'bad' | 'warn' | 'quiet' | 'faint'
   isDashed?: boolean
-  /** Null where nothing can be said: without visits there is no share of them, and no time that they took. */
+  /** Null where there is no value: without visits there is no ratio and no response time. */
   of(counts: Counts): number | null
 }
 
@@ -18,13 +18,13 @@ export type Figure = {
   id: string
   title: string
   about: string
-  /** Bars for what is counted in each step, lines for what is measured; parts of a whole stand on each other. */
+  /** Bars for counts per step, lines for measurements, stacked bars for parts of a whole. */
   kind: 'bars' | 'stack' | 'lines'
   lines: readonly Line[]
   text(value: number): string
-  /** The same with less room. */
+  /** The same in a shorter form. */
   shortText(value: number): string
-  /** The last one is the top of the chart. */
+  /** The last tick is the top of the chart. */
   ticks(max: number): number[]
 }
 
@@ -99,13 +99,13 @@ export const valueText = ({ text }: Figure, value: number | null): string =>
 export const wholeOf = ({ lines }: Figure, counts: Counts): number =>
   lines.reduce((sum, { of }) => sum + (of(counts) ?? 0), 0)
 
-/** The parts of a stack that there are; of anything else, all lines. */
+/** The non-empty parts of a stack; all lines of other figures. */
 export const linesIn = ({ kind, lines }: Figure, counts: Counts): readonly Line[] =>
   kind === 'stack' ? lines.filter(({ of }) => of(counts) !== 0) : lines
 
 /**
- * All lines of a figure in words, as in `p50 12 ms, p95 80 ms`; where there is one, its title says what it is. Of a stack
- * the whole comes first: `8 (2xx 6, 4xx 2)`.
+ * All lines of a figure in words, as in `p50 12 ms, p95 80 ms`; a single line is named by the title of the figure. Of a
+ * stack the whole comes first: `8 (2xx 6, 4xx 2)`.
  */
 export function reading(figure: Figure, counts: Counts): string {
   const lines = linesIn(figure, counts)
@@ -117,7 +117,7 @@ export function reading(figure: Figure, counts: Counts): string {
   return words === '' ? whole : `${whole} (${words})`
 }
 
-/** The lines in the order in which they are drawn: of a stack the top first, and each lower part over it. */
+/** The lines in the order in which they are drawn: for a stack the top first, and each lower part over it. */
 export const drawnLines = ({ kind, lines }: Figure): readonly Line[] => (kind === 'stack' ? lines.toReversed() : lines)
 
 /** Times in seconds, each in the middle of its step, and the values of each line that is drawn. */
@@ -131,6 +131,6 @@ export function columnsOf(figure: Figure, { points, stepSeconds }: Traffic): [nu
   return [points.map(({ time }) => Date.parse(time) / 1000 + stepSeconds / 2), ...values]
 }
 
-/** Values without a neighbour, to which no line leads: they are drawn as points. */
+/** Values without a neighbour, which no line connects: they are drawn as points. */
 export const lonely = (values: readonly (number | null | undefined)[]): number[] =>
   values.flatMap((value, at) => (value != null && values[at - 1] == null && values[at + 1] == null ? at : []))

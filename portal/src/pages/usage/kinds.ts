@@ -1,4 +1,4 @@
-/** What lies on the disk, in words. */
+/** Names of the kinds of files on the disk. */
 import type { UsageKind } from '../../api/types.ts'
 
 export const KIND_WORDS: Record<UsageKind, { word: string; about: string }> = {

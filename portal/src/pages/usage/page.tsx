@@ -1,4 +1,4 @@
-/** How much an environment is visited, and what it takes on the disk. */
+/** The visits of an environment, and its disk usage. */
 import { useState } from 'react'
 import { useSearchParams } from 'wouter'
 import { useResource } from '../../api/data.ts'
@@ -8,7 +8,7 @@ import { ExternalLink } from '../../components/controls/button.tsx'
 import { Empty } from '../../components/feedback/empty.tsx'
 import { ProblemNote } from '../../components/feedback/problem-note.tsx'
 import { Page } from '../../components/layout/page.tsx'
-import type { EnvironmentPageProps } from '../../pages.tsx'
+import type { EnvironmentPageProps } from '../../page-props.ts'
 import { Chart } from './chart/chart.tsx'
 import { Disk } from './disk/disk.tsx'
 import { FIGURES } from './figures.ts'
@@ -31,7 +31,7 @@ export default function UsagePage({ place }: EnvironmentPageProps) {
 function Visits({ place, range }: { place: Place; range: Range }) {
   const [cursor, setCursor] = useState<number>()
   const { id, refreshMs } = range
-  // Visits are no change of the environment: nothing tells of them, so they are asked for.
+  // Visits do not change the environment, so there are no events about them, and they are polled.
   const { data, problem, refresh } = useResource<Traffic>(`${place.name}/traffic`, { query: { range: id }, refreshMs })
 
   if (!data && problem) return <ProblemNote problem={problem} onRetry={refresh} title="Visits cannot be shown" />

@@ -1,9 +1,9 @@
-/** Paths as people read them. They are a visitor's to choose, so only what is printed as it is written is decoded. */
+/** Paths for display. Visitors choose them, so only printable text is decoded. */
 
-/** Letters, digits and what stands between them; nothing that hides, or turns the direction of the text. */
+/** Letters, digits and punctuation; no invisible characters and no direction marks. */
 const PRINTED = /^[\p{L}\p{M}\p{N}\p{P}\p{S}]+$/u
 
-/** `/m%C3%BCnchen` as `/münchen`; as it was asked for, where that would not be one line of plain text. */
+/** `/m%C3%BCnchen` as `/münchen`; unchanged if the decoded path is not one line of plain text. */
 export function readable(path: string): string {
   try {
     const decoded = decodeURI(path)
@@ -13,5 +13,5 @@ export function readable(path: string): string {
   }
 }
 
-/** Whether the path is all of what was asked for: nothing is masked or cut off. */
+/** Whether this is the complete requested path: nothing is masked or cut off. */
 export const isWhole = (path: string): boolean => path.startsWith('/') && !/[{}…]/.test(path)

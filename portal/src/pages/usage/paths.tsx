@@ -1,4 +1,4 @@
-/** Which pages are visited most, and which addresses visitors ask for that the site does not have. */
+/** The most visited pages, and the addresses that visitors requested and the site does not have. */
 import { useId } from 'react'
 import { useResource } from '../../api/data.ts'
 import type { Place } from '../../api/names.ts'
@@ -23,15 +23,15 @@ export function Paths({ place, range: { id, refreshMs } }: { place: Place; range
     <>
       <List
         title="Most visited"
-        about="Answered well; files that pages load are left out"
-        none="No page was answered well."
+        about="Answered with 2xx or 304; files that pages load are left out"
+        none="No page was answered with 2xx or 304."
         url={url}
         paths={data?.top}
       />
       <List
         title="Missing"
         about="Answered with 404: old links, or pages that moved"
-        none="Nothing that was asked for is missing."
+        none="No requested address is missing."
         url={url}
         paths={data?.missing}
       />
@@ -39,7 +39,7 @@ export function Paths({ place, range: { id, refreshMs } }: { place: Place; range
   )
 }
 
-/** More are in the API: a page that is read in passing has a few. */
+/** The page shows only a few; the API returns more. */
 const SHOWN = 10
 
 type ListProps = { title: string; about: string; none: string; url: string; paths: readonly PathCount[] | undefined }

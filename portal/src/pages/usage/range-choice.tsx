@@ -1,4 +1,4 @@
-/** How far back to look. Each is an address of its own, so that it can be kept and sent. */
+/** Chooses the time range. Each range has an address of its own, so that it can be bookmarked and shared. */
 import { Link, useLocation } from 'wouter'
 import css from './range-choice.module.css'
 import { RANGES, type Range } from './ranges.ts'

@@ -12,5 +12,5 @@ export const RANGES: readonly Range[] = [
   { id: '30d', short: '30 days', words: 'the last 30 days', refreshMs: 60_000 },
 ]
 
-/** As the address has it; whatever is no range is the last day. */
+/** The range in the address; the last day if it is not a range. */
 export const rangeOf = (text: string | null): Range => RANGES.find(({ id }) => id === text) ?? LAST_DAY

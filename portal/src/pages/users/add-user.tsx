@@ -1,4 +1,4 @@
-/** Adds somebody to the account. */
+/** Adds a user to the account. */
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import { useAction } from '../../api/data.ts'
@@ -41,7 +41,7 @@ export function AddUser({ account, onClose, onAdded }: Props) {
           value={email}
           onChange={(event) => setEmail(event.target.value)}
           problem={add.problem}
-          hint="A new user gets a password, which you are shown once and pass on. One who is a user already is asked at the next log-in. No mail is sent."
+          hint="A new user gets a password, which you are shown once and pass on. An existing user is asked at the next log-in. No mail is sent."
         />
         <RoleChoice role={role} onChange={setRole} />
         {!isAllInFields(add.problem, ['email']) && <ProblemNote problem={add.problem} />}

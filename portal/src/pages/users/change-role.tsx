@@ -18,7 +18,7 @@ export function ChangeRole({ account, user, isSelf, onClose }: Props) {
   const [role, setRole] = useState(user.role)
   const say = useToast()
   const change = useAction(() => call<User>(`/v1/${user.name}`, { method: 'PATCH', body: { role } }), {
-    // One's own role decides what the page offers.
+    // The session is fetched again, as the user's own role decides which controls are shown.
     refreshes: [`accounts/${account}/users`, ...(isSelf ? SESSION_KEY : [])],
   })
 

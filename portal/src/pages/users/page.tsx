@@ -1,4 +1,4 @@
-/** Who logs in to the portal and looks around in this account, and what they may do there. */
+/** The users of this account and their roles. */
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
@@ -15,7 +15,7 @@ import { useToast } from '../../components/feedback/toasts.tsx'
 import { Page } from '../../components/layout/page.tsx'
 import { Fact, Facts, Panel } from '../../components/layout/panel.tsx'
 import { type Column, Table } from '../../components/layout/table.tsx'
-import type { AccountPageProps } from '../../pages.tsx'
+import type { AccountPageProps } from '../../page-props.ts'
 import { SESSION_KEY, useSession } from '../../session/session.tsx'
 import { Kept, ShownOnce } from '../api-access/shown-once.tsx'
 import { AddUser } from './add-user.tsx'
@@ -128,14 +128,14 @@ export default function UsersPage(_: AccountPageProps) {
   )
 }
 
-/** One who is new gets a password; one who belongs to another account has it already, and is asked. */
+/** A new user gets a password; a user of another account already has one, and gets an invitation. */
 function Added({ user, onDone }: { user: AddedUser; onDone(): void }) {
   if (user.password === undefined) {
     return (
       <ShownOnce key={user.name} title={`${user.email} is invited`} onDone={onDone} done="Close">
         <p>
-          They are a user already, with a password of their own. No mail is sent: tell them to log in. They belong to
-          the account once they accept.
+          They are a user already, with a password of their own. No mail is sent: ask them to log in. They belong to the
+          account once they accept.
         </p>
       </ShownOnce>
     )
@@ -165,7 +165,7 @@ function useRemove(account: string, self: string): (user: User) => void {
   const withdraw = ({ name, email }: User) =>
     confirm({
       title: `Withdraw the invitation of ${email}?`,
-      stops: ['They can accept it no more. You may invite them again.'],
+      stops: ['They can no longer accept it. You may invite them again.'],
       label: 'Withdraw invitation',
       async run() {
         await call(`/v1/${name}`, { method: 'DELETE' })
@@ -180,9 +180,9 @@ function useRemove(account: string, self: string): (user: User) => void {
       stops: [
         email === self
           ? 'This is you: you leave the account at once, and only an owner can bring you back.'
-          : `They see nothing of the account ${account} any more, also where they are logged in now.`,
-        'If they belong to no other account, their password is gone: added anew, they get another.',
-        'API access that they know of goes on working; revoke it if they should not have it.',
+          : `They lose access to the account ${account} at once, also where they are logged in now.`,
+        'If they belong to no other account, their password is deleted: if they are added again, they get another.',
+        'API access that they know of keeps working; revoke it if they should not have it.',
       ],
       label: 'Remove user',
       async run() {

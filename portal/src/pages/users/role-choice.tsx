@@ -1,4 +1,4 @@
-/** Chooses a role, with what it may do beside each. */
+/** Chooses a role, with its permissions beside each. */
 import { useId } from 'react'
 import type { Role } from '../../api/types.ts'
 import css from './role-choice.module.css'

@@ -18,8 +18,8 @@ export function AddedRow({ row: { id, key, value = '', kind = kindByName(key) },
   const faultId = useId()
   const called = key === '' ? 'new variable' : key
 
-  // Whoever asked for a row goes on typing in it; one that an import made takes no focus.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: when it appears, and only then
+  // A row that the user added takes the focus; rows of an import do not.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: runs on mount only
   useEffect(() => {
     if (key === '' && value === '') name.current?.focus()
   }, [])

@@ -100,7 +100,7 @@ test('the kind that it has already is no change, and a removed one has none', ()
   assert.deepEqual(withoutChange(withRemoved(draft, 'A'), 'A'), NOTHING)
 })
 
-test('a kind alone does not bring back what somebody else removed', () => {
+test('a kind alone does not bring back what another user removed', () => {
   const draft = withKind(NOTHING, 'A', 'SECRET', 'PLAIN')
   assert.deepEqual(listOf(['B'], draft).variables, [{ key: 'B' }])
 })

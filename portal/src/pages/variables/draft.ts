@@ -1,6 +1,6 @@
 /**
- * Changes of variables that are not saved yet, laid over what the service has. They are kept by name, so that what others
- * save meanwhile stays in sight and is not undone by saving these.
+ * Unsaved changes of variables, applied over the saved ones. They are kept by name, so that what other users save
+ * meanwhile stays visible and is not undone by saving these.
  */
 import type { VariableKind } from '../../api/types.ts'
 import type { EnvEntry } from './parse-env.ts'
@@ -9,7 +9,7 @@ import type { EnvEntry } from './parse-env.ts'
 export type Added = { id: string; key: string; value: string; kind?: VariableKind }
 
 export type Draft = {
-  /** New values of variables that are there. */
+  /** New values of saved variables. */
   values: Readonly<Record<string, string>>
   /** Their new kinds. */
   kinds: Readonly<Record<string, VariableKind>>
@@ -20,17 +20,19 @@ export type Draft = {
 export const NOTHING: Draft = { values: {}, kinds: {}, removed: [], added: [] }
 
 export type Row = {
-  /** What it is told apart by on the page: `key:` and the name of one that is there, or the id of a new one. */
+  /** Its id on the page: `key:` and the name of a saved variable, or the id of a new one. */
   id: string
   key: string
   state: 'kept' | 'changed' | 'removed' | 'added'
-  /** The new value, where it has one. */
+  /** The new value, if it has one. */
   value?: string
-  /** The new kind, or that of a new one, where somebody chose it. */
+  /** The chosen kind, if the user chose one. */
   kind?: VariableKind
 }
 
-/** `keys` are the names that the service has, in its order. A changed one that somebody else removed is there again. */
+/**
+ * `keys` are the saved names, in the order of the service. A changed variable that another user removed is added again.
+ */
 export function rowsOf(keys: readonly string[], { values, kinds, removed, added }: Draft): Row[] {
   const gone = Object.keys(values).filter((key) => !keys.includes(key))
   return [
@@ -50,8 +52,8 @@ export function rowsOf(keys: readonly string[], { values, kinds, removed, added 
 export type ChangedVariable = { key: string; kind?: VariableKind; value?: string }
 
 /**
- * The whole list as it is to be: a variable without a value or a kind keeps the one it has. `ids` are the rows of its items, to find
- * the one that the service says is wrong. A new row that is still empty is no variable.
+ * The whole list to save: a variable without a value or a kind keeps the saved one. `ids` are the rows of its items, to
+ * find the row of an error. Empty new rows are skipped.
  */
 export function listOf(keys: readonly string[], draft: Draft): { variables: ChangedVariable[]; ids: string[] } {
   const rows = rowsOf(keys, draft).filter(({ state, key, value }) =>
@@ -78,13 +80,13 @@ export function countsOf(keys: readonly string[], draft: Draft): Counts {
 export const hasChanges = ({ values, kinds, removed, added }: Draft): boolean =>
   Object.keys(values).length + Object.keys(kinds).length + removed.length + added.length > 0
 
-/** `before`, where it is known, is the value that the service has: the same again is no change. */
+/** `before`, if it is known, is the saved value: the same value is no change. */
 export function withValue(draft: Draft, key: string, value: string, before?: string): Draft {
   const { values, ...rest } = withoutChange(draft, key)
   return { ...rest, kinds: draft.kinds, values: value === before ? values : { ...values, [key]: value } }
 }
 
-/** `before` is the kind that the service has. */
+/** `before` is the saved kind. */
 export function withKind(draft: Draft, key: string, kind: VariableKind, before: VariableKind): Draft {
   const { kinds, ...rest } = withoutChange(draft, key)
   return { ...rest, values: draft.values, kinds: kind === before ? kinds : { ...kinds, [key]: kind } }
@@ -114,7 +116,7 @@ export const withoutAdded = (draft: Draft, id: string): Draft => ({
   added: draft.added.filter((row) => row.id !== id),
 })
 
-/** What an import gives: new names become rows, known ones get the value. Nothing is removed. */
+/** Applies an import: new names become rows, existing ones get the value. Nothing is removed. */
 export function withImported(
   draft: Draft,
   before: ReadonlyMap<string, string | undefined>,

@@ -1,4 +1,4 @@
-/** Takes a `.env` file, shows what it would change, and changes it: still unsaved, to be looked at once more. */
+/** Imports a `.env` file: previews the changes, then adds them to the unsaved changes. */
 import { useMemo, useRef, useState } from 'react'
 import type { Problem } from '../../api/problem.ts'
 import { Button } from '../../components/controls/button.tsx'
@@ -12,11 +12,11 @@ import css from './import-dialog.module.css'
 import { type Effect, type Previewed, previewOf, wantedOf } from './import-preview.ts'
 import { type EnvEntry, type EnvFault, parseEnv } from './parse-env.ts'
 
-/** Twice what an environment may have: whatever is larger is no file of variables. */
+/** Twice the limit of an environment: a larger file is not a file of variables. */
 const MAX_FILE_BYTES = 1024 * 1024
 
 type Props = {
-  /** Values as they would be saved now; nothing while they are fetched. */
+  /** Values as they would be saved now; undefined while they are fetched. */
   current: ReadonlyMap<string, string | undefined> | undefined
   problem: Problem | undefined
   onImport(entries: readonly EnvEntry[]): void
@@ -76,7 +76,7 @@ export function ImportDialog({ current, problem, onImport, onClose }: Props) {
           }}
         />
       </div>
-      <ProblemNote problem={problem} title="What is there cannot be compared" />
+      <ProblemNote problem={problem} title="The saved values cannot be compared" />
       {previewed && previewed.length + file.faults.length > 0 && <Preview previewed={previewed} faults={file.faults} />}
       <DialogActions>
         <Button onClick={onClose}>Cancel</Button>

@@ -6,7 +6,7 @@ import { RESERVED } from './reserved.ts'
 
 const entry = (key: string, value: string) => ({ line: 1, key, value })
 
-test('what is new, changed, the same and refused is told apart', () => {
+test('what is new, changed, the same and refused is listed separately', () => {
   const current = new Map([
     ['A', 'one'],
     ['B', 'two'],

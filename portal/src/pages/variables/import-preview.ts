@@ -1,4 +1,4 @@
-/** What an import would do, name by name, before it does it. */
+/** A preview of an import, name by name. */
 import type { EnvEntry } from './parse-env.ts'
 import { isReserved } from './reserved.ts'
 
@@ -19,7 +19,7 @@ export function previewOf(entries: readonly EnvEntry[], current: ReadonlyMap<str
   })
 }
 
-/** Those that an import takes. */
+/** The names that an import accepts. */
 export const wantedOf = (previewed: readonly Previewed[]): Previewed[] =>
   previewed.filter(({ effect }) => effect === 'new' || effect === 'changed')
 

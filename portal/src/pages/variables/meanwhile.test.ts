@@ -5,7 +5,7 @@ import { type Base, changesBetween, onTopOf } from './meanwhile.ts'
 
 const base = (etags: Record<string, string>): Base => ({ etag: '', keys: Object.keys(etags), etags })
 
-test('what was added, changed and deleted meanwhile is told, and what both changed is marked', () => {
+test('what was added, changed and deleted meanwhile is listed, and what both changed is marked', () => {
   let draft = withValue(NOTHING, 'CHANGED', 'mine')
   draft = withRemoved(draft, 'DELETED')
   draft = withAdded(draft, { id: 'n', key: 'ADDED', value: 'mine' })
@@ -21,7 +21,7 @@ test('what was added, changed and deleted meanwhile is told, and what both chang
   assert.deepEqual(changesBetween(before, before, draft), [])
 })
 
-test('names that objects have by themselves are told as well', () => {
+test('names that every object has, such as constructor, are listed as well', () => {
   assert.deepEqual(changesBetween(base({}), base({ constructor: '1' }), NOTHING), [
     { key: 'constructor', what: 'added', isMine: false },
   ])

@@ -1,4 +1,4 @@
-/** What others saved while somebody was typing, told from the etags: values stay unseen. */
+/** What other users saved during editing, derived from the etags, without reading values. */
 import type { Environment } from '../../api/types.ts'
 import { type Draft, rowsOf, withoutAdded, withValue } from './draft.ts'
 
@@ -29,7 +29,9 @@ function changeOf(before: Base['etags'], now: Base['etags'], key: string): Meanw
   return before[key] === now[key] ? undefined : 'changed'
 }
 
-/** The same changes on top of another version: what somebody else has added, too, is changed and not added. */
+/**
+ * The same changes based on another version: a variable that another user has added meanwhile is changed, not added.
+ */
 export function onTopOf({ keys }: Base, draft: Draft): Draft {
   let next: Draft = { ...draft, removed: draft.removed.filter((key) => keys.includes(key)) }
   for (const { id, key, value, kind } of draft.added) {

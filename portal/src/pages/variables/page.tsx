@@ -1,4 +1,7 @@
-/** The variables of an environment: names and plain values in sight, secrets on demand, and all changes saved together. */
+/**
+ * The variables of an environment: names and plain values are visible, secrets on demand, and all changes are saved
+ * together.
+ */
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { useResource } from '../../api/data.ts'
 import { at, headland } from '../../api/headland.ts'
@@ -14,7 +17,7 @@ import { SkeletonRows } from '../../components/feedback/skeleton.tsx'
 import { useToast } from '../../components/feedback/toasts.tsx'
 import { Page } from '../../components/layout/page.tsx'
 import { Panel } from '../../components/layout/panel.tsx'
-import type { EnvironmentPageProps } from '../../pages.tsx'
+import type { EnvironmentPageProps } from '../../page-props.ts'
 import { useSession } from '../../session/session.tsx'
 import { AddedRow } from './added-row.tsx'
 import { hasChanges, type NOTHING, rowsOf, withAdded, withImported } from './draft.ts'
@@ -62,7 +65,7 @@ export default function VariablesPage({ place }: EnvironmentPageProps) {
       <p className={css.intro}>
         Builds and the running app find these in their environment. Saving starts the live build again with them,
         without building. What a framework writes into pages while it builds, such as <code>NEXT_PUBLIC_…</code>,
-        changes with the next Rebuild. Secrets are hidden here and in logs; plain values are shown to everybody in the
+        changes with the next Rebuild. Secrets are hidden here and in logs; plain values are visible to all users of the
         account.
       </p>
       {!rows && <ProblemNote problem={environment.problem} onRetry={environment.refresh} />}
@@ -97,7 +100,7 @@ export default function VariablesPage({ place }: EnvironmentPageProps) {
                   />
                 ) : (
                   <VariableRow
-                    // A field that was open is closed once its value is saved.
+                    // The key changes when the value is saved, which closes an open field.
                     key={`${row.id} ${save.operation?.name ?? ''}`}
                     row={row}
                     stored={stored.get(row.key)?.kind ?? kindByName(row.key)}
@@ -133,7 +136,7 @@ export default function VariablesPage({ place }: EnvironmentPageProps) {
   )
 }
 
-/** What becomes of it. The focus comes here, as the button that was pressed is gone. */
+/** The operation of the save. It takes the focus, as the pressed button is gone. */
 function Saved({ operation }: { operation: string }) {
   const part = useRef<HTMLDivElement>(null)
   useEffect(() => part.current?.focus(), [])
@@ -154,7 +157,7 @@ function currentOf(values: ReadonlyMap<string, string | undefined>, draft: typeo
   return current
 }
 
-/** Whoever goes to another page is told that the changes wait for them. */
+/** On leaving the page, says that the changes are kept but not saved. */
 function useLeaveWarning(hasUnsaved: boolean) {
   const say = useToast()
   const latest = useRef(hasUnsaved)
@@ -180,7 +183,7 @@ function NoVariables({ place, action }: { place: Place; action: ReactNode }) {
     <Empty title="No variables yet" action={action} {...(action ? { curl: patchCall(place, []) } : {})}>
       {action
         ? 'Add the addresses and keys that the app needs, one by one or from a .env file. Values are kept sealed.'
-        : 'Whoever may write here can add them.'}
+        : 'A developer or an owner can add them.'}
     </Empty>
   )
 }

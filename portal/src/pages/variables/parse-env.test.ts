@@ -74,7 +74,7 @@ test('the last of several lines with the same name counts', () => {
   ])
 })
 
-test('what cannot be read is told, and the rest is read', () => {
+test('lines that cannot be read are reported, and the rest is read', () => {
   const text = 'A\nmy-name=1\n1A=2\n=3\nB="x" y\nC="open\nD=4'
   assert.deepEqual(faults(text), [
     '1: is not of the form NAME=value',

@@ -1,6 +1,6 @@
 /**
- * Reads a `.env` file: `NAME=value` lines, as dotenv and shells write them. What cannot be read is told line by line and
- * never guessed. References such as `${OTHER}` stay as they are written: nothing is put in their place.
+ * Parses a `.env` file: `NAME=value` lines, as dotenv and shells write them. Errors are reported line by line; nothing
+ * is guessed. References such as `${OTHER}` are not expanded.
  *
  *   bare value      to the end of the line or a `#` after a space, without the spaces around it
  *   'single', `back` as written, over as many lines as it takes
@@ -15,7 +15,7 @@ const HEAD = /^[ \t]*(?:export[ \t]+)?([^\s=#'"`]+)[ \t]*=[ \t]*/
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
 const ESCAPES: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', '"': '"', '\\': '\\', $: '$' }
 
-/** The last of several lines with the same name counts, as it does for programs. */
+/** Of several lines with the same name the last counts, as in dotenv. */
 export function parseEnv(given: string): EnvFile {
   const text = given.replace(/^\uFEFF/, '').replaceAll(/\r\n?/g, '\n')
   const entries = new Map<string, EnvEntry>()
@@ -26,7 +26,7 @@ export function parseEnv(given: string): EnvFile {
     const read = readAt(text, start, end)
     if (read && 'why' in read) faults.push({ line, text: text.slice(start, end), why: read.why })
     if (read && 'key' in read) {
-      // Set anew, so that the order is that of the lines that count.
+      // Deleted first, so that the order is that of the lines that count.
       entries.delete(read.key)
       entries.set(read.key, { line, key: read.key, value: read.value })
     }
@@ -44,7 +44,9 @@ const endOfLine = (text: string, from: number): number => {
 
 type Read = { key: string; value: string /** Where its last line ends. */; end: number } | { why: string } | undefined
 
-/** The line from `start` to `end`, and those that its value goes on in; nothing for one that says nothing. */
+/**
+ * Parses the line from `start` to `end`, and the further lines of its value; undefined for an empty line or a comment.
+ */
 function readAt(text: string, start: number, end: number): Read {
   const line = text.slice(start, end)
   if (/^\s*(?:#|$)/.test(line)) return undefined

@@ -1,6 +1,6 @@
 /**
- * The variables that the service itself gives to every app; it refuses others under these names. A copy, as nothing of the
- * service is built into the portal; a test holds it against the contract.
+ * The variables that the service itself sets for every app; it refuses others with these names. A copy, as no code of
+ * the service is built into the portal; a test compares it with the contract.
  */
 export const RESERVED: readonly string[] = [
   'PORT',

@@ -1,4 +1,4 @@
-/** What is not saved yet, at the foot of the window for as long as it is so. */
+/** Unsaved changes, at the bottom of the window. */
 import { Button } from '../../components/controls/button.tsx'
 import { useConfirm } from '../../components/controls/confirm.tsx'
 import { MeanwhileNote } from '../../components/feedback/meanwhile.tsx'

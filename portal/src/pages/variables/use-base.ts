@@ -1,6 +1,6 @@
 /**
- * The version that unsaved changes belong to. It follows what the service has until the first change is made, and stays
- * from then on: what others save later was not seen by whoever typed. It is kept as long as the changes are.
+ * The version that unsaved changes are based on. It follows the service until the first change and is fixed from then
+ * on, since the user has not seen what others save later. It is kept as long as the changes are.
  */
 import { useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'

@@ -1,6 +1,6 @@
 /**
- * Keeps changes that are not saved: whoever looks at another page finds them again, and whoever closes the tab is asked
- * first. They lie in memory only, are one person's own, and are gone when that person logs out.
+ * Keeps unsaved changes while the user visits other pages, and asks before the tab is closed. They are in memory only,
+ * belong to one user, and are dropped at log-out.
  */
 import { type QueryClient, useQueryClient } from '@tanstack/react-query'
 import { useRef, useState } from 'react'
@@ -11,14 +11,14 @@ const PREFIX = 'drafts/'
 
 export type UsedDraft = { draft: Draft; change(work: (before: Draft) => Draft): void }
 
-/** `name` is that of the environment; another one needs another page around it. */
+/** `name` is the resource name of the environment; remount the page for another one. */
 export function useDraft(name: string): UsedDraft {
   const { email } = useSession()
   const client = useQueryClient()
   const queryKey = [`${PREFIX}${email}/${name}/variables`]
   const latest = useRef<Draft>(undefined)
   latest.current ??= client.getQueryData<Draft>(queryKey) ?? NOTHING
-  // What is typed must be in the field at once: what the client keeps is told a moment later, and keys would be lost.
+  // Input must be in the field at once: the query client notifies with a delay, and key strokes would be lost.
   const [draft, setDraft] = useState(latest.current)
 
   return {
@@ -36,12 +36,15 @@ export function useDraft(name: string): UsedDraft {
 
 let made = 0
 
-/** For a new row. (`crypto.randomUUID` is there on https only.) */
+/** The id of a new row. (`crypto.randomUUID` exists on https only.) */
 export const newRowId = (): string => `new:${++made}`
 
 let guarded: QueryClient | undefined
 
-/** Only while there is something to lose: a page that listens for this is not kept for the way back by every browser. */
+/**
+ * Registered only while there are unsaved changes: some browsers exclude pages with this listener from the back-forward
+ * cache.
+ */
 function guard(client: QueryClient) {
   if (guarded) return
   guarded = client

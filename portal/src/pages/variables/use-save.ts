@@ -1,4 +1,4 @@
-/** Saves all changes with one request, and knows which row the service means when it says that one is wrong. */
+/** Saves all changes with one request, and maps errors of the service to rows. */
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useAction } from '../../api/data.ts'
@@ -14,16 +14,18 @@ export type RowFaults = { key?: string; value?: string }
 
 export type Save = {
   run(): Promise<void>
-  /** What others changed of the variables since the draft was begun: nothing was saved, and one of these two is next. */
+  /**
+   * What other users changed since the draft was begun. Nothing was saved, and the user has to choose one of these two.
+   */
   meanwhile: readonly Meanwhile[] | undefined
   runOnTop(): Promise<void>
   discard(): void
   isBusy: boolean
-  /** What is wrong with a row, by its id. */
+  /** The error of a row, by its id. */
   faultsOf(id: string): RowFaults
-  /** What does not stand beside a row. */
+  /** An error that belongs to no row. */
   problem: Problem | undefined
-  /** The one that was asked for last. */
+  /** The operation of the last save. */
   operation: Operation | undefined
 }
 
@@ -45,7 +47,7 @@ export function useSave(name: string, { draft, change }: UsedDraft, base: UsedBa
         { shellVariables: variables },
         (now) => changesBetween(from.base, baseOf(now), from.draft).length === 0,
       )
-      // The next change belongs to what was saved just now.
+      // The next change is based on the version that was just saved.
       if ('operation' in saved) await client.refetchQueries({ queryKey: [name], exact: true })
       return saved
     },

@@ -1,4 +1,4 @@
-/** Where a value is typed. It may have lines, as keys and certificates do, and grows with them. */
+/** The field of a value. Keys and certificates have several lines, so it grows with its content. */
 import { useEffect, useId, useRef } from 'react'
 import { sentenceOf } from '../../components/feedback/fault-words.ts'
 import css from './row.module.css'

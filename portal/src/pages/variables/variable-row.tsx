@@ -1,4 +1,6 @@
-/** One variable that the service has. The value of a secret is hidden unless it is asked for, and can be replaced unseen. */
+/**
+ * One saved variable. The value of a secret is hidden until the user shows it, and can be replaced without showing it.
+ */
 import { useRef, useState } from 'react'
 import type { VariableKind } from '../../api/types.ts'
 import { Button } from '../../components/controls/button.tsx'
@@ -14,11 +16,11 @@ import { ValueField } from './value-field.tsx'
 
 type Props = {
   row: Row
-  /** The kind that the service has. */
+  /** The saved kind. */
   stored: VariableKind
-  /** The value that the service has, where it is to be seen. */
+  /** The saved value, if it is visible. */
   shown: string | undefined
-  /** Nothing for those who may only look. */
+  /** Undefined for viewers. */
   change: UsedDraft['change'] | undefined
   faults: RowFaults
   isBusy: boolean
@@ -27,7 +29,7 @@ type Props = {
 export function VariableRow({ row, stored, shown, change, faults, isBusy }: Props) {
   const { key, state, value, kind = stored } = row
   const [isOpen, setOpen] = useState(false)
-  // The service takes a secret as plain only together with its value.
+  // The service accepts the change from secret to plain only together with the value.
   const needsValue = stored === 'SECRET' && kind === 'PLAIN'
   const isEdited = change && (isOpen || value !== undefined || needsValue) && state !== 'removed'
 
@@ -36,7 +38,7 @@ export function VariableRow({ row, stored, shown, change, faults, isBusy }: Prop
   function set(work: typeof withRemoved) {
     setOpen(false)
     change?.((before) => work(before, key))
-    // The button that was pressed gives way to another, and must not take the focus with it.
+    // The pressed button is replaced by another, which must get the focus.
     requestAnimationFrame(() => actions.current?.querySelector('button')?.focus())
   }
 
@@ -66,7 +68,7 @@ export function VariableRow({ row, stored, shown, change, faults, isBusy }: Prop
           isFocused={isOpen}
           readOnly={isBusy}
           onChange={(typed) => {
-            // It stays open when what is typed happens to be what was there.
+            // The field stays open when the typed value equals the saved one.
             setOpen(true)
             change((before) => withValue(before, key, typed, needsValue ? undefined : shown))
           }}
@@ -105,7 +107,7 @@ export function VariableRow({ row, stored, shown, change, faults, isBusy }: Prop
 }
 
 function placeholderOf(shown: string | undefined, needsValue: boolean): string {
-  if (needsValue) return 'Its value, for everybody to see'
+  if (needsValue) return 'Its value, visible to all users'
   return shown === undefined ? 'New value; untouched, the one it has stays' : ''
 }
 

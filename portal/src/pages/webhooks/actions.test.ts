@@ -28,7 +28,7 @@ test('those that were called last come first, with who called them', () => {
   ])
 })
 
-test('a caller without a name, or with a very long one, is told all the same', () => {
+test('a caller without a name, or with a very long one, is shown as well', () => {
   const webhooks = [{ action: 'rebuild' as const, lastUseTime: at(3) }]
   const [nameless] = whatStops(webhooks, [trigger({ userAgent: '' })], NOW)
   assert.equal(nameless, 'Rebuild was last called 3 minutes ago, from 10.0.0.3.')

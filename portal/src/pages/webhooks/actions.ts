@@ -1,4 +1,4 @@
-/** The three actions in words, and what stops when their URLs do. */
+/** The three webhook actions in words, and what stops working when their URLs do. */
 
 import type { RecordedTrigger, WebhookAction, WebhookSet } from '../../api/types.ts'
 import { ago } from '../../components/facts/format.ts'
@@ -6,7 +6,7 @@ import { ago } from '../../components/facts/format.ts'
 export const ACTION_WORDS: Record<WebhookAction, { name: string; does: string; use: string }> = {
   rebuild: {
     name: 'Rebuild',
-    does: 'Builds the newest upload again, or what a rollback pinned, with the content of now, and puts it live.',
+    does: 'Builds the newest upload again, or what a rollback pinned, with the current content, and makes it live.',
     use: 'For sites that are built from content.',
   },
   cleanRebuild: {
@@ -16,16 +16,16 @@ export const ACTION_WORDS: Record<WebhookAction, { name: string; does: string; u
   },
   purgeCache: {
     name: 'Purge cache',
-    does: 'The edge forgets what it has stored; nothing is built.',
-    use: 'For sites that render when they are asked.',
+    does: 'The edge drops what it has stored; nothing is built.',
+    use: 'For sites that render on request.',
   },
 }
 
 const RECORDED = { rebuild: 'REBUILD', cleanRebuild: 'CLEAN_REBUILD', purgeCache: 'PURGE_CACHE' } as const
 
 /**
- * What stops working when these URLs do, a sentence each: those that were called last come first, with who called, as far
- * as `triggers`, the newest of the ledger, tell it.
+ * What stops working when these URLs do, one sentence each: the last called come first, with the caller, if it is among
+ * `triggers`, the newest entries of the ledger.
  */
 export function whatStops(
   webhooks: WebhookSet['webhooks'],
@@ -55,5 +55,5 @@ const MAX_AGENT = 60
 
 const TOKEN = /([?&]token=)[^&]+/
 
-/** The URL as it may stand on a screen that others see. */
+/** The URL with its token masked, safe to show on a shared screen. */
 export const masked = (url: string): string => url.replace(TOKEN, '$1••••••••')

@@ -1,4 +1,4 @@
-/** How the URLs are put to use. */
+/** How to use the URLs. */
 import { at, headland } from '../../api/headland.ts'
 import type { Place } from '../../api/names.ts'
 import { ExternalLink } from '../../components/controls/button.tsx'
@@ -23,7 +23,7 @@ export function Help({ place }: { place: Place }) {
             Under Settings → Headland, paste the URL: Rebuild for a static site, Purge cache for one that a server
             renders.
           </li>
-          <li>Publish something: the call appears here, and the dashboard of WordPress shows what became of it.</li>
+          <li>Publish something: the call appears here, and the dashboard of WordPress shows the result.</li>
         </ol>
         <p className={css.quiet}>
           Any other plugin or CMS that calls a URL by POST works, too. Whatever it sends along is ignored.{' '}

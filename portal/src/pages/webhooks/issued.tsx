@@ -1,4 +1,4 @@
-/** The URLs, the one time that they can be seen. They can be copied without being shown to the room. */
+/** The new URLs, which are shown once. They can be copied without being displayed. */
 import { useEffect, useRef, useState } from 'react'
 import type { IssuedWebhookSet, WebhookAction } from '../../api/types.ts'
 import { Button } from '../../components/controls/button.tsx'
@@ -11,7 +11,7 @@ export function Issued({ set, onDone }: { set: IssuedWebhookSet; onDone(): void 
   const [shown, setShown] = useState<WebhookAction>()
   const title = useRef<HTMLHeadingElement>(null)
   useEffect(() => {
-    // After the window that asked has given the focus back.
+    // After the closed dialog has returned the focus.
     const timer = setTimeout(() => title.current?.focus())
     return () => clearTimeout(timer)
   }, [])
@@ -25,8 +25,8 @@ export function Issued({ set, onDone }: { set: IssuedWebhookSet; onDone(): void 
             Copy the URLs now
           </h2>
           <p>
-            They are shown this once and cannot be shown again: only a digest of them is kept. Whoever has one can use
-            it, so treat them as passwords.
+            They are shown this once and cannot be shown again: only a digest of them is kept. Each works without a
+            password, so treat them as secrets.
           </p>
         </div>
       </div>

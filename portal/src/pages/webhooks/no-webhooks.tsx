@@ -24,8 +24,8 @@ export function NoWebhooks({ place, canWrite, isBusy, onCreate }: Props) {
     >
       <div className={css.list}>
         <p>
-          Three URLs that make the site fresh again when somebody calls them by POST: a CMS after publishing, a cron job
-          at night, a person.
+          Three URLs that update the site when they are called by POST: by a CMS after publishing, by a cron job at
+          night, or by a person.
         </p>
         <dl className={css.list}>
           {Object.values(ACTION_WORDS).map(({ name, does, use }) => (
@@ -39,7 +39,7 @@ export function NoWebhooks({ place, canWrite, isBusy, onCreate }: Props) {
             </div>
           ))}
         </dl>
-        {!canWrite && <p>Whoever may write here can create them.</p>}
+        {!canWrite && <p>A developer or an owner can create them.</p>}
       </div>
     </Empty>
   )

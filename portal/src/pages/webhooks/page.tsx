@@ -1,4 +1,4 @@
-/** Settings → Webhooks: three URLs that a CMS, a cron job or a person calls, made and ended together. */
+/** Settings → Webhooks: three URLs that a CMS, a cron job or a person calls, created and deleted together. */
 import { useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { Link } from 'wouter'
@@ -12,7 +12,7 @@ import { SkeletonRows } from '../../components/feedback/skeleton.tsx'
 import { useToast } from '../../components/feedback/toasts.tsx'
 import { Page } from '../../components/layout/page.tsx'
 import { Panel } from '../../components/layout/panel.tsx'
-import type { EnvironmentPageProps } from '../../pages.tsx'
+import type { EnvironmentPageProps } from '../../page-props.ts'
 import { environmentPath } from '../../paths.ts'
 import { useSession } from '../../session/session.tsx'
 import { whatStops } from './actions.ts'
@@ -86,7 +86,7 @@ export default function WebhooksPage({ place }: EnvironmentPageProps) {
   )
 }
 
-/** The URLs that were made a moment ago: kept on this page only, and for as long as they are the right ones. */
+/** The URLs that were just created: kept on this page only, until they are replaced or deleted. */
 function useIssued(name: string, set: WebhookSet | undefined) {
   const client = useQueryClient()
   const [issued, setIssued] = useState<IssuedWebhookSet>()
@@ -103,7 +103,7 @@ function useIssued(name: string, set: WebhookSet | undefined) {
   }
 }
 
-/** Ends the URLs that there are, after telling what stops with them. */
+/** Regenerates or deletes the URLs, after a warning about what stops working. */
 function useReplace(name: string, onIssued: (set: IssuedWebhookSet) => void, onRemoved: () => void) {
   const confirm = useConfirm()
   const say = useToast()
@@ -113,7 +113,7 @@ function useReplace(name: string, onIssued: (set: IssuedWebhookSet) => void, onR
         title: 'Regenerate all webhooks?',
         children: 'All three get new URLs, which have to be given to whatever calls them.',
         stops: [
-          'The URLs of now stop at once: whoever calls one is answered with 401.',
+          'The current URLs stop working at once: calls to them are answered with 401.',
           ...whatStops(webhooks, triggers, Date.now()),
         ],
         label: 'Regenerate all',
@@ -127,7 +127,7 @@ function useReplace(name: string, onIssued: (set: IssuedWebhookSet) => void, onR
         title: 'Delete all webhooks?',
         children: 'They can be created again, with other URLs.',
         stops: [
-          'Their URLs stop at once: whoever calls one is answered with 401, and what is published no longer reaches the site.',
+          'Their URLs stop working at once: calls are answered with 401, and what is published no longer reaches the site.',
           ...whatStops(webhooks, triggers, Date.now()),
         ],
         label: 'Delete all',
@@ -140,7 +140,7 @@ function useReplace(name: string, onIssued: (set: IssuedWebhookSet) => void, onR
   }
 }
 
-/** The newest of the ledger. The set tells of its last uses, so it is read again when somebody called. */
+/** The newest entries of the ledger. The webhook set contains the times of last use, so each new call refetches it. */
 function useRecentTriggers(environment: string, refreshSet: () => void): readonly RecordedTrigger[] {
   const { items = [] } = useList<RecordedTrigger>(`${environment}/triggers`, 'triggers', { pageSize: RECENT })
   const newest = items[0]?.name

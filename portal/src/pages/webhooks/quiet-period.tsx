@@ -1,4 +1,4 @@
-/** How long a build waits for a burst of calls to settle. */
+/** How long a build waits for a burst of calls to end. */
 import { useState } from 'react'
 import { call } from '../../api/client.ts'
 import { useAction } from '../../api/data.ts'
@@ -20,7 +20,7 @@ export function QuietPeriod({ set, canWrite }: Props) {
     <Panel title="Quiet period">
       <p className={css.quiet}>
         An editor who saves ten times in a minute gets two builds: one that begins with the first save, and one after
-        it. With a quiet period, a build begins when nobody called for so long. A purge never waits.
+        it. With a quiet period, a build begins after this time without a call. A purge never waits.
       </p>
       {canWrite ? (
         <Change set={set} />

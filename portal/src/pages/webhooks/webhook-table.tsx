@@ -1,4 +1,4 @@
-/** The three webhooks, with what each does and when it was last called. Their URLs are never shown again. */
+/** The three webhooks, with what each does and when it was last called. Their URLs are shown only when created. */
 
 import type { WebhookSet } from '../../api/types.ts'
 import { Time } from '../../components/facts/time.tsx'

@@ -1,4 +1,4 @@
-/** A number of seconds as somebody types it. */
+/** Parses a number of seconds from a text field. */
 export function wholeSeconds(text: string): number | undefined {
   const trimmed = text.trim()
   return /^\d{1,9}$/.test(trimmed) ? Number(trimmed) : undefined

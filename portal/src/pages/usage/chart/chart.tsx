@@ -1,4 +1,4 @@
-/** One figure over time: its total, what the cursor stands on, the picture, and the same numbers as a table. */
+/** One figure over time: its total, the value at the cursor, the chart, and the same numbers as a table. */
 import { useId } from 'react'
 import type { Traffic } from '../../../api/types.ts'
 import { Skeleton } from '../../../components/feedback/skeleton.tsx'
@@ -12,7 +12,7 @@ type Props = {
   figure: Figure
   /** Undefined while it is being fetched. */
   traffic: Traffic | undefined
-  /** The step that is looked at in all charts; without one, the totals alone are told. */
+  /** The step of the cursor, the same in all charts; without one, only the totals are shown. */
   cursor: number | undefined
   onCursor(index: number | undefined): void
 }
@@ -27,7 +27,7 @@ export function Chart({ figure, traffic, cursor, onCursor }: Props) {
           {title}
         </h2>
         <p className={css.reading}>
-          {/* An empty line would have another height than one with words. */}
+          {/* An empty line would have another height than one with text. */}
           {traffic && cursor !== undefined ? <Reading figure={figure} traffic={traffic} cursor={cursor} /> : '\u00a0'}
         </p>
       </div>

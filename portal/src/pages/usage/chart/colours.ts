@@ -1,4 +1,4 @@
-/** The colours of the page for a canvas, which knows no custom properties, and the scheme that they belong to. */
+/** The colours of the page for a canvas, which does not support custom properties, and their colour scheme. */
 import { useSyncExternalStore } from 'react'
 
 const NAMES = {
@@ -14,13 +14,13 @@ const NAMES = {
 
 export type Colours = Record<keyof typeof NAMES, string>
 
-/** As they are where `place` stands. */
+/** The colours that apply to the element `place`. */
 export const readColours = (place: HTMLElement): Colours =>
   Object.fromEntries(Object.entries(NAMES).map(([key, name]) => [key, readColour(place, name)])) as Colours
 
 /**
- * A property is told as it is written, `light-dark(…)` and all, so an element has to wear it. A new one for each: on one
- * that is there already, a transition would begin, and the old colour be told.
+ * Reading a custom property returns its source text, such as `light-dark(…)`, so an element has to use it. A new
+ * element for each: an existing one would start a transition and return the old colour.
  */
 function readColour(place: HTMLElement, name: string): string {
   const probe = document.createElement('span')

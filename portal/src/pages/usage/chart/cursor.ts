@@ -1,8 +1,8 @@
-/** Where the cursor of the charts goes by a key. It stands on a step, or on none. */
+/** Where a key moves the cursor of the charts. The cursor is on a step, or on none. */
 
 const LEAP = 10
 
-/** The step after this key; undefined for none, and null where the key is not one of the cursor's. */
+/** The step after this key; undefined for none, and null if the key does not move the cursor. */
 export function moved(key: string, cursor: number | undefined, count: number): number | undefined | null {
   const last = count - 1
   const from = cursor ?? last

@@ -1,4 +1,4 @@
-/** How uPlot draws a figure: quietly, from zero, in the colours of the page. */
+/** The uPlot options of a figure: no animation, a scale from zero, the colours of the page. */
 import uPlot from 'uplot'
 import { drawnLines, type Figure, type Line, lonely } from '../figures.ts'
 import type { Colours } from './colours.ts'
@@ -14,14 +14,14 @@ type Given = {
   size: { width: number; height: number }
   /** The step under the pointer, or none. */
   onCursor(index: number | undefined): void
-  /** The picture is there, and positions in it are known. */
+  /** The chart is drawn, and positions in it are known. */
   onDrawn(plot: uPlot): void
 }
 
-/** Wide enough for `1000 KB`, and the same for all, so that charts above each other have their times in line. */
+/** Wide enough for `1000 KB`, and the same for all charts, so that their time axes are aligned. */
 const SIDE_PX = 60
 const FOOT_PX = 26
-/** Between times under the chart: `12 Nov` and some air. */
+/** The distance between times under the chart: `12 Nov` and a gap. */
 const BETWEEN_TIMES_PX = 64
 const DENSE = 100
 
@@ -35,7 +35,7 @@ export function plotOptions({
   onCursor,
   onDrawn,
 }: Given): uPlot.Options {
-  // Bars of two pixels with a gap between would come out as a comb.
+  // With very narrow bars, gaps would make the chart look like a comb.
   const isDense = count > DENSE
   const axis = { stroke: colours.text, font, ticks: { show: false }, gap: 6 }
   const topOf = (max: number | null) => figure.ticks(max ?? 0).at(-1) ?? 1
@@ -44,7 +44,7 @@ export function plotOptions({
     padding: [12, 20, 0, 0],
     legend: { show: false },
     scales: {
-      // Steps are whole at both ends.
+      // The scale begins and ends with a complete step.
       x: { time: true, range: (_, min, max) => [min - stepSeconds / 2, max + stepSeconds / 2] },
       y: { range: (_, __, max) => [0, topOf(max)] },
     },
@@ -69,7 +69,7 @@ export function plotOptions({
       y: false,
       drag: { x: false, y: false },
       points: { size: 10, width: 2, stroke: () => colours.panel, fill: (_, index) => strokeOf(figure, index, colours) },
-      // On a step, never between two.
+      // The cursor snaps to a step.
       move: (plot, left, top) => [left < 0 ? left : snapped(plot, left), top],
     },
     hooks: {
@@ -89,7 +89,7 @@ function seriesOf({ kind }: Figure, { tone, isDashed }: Line, colours: Colours, 
     stroke,
     width: 1.75,
     ...(isDashed ? { dash: [5, 4] } : {}),
-    // A step between two without visits has no line to either: it is a point, however dense the others are.
+    // A step between two without visits has no line to either, so it is always drawn as a point.
     points: {
       size: 6,
       width: 0,

@@ -1,6 +1,6 @@
 /**
- * A figure as a picture. It is a slider over time for those who use keys or a screen reader: left and right move the
- * cursor, which all charts of the page share, and what it stands on is told in words.
+ * A figure as a chart. For keyboards and screen readers it is a slider over time: left and right move the cursor, which
+ * all charts of the page share, and the value at the cursor is announced.
  */
 import { type KeyboardEvent, useCallback, useEffect, useMemo, useRef } from 'react'
 import uPlot from 'uplot'
@@ -50,7 +50,7 @@ export function Plot({ figure, traffic, cursor, onCursor }: Props) {
   )
 }
 
-/** Draws into the element of the reference: anew for other colours, in place for other numbers, sizes and cursors. */
+/** Draws into the referenced element. New colours need a new chart; numbers, size and cursor are updated in place. */
 function usePicture({ figure, traffic, cursor, onCursor }: Props) {
   const host = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot>(undefined)
@@ -59,7 +59,7 @@ function usePicture({ figure, traffic, cursor, onCursor }: Props) {
   const count = traffic.points.length
   const data = useMemo(() => columnsOf(figure, traffic), [figure, traffic])
   const now = useRef({ data, cursor, onCursor })
-  // The first effect, so that those after it find what is shown now.
+  // The first effect, so that those after it see the current values.
   useEffect(() => {
     now.current = { data, cursor, onCursor }
   })
@@ -69,7 +69,7 @@ function usePicture({ figure, traffic, cursor, onCursor }: Props) {
     of.setCursor(time === undefined ? AWAY : { left: of.valToPos(time, 'x'), top: 0 }, false)
   }, [])
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another scheme has other colours
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the colours depend on the scheme
   useEffect(() => {
     const element = host.current
     if (!element) return
@@ -99,7 +99,7 @@ function usePicture({ figure, traffic, cursor, onCursor }: Props) {
   }, [figure, count, stepSeconds, scheme, placeCursor])
 
   useEffect(() => plot.current?.setData(data), [data])
-  // biome-ignore lint/correctness/useExhaustiveDependencies: moves when the cursor does
+  // biome-ignore lint/correctness/useExhaustiveDependencies: runs when the cursor moves
   useEffect(() => {
     if (plot.current?.status === 1) placeCursor(plot.current)
   }, [cursor, placeCursor])

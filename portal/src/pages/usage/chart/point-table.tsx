@@ -1,4 +1,4 @@
-/** The numbers of a chart as a table, folded away until somebody wants it. The newest come first. */
+/** The numbers of a chart as a table, folded by default. The newest come first. */
 import { useState } from 'react'
 import type { Traffic } from '../../../api/types.ts'
 import { type Figure, valueText, wholeOf } from '../figures.ts'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { byteTicks, countTicks, percentTicks, stepBegin, stepWords, timeTick, timeToAnswerTicks } from './ticks.ts'
 
-/** A time of the machine's own zone, wherever the test runs. */
+/** A time in the machine's own time zone. */
 const local = (hours: number, minutes: number) => new Date(2026, 10, 12, hours, minutes)
 
 test('what is counted has whole numbers beside it', () => {

@@ -1,8 +1,8 @@
-/** Where the charts have their lines, and what stands beside them. */
+/** The grid lines of the charts, and their labels. */
 
 const NICE = [1, 2, 3, 4, 5, 6, 8, 10]
 
-/** The end of a scale that `max` fits into, so that it and its half are worth reading. */
+/** The end of a scale that includes `max`, chosen so that it and its half are round numbers. */
 function topOf(max: number, min: number): number {
   if (max <= min) return min
   const power = 10 ** Math.floor(Math.log10(max))
@@ -12,14 +12,14 @@ function topOf(max: number, min: number): number {
 
 const withHalf = (top: number): number[] => [0, top / 2, top]
 
-/** Of things that are counted: there is no half of one. */
+/** For counts, which have no fractions. */
 export const countTicks = (max: number): number[] => withHalf(topOf(max, 2))
 
 export const timeToAnswerTicks = (max: number): number[] => withHalf(topOf(max, 1))
 
 export const percentTicks = (): number[] => [0, 50, 100]
 
-/** In powers of 1,024, as sizes are told. */
+/** In powers of 1,024, as sizes are shown. */
 export function byteTicks(max: number): number[] {
   const unit = 1024 ** Math.max(0, Math.floor(Math.log(Math.max(max, 1)) / Math.log(1024)))
   const top = topOf(max / unit, 2)
@@ -29,7 +29,7 @@ export function byteTicks(max: number): number[] {
 const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' })
 const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' })
 
-/** Under the chart: a time, or the day where one begins, in the reader's own time zone. */
+/** Labels under the chart: a time, or the date where a day begins, in the reader's own time zone. */
 export function timeTick(seconds: number): string {
   const time = new Date(seconds * 1000)
   return time.getHours() === 0 && time.getMinutes() === 0 ? day.format(time) : clock.format(time)
@@ -43,6 +43,6 @@ export function stepBegin(time: string, stepSeconds: number): string {
   return stepSeconds <= MINUTE_SECONDS ? clock.format(at) : `${day.format(at)}, ${clock.format(at)}`
 }
 
-/** `14:20 to 14:30`, for those who hear it. */
+/** `14:20 to 14:30`, for screen readers. */
 export const stepWords = (time: string, stepSeconds: number): string =>
   `${stepBegin(time, stepSeconds)} to ${clock.format(new Date(time).getTime() + stepSeconds * 1000)}`

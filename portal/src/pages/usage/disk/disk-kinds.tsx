@@ -1,4 +1,4 @@
-/** How much each kind of thing takes, as a list with a bar for each. */
+/** The disk usage of each kind of files, as a list with bars. */
 import type { UsageKind } from '../../../api/types.ts'
 import { bytes } from '../../../components/facts/format.ts'
 import { Bars, BarsComing, Quiet } from '../../../components/layout/bars.tsx'

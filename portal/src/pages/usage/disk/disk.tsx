@@ -1,4 +1,4 @@
-/** What an environment takes on the disk. */
+/** The disk usage of an environment. */
 import { Link } from 'wouter'
 import { useResource } from '../../../api/data.ts'
 import type { Place } from '../../../api/names.ts'
@@ -12,7 +12,7 @@ import { accountPath } from '../../../paths.ts'
 import css from './disk.module.css'
 import { DiskKinds, DiskKindsComing } from './disk-kinds.tsx'
 
-/** Walking through folders costs the service something, and little changes between builds. */
+/** Polled rarely: the service has to walk through folders, and little changes between builds. */
 const REFRESH_MS = 60_000
 
 export function Disk({ place }: { place: Place }) {

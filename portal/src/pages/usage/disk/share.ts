@@ -1,10 +1,10 @@
-/** Parts of a whole, and numbers for places with little room. */
+/** Formats shares of a whole, and numbers for narrow places. */
 import { bytes } from '../../../components/facts/format.ts'
 
 /** From 0 to 1, also where there is no whole. */
 export const shareOf = (part: number, whole: number): number => (whole > 0 ? Math.min(1, Math.max(0, part / whole)) : 0)
 
-/** `94.2%`. Only all is 100%, and only nothing is 0%: what is nearly so is told as what it is. */
+/** `94.2%`. Only all is 100%, and only nothing is 0%: values close to them are not rounded to them. */
 export function percent(value: number): string {
   if (value <= 0) return '0%'
   if (value >= 100) return '100%'
@@ -21,7 +21,7 @@ export function milliseconds(ms: number): string {
 
 const short = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 })
 
-/** `950`, `1.2K`, `3M`: for the side of a chart, where there is little room. */
+/** `950`, `1.2K`, `3M`: for the axis of a chart, which is narrow. */
 export const shortNumber = (value: number): string => short.format(value)
 
 /** `512 KB` rather than `512.0 KB`. */
