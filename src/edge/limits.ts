@@ -53,7 +53,7 @@ export const LIMITS = {
   /** A body up to this length, where it is known, is waited for and sent in one piece. */
   pieceBytes: 64 * 1024,
   /** A body up to this length is held in memory to be stored; a longer one goes to the disk as it comes. */
-  heldBytes: 1024 * 1024,
+  bufferedBytes: 1024 * 1024,
   /** Of bodies that are on their way and will be stored. Beyond it they go to the disk as they come, or are not stored. */
   collectingBytes: 128 * 1024 * 1024,
   collectingBytesPerEnvironment: 32 * 1024 * 1024,
@@ -65,7 +65,7 @@ export const LIMITS = {
   /** So many of an environment in any case, however many others are refreshed. */
   refreshesReserved: 2,
   /** Addresses that are remembered for having nothing to store. The environment that holds most gives way to others. */
-  passBytes: 8 * 1024 * 1024,
+  hitForPassBytes: 8 * 1024 * 1024,
   /** Small files of static deployments that are held in memory. The environment that holds most gives way to others. */
   readyFileBytes: 64 * 1024 * 1024,
   /** Addresses of static deployments that were looked up of late, by the same rule. */

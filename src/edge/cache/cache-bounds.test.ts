@@ -212,7 +212,7 @@ test('bodies on their way take so much memory for one environment and no more, a
       response.write(body(100_000))
       begun.push(response)
     },
-    { limits: { collectingBytes: 400_000, collectingBytesPerEnvironment: 300_000, heldBytes: 200_000 } },
+    { limits: { collectingBytes: 400_000, collectingBytesPerEnvironment: 300_000, bufferedBytes: 200_000 } },
   )
   const other = { ...serverTarget(edge.app.port, 'i2', 'd2'), environment: 'e2' }
   edge.use({ [HOST]: serverTarget(edge.app.port), 'other.localhost': other })

@@ -248,7 +248,7 @@ test('a response that has begun is finished and stored though its reader has lef
 
 test('an endless response is not read on behalf of nobody, also when it is too large for memory', async (t) => {
   const app: ServerResponse[] = []
-  const limits = { heldBytes: 1000, unwatchedMs: 100 }
+  const limits = { bufferedBytes: 1000, unwatchedMs: 100 }
   const edge = await cachedApp(t, (_, response) => app.push(response), { limits, diskBytes: 1e7 })
   const reader = open(edge.port)
   await until(() => app.length === 1)
@@ -281,7 +281,7 @@ test('one who does not read holds up neither memory nor the others for good', as
       }
       setTimeout(more, 100)
     },
-    { limits: { heldBytes: 100_000 } },
+    { limits: { bufferedBytes: 100_000 } },
   )
   // Both wait for one fetch; one of them never reads.
   const deaf = connect(edge.port, '127.0.0.1')

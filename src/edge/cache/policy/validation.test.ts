@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
-  type Answer,
   answerFrom,
+  type ConditionalResult,
   compareHead,
   conditionsFor,
   freshen,
@@ -125,13 +125,13 @@ test('neither list is changed by freshening', () => {
 })
 
 const STORED = ['ETag', '"a"', 'Last-Modified', OLD, 'Date', DATE]
-const whole: Answer = { kind: 'whole' }
-const notModified: Answer = { kind: 'not-modified' }
-const unsatisfiable: Answer = { kind: 'unsatisfiable' }
-const part = (start: number, end: number): Answer => ({ kind: 'part', start, end })
+const whole: ConditionalResult = { kind: 'whole' }
+const notModified: ConditionalResult = { kind: 'not-modified' }
+const unsatisfiable: ConditionalResult = { kind: 'unsatisfiable' }
+const part = (start: number, end: number): ConditionalResult => ({ kind: 'part', start, end })
 
 type Request = Record<string, string>
-const ANSWERS: [what: string, stored: string[], request: Request, Answer][] = [
+const ANSWERS: [what: string, stored: string[], request: Request, ConditionalResult][] = [
   ['no conditions', STORED, {}, whole],
   ['its tag', STORED, { 'if-none-match': '"a"' }, notModified],
   ['its tag among others', STORED, { 'if-none-match': '"b", W/"a" ,"c"' }, notModified],

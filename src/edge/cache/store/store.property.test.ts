@@ -10,7 +10,8 @@ import { readLifetime } from '../policy/freshness.ts'
 import { keyOf } from '../policy/key.ts'
 import { variantOf } from '../policy/vary.ts'
 import { type StoredResponse, toStored } from './object.ts'
-import { createStore, type Partition } from './store.ts'
+import type { Partition } from './partition.ts'
+import { createStore } from './store.ts'
 
 const ENVIRONMENTS = ['e1', 'e2']
 const PATHS = ['/', '/a']

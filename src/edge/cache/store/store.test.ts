@@ -6,7 +6,8 @@ import { type Lifetime, readLifetime } from '../policy/freshness.ts'
 import { keyOf } from '../policy/key.ts'
 import { variantOf } from '../policy/vary.ts'
 import { type Draft, fromMeta, headersOf, type StoredResponse, toMeta, toStored, weightOf } from './object.ts'
-import { createStore, type Partition } from './store.ts'
+import type { Partition } from './partition.ts'
+import { createStore } from './store.ts'
 
 const NOW = 1_000_000
 const LIFETIME: Lifetime = readLifetime({ headers: ['Cache-Control', 'max-age=60'], requestMs: NOW, responseMs: NOW })
@@ -260,12 +261,12 @@ test('responses that differ by a header stand side by side, and are bounded', ()
   put('any', [])
   assert.deepEqual([find('fr'), find('de')], ['found', 'found'])
   for (let n = 0; n < 1000; n++) put(`l${n}`)
-  assert.equal(store.all(partition, keyAt('/')).length, 64)
+  assert.equal(store.variantsAt(partition, keyAt('/')).length, 64)
   assert.equal(find('l999'), 'found')
   assert.equal(find('l0'), 'vary-miss')
   assert.equal(
     store.bytes(),
-    store.all(partition, keyAt('/')).reduce((sum, stored) => sum + weightOf(stored), 0),
+    store.variantsAt(partition, keyAt('/')).reduce((sum, stored) => sum + weightOf(stored), 0),
   )
 })
 

@@ -8,7 +8,7 @@ import { LIMITS, type Limits } from '../../limits.ts'
 import type { ServerTarget } from '../../routes.ts'
 import { createInFlight } from '../in-flight.ts'
 import { createPools } from '../pools.ts'
-import { type Asked, createInstances, type Failure } from './instances.ts'
+import { type UpstreamRequest, createInstances, type Failure } from './instances.ts'
 
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
 
@@ -40,7 +40,7 @@ async function start(t: TestContext, reply: (request: string, at: Connection) =>
     host: '127.0.0.1',
     port,
   }
-  const ask = (path = '/', asked: Partial<Asked> = {}) =>
+  const ask = (path = '/', asked: Partial<UpstreamRequest> = {}) =>
     listen((listener) => instances.ask(target, { method: 'GET', path, headers: ['host', 'app'], ...asked }, listener))
   return { connections, instances, inFlight, pools, target, ask, troubles }
 }

@@ -16,7 +16,7 @@ import type { Pools } from '../pools.ts'
 import { createPace } from './pace.ts'
 import { createResponseReader, type Head, Malformed, type ResponseReader } from './response-reader.ts'
 
-export type Asked = {
+export type UpstreamRequest = {
   method: 'GET' | 'HEAD'
   path: string
   /** `[name, value, …]`, complete: also the host. */
@@ -36,7 +36,7 @@ export type Listener = {
   fail(why: Failure): void
 }
 
-export type Asking = {
+export type UpstreamHandle = {
   /** Nothing more is heard. */
   abort(): void
   pause(): void
@@ -118,7 +118,7 @@ export function createInstances({ limits, inFlight, pools, report }: Parts) {
   }
 
   return {
-    ask(target: ServerTarget, asked: Asked, listener: Listener): Asking {
+    ask(target: ServerTarget, asked: UpstreamRequest, listener: Listener): UpstreamHandle {
       let stage: 'waiting' | 'asking' | 'hearing' | 'over' = 'waiting'
       let line: Line | undefined
       let mayRepeat = true
@@ -257,7 +257,7 @@ export type Instances = ReturnType<typeof createInstances>
 const SWEEP_MS = 5000
 
 /** Undefined when something in it cannot be said again as one request: what came in passed a parser, but not this one. */
-function toWire({ method, path, headers }: Asked): string | undefined {
+function toWire({ method, path, headers }: UpstreamRequest): string | undefined {
   if (NOT_IN_PATHS.test(path) || CONTROLS.test(headers.join(''))) return undefined
   let wire = `${method} ${path} HTTP/1.1\r\n`
   for (let at = 0; at < headers.length; at += 2) wire += `${headers[at]}: ${headers[at + 1]}\r\n`
