@@ -125,6 +125,8 @@ export function assembleCache({ limits, instances, forwarded, report, now = Date
   }
 }
 
+export type EdgeCache = ReturnType<typeof assembleCache>
+
 /** Of the names in one note: even with their JSON escapes they fit into the longest note that the disk accepts. */
 const MAX_NOTE_LENGTH = 32 * 1024
 

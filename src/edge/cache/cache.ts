@@ -16,7 +16,7 @@ import { forwardStatus, hitStatus, NOT_STORED_STATUS } from './fields/cache-stat
 import type { Judge } from './policy/judge.ts'
 import { keyOf } from './policy/key.ts'
 import { isPreview } from './policy/preview.ts'
-import { decideUse, readRequestWishes, type Use, type Validate } from './policy/use.ts'
+import { decideUse, readRequestDirectives, type Use, type Validate } from './policy/use.ts'
 import { createReader } from './reader.ts'
 import type { Remark } from './reply.ts'
 import type { Bodies } from './store/bodies.ts'
@@ -47,7 +47,7 @@ export function createCache({ limits, now, store, bodies, judge, instances, forw
     const { headers, method } = visit.request
     const bypassed = whyBypassed(visit)
     if (bypassed !== undefined) return passThrough(question, { why: 'bypass', detail: bypassed })
-    const { onlyIfCached } = readRequestWishes(headers)
+    const { onlyIfCached } = readRequestDirectives(headers)
     const found = find(question)
     if (found.kind !== 'found') {
       if (onlyIfCached) return sendPage(visit.response, PAGES.notStored, { 'cache-status': NOT_STORED_STATUS })
@@ -133,7 +133,7 @@ export function createCache({ limits, now, store, bodies, judge, instances, forw
     const shared = sharedName(question)
     if (fetches.isHitForPass(question.target.environment, shared) && !cause.stale) return passThrough(question, cause)
     // A response to `no-store` is for this client only: other requests would wait for it in vain.
-    if (readRequestWishes(question.visit.request.headers).noStore) return fetchAlone(question, cause)
+    if (readRequestDirectives(question.visit.request.headers).noStore) return fetchAlone(question, cause)
     const reader = readerFor(question, cause)
     const inProgress = fetches.find(shared)
     // A fetch that began before a purge may return what was purged.
@@ -156,7 +156,7 @@ export function createCache({ limits, now, store, bodies, judge, instances, forw
   function refresh(question: Question, stored: StoredResponse) {
     const shared = sharedName(question)
     const { environment } = question.target
-    if (fetches.find(shared) || readRequestWishes(question.visit.request.headers).noStore) return
+    if (fetches.find(shared) || readRequestDirectives(question.visit.request.headers).noStore) return
     if (!refreshes.take(environment)) return
     const use: Validate = { kind: 'validate', why: 'stale', mayServeOnError: true, ageSeconds: 0, ttlSeconds: 0 }
     const cause: Cause = { why: 'stale', stale: { stored, use } }

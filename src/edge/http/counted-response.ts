@@ -1,4 +1,4 @@
-/** A response that says when it begins: every answer of node:http goes through `writeHead`, and through it once. */
+/** A response that reports when it begins: every response of node:http calls `writeHead`, exactly once. */
 import { type IncomingMessage, ServerResponse } from 'node:http'
 
 export class CountedResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {

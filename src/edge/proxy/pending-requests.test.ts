@@ -137,7 +137,7 @@ test('sixty connections that ask an app which never comes up keep no sleeping ap
 })
 
 test('however many environments are waited for, one more is, and a visitor is refused only after the waking', async (t) => {
-  const edge = await sleepingEdge(t, { held: 2, pendingReserved: 1 })
+  const edge = await sleepingEdge(t, { pending: 2, pendingReserved: 1 })
   edge.use({ [HOST]: ASLEEP, ...OTHERS })
   const waiting = [HOST, 'e2.localhost', 'e3.localhost', 'e4.localhost'].map((host) => pipeline(t, edge.port, host, 1))
   await until(() => edge.woken.length === 4)

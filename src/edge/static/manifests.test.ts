@@ -8,9 +8,10 @@ import { ask, HOST, startTestEdge } from '../../../test/support/edge/edge.ts'
 import { temporaryFolder } from '../../../test/support/folder.ts'
 import { LIMITS } from '../limits.ts'
 import type { StaticTarget } from '../routes.ts'
-import { type StaticFile, type StaticManifest, writeManifest } from './manifest.ts'
+import { writeManifest } from './manifest.ts'
 import { MANIFEST_NAME, openManifestFile, UnreadableManifest } from './manifest-file.ts'
 import { createManifests, lookUpOnce } from './manifests.ts'
+import type { StaticFile, StaticManifest } from './types.ts'
 
 const DIGEST = 'd'.repeat(64)
 

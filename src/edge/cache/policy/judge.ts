@@ -13,7 +13,7 @@ import type { Partition } from '../store/partition.ts'
 import { mayBeCompressed } from '../store/representation.ts'
 import type { Store } from '../store/store.ts'
 import { decideStorage, type Storable } from './storable.ts'
-import { readRequestWishes, type Validate } from './use.ts'
+import { readRequestDirectives, type Validate } from './use.ts'
 import { compareHead, freshen, isAbout } from './validation.ts'
 import { normalizeAcceptEncoding, variantOf } from './vary.ts'
 
@@ -73,7 +73,7 @@ export function createJudge({ now, store, bodies }: Parts) {
   }
 
   function decide({ method, requestHeaders, requestMs }: Exchange, status: number, headers: HeaderList) {
-    if (readRequestWishes(requestHeaders).noStore) return { kind: 'pass' as const, why: 'request-no-store' }
+    if (readRequestDirectives(requestHeaders).noStore) return { kind: 'pass' as const, why: 'request-no-store' }
     return decideStorage({ method, requestHeaders, status, headers, requestMs, responseMs: now() })
   }
 

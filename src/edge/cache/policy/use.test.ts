@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Lifetime, readLifetime } from './freshness.ts'
-import { decideUse, readRequestWishes } from './use.ts'
+import { decideUse, readRequestDirectives } from './use.ts'
 
 const BORN = 1_000_000
 const lifetimeOf = (cacheControl: string): Lifetime =>
@@ -103,7 +103,10 @@ test('Pragma: no-cache counts where there is no Cache-Control', () => {
 })
 
 test('a request may wish that nothing is stored, or that nobody else is asked', () => {
-  assert.deepEqual(readRequestWishes({}), { noStore: false, onlyIfCached: false })
-  assert.deepEqual(readRequestWishes({ 'cache-control': 'No-Store' }), { noStore: true, onlyIfCached: false })
-  assert.deepEqual(readRequestWishes({ 'cache-control': 'a, only-if-cached' }), { noStore: false, onlyIfCached: true })
+  assert.deepEqual(readRequestDirectives({}), { noStore: false, onlyIfCached: false })
+  assert.deepEqual(readRequestDirectives({ 'cache-control': 'No-Store' }), { noStore: true, onlyIfCached: false })
+  assert.deepEqual(readRequestDirectives({ 'cache-control': 'a, only-if-cached' }), {
+    noStore: false,
+    onlyIfCached: true,
+  })
 })

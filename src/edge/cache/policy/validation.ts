@@ -93,7 +93,7 @@ export function answerFrom(
   const range = requestField(request.headers, 'range')
   if (range === undefined || (request.method ?? 'GET') !== 'GET') return WHOLE
   const ifRange = requestField(request.headers, 'if-range')
-  if (ifRange !== undefined && !isTheVeryOne(stored.headers, trimBlanks(ifRange))) return WHOLE
+  if (ifRange !== undefined && !isSameStrongly(stored.headers, trimBlanks(ifRange))) return WHOLE
   const part = readRange(range, undefined, { size: stored.size, etag: '' })
   if (part === 'whole') return WHOLE
   return part === 'unsatisfiable' ? { kind: 'unsatisfiable' } : { kind: 'part', ...part }
@@ -125,7 +125,7 @@ function isListed(ifNoneMatch: string, etag: string | undefined): boolean {
 }
 
 /** A range needs a response that is identical byte for byte, which a weak validator does not promise (RFC 9110, section 13.1.5). */
-function isTheVeryOne(stored: HeaderList, ifRange: string): boolean {
+function isSameStrongly(stored: HeaderList, ifRange: string): boolean {
   if (ifRange.includes('"')) return !isWeak(ifRange) && ifRange === firstOf(stored, 'etag')
   const lastModified = readHttpDate(firstOf(stored, 'last-modified'))
   const date = readHttpDate(firstOf(stored, 'date'))

@@ -8,7 +8,7 @@ import { LIMITS, type Limits } from '../../limits.ts'
 import type { ServerTarget } from '../../routes.ts'
 import { createInFlight } from '../in-flight.ts'
 import { createPools } from '../pools.ts'
-import { type UpstreamRequest, createInstances, type Failure } from './instances.ts'
+import { createInstances, type Failure, type UpstreamRequest } from './instances.ts'
 
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
 
