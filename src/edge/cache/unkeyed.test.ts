@@ -14,10 +14,10 @@ const UNKEYED: Record<string, string> = {
   'x-unknown': 'anything',
 }
 
-test('a page that an app calls public without a Vary is everybody’s, whatever its first visitor sent', async (t) => {
+test('a page that an app calls public without a Vary is for all visitors, whatever its first visitor sent', async (t) => {
   for (const [name, value] of Object.entries(UNKEYED)) {
     const edge = await cachedApp(t, (asked, response) =>
-      send(response, { 'cache-control': 'public, max-age=60' }, `made for ${asked.headers[name] ?? 'anybody'}`),
+      send(response, { 'cache-control': 'public, max-age=60' }, `made for ${asked.headers[name] ?? 'any'}`),
     )
     assert.equal((await edge.get('/', { [name]: value })).text, `made for ${value}`, `${name} reaches the app`)
     const other = await edge.get()
@@ -25,7 +25,7 @@ test('a page that an app calls public without a Vary is everybody’s, whatever 
   }
 })
 
-test('a header that the app names in Vary parts its pages, and what it calls private is not stored', async (t) => {
+test('a header that the app names in Vary separates its pages, and what it calls private is not stored', async (t) => {
   for (const [name, value] of Object.entries(UNKEYED)) {
     const varied = await cachedApp(t, (asked, response) =>
       send(response, { 'cache-control': 'public, max-age=60', vary: name }, `made for ${asked.headers[name]}`),

@@ -4,7 +4,7 @@ import { type IncomingMessage, ServerResponse } from 'node:http'
 export class CountedResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
   onHead: ((status: number) => void) | undefined
 
-  // biome-ignore lint/suspicious/noExplicitAny: the arguments are those of node:http, in all their forms
+  // biome-ignore lint/suspicious/noExplicitAny: the arguments are those of all overloads of node:http
   override writeHead(...given: any[]): this {
     super.writeHead(...(given as Parameters<ServerResponse['writeHead']>))
     this.onHead?.(this.statusCode)

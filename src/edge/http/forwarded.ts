@@ -1,5 +1,5 @@
 /**
- * What an app is told about its visitor: the address and the protocol. X-Forwarded headers of a visitor are not forwarded;
+ * What an app learns about its visitor: the address and the protocol. X-Forwarded headers of a visitor are not forwarded;
  * those of a proxy in front of us are, where the operator has configured its address.
  */
 

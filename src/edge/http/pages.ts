@@ -17,7 +17,7 @@ export const PAGES = {
   unreadable: {
     status: 500,
     title: 'Site not readable',
-    text: 'The list of this site’s files is damaged. Its owner mends it by deploying the site again.',
+    text: 'The list of this site’s files is damaged. The owner can repair it by deploying the site again.',
   },
   badGateway: { status: 502, title: 'No valid answer', text: 'The application did not give a valid answer.' },
   busy: { status: 503, title: 'Too busy', text: 'Too many requests are waiting. Please try again in a moment.' },

@@ -245,7 +245,7 @@ test('an app is asked what a strict reader finds in the bytes of a connection, a
         const answers = text.match(/HTTP\/1\.1 200 /g)?.length ?? 0
         assert.ok(answers <= requests.length, `${answers} answers to ${requests.length} requests`)
       }
-      assert.deepEqual(seen[0], seen[1], 'with the lane and without it')
+      assert.deepEqual(seen[0], seen[1], 'with the fast path and without it')
       if (seen[0]?.length === requests.length && requests.length > 0) whole++
       else refused++
     }),

@@ -102,7 +102,7 @@ test('Pragma: no-cache counts where there is no Cache-Control', () => {
   assert.equal(kindFor({ pragma: 'no-cache', 'cache-control': 'max-age=5' }), 'fresh')
 })
 
-test('a request may wish that nothing is stored, or that nobody else is asked', () => {
+test('a request may ask that nothing is stored, or that the app is not asked', () => {
   assert.deepEqual(readRequestDirectives({}), { noStore: false, onlyIfCached: false })
   assert.deepEqual(readRequestDirectives({ 'cache-control': 'No-Store' }), { noStore: true, onlyIfCached: false })
   assert.deepEqual(readRequestDirectives({ 'cache-control': 'a, only-if-cached' }), {

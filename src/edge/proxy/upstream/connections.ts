@@ -42,7 +42,7 @@ export function createUpstreamConnections({ limits, pools }: { limits: Limits; p
       return undefined
     },
 
-    /** For the next request; `keepAliveMs` is how long the instance keeps it, where it said so. */
+    /** For the next request; `keepAliveMs` is how long the instance keeps it, where it announced that. */
     keep({ instance }: ServerTarget, connection: UpstreamConnection, keepAliveMs: number | undefined) {
       // A second less than the instance keeps it, so that no request is sent while the instance closes it.
       const keptMs = Math.min(
