@@ -1,4 +1,6 @@
-/** Answers a request according to the target of its host name: a static file, the cache, the app, or a page of the edge. */
+/**
+ * Answers a request according to the target of its host name: a static file, the cache, the app, or a page of the edge.
+ */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { EdgeCache } from './cache/index.ts'

@@ -15,7 +15,10 @@ export type ToEdge =
       cache: CacheSettings
     }
   | { kind: 'table'; id: number; table: RouteTable }
-  /** Answered by `drained` when no request of this instance is in flight; after the time, the remaining ones are aborted. */
+  /**
+   * Answered by `drained` when no request of this instance is in flight; after the time, the remaining ones are
+   * aborted.
+   */
   | { kind: 'drain'; id: number; instance: string; graceMs: number }
   /** Answered by `purged` when no later request is answered with what is purged. */
   | { kind: 'purge'; id: number; purge: Purge }

@@ -1,6 +1,6 @@
 /**
- * The connections of clients: how many there may be, and how long one may be idle. One timer checks all of them, so that a
- * request needs no timer of its own.
+ * The connections of clients: how many there may be, and how long one may be idle. One timer checks all of them, so
+ * that a request needs no timer of its own.
  *
  * What a connection waits for, when no response is in progress:
  *
@@ -8,10 +8,11 @@
  *   head    a request has begun: 408 after `requestHeadMs`
  *   next    it is kept between two requests: closed after `idleClientMs`
  *
- * When most of the allowed connections are taken, idle ones are closed after `crowdedMs`, so that they do not block clients
- * that send requests.
+ * When most of the allowed connections are taken, idle ones are closed after `crowdedMs`, so that they do not block
+ * clients that send requests.
  *
- * A client that does not read its response or stops in the middle of a body is disconnected by the socket's own timeout.
+ * A client that does not read its response or stops in the middle of a body is disconnected by the socket's own
+ * timeout.
  */
 import type { IncomingMessage, Server } from 'node:http'
 import type { Socket } from 'node:net'

@@ -20,7 +20,9 @@ import { type Counts, createCounts, LATENCY_BOUNDS_MS } from './counts.ts'
 import type { Target } from './routes.ts'
 import { createManifest, writeManifest } from './static/manifest.ts'
 
-/** What was counted so far for one environment, since the first call: reports are added up, as the control process does. */
+/**
+ * What was counted so far for one environment, since the first call: reports are added up, as the control process does.
+ */
 function adding(edge: { takeCounts(): Record<string, Counts> | undefined }) {
   const all = { requests: 0, hits: 0, bytes: 0, errors: 0, answers: 0 }
   return () => {

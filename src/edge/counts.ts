@@ -1,6 +1,7 @@
 /**
- * Counts the traffic of each environment: every request once, when its response begins; bytes as they are sent, so that a
- * connection that stays open for a day is counted on that day. A response of the fast path costs two look-ups and six additions.
+ * Counts the traffic of each environment: every request once, when its response begins; bytes as they are sent, so that
+ * a connection that stays open for a day is counted on that day. A response of the fast path costs two look-ups and six
+ * additions.
  */
 import type { Socket } from 'node:net'
 import { statusOf, type Wire } from './http/wire.ts'

@@ -13,7 +13,9 @@ export const LIMITS = {
   streamsReserved: 100,
   /** How long an instance may take until its response begins. Each chunk of the request body restarts the time. */
   responseStartMs: 60_000,
-  /** Bytes of one environment's responses that are read per turn: 200 MB a second leave most of the edge to the others. */
+  /**
+   * Bytes of one environment's responses that are read per turn: 200 MB a second leave most of the edge to the others.
+   */
   environmentBytesPerTurn: 2 * 1024 * 1024,
   turnMs: 10,
   /** How long an unused connection to an instance is kept. */
@@ -54,7 +56,10 @@ export const LIMITS = {
   pieceBytes: 64 * 1024,
   /** A body up to this length is buffered in memory to be stored; a longer one is written to the disk as it arrives. */
   bufferedBytes: 1024 * 1024,
-  /** Of bodies that are arriving and will be stored. Beyond it they are written to the disk as they arrive, or not stored. */
+  /**
+   * Of bodies that are arriving and will be stored. Beyond it they are written to the disk as they arrive, or not
+   * stored.
+   */
   collectingBytes: 128 * 1024 * 1024,
   collectingBytesPerEnvironment: 32 * 1024 * 1024,
   /** How long a body that will be stored may take after the last client has left. */

@@ -1,8 +1,8 @@
 /**
- * The most requested paths of a site, and the most requested ones that it does not have, in a bounded amount of memory. Each
- * list is a Misra–Gries summary: when it is full, a new path decrements every count instead of being added, and counts of
- * zero are removed. So a path that makes up more than one in `pathsOfList` of the requests is always in it, and a visitor
- * cannot fill it with paths that are requested once. A count is never too high.
+ * The most requested paths of a site, and the most requested ones that it does not have, in a bounded amount of memory.
+ * Each list is a Misra–Gries summary: when it is full, a new path decrements every count instead of being added, and
+ * counts of zero are removed. So a path that makes up more than one in `pathsOfList` of the requests is always in it,
+ * and a visitor cannot fill it with paths that are requested once. A count is never too high.
  */
 
 export type PathCounts = { found: [path: string, requests: number][]; missing: [path: string, requests: number][] }

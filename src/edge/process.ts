@@ -1,6 +1,6 @@
 /**
- * The edge process. It imports only its own module, `http` and the watchdog, so it is small and starts fast. It serves the
- * last saved route table immediately, and ends when the process that started it is gone.
+ * The edge process. It imports only its own module, `http` and the watchdog, so it is small and starts fast. It serves
+ * the last saved route table immediately, and ends when the process that started it is gone.
  */
 import { doing, watchStalls } from '../watchdog/index.ts'
 import type { FromEdge, ToEdge } from './channel.ts'

@@ -1,6 +1,6 @@
 /**
- * Counts what many owners take of a shared resource: there is a limit per owner and a total limit. A small amount is reserved
- * for every owner, so that no number of greedy owners leaves another one with nothing.
+ * Counts what many owners take of a shared resource: there is a limit per owner and a total limit. A small amount is
+ * reserved for every owner, so that no number of greedy owners leaves another one with nothing.
  */
 
 type Bounds = {

@@ -23,8 +23,8 @@ export type ServerTarget = Extract<Target, { kind: 'server' }>
 export type RouteTable = { hosts: Record<string, Target> }
 
 /**
- * `awaited`: the host was served by a process when the table was saved. Whether it still is, and on the same port, only the
- * control plane knows; requests wait for its first table.
+ * `awaited`: the host was served by a process when the table was saved. Whether it still is, and on the same port, only
+ * the control plane knows; requests wait for its first table.
  */
 export type Routed = Target | { environment: string; kind: 'awaited' }
 

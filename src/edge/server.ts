@@ -1,4 +1,6 @@
-/** The HTTP server of the edge: finds the target by host name, lets requests wait for a sleeping app, and answers them. */
+/**
+ * The HTTP server of the edge: finds the target by host name, lets requests wait for a sleeping app, and answers them.
+ */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { doing } from '../watchdog/index.ts'

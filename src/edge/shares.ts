@@ -1,9 +1,9 @@
 /**
- * A bounded cache in memory that many owners share. When it is full, an owner that uses most loses one of its own values: an
- * owner that uses little keeps its values, however much the others add.
+ * A bounded cache in memory that many owners share. When it is full, an owner that uses most loses one of its own
+ * values: an owner that uses little keeps its values, however much the others add.
  *
- * Owners are ranked by the power of two of their bytes. One of the highest rank loses a value: it uses at least half of what
- * the largest does, and is found without a search.
+ * Owners are ranked by the power of two of their bytes. One of the highest rank loses a value: it uses at least half of
+ * what the largest does, and is found without a search.
  */
 
 type CachedValue<Value> = {

@@ -1,6 +1,6 @@
 /**
- * Supervises the edge process for the control plane: starts it, restarts it when it dies, sends it route tables and waits
- * until they are in use.
+ * Supervises the edge process for the control plane: starts it, restarts it when it dies, sends it route tables and
+ * waits until they are in use.
  *
  *   starting   it does not listen yet; messages wait
  *   serving    it listens, and has been sent the newest table
@@ -22,15 +22,17 @@ export type Edge = {
   /** Resolves when the edge uses this table or a newer one. */
   publish(table: RouteTable, signal?: AbortSignal): Promise<void>
   /**
-   * Resolves when no request of this instance is in flight; after the time, the remaining ones are aborted. Call it when a
-   * table without the instance is in use, because until then it gets new requests.
+   * Resolves when no request of this instance is in flight; after the time, the remaining ones are aborted. Call it
+   * when a table without the instance is in use, because until then it gets new requests.
    */
   drain(instance: string, graceMs: number): Promise<void>
   /** Resolves when no later request is answered with what is purged. */
   purge(purge: Purge, signal?: AbortSignal): Promise<void>
   /** What is stored for a URL of the environment. */
   inspect(environment: string, url: string, signal?: AbortSignal): Promise<Inspection>
-  /** A visitor waits for this deployment, which sleeps. Each of these functions returns one that removes the listener. */
+  /**
+   * A visitor waits for this deployment, which sleeps. Each of these functions returns one that removes the listener.
+   */
   onWake(listener: (deployment: string) => void): () => void
   /** Every few seconds, if there were any: requests by deployment. A long one counts in each report while it lasts. */
   onActivity(listener: (deployments: Record<string, number>) => void): () => void

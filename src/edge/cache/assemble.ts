@@ -46,7 +46,10 @@ export function assembleCache({ limits, instances, forwarded, report, now = Date
   const judge = createJudge({ now, store, bodies })
   const cache = createCache({ limits, now, store, bodies, judge, instances, forwarded })
 
-  /** False: after a restart the purged objects could come back, because the disk could neither record the purge nor be invalidated. */
+  /**
+   * False: after a restart the purged objects could come back, because the disk could neither record the purge nor be
+   * invalidated.
+   */
   function purge(what: Purge, by: 'all' | 'switch' = 'all'): boolean {
     const n = store.purge(what, { by })
     return notesOf({ ...what, n, by }).every((note) => disk?.note(JSON.stringify(note)) ?? true)
@@ -89,8 +92,8 @@ export function assembleCache({ limits, instances, forwarded, report, now = Date
     purge: (what: Purge) => purge(what),
 
     /**
-     * Another deployment answers for an environment: the responses of the one before it are purged, now that it gets no more
-     * requests. Static files need no purge, because they are found by the new deployment's own manifest.
+     * Another deployment answers for an environment: the responses of the one before it are purged, now that it gets no
+     * more requests. Static files need no purge, because they are found by the new deployment's own manifest.
      */
     useRoutes(before: Routes, after: Routes) {
       const deployments = deploymentsOf(before)
@@ -131,8 +134,8 @@ export type EdgeCache = ReturnType<typeof assembleCache>
 const MAX_NOTE_LENGTH = 32 * 1024
 
 /**
- * Long lists are written as several notes. A note that is too long invalidates the whole disk, and the list of one environment
- * must not cost the others what they have stored.
+ * Long lists are written as several notes. A note that is too long invalidates the whole disk, and the list of one
+ * environment must not cost the others what they have stored.
  */
 function notesOf(note: Note): Note[] {
   const { environment, n, by, paths, tags } = note
@@ -170,7 +173,9 @@ function deploymentsOf(routes: Routes): Map<string, { deployment: string | undef
   return found
 }
 
-/** Other URLs that the response names as changed, of the same origin only: an app must not invalidate those of another. */
+/**
+ * Other URLs that the response names as changed, of the same origin only: an app must not invalidate those of another.
+ */
 function sameOrigin(headers: HeaderList, scheme: string, authority: string, path: string): string[] {
   const targets: string[] = []
   for (const name of ['location', 'content-location']) {

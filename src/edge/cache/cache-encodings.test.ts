@@ -1,4 +1,6 @@
-/** Compressed encodings of stored responses: made once, for clients that accept them, and only where that is allowed. */
+/**
+ * Compressed encodings of stored responses: made once, for clients that accept them, and only where that is allowed.
+ */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'

@@ -1,6 +1,6 @@
 /**
- * Answers a request whose response may be stored (RFC 9111): a fresh response is sent; a stale one that may be sent is sent
- * and refreshed in the background; anything else is fetched, once for all requests that wait for it.
+ * Answers a request whose response may be stored (RFC 9111): a fresh response is sent; a stale one that may be sent is
+ * sent and refreshed in the background; anything else is fetched, once for all requests that wait for it.
  */
 import type { Forwarded } from '../http/forwarded.ts'
 import { hidesHeaders } from '../http/headers.ts'
@@ -84,8 +84,8 @@ export function createCache({ limits, now, store, bodies, judge, instances, forw
   }
 
   /**
-   * Whether a stored response could answer the request. A sleeping app is not woken while its response is fresh; for an app
-   * that is down, a stale response is sent as well, unless that is forbidden.
+   * Whether a stored response could answer the request. A sleeping app is not woken while its response is fresh; for an
+   * app that is down, a stale response is sent as well, unless that is forbidden.
    */
   function answerStored(
     visit: Visit,

@@ -1,10 +1,11 @@
 /**
- * One fetch from the app, which several requests may wait for. Requests for the same response wait for the fetch, or read
- * along while its body arrives; only when the response turns out to be for one client do the others fetch on their own.
+ * One fetch from the app, which several requests may wait for. Requests for the same response wait for the fetch, or
+ * read along while its body arrives; only when the response turns out to be for one client do the others fetch on their
+ * own.
  *
  *   asking      the head of the response has not arrived; readers wait
  *   collecting  the response will be stored: its body is buffered, readers get it as it arrives, and more may join
- *   passing     it is not stored, or is too large to buffer: it is read at the speed of the slowest reader, and none joins
+ *   passing     it is not stored, or too large to buffer: it is read at the speed of the slowest reader, and none joins
  *   over        final
  */
 
@@ -146,7 +147,8 @@ class SharedFetch implements Fetch {
     if (!this.readers.delete(reader) || this.stage === 'over') return
     this.drained(reader)
     if (this.readers.size > 0) return
-    // A response that will be stored is finished anyway, within bounds: it was requested once, and probably will be again.
+    // A response that will be stored is finished anyway, within bounds: it was requested once, and probably will be
+    // again.
     if (this.stage === 'collecting' || this.large) this.startTimeout()
     else this.stop()
   }

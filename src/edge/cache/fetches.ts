@@ -1,4 +1,6 @@
-/** The fetches in progress: what the app is asked, what its response means, and under which name other requests join. */
+/**
+ * The fetches in progress: what the app is asked, what its response means, and under which name other requests join.
+ */
 import type { Forwarded } from '../http/forwarded.ts'
 import { toUpstream } from '../http/headers.ts'
 import type { Visit } from '../http/visit.ts'
@@ -86,8 +88,8 @@ export function createFetches({ limits, now, store, judge, instances, forwarded 
       const { visit, target, isPassedThrough } = question
       const { request, authority, path } = visit
       const without = isPassedThrough ? OVERRIDES : NOT_IN_FETCHES
-      // Host names are case-insensitive, and the key has them in lower case. The app may write its host into the response,
-      // so it gets the same spelling for all clients.
+      // Host names are case-insensitive, and the key has them in lower case. The app may write its host into the
+      // response, so it gets the same spelling for all clients.
       const sent = toUpstream(request, authority.toLowerCase(), forwarded.visitorOf(request), { without })
       const exchange = toExchange(question, cause)
       const { method, mayStore } = exchange
@@ -142,7 +144,10 @@ export function createFetches({ limits, now, store, judge, instances, forwarded 
   }
 }
 
-/** Requests with credentials have names of their own: their responses are mostly personal, so others do not wait for them. */
+/**
+ * Requests with credentials have names of their own: their responses are mostly personal, so others do not wait for
+ * them.
+ */
 export const sharedName = ({ target, visit, key }: Question): string =>
   `${target.environment} ${visit.request.headers.authorization === undefined ? '' : 'authorized '}${normalizeAcceptEncoding(acceptedBy(visit))} ${key}`
 

@@ -56,7 +56,8 @@ export function createReader(
         return sendPage(response, PAGES.badGateway)
       }
       response.on('drain', () => reader.onDrain())
-      // Together with the first bytes of the body if they are there already, else alone: the client may wait for the head.
+      // Together with the first bytes of the body if they are there already, else alone: the client may wait for the
+      // head.
       setImmediate(() => {
         if (!response.writableEnded && !response.destroyed && response.writableLength === 0) response.flushHeaders()
       })

@@ -1,4 +1,6 @@
-/** What reaches an app and is no part of the key: docs/operate/security.md says that it is the app's to name in Vary. */
+/**
+ * What reaches an app and is no part of the key: docs/operate/security.md says that it is the app's to name in Vary.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { cachedApp, send, statusOf } from '../../../test/support/edge/cache.ts'

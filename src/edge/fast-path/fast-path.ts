@@ -1,14 +1,14 @@
 /**
- * The fast path: plain requests are parsed and answered as bytes, everything else goes to node:http, on the same connection,
- * in any order. Through node:http the same answer costs nearly twice as much.
+ * The fast path: plain requests are parsed and answered as bytes, everything else goes to node:http, on the same
+ * connection, in any order. Through node:http the same answer costs nearly twice as much.
  *
- * It replaces node:http's own listener for the data of a connection, and passes to that listener what it does not answer. It
- * must always know where a request begins, so it looks at bytes only when all of this holds:
+ * It replaces node:http's own listener for the data of a connection, and passes to that listener what it does not
+ * answer. It must always know where a request begins, so it looks at bytes only when all of this holds:
  *
  *   - every request that node:http has announced is answered
  *   - the body of the last one has ended, if it had one
- *   - the last bytes that node:http got are an empty line: a head that had begun would have ended there and would have been
- *     announced, so no head has begun
+ *   - the last bytes that node:http got are an empty line: a head that had begun would have ended there and would have
+ *     been announced, so no head has begun
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
@@ -49,8 +49,8 @@ export function createFastPath({ http, limits, connections, answer, report }: Pa
   const readRequests = createRequestReader(limits)
   let isOpen = true
 
-  // node:http does not see the requests that are answered here and would take such a connection for unused. So `connections`
-  // enforces the timeouts and decides what is idle.
+  // node:http does not see the requests that are answered here and would take such a connection for unused. So
+  // `connections` enforces the timeouts and decides what is idle.
   http.headersTimeout = 0
   http.closeIdleConnections = connections.closeIdle
   http.on('connection', join)

@@ -135,7 +135,8 @@ const request = (line: string, headers: string[], body = '', end = '\r\n'): stri
   `${line}${end}${headers.map((header) => `${header}${end}`).join('')}${end}${body}`
 
 function createRequest(random: Random): string {
-  // Half of all are as browsers send them, for the fast path. Of the others, half have one thing about them that is odd.
+  // Half of all are as browsers send them, for the fast path. Of the others, half have one thing about them that is
+  // odd.
   if (random.chance(0.5)) return createPlain(random)
   if (random.chance(0.5)) return createNearlyPlain(random)
   const method = random.oneOf(METHODS)

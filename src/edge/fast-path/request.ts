@@ -1,6 +1,6 @@
 /**
- * Parses plain requests: complete GETs of HTTP/1.1 without a body, in the strictest reading of the grammar (RFC 9112, sections
- * 3 and 5). Anything else is left to node:http.
+ * Parses plain requests: complete GETs of HTTP/1.1 without a body, in the strictest reading of the grammar (RFC 9112,
+ * sections 3 and 5). Anything else is left to node:http.
  *
  * Both parsers must agree on where a request ends, so this one accepts only a subset of what node:http accepts.
  */

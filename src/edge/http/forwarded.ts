@@ -1,6 +1,6 @@
 /**
- * What an app learns about its visitor: the address and the protocol. X-Forwarded headers of a visitor are not forwarded;
- * those of a proxy in front of us are, where the operator has configured its address.
+ * What an app learns about its visitor: the address and the protocol. X-Forwarded headers of a visitor are not
+ * forwarded; those of a proxy in front of us are, where the operator has configured its address.
  */
 
 import type { IncomingMessage } from 'node:http'
@@ -36,8 +36,8 @@ export function createForwarded() {
     },
 
     /**
-     * The client that a request counts for in limits per client: the peer's network, or the one that a trusted proxy reports.
-     * Undefined where the proxy reports none.
+     * The client that a request counts for in limits per client: the peer's network, or the one that a trusted proxy
+     * reports. Undefined where the proxy reports none.
      */
     clientOf({ socket, headers }: Pick<IncomingMessage, 'socket' | 'headers'>): string | undefined {
       const peer = socket.remoteAddress?.replace(/^::ffff:/, '')

@@ -46,8 +46,8 @@ const NOT_FROM_CLIENTS = new Set([
 const NOT_FROM_UPSTREAMS = new Set(HOP_BY_HOP)
 
 /**
- * The headers for the upstream. `upgrade` is the protocol that the connection is to change to; names in `without`, in lower
- * case, are left out.
+ * The headers for the upstream. `upgrade` is the protocol that the connection is to change to; names in `without`, in
+ * lower case, are left out.
  */
 export function toUpstream(
   request: IncomingMessage,
@@ -83,8 +83,8 @@ export const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0'
 
 /**
- * Whether the Connection header names a header that is meant for the app, which then never gets it. The response of the app
- * then does not belong to the request as the cache sees it.
+ * Whether the Connection header names a header that is meant for the app, which then never gets it. The response of the
+ * app then does not belong to the request as the cache sees it.
  */
 export function hidesHeaders({ headers }: Pick<IncomingMessage, 'headers'>): boolean {
   const named = namedBy(headers.connection)

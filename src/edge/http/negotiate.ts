@@ -4,14 +4,15 @@ import { trimBlanks } from '../../http/index.ts'
 export type Encoding = 'br' | 'gzip' | 'identity'
 
 /**
- * A longer list is not parsed: a client may send thirty kilobytes of it with every request, and no browser sends more than a
- * few hundred bytes. The functions below document what applies instead.
+ * A longer list is not parsed: a client may send thirty kilobytes of it with every request, and no browser sends more
+ * than a few hundred bytes. The functions below document what applies instead.
  */
 export const MAX_LIST_LENGTH = 1024
 
 /**
- * The available encoding that the client prefers, the first of them where it has no preference. Where it accepts none of them,
- * or its list is too long, it gets the file unencoded (section 12.5.3 allows it), which every client understands.
+ * The available encoding that the client prefers, the first of them where it has no preference. Where it accepts none
+ * of them, or its list is too long, it gets the file unencoded (section 12.5.3 allows it), which every client
+ * understands.
  */
 export function chooseEncoding(acceptEncoding: string | undefined, available: readonly Encoding[]): Encoding {
   if (!acceptEncoding || acceptEncoding.length > MAX_LIST_LENGTH) return 'identity'
@@ -39,7 +40,10 @@ function readWeight(parameters: readonly string[]): number {
   return 1
 }
 
-/** Whether the client's copy is current: a list of tags, compared weakly (section 13.1.2). False for a list that is too long. */
+/**
+ * Whether the client's copy is current: a list of tags, compared weakly (section 13.1.2). False for a list that is too
+ * long.
+ */
 export function isKnown(ifNoneMatch: string | undefined, etag: string): boolean {
   if (ifNoneMatch === undefined || ifNoneMatch.length > MAX_LIST_LENGTH) return false
   if (trimBlanks(ifNoneMatch) === '*') return true
@@ -53,8 +57,8 @@ const RANGE = /^bytes=[ \t]*(?:(\d+)[ \t]*)?-[ \t]*(?:(\d+)[ \t]*)?$/i
 export type Part = { start: number; end: number }
 
 /**
- * The part that a Range header asks for, its end included; `whole` where the header must be ignored: another unit, bad syntax,
- * several ranges (section 14.2 allows it), or a copy that has changed since (If-Range).
+ * The part that a Range header asks for, its end included; `whole` where the header must be ignored: another unit, bad
+ * syntax, several ranges (section 14.2 allows it), or a copy that has changed since (If-Range).
  */
 export function readRange(
   range: string | undefined,

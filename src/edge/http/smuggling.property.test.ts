@@ -17,7 +17,9 @@ const REQUEST_LINE = new RegExp(`^(${TOKEN}) ([!-~\x80-\xff]+) HTTP/1\\.([01])$`
 const FIELD = new RegExp(`^(${TOKEN}):[ \t]*((?:[!-~\x80-\xff](?:[\t -~\x80-\xff]*[!-~\x80-\xff])?)?)[ \t]*$`)
 const CHUNK = /^([0-9A-Fa-f]{1,12})(?:;[\t -~\x80-\xff]*)?$/
 
-/** The whole requests at the beginning of some bytes, until the connection is to end or something is not well-formed. */
+/**
+ * The whole requests at the beginning of some bytes, until the connection is to end or something is not well-formed.
+ */
 function readAll(bytes: string): Asked[] {
   const requests: Asked[] = []
   let at = 0

@@ -1,9 +1,10 @@
 /**
- * Refuses malformed requests. node:http's parser refuses most of them: two lengths, a length beside a transfer coding, bad
- * chunks, bare line ends, folded lines, blanks before a colon, control characters. Requests that it accepts, but that an app
- * might read in another way, are refused here.
+ * Refuses malformed requests. node:http's parser refuses most of them: two lengths, a length beside a transfer coding,
+ * bad chunks, bare line ends, folded lines, blanks before a colon, control characters. Requests that it accepts, but
+ * that an app might read in another way, are refused here.
  *
- * The response is a status, and the connection is closed: after such a request it is not known where the next one begins.
+ * The response is a status, and the connection is closed: after such a request it is not known where the next one
+ * begins.
  */
 import { type IncomingMessage, METHODS, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'

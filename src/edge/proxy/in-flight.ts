@@ -1,6 +1,6 @@
 /**
- * The requests in progress at each instance, including upgraded connections. Draining waits for them, and activity reports
- * count them.
+ * The requests in progress at each instance, including upgraded connections. Draining waits for them, and activity
+ * reports count them.
  */
 import type { ServerTarget } from '../routes.ts'
 

@@ -1,8 +1,8 @@
 /**
- * Requests that wait for a sleeping app. The first one for a host requests that the deployment is woken; all go on when a route
- * table arrives in which the host has another target. They are bounded in time and in number: for each connection, client
- * and environment, and in total. A few requests of each environment may always wait, so that an app that never starts keeps
- * no other one asleep. A request that is refused wakes its deployment as well.
+ * Requests that wait for a sleeping app. The first one for a host requests that the deployment is woken; all go on when
+ * a route table arrives in which the host has another target. They are bounded in time and in number: for each
+ * connection, client and environment, and in total. A few requests of each environment may always wait, so that an app
+ * that never starts keeps no other one asleep. A request that is refused wakes its deployment as well.
  *
  *   asked       the control plane was notified; further requests for this host only wait
  *   (table)     still this deployment → asked; another one that sleeps → asked again; anything else → all go on

@@ -1,6 +1,6 @@
 /**
- * Limits the concurrent requests to each instance. A request enters, waits for a place if there is none, and leaves; the number
- * of places is bounded, and so is the number of requests that wait.
+ * Limits the concurrent requests to each instance. A request enters, waits for a place if there is none, and leaves;
+ * the number of places is bounded, and so is the number of requests that wait.
  */
 import { Agent, type ClientRequestArgs } from 'node:http'
 import { connect, type Socket } from 'node:net'
@@ -124,7 +124,10 @@ function createPool(limits: Limits, allStreams: Quota, environment: string): Poo
 }
 
 class UpstreamAgent extends Agent {
-  /** Between two requests Node has no error listener on a connection for a moment, and an error then would end the process. */
+  /**
+   * Between two requests Node has no error listener on a connection for a moment, and an error then would end the
+   * process.
+   */
   override createConnection(options: ClientRequestArgs, onCreate?: (error: Error | null, stream: Socket) => void) {
     const socket = super.createConnection(options, onCreate as never)
     socket?.on('error', alreadyHandled)

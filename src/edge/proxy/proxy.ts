@@ -3,7 +3,7 @@
  *
  *   waiting    for a place at the instance
  *   asking     the request is being sent; a fault here leads to an error page
- *   replying   the response is being sent; a fault here aborts the connection, so that no client takes a part for the whole
+ *   replying   the response is being sent; a fault here aborts it, so that no client takes a part for the whole
  *   over       final
  */
 import { type ClientRequest, type IncomingMessage, request as sendRequest } from 'node:http'
@@ -69,7 +69,8 @@ export function createProxy({ limits, inFlight, pools, forwarded }: Parts) {
         // When the client disconnects, the response emits `close`.
         request.on('error', () => undefined)
         request.pipe(asked)
-        // Together with the first bytes of the body if they are there already, else alone: the instance may wait for the head.
+        // Together with the first bytes of the body if they are there already, else alone: the instance may wait for
+        // the head.
         setImmediate(() => {
           if (!request.readableDidRead && !asked.destroyed) asked.flushHeaders()
         })

@@ -1,7 +1,8 @@
 /**
- * Connections that change their protocol, such as WebSocket. Until the instance agrees with a 101 they are HTTP, and nothing
- * that the client sends is forwarded: otherwise a refused upgrade would leave the client a raw connection to the instance,
- * without our header rules. After the 101, both connections are piped into each other, and when one closes, so does the other.
+ * Connections that change their protocol, such as WebSocket. Until the instance agrees with a 101 they are HTTP, and
+ * nothing that the client sends is forwarded: otherwise a refused upgrade would leave the client a raw connection to
+ * the instance, without our header rules. After the 101, both connections are piped into each other, and when one
+ * closes, so does the other.
  */
 import { type IncomingMessage, STATUS_CODES, request as sendRequest } from 'node:http'
 import type { Socket } from 'node:net'
@@ -28,8 +29,8 @@ export type Upgrade = Address & {
 type Parts = { limits: Limits; inFlight: InFlight; pools: Pools; forwarded: Forwarded }
 
 /**
- * Whether the upgrade is forwarded; if not, it is an ordinary request. HTTP/2 is not, because our rules would not apply to
- * the requests inside of it. Nor is a request with a body, which no protocol in use needs.
+ * Whether the upgrade is forwarded; if not, it is an ordinary request. HTTP/2 is not, because our rules would not apply
+ * to the requests inside of it. Nor is a request with a body, which no protocol in use needs.
  */
 export const isUpgradable = (request: IncomingMessage): boolean =>
   !hasBody(request) && !/\bh2c?\b/i.test(request.headers.upgrade ?? '')

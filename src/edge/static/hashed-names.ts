@@ -1,7 +1,7 @@
 /**
- * Which files have a hash of their content in their name, so that their content never changes: a browser may keep them for a
- * year without revalidation. A false positive shows a visitor an outdated file for that year, and no purge reaches a browser;
- * a false negative costs a 304. So in doubt the answer is no.
+ * Which files have a hash of their content in their name, so that their content never changes: a browser may keep them
+ * for a year without revalidation. A false positive shows a visitor an outdated file for that year, and no purge
+ * reaches a browser; a false negative costs a 304. So in doubt the answer is no.
  */
 
 /** Only frameworks write here: any segment of the path may be the hash, including a folder named by a build id. */

@@ -14,13 +14,13 @@ export type LookUpResult =
   | { kind: 'malformed' }
 
 /**
- * URLs have no extension: /about is about.html or about/index.html. The two differ in what a relative link means: a page in
- * a folder was written for /about/, and at /about its link to `logo.png` would lead to /logo.png. So each page has the one
- * URL that its links were written for, and the other one redirects to it, as Netlify and GitHub Pages do. The files' own
- * names, /about.html and /about/index.html, have the same base URL and are served as well.
+ * URLs have no extension: /about is about.html or about/index.html. The two differ in what a relative link means: a
+ * page in a folder was written for /about/, and at /about its link to `logo.png` would lead to /logo.png. So each page
+ * has the one URL that its links were written for, and the other one redirects to it, as Netlify and GitHub Pages do.
+ * The files' own names, /about.html and /about/index.html, have the same base URL and are served as well.
  *
- * A site with a base path needs no further rules, because the manifest has its files by their full addresses. Outside of
- * the base path there is no site, and so no fallback page.
+ * A site with a base path needs no further rules, because the manifest has its files by their full addresses. Outside
+ * of the base path there is no site, and so no fallback page.
  */
 export async function lookUp(site: Site, rawPath: string): Promise<LookUpResult> {
   const { singlePage, notFound, basePath } = site

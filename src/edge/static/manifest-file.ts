@@ -1,8 +1,8 @@
 /**
- * A manifest on the disk: a hash table in a file, so that an address is found by two short reads however many files a site
- * has, without the other entries in memory.
+ * A manifest on the disk: a hash table in a file, so that an address is found by two short reads however many files a
+ * site has, without the other entries in memory.
  *
- *   header    magic bytes, the salt, the number of slots, the position of the settings, the file size, a checksum of all that
+ *   header    magic bytes, salt, number of slots, position and length of the settings, file size, checksum of all that
  *   slots     48 bits of the address's hash, the position of its entry and its length; a length of 0 for an empty one
  *   entries   [address, file] as JSON, one after the other
  *   settings  what applies to the whole site, as JSON

@@ -1,6 +1,6 @@
 /**
- * The thread in which manifests are made, and those of the earlier format converted: a site may have hundreds of thousands of
- * files, and neither the control process nor the edge may be blocked for that long.
+ * The thread in which manifests are made, and those of the earlier format converted: a site may have hundreds of
+ * thousands of files, and neither the control process nor the edge may be blocked for that long.
  */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -1,6 +1,6 @@
 /**
- * The list of a deployment's files, made once when it is built. The edge serves only what is listed, so no path of a request
- * ever reaches the file system. Text is compressed here, once, and not for every request.
+ * The list of a deployment's files, made once when it is built. The edge serves only what is listed, so no path of a
+ * request ever reaches the file system. Text is compressed here, once, and not for every request.
  */
 import { createHash } from 'node:crypto'
 import { constants, createWriteStream } from 'node:fs'
@@ -80,7 +80,9 @@ export async function writeManifest(variantsFolder: string, manifest: StaticMani
   return file
 }
 
-/** Decoded, because it is compared with decoded paths; normalized, because a path that begins with `//` names a host. */
+/**
+ * Decoded, because it is compared with decoded paths; normalized, because a path that begins with `//` names a host.
+ */
 function readBasePath(written: string): string {
   if (written.length > MAX_BASE_PATH_LENGTH)
     throw new TooLargeToList(`The base path has more than ${MAX_BASE_PATH_LENGTH} characters.`)
@@ -103,7 +105,8 @@ function addressesOf(paths: readonly string[], basePath: string): { address: str
   const asTheyAre = paths.map((path) => ({ address: path, path }))
   if (basePath === '') return asTheyAre
   const underBase = paths.map((path) => ({ address: `${basePath}${path}`, path }))
-  // Nearly all frameworks leave the prefix to the server. Where the files are in a folder of that name, it is not added.
+  // Nearly all frameworks leave the prefix to the server. Where the files are in a folder of that name, it is not
+  // added.
   const isInFiles = !paths.includes('/index.html') && paths.includes(`${basePath}/index.html`)
   if (!isInFiles) return [...underBase, ...asTheyAre.filter(({ path }) => ASKED_AT_THE_TOP.test(path))]
   // React Router writes the pages into such a folder, and beside it the scripts that they load under the prefix.
@@ -115,8 +118,8 @@ function* each(paths: readonly string[]) {
 }
 
 /**
- * Regular files only: a link may lead anywhere, and other kinds cannot be served. Names that begin with a dot are not for
- * visitors (.git, .env), except .well-known (RFC 8615).
+ * Regular files only: a link may lead anywhere, and other kinds cannot be served. Names that begin with a dot are not
+ * for visitors (.git, .env), except .well-known (RFC 8615).
  */
 async function listFiles(top: string): Promise<string[]> {
   const files: string[] = []

@@ -1,7 +1,7 @@
 /**
  * The manifests in use. A request costs a few short reads of its site's manifest, or none if the address was requested
- * recently, regardless of how many files the site has. Files are kept open, and addresses in memory, within bounds, and the
- * addresses of one site never push out those of another that has fewer.
+ * recently, regardless of how many files the site has. Files are kept open, and addresses in memory, within bounds, and
+ * the addresses of one site never push out those of another that has fewer.
  */
 import { basename, dirname, join } from 'node:path'
 import type { Limits } from '../limits.ts'
@@ -90,7 +90,10 @@ export function createManifests({ openManifests, manifestBytes }: Pick<Limits, '
   }
 
   return {
-    /** What a request path means in the site of this manifest. The owner is the environment whose share of memory it uses. */
+    /**
+     * What a request path means in the site of this manifest. The owner is the environment whose share of memory it
+     * uses.
+     */
     async lookUp(owner: string, path: string, rawPath: string): Promise<LookUpResult> {
       const acquired = acquire(path)
       const found = acquired instanceof Promise ? await acquired : acquired

@@ -1,6 +1,6 @@
 /**
- * Small files of static deployments that were requested recently, ready to be sent. A file is identified by its content: when
- * another deployment becomes live, unchanged files are still ready, and changed ones are not found.
+ * Small files of static deployments that were requested recently, ready to be sent. A file is identified by its
+ * content: when another deployment becomes live, unchanged files are still ready, and changed ones are not found.
  */
 import type { StaticTarget } from '../routes.ts'
 import { createShares } from '../shares.ts'

@@ -403,7 +403,8 @@ test('a client that goes away, in the middle or at once, leaves no file open', a
   edge.http.prependListener('request', leave)
   for (let round = 0; round < 10; round++) await assert.rejects(get('/big.mp4'))
   edge.http.off('request', leave)
-  // Ours and the edge's end of each connection, and the file. It must not be left to the garbage collector, which says so.
+  // Ours and the edge's end of each connection, and the file. It must not be left to the garbage collector, which says
+  // so.
   const warnings: Error[] = []
   process.on('warning', (warning) => warnings.push(warning))
   while ((await openFiles()) > before) await get('/about')

@@ -1,15 +1,16 @@
 /**
- * Records that are not yet written to the segments. They are copied into a batch; a batch is written by one asynchronous
- * write, and only one is in flight at a time, in order. So a killed process leaves a prefix of what it appended.
+ * Records that are not yet written to the segments. They are copied into a batch; a batch is written by one
+ * asynchronous write, and only one is in flight at a time, in order. So a killed process leaves a prefix of what it
+ * appended.
  *
  *   filling     records are added, until it is full or BATCH_MS after it was begun
  *   waiting     earlier batches are written first
  *   in flight   a thread writes it; its bytes must not change
  *   written     its buffer is reused
  *
- * `flush` writes all of them before it returns. The batch in flight is written a second time: the same bytes at the same
- * position, so it does not matter which of the two writes comes first or whether the other fails, and there is no gap
- * before the end of what `flush` wrote.
+ * `flush` writes all of them before it returns. The batch in flight is written a second time: the same bytes at the
+ * same position, so it does not matter which of the two writes comes first or whether the other fails, and there is no
+ * gap before the end of what `flush` wrote.
  */
 import { write, writeSync } from 'node:fs'
 import { HEADER_BYTES, type NewRecord, writeRecord } from './records.ts'

@@ -1,4 +1,7 @@
-/** Whether the disk works: faults are reported once until a write succeeds, and after a fault nothing is kept for a while. */
+/**
+ * Whether the disk works: faults are reported once until a write succeeds, and after a fault nothing is kept for a
+ * while.
+ */
 
 export function createHealth({ pauseMs, report }: { pauseMs: number; report(error: unknown): void }) {
   let hasFault = false

@@ -1,6 +1,6 @@
 /**
- * An object that is too large for a segment: a separate file, written as the body arrives and read by ranges. It counts once
- * a record refers to it; a file without a record is removed when the folder is opened next.
+ * An object that is too large for a segment: a separate file, written as the body arrives and read by ranges. It counts
+ * once a record refers to it; a file without a record is removed when the folder is opened next.
  */
 import { randomBytes } from 'node:crypto'
 import { closeSync, createReadStream, createWriteStream, fstatSync, openSync } from 'node:fs'

@@ -52,7 +52,9 @@ export function createLog({ folder, boot, maxBytes, segmentBytes: wanted, pauseM
     health.fail(error)
   }
 
-  /** A segment that cannot be removed would become the newest once all newer ones are gone, and with them their notes. */
+  /**
+   * A segment that cannot be removed would become the newest once all newer ones are gone, and with them their notes.
+   */
   function stuck(error: unknown) {
     health.notify(error)
     invalidate()

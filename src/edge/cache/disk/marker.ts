@@ -2,12 +2,12 @@
  * The file that declares the other files of the folder valid. Without it the folder counts as empty, so removing it
  * invalidates everything at once, in one step that needs no free disk space.
  *
- * It names the run (one opening of the folder) whose segments count, and the end of what that run had taken over. A process
- * that opens the folder replaces the marker; a process that finds another run in it has been replaced.
+ * It names the run (one opening of the folder) whose segments count, and the end of what that run had taken over. A
+ * process that opens the folder replaces the marker; a process that finds another run in it has been replaced.
  *
- * It also records what must be unchanged: the boot of the machine, because nothing here is synced to the disk and only the
- * page cache of the kernel survives the process; and the identity of the folder and of the marker itself, because a copy
- * that was restored from elsewhere lacks the purges since it was made.
+ * It also records what must be unchanged: the boot of the machine, because nothing here is synced to the disk and only
+ * the page cache of the kernel survives the process; and the identity of the folder and of the marker itself, because a
+ * copy that was restored from elsewhere lacks the purges since it was made.
  */
 import {
   closeSync,
@@ -100,7 +100,10 @@ export function currentBoot(): string {
 }
 
 const SINCE = 'since '
-/** Some systems give the uptime in seconds. If the clock is adjusted by more than this, the cache is lost and nothing else. */
+/**
+ * Some systems give the uptime in seconds. If the clock is adjusted by more than this, the cache is lost and nothing
+ * else.
+ */
 const SINCE_TOLERANCE_MS = 3000
 
 export function isSameBoot(one: string, other: string): boolean {

@@ -1,7 +1,7 @@
 /**
- * Whether the folder belongs to this process. It has no lock: an edge that is shutting down may still write while the next
- * one opens it. The newer one wins, because it replaces the marker and appends only to segments of its own run, so later
- * writes of the older one are in no chain.
+ * Whether the folder belongs to this process. It has no lock: an edge that is shutting down may still write while the
+ * next one opens it. The newer one wins, because it replaces the marker and appends only to segments of its own run, so
+ * later writes of the older one are in no chain.
  *
  *   ours       the marker names our run, or will name it when the first segment begins
  *   doubtful   everything was to be invalidated, but the marker could not be removed: that is retried until it succeeds
@@ -36,8 +36,8 @@ export function createOwnership({ folder, boot, pauseMs, notify }: Parts) {
     },
 
     /**
-     * The run that a new segment belongs to. `discard` is called before a new run begins, because what is on the disk does
-     * not count any more. Throws when another process has taken the folder over.
+     * The run that a new segment belongs to. `discard` is called before a new run begins, because what is on the disk
+     * does not count any more. Throws when another process has taken the folder over.
      */
     currentRun(discard: () => void): string {
       const owner = isMarked ? marker.ownerFor(run) : 'none'

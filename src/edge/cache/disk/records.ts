@@ -4,8 +4,8 @@
  *   0 magic   4 kind   8 bytes of the text   12 bytes of the body   16 checksum of the text   20 of the body   24 of 0…23
  *
  * The header has its own checksum. So records can be walked without their bodies, and a torn end differs from damage: a
- * killed process leaves a prefix of what it wrote, hence a truncated header or a complete header whose record is truncated.
- * A complete header with a wrong checksum is damage.
+ * killed process leaves a prefix of what it wrote, hence a truncated header or a complete header whose record is
+ * truncated. A complete header with a wrong checksum is damage.
  */
 import { crc32, deflateRawSync } from 'node:zlib'
 
@@ -41,8 +41,8 @@ const MAGIC = 0x31444c48
 const KINDS: readonly Kind[] = ['start', 'put', 'note', 'large']
 const CHECKED_BYTES = HEADER_BYTES - 4
 
-// zlib detects the processor's CRC instructions only when it first compresses something: the checksum of 10 KiB takes 8 to
-// 12 µs before this line and 2 µs after it.
+// zlib detects the processor's CRC instructions only when it first compresses something: the checksum of 10 KiB takes 8
+// to 12 µs before this line and 2 µs after it.
 deflateRawSync(Buffer.alloc(0))
 
 export function writeRecord(into: Buffer, at: number, { kind, text, textBytes, body }: NewRecord) {

@@ -1,10 +1,11 @@
 /**
- * Replays what an earlier run left, in its order. Every segment begins with a record that names the segment before it and
- * how much of that one counts. So the log is a chain from its newest segment back, and a segment outside of the chain is
- * ignored.
+ * Replays what an earlier run left, in its order. Every segment begins with a record that names the segment before it
+ * and how much of that one counts. So the log is a chain from its newest segment back, and a segment outside of the
+ * chain is ignored.
  *
- * The newest segment may end in the middle of a record, because its process was killed. Any other fault is damage, and may
- * have destroyed a note. A note concerns earlier records, so the damaged segment is dropped together with all older ones.
+ * The newest segment may end in the middle of a record, because its process was killed. Any other fault is damage, and
+ * may have destroyed a note. A note concerns earlier records, so the damaged segment is dropped together with all older
+ * ones.
  */
 import { close, fstat, open, read } from 'node:fs'
 import { join } from 'node:path'
@@ -28,8 +29,8 @@ type Parts = {
 }
 
 /**
- * Small records are read many at a time, and a body that is longer than this is not read at all. Reading only the headers
- * takes seven times as long for records of 10 KiB, because each read wakes a thread.
+ * Small records are read many at a time, and a body that is longer than this is not read at all. Reading only the
+ * headers takes seven times as long for records of 10 KiB, because each read wakes a thread.
  */
 const WINDOW_BYTES = 256 * 1024
 
@@ -131,8 +132,8 @@ async function replaySegment({ segments, large, onPut, onNote }: Parts, segment:
 type RecordInWindow = { header: Header; buffer: Buffer; at: number }
 
 /**
- * Reads a file from its beginning to its end, record by record, and skips the bodies of objects. A record that is already in
- * memory is returned without a promise: awaiting one for every record would take most of the time.
+ * Reads a file from its beginning to its end, record by record, and skips the bodies of objects. A record that is
+ * already in memory is returned without a promise: awaiting one for every record would take most of the time.
  */
 function createWindow(fd: number, size: number) {
   let buffer = Buffer.allocUnsafeSlow(WINDOW_BYTES)

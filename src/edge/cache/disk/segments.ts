@@ -6,8 +6,8 @@
  *   gone      its places are unreadable; the file is removed, and closed when no read or write uses it any more
  *
  * A note concerns records before it, which stand in the same segment or an older one. So segments are dropped from the
- * oldest on, each as a whole, and their files are removed in that order. If the process dies in between, what is left is
- * the newest part of the log, with every note that concerns it.
+ * oldest on, each as a whole, and their files are removed in that order. If the process dies in between, what is left
+ * is the newest part of the log, with every note that concerns it.
  */
 import { close, ftruncate, openSync } from 'node:fs'
 import { unlink } from 'node:fs/promises'

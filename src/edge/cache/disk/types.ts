@@ -8,18 +8,21 @@ export type Disk = {
   put(meta: string, body: Buffer): Place | undefined
   /**
    * A text that recovery replays after everything that was put before it. It survives the end of this process once this
-   * function returns. If it cannot be written, everything on the disk is invalidated for good instead. False: neither was
-   * possible. The error is reported, and the invalidation is retried until it succeeds; until then, another process that
-   * opens the folder could still load what this note is about.
+   * function returns. If it cannot be written, everything on the disk is invalidated for good instead. False: neither
+   * was possible. The error is reported, and the invalidation is retried until it succeeds; until then, another process
+   * that opens the folder could still load what this note is about.
    */
   note(text: string): boolean
   /** The body, after its checksum was verified. Undefined when it is gone or damaged. */
   read(place: Place): Promise<Buffer | undefined>
-  /** Whether the record was dropped, without reading the file. */
+  /** Whether the record was not dropped. Does not read the file. */
   isThere(place: Place): boolean
   /** Undefined: not kept, as for `put`. */
   openLarge(): LargeWriter | undefined
-  /** From `start` up to and without `end`. Undefined when it is gone. A stream that is not read to its end must be destroyed. */
+  /**
+   * From `start` up to and without `end`. Undefined when it is gone. A stream that is not read to its end must be
+   * destroyed.
+   */
   readLarge(place: Place, start: number, end: number): Readable | undefined
   /** The record will not be read again. A small one still reappears at the next recovery, unless a note excludes it. */
   forget(place: Place): void
@@ -47,8 +50,8 @@ export type DiskOptions = {
 
 export type LargeWriter = {
   /**
-   * The chunk is not copied, so it must not change afterwards. A promise must be awaited before the next chunk. False: the
-   * object is not kept, and further chunks are ignored.
+   * The chunk is not copied, so it must not change afterwards. A promise must be awaited before the next chunk. False:
+   * the object is not kept, and further chunks are ignored.
    */
   write(chunk: Buffer): boolean | Promise<boolean>
   /** Undefined: not kept. */

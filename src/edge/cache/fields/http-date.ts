@@ -1,4 +1,6 @@
-/** The three date formats of HTTP (RFC 9110, section 5.6.7), parsed as strictly as caches must (RFC 9111, section 4.2). */
+/**
+ * The three date formats of HTTP (RFC 9110, section 5.6.7), parsed as strictly as caches must (RFC 9111, section 4.2).
+ */
 import { trimBlanks } from '../../../http/index.ts'
 import { remembering } from '../../http/remember.ts'
 
@@ -40,7 +42,10 @@ function toMs({ year = '', month = '', day = '', hour, minute, second }: Record<
   return hasThatDay ? ms : undefined
 }
 
-/** A two-digit year below 70 is of this century. The threshold of the RFC moves with the present year; this one serves until 2070. */
+/**
+ * A two-digit year below 70 is of this century. The threshold of the RFC moves with the present year; this one serves
+ * until 2070.
+ */
 function toYear(digits: string): number {
   const year = Number(digits)
   if (digits.length > 2) return year

@@ -1,6 +1,6 @@
 /**
- * A dictionary as a structured field (RFC 8941, section 3.2): one member that violates the grammar makes the whole field
- * invalid, as the RFC requires. Parameters are parsed and ignored, because no caller needs them.
+ * A dictionary as a structured field (RFC 8941, section 3.2): one member that violates the grammar makes the whole
+ * field invalid, as the RFC requires. Parameters are parsed and ignored, because no caller needs them.
  */
 import { trimBlanks } from '../../../http/index.ts'
 

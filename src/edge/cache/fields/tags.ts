@@ -10,10 +10,10 @@ export const TAG_LIMITS: TagLimits = { tags: 1000, bytes: 1024 }
 export const TAG_FIELDS = ['cache-tag', 'x-next-cache-tags']
 
 /**
- * Commas separate the tags of Cache-Tag at Cloudflare, Google and Netlify, and of Akamai's Edge-Cache-Tag; spaces those of
- * Fastly's Surrogate-Key. None of them allows a comma or a space in a tag, so both separate everywhere; but tags of Next.js
- * may contain spaces. The fields of other CDNs are read so that an app written for one of them can be purged unchanged, and
- * they are forwarded, because that CDN may be in front of us.
+ * Commas separate the tags of Cache-Tag at Cloudflare, Google and Netlify, and of Akamai's Edge-Cache-Tag; spaces those
+ * of Fastly's Surrogate-Key. None of them allows a comma or a space in a tag, so both separate everywhere; but tags of
+ * Next.js may contain spaces. The fields of other CDNs are read so that an app written for one of them can be purged
+ * unchanged, and they are forwarded, because that CDN may be in front of us.
  */
 const SOURCES: readonly (readonly [field: string, tag: RegExp])[] = [
   ['cache-tag', /[^ \t,]+/g],
@@ -49,8 +49,8 @@ export function collectTags(headers: HeaderList, limits = TAG_LIMITS): { tags: s
 }
 
 /**
- * The normalized path by which purges find responses, for comparison only: without query and trailing slashes, and decoded
- * once where that gives valid UTF-8, so that `/caf%C3%A9/` and `/café` are the same.
+ * The normalized path by which purges find responses, for comparison only: without query and trailing slashes, and
+ * decoded once where that gives valid UTF-8, so that `/caf%C3%A9/` and `/café` are the same.
  */
 export function purgePathOf(target: string): string {
   if (PLAIN.test(target)) return target

@@ -1,9 +1,9 @@
 /**
- * The cache directives of a message: Cache-Control (RFC 9111, section 5.2), and CDN-Cache-Control, which is for caches like
- * this one and takes precedence (RFC 9213).
+ * The cache directives of a message: Cache-Control (RFC 9111, section 5.2), and CDN-Cache-Control, which is for caches
+ * like this one and takes precedence (RFC 9213).
  *
- * A malformed directive is read in its restrictive sense: an invalid lifetime is zero, `no-store; max-age=60` is still a
- * no-store, and so is a field that is too long.
+ * A malformed directive is read in its restrictive sense: an invalid lifetime is zero, `no-store; max-age=60` is still
+ * a no-store, and so is a field that is too long.
  */
 import { trimBlanks } from '../../../http/index.ts'
 import { remembering } from '../../http/remember.ts'
@@ -49,8 +49,8 @@ const DIRECTIVE = new RegExp(`^(${TOKEN})(?:=(?:(${TOKEN})|"((?:[^"\\\\]|\\\\.)*
 const QUALIFIABLE = new Set(['no-cache', 'private'])
 
 /**
- * Of a repeated directive the first counts (section 4.2.1 allows this, or to treat the response as stale). Those that forbid
- * something are combined, because the most restrictive one must be honoured.
+ * Of a repeated directive the first counts (section 4.2.1 allows this, or to treat the response as stale). Those that
+ * forbid something are combined, because the most restrictive one must be honoured.
  */
 function add(found: Map<string, string | true>, name: string | undefined, value: string | true) {
   if (name === undefined) return

@@ -8,7 +8,10 @@ export type Lifetime = {
   /** When its age was zero, by our clock: its age in milliseconds is now - bornMs. */
   bornMs: number
   freshMs: number
-  /** The source of the lifetime, for display: `cache-control: s-maxage=60`, `cdn-cache-control: max-age=60`, `expires`, `none`. */
+  /**
+   * The source of the lifetime, for display: `cache-control: s-maxage=60`, `cdn-cache-control: max-age=60`, `expires`,
+   * `none`.
+   */
   from: string
   /** How long after freshMs it may be served while it is revalidated, and when that fails; 0 when not at all. */
   whileRevalidatingMs: number
@@ -52,7 +55,8 @@ type Times = { mustValidate: boolean; dateMs: number; ageMs: number }
 function freshness(policy: Policy, headers: HeaderList, { mustValidate, dateMs, ageMs }: Times) {
   if (mustValidate) return { freshMs: 0, from: `${policy.field}: no-cache` }
   const stated = statedLifetime(policy, headers, dateMs)
-  // Next.js sends its stale page while it renders a new one: the stated lifetime was that of the stale page, and is over.
+  // Next.js sends its stale page while it renders a new one: the stated lifetime was that of the stale page, and is
+  // over.
   const isOver = trimBlanks(firstOf(headers, 'x-nextjs-cache') ?? '').toUpperCase() === 'STALE'
   if (!isOver || stated.from === 'none' || stated.freshMs <= ageMs) return stated
   return { freshMs: ageMs, from: 'x-nextjs-cache: STALE' }

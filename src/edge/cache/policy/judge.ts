@@ -182,15 +182,17 @@ export function createJudge({ now, store, bodies }: Parts) {
 
 export type Judge = ReturnType<typeof createJudge>
 
-/** Reasons not to store that lie in the request: they do not affect what is stored, nor the responses to other requests. */
+/**
+ * Reasons not to store that lie in the request: they do not affect what is stored, nor the responses to other requests.
+ */
 export const OF_REQUEST: ReadonlySet<string> = new Set(['request-no-store', 'authorization', 'encoding'])
 
 /** Errors that a stale response may replace (RFC 5861, section 4). */
 const FAILED: ReadonlySet<number> = new Set([500, 502, 503, 504])
 
 /**
- * Variants are distinguished only by the encodings that we and most apps know. A request that is passed through may accept
- * others, and clients that do not accept them would get the stored response.
+ * Variants are distinguished only by the encodings that we and most apps know. A request that is passed through may
+ * accept others, and clients that do not accept them would get the stored response.
  */
 function isEncodedForMany({ requestHeaders }: Exchange, { headers }: Head): boolean {
   const accepted = ['identity', ...membersOf(normalizeAcceptEncoding(requestField(requestHeaders, 'accept-encoding')))]
@@ -207,8 +209,8 @@ function withEncodingIn({ vary, headers }: Storable): { vary: readonly string[] 
 }
 
 /**
- * The headers for the client whose request fetched the response: all that the app sent, except tags, which are for caches.
- * Date and Vary are those of the stored response, because we may have added what was missing there.
+ * The headers for the client whose request fetched the response: all that the app sent, except tags, which are for
+ * caches. Date and Vary are those of the stored response, because we may have added what was missing there.
  */
 function toFirst(received: Head, stored: HeaderList): string[] {
   const { headers } = toClient(received.headers)

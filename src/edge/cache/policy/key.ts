@@ -1,16 +1,16 @@
 /**
- * The cache key of a request within an environment: the URL, and the headers with which the clients of frameworks ask for
- * something else at the same URL. Not all frameworks name those in Vary, and an attacker can send any of them: everything
- * that changes a response must be part of the key, or one visitor decides what all others see.
+ * The cache key of a request within an environment: the URL, and the headers with which the clients of frameworks ask
+ * for something else at the same URL. Not all frameworks name those in Vary, and an attacker can send any of them:
+ * everything that changes a response must be part of the key, or one visitor decides what all others see.
  */
 import { type RequestHeaders, requestField } from '../fields/header-list.ts'
 
 export type Addressed = { scheme: 'http' | 'https'; authority: string; target: string; headers: RequestHeaders }
 
 /**
- * No two different requests have the same key: every part is one of two words, or has its length in front, or is the last.
- * Authorities are compared without case; the port counts even where it is the default one, because the app receives it and
- * may write it into links; the target is compared character by character.
+ * No two different requests have the same key: every part is one of two words, or has its length in front, or is the
+ * last. Authorities are compared without case; the port counts even where it is the default one, because the app
+ * receives it and may write it into links; the target is compared character by character.
  */
 export function keyOf({ scheme, authority, target, headers }: Addressed): string {
   const host = authority.toLowerCase()

@@ -1,6 +1,6 @@
 /**
- * What is stored and used again, compared with a model that was written from RFC 9111 and RFC 5861 alone. The model gets the
- * meaning of a response and the cache gets the text of its headers, so that parsing errors show as well.
+ * What is stored and used again, compared with a model that was written from RFC 9111 and RFC 5861 alone. The model
+ * gets the meaning of a response and the cache gets the text of its headers, so that parsing errors show as well.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

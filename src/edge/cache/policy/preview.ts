@@ -1,4 +1,6 @@
-/** Editors who preview unpublished content have a cookie: they must get no cached page, and theirs must not be cached. */
+/**
+ * Editors who preview unpublished content have a cookie: they must get no cached page, and theirs must not be cached.
+ */
 
 const PREVIEW = /(?:^|;)\s*(?:__prerender_bypass|__next_preview_data)=/
 

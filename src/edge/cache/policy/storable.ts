@@ -72,7 +72,8 @@ export function decideStorage(exchange: Exchange): Storable | Unstorable {
 
 function objectionToRequest({ method, requestHeaders }: Exchange): Why | undefined {
   if (method !== 'GET') return 'method'
-  // A body of a GET has no meaning (RFC 9110, section 9.3.1), but an app may use it, and the next client does not send it.
+  // A body of a GET has no meaning (RFC 9110, section 9.3.1), but an app may use it, and the next client does not send
+  // it.
   const length = requestField(requestHeaders, 'content-length') ?? '0'
   if (length !== '0' || requestHeaders['transfer-encoding'] !== undefined) return 'request-body'
   const requested = requestField(requestHeaders, 'cache-control')
@@ -115,8 +116,8 @@ function objection({ requestHeaders, headers }: Exchange, directives: Directives
 const ALLOW_SHARING = ['public', 's-maxage', 'must-revalidate']
 
 /**
- * Whether it can ever answer a request: while it is fresh, in one of the windows after that, or after a validation, which is
- * possible for successful responses only (RFC 9110, section 13.2.1).
+ * Whether it can ever answer a request: while it is fresh, in one of the windows after that, or after a validation,
+ * which is possible for successful responses only (RFC 9110, section 13.2.1).
  */
 function isOfUse(lifetime: Lifetime, { status, headers, responseMs }: Exchange): boolean {
   if (lifetime.from === 'none') return false
@@ -152,13 +153,15 @@ function storedHeaders(received: HeaderList, directives: Directives, responseMs:
     if (lower === 'date') hasDate = true
     stored.push(name, headers[at + 1] ?? '')
   }
-  // A recipient with a clock adds the Date on arrival (RFC 9110, section 6.6.1); Node would add the time of each sending.
+  // A recipient with a clock adds the Date on arrival (RFC 9110, section 6.6.1); Node would add the time of each
+  // sending.
   if (!hasDate) stored.push('Date', writeHttpDate(responseMs))
   return stored
 }
 
 /**
- * Age is computed for each reply, and tags are for caches. CDN-Cache-Control may be removed where no downstream cache is known
- * to use it (RFC 9213, section 3); a cache that used it would store the response for a time that our purges cannot end.
+ * Age is computed for each reply, and tags are for caches. CDN-Cache-Control may be removed where no downstream cache
+ * is known to use it (RFC 9213, section 3); a cache that used it would store the response for a time that our purges
+ * cannot end.
  */
 const FOR_US = new Set(['age', 'cdn-cache-control', ...TAG_FIELDS])

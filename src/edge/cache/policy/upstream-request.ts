@@ -6,8 +6,8 @@ import { conditionsFor } from './validation.ts'
 import { normalizeAcceptEncoding } from './vary.ts'
 
 /**
- * They make an app treat a GET as another method, host or scheme, while its response is stored as that of the plain GET.
- * Further headers of proxies are removed from every request, in `toUpstream`.
+ * They make an app treat a GET as another method, host or scheme, while its response is stored as that of the plain
+ * GET. Further headers of proxies are removed from every request, in `toUpstream`.
  */
 export const OVERRIDES: ReadonlySet<string> = new Set([
   'x-http-method',

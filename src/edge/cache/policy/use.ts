@@ -16,11 +16,15 @@ export type Use =
 /** Ask the app first. */
 export type Validate = {
   kind: 'validate'
-  /** It is stale; or it must be validated for every use; or it is fresh, but does not satisfy the request's directives. */
+  /**
+   * It is stale; or it must be validated for every use; or it is fresh, but does not satisfy the request's directives.
+   */
   why: 'stale' | 'no-cache' | 'request'
   /** Whether to serve it when the app cannot be reached or answers with 500, 502, 503 or 504 (RFC 5861, section 4). */
   mayServeOnError: boolean
-  /** Whether to serve it when the app cannot be reached, though not in place of its answer (RFC 9111, section 4.2.4). */
+  /**
+   * Whether to serve it when the app cannot be reached, though not in place of its answer (RFC 9111, section 4.2.4).
+   */
   mayServeOnFault?: boolean
   ageSeconds: number
   ttlSeconds: number

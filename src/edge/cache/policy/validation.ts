@@ -1,6 +1,6 @@
 /**
- * Validation in both directions: ours with the app, of a stored response (RFC 9111, section 4.3), and a client's with us, of
- * its own copy (RFC 9110, section 13).
+ * Validation in both directions: ours with the app, of a stored response (RFC 9111, section 4.3), and a client's with
+ * us, of its own copy (RFC 9110, section 13).
  */
 import { trimBlanks } from '../../../http/index.ts'
 import { toClient } from '../../http/headers.ts'
@@ -20,8 +20,8 @@ export function conditionsFor(stored: HeaderList): string[] {
 }
 
 /**
- * Whether a 304 is about this stored response (RFC 9111, section 4.3.4): its validator matches. A 304 without a validator is
- * about the one response that was asked for.
+ * Whether a 304 is about this stored response (RFC 9111, section 4.3.4): its validator matches. A 304 without a
+ * validator is about the one response that was asked for.
  */
 export function isAbout(stored: HeaderList, received304: HeaderList): boolean {
   const etag = firstOf(received304, 'etag')
@@ -35,8 +35,8 @@ export function isAbout(stored: HeaderList, received304: HeaderList): boolean {
 }
 
 /**
- * Stored headers, freshened by a 304 (RFC 9111, section 3.2): its fields replace the stored ones. The result must be checked
- * again by the rules for storing, as if it had come with a 200, because a 304 may forbid storing.
+ * Stored headers, freshened by a 304 (RFC 9111, section 3.2): its fields replace the stored ones. The result must be
+ * checked again by the rules for storing, as if it had come with a 200, because a 304 may forbid storing.
  */
 export function freshen(stored: HeaderList, received304: HeaderList): string[] {
   const newer = toClient(received304).headers
@@ -59,7 +59,9 @@ export function freshen(stored: HeaderList, received304: HeaderList): string[] {
   return freshened.concat(taken)
 }
 
-/** They describe the stored bytes, and a 304 has none. The RFC requires this for the first and allows it for the others. */
+/**
+ * They describe the stored bytes, and a 304 has none. The RFC requires this for the first and allows it for the others.
+ */
 const ABOUT_THE_BYTES = new Set([
   'content-length',
   'content-encoding',
@@ -124,7 +126,10 @@ function isListed(ifNoneMatch: string, etag: string | undefined): boolean {
   return false
 }
 
-/** A range needs a response that is identical byte for byte, which a weak validator does not promise (RFC 9110, section 13.1.5). */
+/**
+ * A range needs a response that is identical byte for byte, which a weak validator does not promise (RFC 9110, section
+ * 13.1.5).
+ */
 function isSameStrongly(stored: HeaderList, ifRange: string): boolean {
   if (ifRange.includes('"')) return !isWeak(ifRange) && ifRange === firstOf(stored, 'etag')
   const lastModified = readHttpDate(firstOf(stored, 'last-modified'))
@@ -156,8 +161,8 @@ const CONTENT_BUT_SENT = new Set(['content-location', 'content-security-policy',
 const NOT_IN_304 = new Set(['accept-ranges', 'repr-digest', 'digest', 'age', 'cache-status'])
 
 /**
- * What the 200 to a HEAD request implies for the stored response to GET (RFC 9111, section 4.3.5): it is still valid and may
- * be freshened, it is outdated, or, without a common validator, nothing.
+ * What the 200 to a HEAD request implies for the stored response to GET (RFC 9111, section 4.3.5): it is still valid
+ * and may be freshened, it is outdated, or, without a common validator, nothing.
  */
 export function compareHead(
   stored: HeaderList,

@@ -1,14 +1,15 @@
 /**
- * Which of several responses under one key a request gets: the one that was stored for a request with the same values of the
- * headers that Vary names (RFC 9111, section 4.1).
+ * Which of several responses under one key a request gets: the one that was stored for a request with the same values
+ * of the headers that Vary names (RFC 9111, section 4.1).
  */
 import { lowerAscii, trimBlanks } from '../../../http/index.ts'
 import { MAX_LIST_LENGTH } from '../../http/negotiate.ts'
 import { membersOf, type RequestHeaders, requestField } from '../fields/header-list.ts'
 
 /**
- * One string for the values of those headers, equal exactly when the variant is the same. Two lines for each header, which
- * cannot contain a line feed itself: its name, and a colon with its value. An absent header differs from an empty one.
+ * One string for the values of those headers, equal exactly when the variant is the same. Two lines for each header,
+ * which cannot contain a line feed itself: its name, and a colon with its value. An absent header differs from an empty
+ * one.
  */
 export function variantOf(vary: readonly string[], requestHeaders: RequestHeaders): string {
   let variant = ''
@@ -56,8 +57,8 @@ function toPlainLanguages(value: string): string {
 }
 
 /**
- * Reduced to the encodings that we and the apps produce: `br, gzip`, `br`, `gzip` or `identity`. It is sent to the app in
- * place of the original, so that browsers with different lists share stored responses.
+ * Reduced to the encodings that we and the apps produce: `br, gzip`, `br`, `gzip` or `identity`. It is sent to the app
+ * in place of the original, so that browsers with different lists share stored responses.
  */
 export function normalizeAcceptEncoding(value: string | undefined): string {
   switch (value) {

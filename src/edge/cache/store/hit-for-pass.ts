@@ -1,6 +1,6 @@
 /**
- * URLs whose responses could recently not be stored (hit-for-pass). Requests for them do not wait for the fetch of another
- * request, whose response they could not use.
+ * URLs whose responses could recently not be stored (hit-for-pass). Requests for them do not wait for the fetch of
+ * another request, whose response they could not use.
  */
 import { createShares } from '../../shares.ts'
 

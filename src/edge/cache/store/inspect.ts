@@ -27,7 +27,9 @@ export type StoredObject = {
   variant: Record<string, string>
   etag: string | null
   lastModified: string | null
-  /** SHA-256 of the body, in hexadecimal; null where the app has compressed it, or it is too large to be read for this. */
+  /**
+   * SHA-256 of the body, in hexadecimal; null where the app has compressed it, or it is too large to be read for this.
+   */
   digest: string | null
   /** How often it was sent. */
   hits: number

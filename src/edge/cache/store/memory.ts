@@ -1,6 +1,6 @@
 /**
- * How much memory the stored responses take, and what is evicted when it is full: the largest partition gives up what was
- * not used recently, so the objects of one tenant never push out those of another.
+ * How much memory the stored responses take, and what is evicted when it is full: the largest partition gives up what
+ * was not used recently, so the objects of one tenant never push out those of another.
  */
 import { bodyBytesOf, type StoredResponse, weightOf } from './object.ts'
 import { isVaried, type Partition } from './partition.ts'
@@ -12,7 +12,9 @@ type Parts = {
   isOnDisk(stored: StoredResponse): boolean
 }
 
-/** An eviction spares so many objects, because they were used or have no body in memory; then it removes the next one. */
+/**
+ * An eviction spares so many objects, because they were used or have no body in memory; then it removes the next one.
+ */
 const MAX_SPARED = 2000
 /** An eviction frees this share of the memory, so that not every new object needs one. */
 const FREED_SHARE = 0.02
@@ -51,8 +53,9 @@ export function createMemory({ maxBytes: initialMax, partitions, isOnDisk }: Par
 
   /**
    * The oldest first; an object that was used since the last eviction is spared once. A body that is on the disk leaves
-   * memory while the rest of the object, which is small, stays; but such objects never take more than half, or there would
-   * be no space for bodies. The number of objects looked at is bounded, because a million of them may all have been used.
+   * memory while the rest of the object, which is small, stays; but such objects never take more than half, or there
+   * would be no space for bodies. The number of objects looked at is bounded, because a million of them may all have
+   * been used.
    */
   function thin(partition: Partition, toBytes: number) {
     let looked = 0
@@ -89,7 +92,10 @@ export function createMemory({ maxBytes: initialMax, partitions, isOnDisk }: Par
     count,
     remove,
 
-    /** Frees memory for an object before it is stored: it is neither used nor on the disk yet, and would go first. False: too large. */
+    /**
+     * Frees memory for an object before it is stored: it is neither used nor on the disk yet, and would go first.
+     * False: too large.
+     */
     makeSpace(weight: number): boolean {
       if (weight > maxBytes / 4) return false
       if (bytes + weight > maxBytes) evict(weight)

@@ -1,6 +1,6 @@
 /**
- * A stored response. A million of them must fit into memory, so the headers are two strings: the one that many responses
- * have in common exists once.
+ * A stored response. A million of them must fit into memory, so the headers are two strings: the one that many
+ * responses have in common exists once.
  */
 import { toLower } from '../../http/remember.ts'
 import type { Place } from '../disk/index.ts'
@@ -165,7 +165,9 @@ function sharedLifetime(lifetime: Lifetime): Lifetime {
   return made
 }
 
-/** Memory of an object beside its strings and bodies: the object itself, and its entries in maps. Measured, rounded up. */
+/**
+ * Memory of an object beside its strings and bodies: the object itself, and its entries in maps. Measured, rounded up.
+ */
 const OVERHEAD_BYTES = 768
 const TAG_BYTES = 32
 const LONG = 512

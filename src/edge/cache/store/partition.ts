@@ -69,7 +69,9 @@ export function variantsAt(partition: Partition, key: string): StoredResponse[] 
   return found.filter((stored) => !isPurged(partition, stored))
 }
 
-/** Whether something may be stored for this URL: under the key of a request without framework headers, or another one. */
+/**
+ * Whether something may be stored for this URL: under the key of a request without framework headers, or another one.
+ */
 export const mayContain = ({ slots, framed }: Partition, key: string, path: string): boolean =>
   slots.has(key) || framed.has(path) || framed.size >= MAX_FRAMED
 

@@ -1,6 +1,6 @@
 /**
- * Cache hits as bytes, for requests that the fast path has read: responses that are fresh, in memory and already in the right
- * encoding. Anything else goes through node:http. Both give the client the same answer.
+ * Cache hits as bytes, for requests that the fast path has read: responses that are fresh, in memory and already in the
+ * right encoding. Anything else goes through node:http. Both give the client the same answer.
  */
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'

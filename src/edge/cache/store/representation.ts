@@ -1,6 +1,7 @@
 /**
- * The representations in which a stored response is sent: as the app sent it, or compressed by us. A compressed one is made
- * once per object, in the background, when the first client that accepts it asks. That client does not wait for it.
+ * The representations in which a stored response is sent: as the app sent it, or compressed by us. A compressed one is
+ * made once per object, in the background, when the first client that accepts it asks. That client does not wait for
+ * it.
  */
 import { promisify } from 'node:util'
 import { brotliCompress, gzip as compressGzip, constants as zlib } from 'node:zlib'
@@ -18,7 +19,9 @@ const KEPT_BELOW = 0.9
 const brotli = promisify(brotliCompress)
 const gzip = promisify(compressGzip)
 
-/** Whether we may compress it: RFC 9110, section 7.7, on `no-transform`. Only 200s, because other responses are short. */
+/**
+ * Whether we may compress it: RFC 9110, section 7.7, on `no-transform`. Only 200s, because other responses are short.
+ */
 export function mayBeCompressed(status: number, headers: HeaderList, size: number): boolean {
   if (status !== 200 || size < WORTH_COMPRESSING_BYTES) return false
   const type = fieldOf(headers, 'content-type')

@@ -1,6 +1,7 @@
 /**
- * The store compared with a model that is a plain list: whatever is put, purged and looked up, in any order, a request never
- * gets what was purged, belongs to another environment or was made by another deployment; everything else is found.
+ * The store compared with a model that is a plain list: whatever is put, purged and looked up, in any order, a request
+ * never gets what was purged, belongs to another environment or was made by another deployment; everything else is
+ * found.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

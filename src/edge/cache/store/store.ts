@@ -1,9 +1,9 @@
 /**
- * The stored responses, in memory. Every environment has a partition of its own, so that purging one takes constant time
- * however much it contains, and so that the objects of one tenant never push out those of another.
+ * The stored responses, in memory. Every environment has a partition of its own, so that purging one takes constant
+ * time however much it contains, and so that the objects of one tenant never push out those of another.
  *
- * Purges are numbered. An object remembers the highest number at the time its fetch began; it is gone when everything of
- * its environment, its path or one of its tags was purged under a higher number. So a purge touches no object, and a
+ * Purges are numbered. An object remembers the highest number at the time its fetch began; it is gone when everything
+ * of its environment, its path or one of its tags was purged under a higher number. So a purge touches no object, and a
  * response that was in flight during a purge is never served after it.
  */
 

@@ -1,7 +1,7 @@
 /**
- * Sends requests to instances, over connections that are kept alive. A connection carries one request at a time; a request
- * beyond the limit waits in the pool. The instance may close a kept-alive connection before it reads the request: such a
- * request is sent once more, on a new connection.
+ * Sends requests to instances, over connections that are kept alive. A connection carries one request at a time; a
+ * request beyond the limit waits in the pool. The instance may close a kept-alive connection before it reads the
+ * request: such a request is sent once more, on a new connection.
  *
  *   waiting     for a place at the instance
  *   asking      the request is being sent
@@ -23,7 +23,10 @@ export type UpstreamRequest = {
   headers: readonly string[]
 }
 
-/** Why there is no response: too many requests wait; none came in time; the instance is unreachable or sends invalid HTTP. */
+/**
+ * Why there is no response: too many requests wait; none came in time; the instance is unreachable or sends invalid
+ * HTTP.
+ */
 export type Failure = 'busy' | 'late' | 'broken'
 
 export type Listener = {

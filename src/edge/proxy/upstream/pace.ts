@@ -1,6 +1,7 @@
 /**
- * Limits how many bytes of an environment's responses are read per turn. Without it, an app that sends an endless response to
- * fast clients would occupy the edge completely: each environment gets its share of a turn, and continues in the next one.
+ * Limits how many bytes of an environment's responses are read per turn. Without it, an app that sends an endless
+ * response to fast clients would occupy the edge completely: each environment gets its share of a turn, and continues
+ * in the next one.
  */
 
 export type Pace = {

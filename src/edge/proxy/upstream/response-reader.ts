@@ -1,6 +1,6 @@
 /**
- * Parses one HTTP/1.1 response (RFC 9112). It is strict: a malformed response is refused, because a wrong guess of where it
- * ends would give the rest of it to another client.
+ * Parses one HTTP/1.1 response (RFC 9112). It is strict: a malformed response is refused, because a wrong guess of
+ * where it ends would give the rest of it to another client.
  *
  *   head      the status line and the headers are not complete yet; after an interim response it stays in this state
  *   length    a body of known length
