@@ -1,4 +1,4 @@
-/** What the control plane and an edge process say to each other. */
+/** The messages between the control plane and an edge process. */
 import type { Stall } from '../watchdog/index.ts'
 import type { CacheSettings, Inspection, Purge } from './cache/index.ts'
 import type { Counts } from './counts.ts'
@@ -15,11 +15,14 @@ export type ToEdge =
       cache: CacheSettings
     }
   | { kind: 'table'; id: number; table: RouteTable }
-  /** Say `drained` when no request of this instance is in flight; after the time, destroy those that are. */
+  /**
+   * Answered by `drained` when no request of this instance is in flight; after the time, the remaining ones are
+   * aborted.
+   */
   | { kind: 'drain'; id: number; instance: string; graceMs: number }
-  /** Say `purged` when no request that comes from then on is answered with what is to go. */
+  /** Answered by `purged` when no later request is answered with what is purged. */
   | { kind: 'purge'; id: number; purge: Purge }
-  /** Say `inspected` with what is stored for this address. */
+  /** Answered by `inspected` with what is stored for this URL. */
   | { kind: 'inspect'; id: number; environment: string; url: string }
   | { kind: 'stop' }
 
@@ -29,14 +32,14 @@ export type FromEdge =
   | { kind: 'drained'; id: number }
   | { kind: 'purged'; id: number }
   | { kind: 'inspected'; id: number; inspection: Inspection }
-  /** A request is held for this deployment. */
+  /** A request waits for this deployment. */
   | { kind: 'wake'; deployment: string }
   /** Requests since the last report, by deployment; one that is still going on counts in each report. */
   | { kind: 'activity'; deployments: Record<string, number> }
-  /** What visitors got since the last report, by environment. */
+  /** The traffic since the last report, by environment. */
   | { kind: 'traffic'; environments: Record<string, Counts> }
-  /** The event loop of the edge stood still. */
+  /** The event loop of the edge was blocked. */
   | { kind: 'stalled'; stall: Stall }
-  /** Something that whoever runs the service should know; the edge goes on. */
+  /** A fault that the operator should know about; the edge goes on. */
   | { kind: 'trouble'; message: string }
   | { kind: 'failed'; message: string }

@@ -90,7 +90,7 @@ async function startTimed(
 
 const statuses = (client: Client): string[] => client.text().match(/(?<=HTTP\/1\.1 )\d+/g) ?? []
 
-test('a client that says nothing is let go without a word', async (t) => {
+test('a client that sends nothing is disconnected without a response', async (t) => {
   const { open } = await startTimed(t, {})
   const client = await open()
   await until(client.isClosed)
@@ -110,7 +110,7 @@ test('a head that is never finished is answered with 408, however slowly it goes
   }
 })
 
-test('a head that begins together with the end of a body is also waited for only so long', async (t) => {
+test('a head that begins together with the end of a body has the same time limit', async (t) => {
   const { open } = await startTimed(t, {})
   const client = await open()
   await client.send('POST / HTTP/1.1\r\nHost: site\r\nContent-Length: 4\r\n\r\nbodyGET /hit HT')
@@ -119,7 +119,7 @@ test('a head that begins together with the end of a body is also waited for only
   assert.deepEqual(statuses(client), ['200', '408'])
 })
 
-test('a connection is kept between two requests for its time, whoever answered, and then closed', async (t) => {
+test('a connection is kept between two requests for its time, whether the fast path or node:http answered, and then closed', async (t) => {
   const { open } = await startTimed(t, { requestHeadMs: 60_000 })
   for (const before of [[HIT], [MISS], [HIT, MISS], [MISS, HIT]]) {
     const client = await open()
@@ -132,7 +132,7 @@ test('a connection is kept between two requests for its time, whoever answered, 
   }
 })
 
-test('neither time runs while an answer is under way, and the whole of it runs afterwards', async (t) => {
+test('no timeout runs while a response is in progress, and it starts from the beginning afterwards', async (t) => {
   let finish: (() => void) | undefined
   const { open, connections } = await startTimed(t, { idleClientMs: 60_000 }, (_, response) => {
     response.write('begun')
@@ -150,7 +150,7 @@ test('neither time runs while an answer is under way, and the whole of it runs a
   assert.equal(connections.of(client.peer)?.awaits, 'next')
 })
 
-test('a body that is still coming has its own time', async (t) => {
+test('a body that is still arriving has its own timeout', async (t) => {
   const { open, connections } = await startTimed(t, { stalledClientMs: 60_000 }, (request, response) => {
     request.resume().once('end', () => response.end('ok'))
   })
@@ -172,7 +172,7 @@ test('a connection that speaks another protocol is no longer watched', async (t)
   assert.match(client.text(), /still there$/)
 })
 
-test('connections that do nothing make room when most are taken, and are kept while there is room', async (t) => {
+test('idle connections are closed early when most are taken, and are kept while there are enough', async (t) => {
   for (const connections of [4, 100]) {
     const edge = await startTestEdge(t, {}, { limits: { connections, crowdedMs: 0, clientSweepMs: 10 } })
     const idle = Array.from({ length: 4 }, () => connect(edge.port, '127.0.0.1').on('error', () => undefined))
@@ -181,6 +181,6 @@ test('connections that do nothing make room when most are taken, and are kept wh
     for (const socket of idle) socket.resume()
     if (connections === 4) await until(() => idle.some((socket) => socket.closed))
     else assert.ok(idle.every((socket) => !socket.closed))
-    assert.equal((await ask(edge.port)).status, 404, 'whoever asks is answered')
+    assert.equal((await ask(edge.port)).status, 404, 'a new request is answered')
   }
 })

@@ -1,17 +1,18 @@
 /**
- * The connections of clients: how many there may be, and how long one may do nothing. One timer looks at all of them, so
- * that a request costs no timer of its own.
+ * The connections of clients: how many there may be, and how long one may be idle. One timer checks all of them, so
+ * that a request needs no timer of its own.
  *
- * What a connection waits for, when no answer is under way:
+ * What a connection waits for, when no response is in progress:
  *
- *   first   it is new, and sent nothing: closed after `requestHeadMs`, without a word
+ *   first   it is new, and sent nothing: closed after `requestHeadMs`, without a response
  *   head    a request has begun: 408 after `requestHeadMs`
  *   next    it is kept between two requests: closed after `idleClientMs`
  *
- * When most of the connections that there may be are taken, those that do nothing are closed after `crowdedMs`, so that
- * whoever only holds them leaves room for whoever asks for something.
+ * When most of the allowed connections are taken, idle ones are closed after `crowdedMs`, so that they do not block
+ * clients that send requests.
  *
- * A client that does not read its answer or stops in the middle of a body is let go by the socket's own timeout.
+ * A client that does not read its response or stops in the middle of a body is disconnected by the socket's own
+ * timeout.
  */
 import type { IncomingMessage, Server } from 'node:http'
 import type { Socket } from 'node:net'
@@ -28,21 +29,21 @@ export type Connection = {
   answers: number
   /** The request whose body is still to come. */
   body: IncomingMessage | undefined
-  /** An answer is written that the client does not take. */
-  isHeldBack: boolean
+  /** A response of the fast path is written that the client does not read. */
+  isAwaitingDrain: boolean
 }
 
 type Parts = {
   http: Server
   limits: Limits
-  /** Whether an address stands for many clients, as that of a proxy in front of us does. */
+  /** Whether an address stands for many clients, such as that of a proxy in front of us. */
   isExempt?(address: string): boolean
 }
 
 /** Of a connection that sent nothing yet, and of one between two requests. */
 type Timeout = { headMs: number; idleMs: number }
 
-/** The part of all connections from which on they are scarce. */
+/** The share of the allowed connections above which idle ones are closed early. */
 const CROWDED = 0.75
 
 export function createConnections({ http, limits, isExempt = () => false }: Parts) {
@@ -65,7 +66,7 @@ export function createConnections({ http, limits, isExempt = () => false }: Part
 
   function admit(socket: Socket) {
     const { remoteAddress } = socket
-    // One that was closed before we saw it has no address any more.
+    // It was closed already.
     if (remoteAddress === undefined) return void socket.destroy()
     total++
     socket.once('close', () => total--)
@@ -82,26 +83,29 @@ export function createConnections({ http, limits, isExempt = () => false }: Part
     })
   }
 
-  function endOverdue({ socket, awaits, since, answers, body, isHeldBack }: Connection, { headMs, idleMs }: Timeout) {
-    if (answers > 0 || body || isHeldBack) return
+  function endOverdue(
+    { socket, awaits, since, answers, body, isAwaitingDrain }: Connection,
+    { headMs, idleMs }: Timeout,
+  ) {
+    if (answers > 0 || body || isAwaitingDrain) return
     const age = now - since
     if (awaits === 'head' && age >= limits.requestHeadMs) refuseOn(socket, 408)
     else if (awaits === 'first' && age >= headMs) socket.destroySoon()
     else if (awaits === 'next' && age >= idleMs) socket.destroySoon()
   }
 
-  /** Ends what waits for a request that has not begun, after what was written to it. */
+  /** Ends the connections on which no request has begun, once what was written to them is sent. */
   function closeIdle() {
-    for (const { socket, awaits, answers, body, isHeldBack } of watched.values()) {
-      if (answers === 0 && !body && !isHeldBack && awaits !== 'head') socket.destroySoon()
+    for (const { socket, awaits, answers, body, isAwaitingDrain } of watched.values()) {
+      if (answers === 0 && !body && !isAwaitingDrain && awaits !== 'head') socket.destroySoon()
     }
   }
 
   return {
-    /** The time of the last look: near enough for what is counted in seconds. */
+    /** The time of the last sweep, which is precise enough for timeouts of seconds. */
     now: () => now,
 
-    /** From now on the times of this connection are kept here; undefined when it was not let in. */
+    /** From now on the timeouts of this connection are enforced here; undefined when it was not admitted. */
     watch(socket: Socket): Connection | undefined {
       if (socket.destroyed) return undefined
       const connection: Connection = {
@@ -110,7 +114,7 @@ export function createConnections({ http, limits, isExempt = () => false }: Part
         since: performance.now(),
         answers: 0,
         body: undefined,
-        isHeldBack: false,
+        isAwaitingDrain: false,
       }
       watched.set(socket, connection)
       socket.once('close', () => watched.delete(socket))
@@ -119,7 +123,7 @@ export function createConnections({ http, limits, isExempt = () => false }: Part
 
     of: (socket: Socket): Connection | undefined => watched.get(socket),
 
-    /** It speaks another protocol now, with times of its own. */
+    /** It was upgraded to another protocol, which has timeouts of its own. */
     unwatch: (socket: Socket): boolean => watched.delete(socket),
 
     closeIdle,
@@ -128,5 +132,5 @@ export function createConnections({ http, limits, isExempt = () => false }: Part
 
 export type Connections = ReturnType<typeof createConnections>
 
-/** A socket for both protocols writes IPv4 so. */
+/** How a dual-stack socket writes an IPv4 address. */
 const MAPPED = /^::ffff:(?=\d+\.)/i

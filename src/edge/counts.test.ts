@@ -20,7 +20,9 @@ import { type Counts, createCounts, LATENCY_BOUNDS_MS } from './counts.ts'
 import type { Target } from './routes.ts'
 import { createManifest, writeManifest } from './static/manifest.ts'
 
-/** What was counted so far for one environment, since the first call: reports are added up, as the control process does. */
+/**
+ * What was counted so far for one environment, since the first call: reports are added up, as the control process does.
+ */
 function adding(edge: { takeCounts(): Record<string, Counts> | undefined }) {
   const all = { requests: 0, hits: 0, bytes: 0, errors: 0, answers: 0 }
   return () => {
@@ -50,7 +52,7 @@ async function appEdge(t: TestContext, hasFastPath: boolean) {
 }
 
 for (const hasFastPath of [true, false]) {
-  const by = hasFastPath ? 'with the lane' : 'by node:http alone'
+  const by = hasFastPath ? 'with the fast path' : 'by node:http alone'
 
   test(`every answer counts once, and every byte, ${by}`, async (t) => {
     const { edge, counted } = await appEdge(t, hasFastPath)
@@ -111,7 +113,7 @@ test('a file counts as answered without the app, by both ways, and so does one t
   assert.deepEqual(counted(), { requests: 4, hits: 4, bytes, errors: 0, answers: 4 })
 })
 
-test('pages of the edge itself count, as errors where they are; what nobody has counts for nobody', async (t) => {
+test('pages of the edge itself count, as errors where they are; requests to an unknown host count nowhere', async (t) => {
   const refusing = await startRawUpstream(t, (socket) => socket.destroy())
   const edge = await startTestEdge(t, {
     [HOST]: serverTarget(refusing.port),
@@ -122,7 +124,7 @@ test('pages of the edge itself count, as errors where they are; what nobody has 
   assert.equal((await ask(edge.port)).status, 502)
   assert.equal((await ask(edge.port, { host: 'empty.localhost' })).status, 404)
   assert.equal((await ask(edge.port, { host: 'down.localhost' })).status, 503)
-  assert.equal((await ask(edge.port, { host: 'nobody.localhost' })).status, 404)
+  assert.equal((await ask(edge.port, { host: 'unknown.localhost' })).status, 404)
   await askRaw(edge.port, 'GET / HTTP/1.1\r\n\r\n')
   await until(() => counted().answers === 3)
   const { requests, hits, errors } = counted()

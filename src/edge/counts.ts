@@ -1,6 +1,7 @@
 /**
- * Counts what visitors get, by environment: every request once, when its answer begins; bytes as they are sent, so that a
- * connection that stays open for a day is seen on that day. An answer of the fast lane costs two look-ups and six additions.
+ * Counts the traffic of each environment: every request once, when its response begins; bytes as they are sent, so that
+ * a connection that stays open for a day is counted on that day. A response of the fast path costs two look-ups and six
+ * additions.
  */
 import type { Socket } from 'node:net'
 import { statusOf, type Wire } from './http/wire.ts'
@@ -10,37 +11,37 @@ export type Counts = {
   requests: number
   /** Answered without asking the app. */
   hits: number
-  /** Handed to the connections of visitors, headers included. */
+  /** Written to the connections of visitors, headers included. */
   bytes: number
   /** With a status of 500 and above. */
   errors: number
   /** With a status of 2xx, 3xx and 4xx. */
   statuses: number[]
-  /** How many answers began within each of the times of `LATENCY_BOUNDS_MS`, and, last, how many later. */
+  /** How many responses began within each of the times of `LATENCY_BOUNDS_MS`, and, last, how many later. */
   latencies: number[]
-  /** The paths that were asked for most, where they are counted. */
+  /** The most requested paths, where they are counted. */
   paths?: PathCounts
 }
 
-/** What is kept of earlier days was counted by these: to change them is to forget it. */
+/** Saved figures of earlier days use these bounds: changing them makes those unusable. */
 export const LATENCY_BOUNDS_MS: readonly number[] = [0.5, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192]
 
-/** A request on its way to an answer, and that answer on its way. */
+/** A request, until its response has ended. */
 export type Counted = {
   environment: string
   socket: Socket
-  /** Path and query; undefined where paths do not count. */
+  /** Path and query; undefined for an upgrade, which is not counted by path. */
   target: string | undefined
   startMs: number
   isAnswered: boolean
 }
 
-/** Of one connection: how many of its bytes are counted, and how many answers are on their way. */
-type Line = { countedBytes: number; answers: number }
+/** Of one connection: how many of its bytes are counted, and how many responses have not ended. */
+type ConnectionBytes = { countedBytes: number; answers: number }
 
 /** Without `paths`, no paths are counted. */
 export function createCounts(paths?: () => Paths | undefined) {
-  const lines = new WeakMap<Socket, Line>()
+  const lines = new WeakMap<Socket, ConnectionBytes>()
   const open = new Set<Counted>()
   let counts = new Map<string, Counts>()
 
@@ -53,9 +54,9 @@ export function createCounts(paths?: () => Paths | undefined) {
     return made
   }
 
-  /** Where several answers wait for each other on one connection, bytes count for the first that looks, and once. */
+  /** With several pipelined responses on one connection, bytes are counted once, for the first that is looked at. */
   function addBytes({ environment, socket }: Counted) {
-    const line = lines.get(socket) as Line
+    const line = lines.get(socket) as ConnectionBytes
     const bytes = (socket.bytesWritten ?? 0) - line.countedBytes
     if (bytes <= 0) return
     line.countedBytes += bytes
@@ -75,7 +76,7 @@ export function createCounts(paths?: () => Paths | undefined) {
   }
 
   return {
-    /** The fast lane has all that it sends before it: nobody waited, so nobody looks at a clock. */
+    /** For the fast path: the response was in memory, so its latency is not measured and counts as the lowest. */
     quick(environment: string, target: string, wire: Wire) {
       const mine = of(environment)
       const status = statusOf(wire)
@@ -90,7 +91,7 @@ export function createCounts(paths?: () => Paths | undefined) {
     begin(environment: string, socket: Socket, target?: string): Counted {
       const line = lines.get(socket) ?? { countedBytes: 0, answers: 0 }
       lines.set(socket, line)
-      // What was sent while nobody was counted here was counted elsewhere, by the lane.
+      // Bytes that were sent while no request was counted here were counted by the fast path.
       if (line.answers === 0) line.countedBytes = socket.bytesWritten ?? 0
       line.answers++
       const counted = { environment, socket, target, startMs: performance.now(), isAnswered: false }
@@ -100,15 +101,15 @@ export function createCounts(paths?: () => Paths | undefined) {
 
     answered,
 
-    /** Nothing more is sent. A visitor who left before the answer began has waited until now. */
+    /** The response has ended. For a visitor who left before it began, the latency lasts until now. */
     end(counted: Counted) {
       if (!open.delete(counted)) return
       answered(counted, 0, false)
       addBytes(counted)
-      ;(lines.get(counted.socket) as Line).answers--
+      ;(lines.get(counted.socket) as ConnectionBytes).answers--
     },
 
-    /** What was counted since the last call, by environment; undefined where nothing was. */
+    /** The counts since the last call, by environment; undefined when there are none. */
     take(): Record<string, Counts> | undefined {
       for (const counted of open) addBytes(counted)
       if (counts.size === 0) return undefined
@@ -119,6 +120,8 @@ export function createCounts(paths?: () => Paths | undefined) {
     },
   }
 }
+
+export type TrafficCounts = ReturnType<typeof createCounts>
 
 function addStatus(counts: Counts, status: number) {
   const at = Math.floor(status / 100) - 2

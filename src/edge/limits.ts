@@ -1,76 +1,81 @@
-/** What the edge bounds, in one place. Tests make one smaller to reach it. */
+/** All limits of the edge. Tests lower some to reach them. */
 
 export const LIMITS = {
-  /** Requests that one instance works on at a time; each has a connection of its own. */
+  /** Concurrent requests to one instance; each has a connection of its own. */
   requestsPerInstance: 256,
-  /** Requests that wait for one of those places. Beyond them the answer is 503. */
+  /** Requests that wait for one of those places. Beyond them the response is 503. */
   waitingPerInstance: 1024,
-  /** Event streams and upgraded connections of one instance: idle nearly always, so they take none of the places above. */
+  /** Event streams and upgraded connections of one instance: mostly idle, so they take none of the places above. */
   streamsPerInstance: 4096,
-  /** Those of all environments together: each takes a connection of a client, and half of them stay free. */
+  /** Those of all environments together: each uses a client connection, and half of those stay free. */
   streams: 10_000,
-  /** So many of an environment in any case, however many others have. */
+  /** Every environment may have so many, however many others have. */
   streamsReserved: 100,
-  /** How long an instance may take until its response begins. While a request body moves, the time starts anew. */
+  /** How long an instance may take until its response begins. Each chunk of the request body restarts the time. */
   responseStartMs: 60_000,
-  /** Of one environment's responses, so much is read in a turn: 200 MB a second leave most of the edge to the others. */
+  /**
+   * Bytes of one environment's responses that are read per turn: 200 MB a second leave most of the edge to the others.
+   */
   environmentBytesPerTurn: 2 * 1024 * 1024,
   turnMs: 10,
   /** How long an unused connection to an instance is kept. */
   idleUpstreamMs: 30_000,
   /** Requests that wait for a sleeping deployment, of all environments together. */
-  held: 4000,
+  pending: 4000,
   pendingPerEnvironment: 500,
-  /** So many of an environment wait in any case, however many wait for others. */
+  /** Of every environment so many may wait, however many wait for others. */
   pendingReserved: 50,
   pendingPerClient: 200,
-  /** Of those that were sent behind each other without waiting for an answer, which browsers do not do. */
+  /** Of pipelined requests, which browsers do not send. */
   pendingPerConnection: 8,
   pendingMs: 75_000,
-  /** How long a client may neither send what it announced nor read what it asked for. */
+  /** How long a client may neither send the rest of its request nor read its response. */
   stalledClientMs: 60_000,
   requestHeaderBytes: 32 * 1024,
-  /** Headers of a request: frameworks send about twenty. Beyond them the answer is 431. */
+  /** Headers of a request: frameworks send about twenty. Beyond them the response is 431. */
   requestHeaders: 100,
-  /** Path and query. Beyond them the answer is 414. */
+  /** Path and query. Beyond them the response is 414. */
   requestTargetBytes: 8 * 1024,
   /** How long a client may take for the head of a request, from its first byte or from the connection's beginning. */
   requestHeadMs: 20_000,
-  /** How long a connection is kept between two requests. Clients are told. */
+  /** How long a connection is kept between two requests. It is announced in Keep-Alive. */
   idleClientMs: 65_000,
-  /** How long a connection that does nothing is kept when three quarters of all connections are taken. */
+  /** How long an idle connection is kept when three quarters of all connections are taken. */
   crowdedMs: 5000,
-  /** How often it is looked for connections that are past those times. */
+  /** How often connections are checked against those times. */
   clientSweepMs: 1000,
-  /** Connections of clients. Each takes about 12 KB of memory and a file descriptor. */
+  /** Client connections. Each takes about 12 KB of memory and a file descriptor. */
   connections: 20_000,
   /**
-   * Connections of one client address. Many visitors share one behind a carrier's NAT, with six connections each; one
-   * address that takes all it can get still leaves nineteen of twenty to the others.
+   * Connections of one client address. Many visitors share one behind a carrier's NAT, with six connections each; an
+   * address that takes as many as possible still leaves nineteen of twenty to the others.
    */
   connectionsPerClient: 1000,
   responseHeaderBytes: 64 * 1024,
-  /** A body up to this length, where it is known, is waited for and sent in one piece. */
+  /** A body up to this length, where it is known, is sent in one piece once it is complete. */
   pieceBytes: 64 * 1024,
-  /** A body up to this length is held in memory to be stored; a longer one goes to the disk as it comes. */
-  heldBytes: 1024 * 1024,
-  /** Of bodies that are on their way and will be stored. Beyond it they go to the disk as they come, or are not stored. */
+  /** A body up to this length is buffered in memory to be stored; a longer one is written to the disk as it arrives. */
+  bufferedBytes: 1024 * 1024,
+  /**
+   * Of bodies that are arriving and will be stored. Beyond it they are written to the disk as they arrive, or not
+   * stored.
+   */
   collectingBytes: 128 * 1024 * 1024,
   collectingBytesPerEnvironment: 32 * 1024 * 1024,
-  /** How long a body that is to be stored may take when its last reader has left. */
+  /** How long a body that will be stored may take after the last client has left. */
   unwatchedMs: 30_000,
-  /** Stale objects that are refreshed at a time behind their readers' backs. */
+  /** Stale objects that are refreshed in the background at a time. */
   refreshes: 64,
   refreshesPerEnvironment: 16,
-  /** So many of an environment in any case, however many others are refreshed. */
+  /** Of every environment so many may be refreshed, however many others are. */
   refreshesReserved: 2,
-  /** Addresses that are remembered for having nothing to store. The environment that holds most gives way to others. */
-  passBytes: 8 * 1024 * 1024,
-  /** Small files of static deployments that are held in memory. The environment that holds most gives way to others. */
+  /** URLs that are remembered as hit-for-pass. When it is full, the environment that uses most loses entries. */
+  hitForPassBytes: 8 * 1024 * 1024,
+  /** Small files of static deployments in memory, by the same rule. */
   readyFileBytes: 64 * 1024 * 1024,
-  /** Addresses of static deployments that were looked up of late, by the same rule. */
+  /** Addresses of static deployments that were looked up recently, by the same rule. */
   manifestBytes: 16 * 1024 * 1024,
-  /** Manifests that are kept open. One that is not costs its next visitor four reads more. */
+  /** Manifests that are kept open. For a closed one, the next request needs four more reads. */
   openManifests: 256,
 }
 

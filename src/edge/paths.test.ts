@@ -69,7 +69,7 @@ test('a long path is cut, and what is kept of a request is its path and not all 
   collect()
   const before = process.memoryUsage().heapUsed
   for (let round = 0; round < 1000; round++) {
-    // As the lane cuts a target out of the bytes of its request.
+    // As the fast path cuts a target out of the bytes of its request.
     const head = Buffer.alloc(15_000, `/page-${round}-`).toString('latin1')
     paths.count('e', head.slice(0, 100), 200)
   }
@@ -80,7 +80,7 @@ test('a long path is cut, and what is kept of a request is its path and not all 
 })
 
 for (const hasFastPath of [true, false]) {
-  test(`an edge tells status classes and paths, ${hasFastPath ? 'with the lane' : 'by node:http alone'}`, async (t) => {
+  test(`an edge reports status classes and paths, ${hasFastPath ? 'with the fast path' : 'by node:http alone'}`, async (t) => {
     const upstream = await startUpstream(t, (request, response) => {
       response.statusCode = Number(/^\/(\d+)/.exec(request.url ?? '')?.[1] ?? 200)
       response.setHeader('cache-control', 's-maxage=60')

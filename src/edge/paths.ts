@@ -1,8 +1,8 @@
 /**
- * Which paths of a site are asked for most, and which of those that it does not have, in a bounded amount of memory. Each
- * list is a summary of Misra and Gries: where it is full, a new path takes one from every count instead of a place, and
- * counts of nothing go. So a path that makes up more than one in `pathsOfList` of the requests is always in it, and
- * a visitor cannot fill it with paths that are asked for once. A count is never too high.
+ * The most requested paths of a site, and the most requested ones that it does not have, in a bounded amount of memory.
+ * Each list is a Misra–Gries summary: when it is full, a new path decrements every count instead of being added, and
+ * counts of zero are removed. So a path that makes up more than one in `pathsOfList` of the requests is always in it,
+ * and a visitor cannot fill it with paths that are requested once. A count is never too high.
  */
 
 export type PathCounts = { found: [path: string, requests: number][]; missing: [path: string, requests: number][] }
@@ -18,8 +18,8 @@ export type PathLimits = {
 
 export const PATH_LIMITS: PathLimits = { pathsOfList: 64, pathsOfAll: 10_000, pathLength: 200 }
 
-type Entry = { requests: number }
-type List = Map<string, Entry>
+type PathCount = { requests: number }
+type List = Map<string, PathCount>
 
 export function createPaths(limits: PathLimits = PATH_LIMITS) {
   let lists = new Map<string, { found: List; missing: List }>()
@@ -63,7 +63,7 @@ export function createPaths(limits: PathLimits = PATH_LIMITS) {
       else add(missing, path, always)
     },
 
-    /** What was counted since the last call, by environment. */
+    /** The counts since the last call, by environment. */
     take(): Map<string, PathCounts> {
       const taken = new Map<string, PathCounts>()
       for (const [environment, { found, missing }] of lists) {
@@ -85,14 +85,14 @@ function pathOf(target: string, maxLength: number): string {
   return `${target.slice(0, maxLength)}…`
 }
 
-/** A slice of a text holds on to all of it, and this one was cut from everything that its request sent. */
+/** A slice keeps the whole string in memory: here, all that the request sent. */
 const copyOf = (path: string): string => Buffer.from(path).toString()
 
 const pairs = (list: List): [string, number][] => [...list].map(([path, { requests }]) => [path, requests])
 
 const always = () => true
 
-/** What pages load by themselves would take the places of the pages. */
+/** Resources that pages load would take the places of the pages. */
 function isPage(path: string): boolean {
   if (path.startsWith('/_')) return false
   const dot = path.lastIndexOf('.')

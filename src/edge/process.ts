@@ -1,6 +1,6 @@
 /**
- * The edge process. It imports nothing but its own room and the watchdog, so it is small and starts at once. It serves its
- * last good table from the first moment, and ends when the process that started it is gone.
+ * The edge process. It imports only its own module, `http` and the watchdog, so it is small and starts fast. It serves
+ * the last saved route table immediately, and ends when the process that started it is gone.
  */
 import { doing, watchStalls } from '../watchdog/index.ts'
 import type { FromEdge, ToEdge } from './channel.ts'
@@ -8,16 +8,16 @@ import { loadRoutes, saveTable, toRoutes } from './routes.ts'
 import { createEdgeServer } from './server.ts'
 
 const ACTIVITY_MS = 5000
-/** The same trouble is told once in this time: a fault that every request meets must not become a flood. */
+/** The same fault is reported once in this time: one that every request meets must not flood the log. */
 const TROUBLE_MS = 10_000
 
 const edge = createEdgeServer({
   wake: (deployment) => notify({ kind: 'wake', deployment }),
-  report: (error) => tellTrouble(error),
+  report: (error) => reportTrouble(error),
 })
 let tableFile = ''
 let lastSave: Promise<void> = Promise.resolve()
-const told = new Set<string>()
+const reported = new Set<string>()
 
 process.on('message', (message: ToEdge) => {
   handle(message).catch((error) => {
@@ -27,12 +27,12 @@ process.on('message', (message: ToEdge) => {
   })
 })
 process.on('disconnect', () => process.exit())
-// The terminal's Ctrl-C reaches the whole process group: the parent decides when we stop.
+// Ctrl-C in a terminal signals the whole process group, but the parent decides when this process stops.
 process.on('SIGINT', () => undefined)
 process.on('SIGTERM', () => undefined)
-// A fault that nobody foresaw concerns one request. To end would break off all the others, as often as somebody likes.
-process.on('uncaughtException', tellTrouble)
-process.on('unhandledRejection', tellTrouble)
+// An unexpected error concerns one request. Exiting would abort all the others, and a client could repeat it at will.
+process.on('uncaughtException', reportTrouble)
+process.on('unhandledRejection', reportTrouble)
 
 setInterval(() => {
   const deployments = edge.takeActivity()
@@ -60,14 +60,14 @@ async function handle(message: ToEdge) {
     case 'table':
       edge.useRoutes(toRoutes(message.table))
       notify({ kind: 'using', id: message.id })
-      // Without a saved table a restart begins with none; to stop serving because the disk is full would be worse.
-      lastSave = lastSave.then(() => saveTable(tableFile, message.table)).catch(tellTrouble)
+      // Without a saved table a restart begins with none, but that is better than failing because the disk is full.
+      lastSave = lastSave.then(() => saveTable(tableFile, message.table)).catch(reportTrouble)
       return lastSave
     case 'drain':
       await edge.drain(message.instance, message.graceMs)
       return notify({ kind: 'drained', id: message.id })
     case 'purge':
-      // Not told unless it holds: whoever asked for it learns that in time, and asks again.
+      // Confirmed only if it also holds after a restart. Otherwise the caller times out and asks again.
       if (edge.purge(message.purge)) notify({ kind: 'purged', id: message.id })
       return
     case 'inspect':
@@ -79,7 +79,7 @@ async function handle(message: ToEdge) {
     case 'stop':
       await edge.stop()
       await edge.closeCache()
-      await tellLastCounts()
+      await sendLastCounts()
       process.disconnect()
   }
 }
@@ -92,26 +92,26 @@ function listen(host: string, port: number): Promise<void> {
 }
 
 function notify(message: FromEdge) {
-  // What cannot be told is of no use any more: a channel that is closed ends this process.
+  // An error is ignored: when the channel is closed, this process ends.
   if (process.connected) process.send?.(message, undefined, undefined, () => undefined)
 }
 
-/** Resolves when it is on its way: nothing is sent over a channel that is closed. */
-async function tellLastCounts() {
+/** Resolves when they are sent, so that the channel may be closed. */
+async function sendLastCounts() {
   const environments = edge.takeCounts()
   const last: FromEdge = { kind: 'traffic', environments: environments ?? {} }
   await new Promise<void>((resolve) => process.send?.(last, undefined, undefined, () => resolve()))
 }
 
-function tellTrouble(error: unknown) {
+function reportTrouble(error: unknown) {
   const message = describe(error)
-  if (told.has(message)) return
-  told.add(message)
-  setTimeout(() => told.delete(message), TROUBLE_MS).unref()
+  if (reported.has(message)) return
+  reported.add(message)
+  setTimeout(() => reported.delete(message), TROUBLE_MS).unref()
   notify({ kind: 'trouble', message })
 }
 
-/** What the kernel refuses needs no trace of our own code. */
+/** A failed `listen` needs no stack trace. */
 const describe = (error: unknown): string => {
   if (!(error instanceof Error)) return String(error)
   return (error as NodeJS.ErrnoException).syscall === 'listen' ? error.message : (error.stack ?? error.message)

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { createQuota } from './quota.ts'
 
-test('an owner gets its own bound, all together theirs, and everybody a little in any case', () => {
+test('there is a limit per owner and a total limit, and every owner has a reserve', () => {
   const quota = createQuota({ max: 10, maxPerOwner: 6, reserved: 2 })
   const takeAll = (owner: string) => {
     let count = 0
@@ -17,7 +17,7 @@ test('an owner gets its own bound, all together theirs, and everybody a little i
   assert.equal(takeAll('d'), 1)
 })
 
-test('whatever is taken and given back, whoever has nothing gets something', () => {
+test('whatever is taken and given back, an owner that has nothing gets something', () => {
   const step = fc.record({ owner: fc.integer({ min: 0, max: 4 }), isTaken: fc.boolean() })
   fc.assert(
     fc.property(fc.array(step, { maxLength: 200 }), (steps) => {

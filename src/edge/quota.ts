@@ -1,12 +1,12 @@
 /**
- * Counts what is taken by many owners out of one whole: so much for each first, so much for all second. A little is there
- * for everybody in any case, so that no number of greedy owners leaves another one with nothing.
+ * Counts what many owners take of a shared resource: there is a limit per owner and a total limit. A small amount is
+ * reserved for every owner, so that no number of greedy owners leaves another one with nothing.
  */
 
 type Bounds = {
   max: number
   maxPerOwner: number
-  /** What an owner gets though others have taken all. */
+  /** What every owner gets even when the total limit is reached. */
   reserved: number
 }
 
@@ -15,7 +15,7 @@ export function createQuota({ max, maxPerOwner, reserved }: Bounds) {
   let total = 0
 
   return {
-    /** Whether it was there. What was taken is to be given back. */
+    /** Whether it was available. What was taken must be given back. */
     take(owner: string, amount = 1): boolean {
       const own = (taken.get(owner) ?? 0) + amount
       if (own > maxPerOwner || (own > reserved && total + amount > max)) return false

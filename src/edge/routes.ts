@@ -1,16 +1,16 @@
-/** The route table: which host name leads to what. It is replaced as a whole, never edited. */
+/** The route table: the target of each host name. It is replaced as a whole, never edited. */
 import { readFile, rename, writeFile } from 'node:fs/promises'
 
-/** What a request is sent to, and whose it is: several hosts may lead to one environment. */
-export type Target = { environment: string } & Leads
+/** What answers a request, and its environment: several hosts may belong to one environment. */
+export type Target = { environment: string } & TargetKind
 
-type Leads =
+type TargetKind =
   /** The environment exists, and nothing is deployed to it yet. */
   | { kind: 'empty' }
   /** An absolute folder with the files, and the absolute path of their manifest. */
   | { kind: 'static'; deployment: string; folder: string; manifest: string }
   | { kind: 'server'; deployment: string; instance: string; host: string; port: number }
-  /** No process now: the edge asks for one and holds the request. */
+  /** No process is running: the edge asks for one, and the request waits. */
   | { kind: 'asleep'; deployment: string }
   /** It keeps crashing. */
   | { kind: 'down'; deployment: string }
@@ -23,8 +23,8 @@ export type ServerTarget = Extract<Target, { kind: 'server' }>
 export type RouteTable = { hosts: Record<string, Target> }
 
 /**
- * `awaited`: a process stood behind this host when the table was saved. Whether it still does, and whether its port is
- * still its own, only the control plane knows; its first table is on the way, and requests are held for it.
+ * `awaited`: the host was served by a process when the table was saved. Whether it still is, and on the same port, only
+ * the control plane knows; requests wait for its first table.
  */
 export type Routed = Target | { environment: string; kind: 'awaited' }
 
@@ -44,14 +44,14 @@ export function toHost(hostHeader: string): string {
 export async function loadRoutes(file: string): Promise<Routes | undefined> {
   try {
     const { hosts }: RouteTable = JSON.parse(await readFile(file, 'utf8'))
-    return new Map(Object.entries(hosts).map(([host, target]) => [host, onceKnown(target)]))
+    return new Map(Object.entries(hosts).map(([host, target]) => [host, withoutProcess(target)]))
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT' || error instanceof SyntaxError) return undefined
     throw error
   }
 }
 
-const onceKnown = (target: Target): Routed =>
+const withoutProcess = (target: Target): Routed =>
   NEEDS_NO_PROCESS.has(target.kind) ? target : { kind: 'awaited', environment: target.environment }
 
 const NEEDS_NO_PROCESS: ReadonlySet<Target['kind']> = new Set(['static', 'empty', 'redirect'])

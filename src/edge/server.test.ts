@@ -24,7 +24,7 @@ test('hosts are found whatever their case, port and last dot, and each target ha
     const { status, text } = await ask(edge.port, { host })
     assert.deepEqual([status, /Nothing deployed yet/.test(text)], [404, true], host)
   }
-  for (const host of ['nobody', '', `${HOST}@nobody`, `nobody, ${HOST}`, '__proto__', `${HOST}/`]) {
+  for (const host of ['unknown', '', `${HOST}@unknown`, `unknown, ${HOST}`, '__proto__', `${HOST}/`]) {
     const { status, text } = await ask(edge.port, { host })
     assert.deepEqual([status, /There is no site/.test(text)], [404, true], host)
   }
@@ -35,7 +35,7 @@ test('hosts are found whatever their case, port and last dot, and each target ha
   assert.equal((await ask(edge.port, { host: 'down.localhost', method: 'HEAD' })).body.length, 0)
 })
 
-test('nonsense after a request never becomes a part of its answer', async (t) => {
+test('garbage after a request never becomes part of its response', async (t) => {
   let finish: (() => void) | undefined
   const upstream = await startUpstream(t, (_, response) => {
     response.writeHead(200, { 'content-length': 1000 })
@@ -66,7 +66,7 @@ test('a client that does not read what it asked for is let go', async (t) => {
   socket.destroy()
 })
 
-test('a client that stops in the middle of its body is let go, one that listens to silence is not', async (t) => {
+test('a client that stops in the middle of its body is disconnected, one that waits for a silent app is not', async (t) => {
   const upstream = await startUpstream(t, (asked, response) => {
     if (asked.url === '/silence') edge.http.once('timeout', () => response.end('at last'))
   })
@@ -76,7 +76,7 @@ test('a client that stops in the middle of its body is let go, one that listens 
   assert.equal((await ask(edge.port, { path: '/silence' })).text, 'at last')
 })
 
-test('when the edge stops, requests end, kept connections are closed and held ones are refused', async (t) => {
+test('when the edge stops, requests end, kept connections are closed and pending requests are refused', async (t) => {
   let answer: (() => void) | undefined
   const upstream = await startUpstream(t, (_, response) => {
     answer = () => response.end('ok')
@@ -93,10 +93,10 @@ test('when the edge stops, requests end, kept connections are closed and held on
   const agent = new Agent({ keepAlive: true })
   t.after(() => agent.destroy())
   const sent = request({ host: '127.0.0.1', port: edge.port, headers: { host: HOST }, agent }).end()
-  const held = ask(edge.port, { host: 'asleep.localhost' })
+  const pending = ask(edge.port, { host: 'asleep.localhost' })
   await until(() => answer !== undefined && wakes === 1)
   const stopped = edge.stop()
-  assert.equal((await held).status, 503)
+  assert.equal((await pending).status, 503)
   answer?.()
   assert.equal((await readAnswer(sent)).text, 'ok')
   await stopped

@@ -1,17 +1,18 @@
-/** Answers visitors: finds the target by host name, holds the request where the target sleeps, and hands it over. */
+/**
+ * The HTTP server of the edge: finds the target by host name, lets requests wait for a sleeping app, and answers them.
+ */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { doing } from '../watchdog/index.ts'
+import { createAnswers } from './answers.ts'
 import { assembleCache, type CacheSettings, type Inspection, type Purge } from './cache/index.ts'
 import { createConnections } from './connections.ts'
-import { type Counts, createCounts } from './counts.ts'
+import { type Counts, createCounts, type TrafficCounts } from './counts.ts'
 import { createFastPath } from './fast-path/fast-path.ts'
 import type { PlainRequest } from './fast-path/request.ts'
 import { CountedResponse } from './http/counted-response.ts'
 import { createForwarded } from './http/forwarded.ts'
-import { hasBody } from './http/headers.ts'
 import { PAGES, type Page, sendPage } from './http/pages.ts'
-import { sendRedirect } from './http/redirect.ts'
 import { faultOf, refuseMalformed, refuseOn, refuseRequest } from './http/strict.ts'
 import { readAddress, type Visit } from './http/visit.ts'
 import type { Wire } from './http/wire.ts'
@@ -21,46 +22,53 @@ import { createInFlight } from './proxy/in-flight.ts'
 import { createPendingRequests, isWaiting } from './proxy/pending-requests.ts'
 import { createPools } from './proxy/pools.ts'
 import { createProxy } from './proxy/proxy.ts'
-import { createUpgrades, isUpgradable, refuseUpgrade, type Upgrade } from './proxy/upgrade.ts'
+import { createUpgrades, isUpgradable, refuseUpgrade } from './proxy/upgrade.ts'
 import { createInstances } from './proxy/upstream/instances.ts'
 import { NO_ROUTES, type Routed, type Routes, toHost } from './routes.ts'
-import { UnreadableManifest } from './static/manifest-file.ts'
 import { createStatics } from './static/static.ts'
 
 export type EdgeServer = {
   http: Server
   useRoutes(routes: Routes): void
-  /** Whose word about a visitor counts: the addresses of proxies in front of us. */
+  /** The addresses of proxies in front of the edge, whose X-Forwarded headers are believed. */
   trust(proxies: readonly string[]): void
-  /** From now on, which paths are asked for most is counted, too. */
+  /** From now on, requests are counted by path as well. */
   countPaths(): void
-  /** Resolves when no request of the instance is in flight; after the time, those that are left are broken off. */
+  /** Resolves when no request of the instance is in flight; after the time, the remaining ones are aborted. */
   drain(instance: string, graceMs: number): Promise<void>
-  /** No request that comes from now on is answered with what is to go. False: one after a restart might be. */
+  /** No later request is answered with what is purged. False: after a restart, one might be. */
   purge(purge: Purge): boolean
   inspect(environment: string, url: string): Promise<Inspection>
-  /** Before the first request: how much may be stored; and what was stored before a restart is there again. */
+  /** Before the first request: sets the size of the cache, and recovers what was stored before a restart. */
   openCache(settings: CacheSettings): Promise<void>
-  /** Writes what is on its way to the disk. */
+  /** Writes what is pending to the disk. */
   closeCache(): Promise<void>
   /** Requests to instances since the last call, by deployment; undefined when there were none. */
   takeActivity(): Record<string, number> | undefined
-  /** What visitors got since the last call, by environment; undefined where there were none. */
+  /** The traffic since the last call, by environment; undefined when there was none. */
   takeCounts(): Record<string, Counts> | undefined
-  /** Takes no new connection, lets requests end, and resolves when the last connection is closed. */
+  /** Accepts no new connection, lets requests end, and resolves when the last connection is closed. */
   stop(): Promise<void>
 }
 
 type Parts = {
   limits?: Limits
-  /** A request is held for a deployment that sleeps. */
+  /** A request waits for a deployment that sleeps. */
   wake?(deployment: string): void
-  /** A fault that is ours: the visitor got a page that says nothing of it. */
+  /** A fault of the edge: the visitor got a page without details. */
   report?(error: unknown): void
-  /** What the ages of stored responses are told by. */
+  /** The clock for the ages of stored responses. */
   now?(): number
-  /** Without it, everything goes through node:http: visitors cannot tell, and a test proves it. */
+  /** Without it, everything goes through node:http. Clients see no difference, which a test verifies. */
   hasFastPath?: boolean
+}
+
+/** What to do with a request once its target is known. */
+type RequestHandlers = {
+  goOn(target: Routed | undefined): void
+  refuse(page: Page): void
+  /** Whether it could be answered without waking the app. */
+  answerWithoutWaking?(target: Extract<Routed, { kind: 'asleep' }>): boolean
 }
 
 export function createEdgeServer({
@@ -78,32 +86,23 @@ export function createEdgeServer({
   const cache = assembleCache({ limits, instances, forwarded, report, now })
   const proxy = createProxy({ limits, inFlight, pools, forwarded })
   const upgrades = createUpgrades({ limits, inFlight, pools, forwarded })
-  const held = createPendingRequests({ limits, wake })
+  const answers = createAnswers({ statics, cache, proxy, upgrades, report })
+  const pending = createPendingRequests({ limits, wake })
   let paths: Paths | undefined
   const counts = createCounts(() => paths)
-  /** Connections whose end is announced. What comes behind in the same packet is not taken (RFC 9112, section 9.6). */
+  /** Connections that announced their end. Further requests in the same packet are ignored (RFC 9112, section 9.6). */
   const ending = new WeakSet<Socket>()
   let routes = NO_ROUTES
   let isStopping = false
 
-  const http = createServer({
-    keepAliveTimeout: limits.idleClientMs,
-    headersTimeout: limits.requestHeadMs,
-    // An upload may take as long as it moves: `stalledClientMs` ends one that does not.
-    requestTimeout: 0,
-    maxHeaderSize: limits.requestHeaderBytes,
-    // Most requests have no body, and need no stream for it.
-    optimizeEmptyRequests: true,
-    // `strict` refuses a request without one. node:http would answer by itself, and then read on.
-    requireHostHeader: false,
-    ServerResponse: CountedResponse,
-    shouldUpgradeCallback: (request) => mayUpgrade(findTarget(readAddress(request)?.host)) && isUpgradable(request),
-  })
-  http.timeout = limits.stalledClientMs
+  const http = createHttpServer(
+    limits,
+    (request) => mayUpgrade(findTarget(readAddress(request)?.host)) && isUpgradable(request),
+  )
   const connections = createConnections({ http, limits, isExempt: forwarded.isTrusted })
   const fastPath = hasFastPath ? createFastPath({ http, limits, connections, answer: peek, report }) : undefined
   http.on('request', receive)
-  // Whether to go on with the body is for the upstream to say: the proxy asks it.
+  // The app decides whether the client is to send its body: the proxy forwards the expectation.
   http.on('checkContinue', receive)
   http.on('upgrade', receiveUpgrade)
   http.on('clientError', refuseMalformed)
@@ -114,7 +113,7 @@ export function createEdgeServer({
     response.on('timeout', (socket: Socket) => {
       if (isStalled(request, response)) socket.destroy()
     })
-    // After a request for an upgrade that it may not make, node:http loses what came in the same packet.
+    // After a request for an upgrade that is not allowed, node:http loses the rest of the packet.
     if (isStopping || request.headers.upgrade !== undefined) response.shouldKeepAlive = false
     const fault = faultOf(request, limits)
     if (fault !== undefined || !response.shouldKeepAlive) ending.add(request.socket)
@@ -123,29 +122,12 @@ export function createEdgeServer({
     if (!address) return sendPage(response, PAGES.badRequest)
     doing(address.host)
     const visit = { ...address, request, response, isHit: false }
-    count(visit)
+    countVisit(counts, environmentOf(address.host), visit)
     route(address.host, response, request, {
-      goOn: (target) => answer(visit, target).catch((error) => fail(response, error)),
+      goOn: (target) => answers.answer(visit, target).catch((error) => answers.fail(response, error)),
       refuse: (page) => sendPage(response, page),
-      doWithout: (target) => isCacheable(request) && cache.answerStored(visit, target),
+      answerWithoutWaking: (target) => answers.answerWithoutWaking(visit, target),
     })
-  }
-
-  /** What is asked of a name that nobody has is nobody's. */
-  function count(visit: Visit & { response: CountedResponse }) {
-    const environment = findTarget(visit.host)?.environment
-    if (environment === undefined) return
-    const counted = counts.begin(environment, visit.request.socket, visit.path)
-    visit.response.onHead = (status) => counts.answered(counted, status, visit.isHit)
-    visit.response.once('close', () => counts.end(counted))
-  }
-
-  function countUpgrade(host: string, socket: Socket): (status: number) => void {
-    const environment = findTarget(host)?.environment
-    if (environment === undefined) return noop
-    const counted = counts.begin(environment, socket)
-    socket.once('close', () => counts.end(counted))
-    return (status) => counts.answered(counted, status, false)
   }
 
   function receiveUpgrade(request: IncomingMessage, stream: NodeJS.WritableStream, head: Buffer) {
@@ -158,97 +140,42 @@ export function createEdgeServer({
     const address = readAddress(request)
     if (!address) return refuseUpgrade(socket, PAGES.badRequest)
     doing(address.host)
-    const upgrade = { ...address, request, socket, head, onAnswer: countUpgrade(address.host, socket) }
+    const onAnswer = countUpgrade(counts, environmentOf(address.host), socket)
+    const upgrade = { ...address, request, socket, head, onAnswer }
     route(address.host, socket, request, {
       goOn(target) {
         try {
-          answerUpgrade(upgrade, target)
+          answers.answerUpgrade(upgrade, target)
         } catch (error) {
           report(error)
           socket.destroy()
         }
       },
-      refuse: (page) => refuse(upgrade, page),
+      refuse: (page) => answers.refuse(upgrade, page),
     })
   }
 
   const findTarget = (host: string | undefined): Routed | undefined =>
     host === undefined ? undefined : routes.get(host)
 
-  /** What the fast lane can answer: all of it stands ready. */
+  const environmentOf = (host: string): string | undefined => findTarget(host)?.environment
+
+  /** For the fast path: the complete response, if it is in memory. */
   function peek(request: PlainRequest, socket: Socket): Wire | undefined {
     doing(request.authority)
     const target = findTarget(toHost(request.authority))
-    const wire = target && peekAt(target, request, socket)
+    const wire = target && answers.peek(target, request, socket)
     if (wire) counts.quick(target.environment, request.target, wire)
     return wire
   }
 
-  function peekAt(target: Routed, request: PlainRequest, socket: Socket): Wire | undefined {
-    switch (target.kind) {
-      case 'static':
-        return statics.peek(target, request)
-      case 'server':
-      case 'asleep':
-      case 'down':
-        return cache.peek(target, request, socket)
-      default:
-        return undefined
-    }
-  }
-
-  type Ways = {
-    goOn(target: Routed | undefined): void
-    refuse(page: Page): void
-    /** Whether it could be answered without waking anybody. */
-    doWithout?(target: Extract<Routed, { kind: 'asleep' }>): boolean
-  }
-
-  function route(host: string, visitor: ServerResponse | Socket, request: IncomingMessage, ways: Ways) {
+  function route(host: string, visitor: ServerResponse | Socket, request: IncomingMessage, handlers: RequestHandlers) {
     const target = findTarget(host)
-    if (!isWaiting(target)) return ways.goOn(target)
-    if (target.kind === 'asleep' && ways.doWithout?.(target)) return
-    if (isStopping) return ways.refuse(PAGES.down)
-    held.hold({ host, visitor, connection: request.socket, client: forwarded.clientOf(request), ...ways }, target)
-  }
-
-  async function answer(visit: Visit, target: Routed | undefined): Promise<void> {
-    switch (target?.kind) {
-      case 'static':
-        visit.isHit = true
-        return statics.send(visit, target)
-      case 'server':
-        if (isCacheable(visit.request)) return cache.answer(visit, target)
-        return proxy.forward(visit, target, (status, headers) => {
-          if (!SAFE.has(visit.request.method ?? '')) cache.invalidate(visit, target, status, headers)
-        })
-      case 'down':
-        // Better something that is stored, where that is allowed, than nothing.
-        if (isCacheable(visit.request) && cache.answerStored(visit, target)) return
-        return sendPage(visit.response, PAGES.down)
-      case 'redirect':
-        visit.isHit = true
-        return sendRedirect(visit, target.to)
-      default:
-        return sendPage(visit.response, pageOf(target))
-    }
-  }
-
-  function answerUpgrade(upgrade: Upgrade, target: Routed | undefined) {
-    if (target?.kind === 'server') return upgrades.forward(upgrade, target)
-    // What was asleep a moment ago is something else now, where there is nothing to upgrade to.
-    refuse(upgrade, target?.kind === 'static' ? PAGES.badRequest : pageOf(target))
-  }
-
-  function refuse({ socket, onAnswer }: Upgrade, page: Page) {
-    onAnswer(page.status)
-    refuseUpgrade(socket, page)
-  }
-
-  function fail(response: ServerResponse, error: unknown) {
-    // A client that went away is no fault of ours.
-    if (!response.destroyed) report(error)
-    sendPage(response, error instanceof UnreadableManifest ? PAGES.unreadable : PAGES.fault)
+    if (!isWaiting(target)) return handlers.goOn(target)
+    if (target.kind === 'asleep' && handlers.answerWithoutWaking?.(target)) return
+    if (isStopping) return handlers.refuse(PAGES.down)
+    const client = forwarded.clientOf(request)
+    pending.add({ host, visitor, connection: request.socket, client, ...handlers }, target)
   }
 
   return {
@@ -260,13 +187,13 @@ export function createEdgeServer({
     useRoutes(next) {
       const before = routes
       routes = next
-      // After the switch, never before: until then the old deployment may answer, and its answer be stored.
+      // After the switch, never before: until then the old deployment may answer, and its response may be stored.
       cache.useRoutes(before, next)
       const kept = instancesOf(next)
       pools.keepOnly(kept)
       instances.keepOnly(kept)
       statics.useRoutes(next)
-      held.useRoutes(next)
+      pending.useRoutes(next)
     },
     drain: inFlight.drain,
     purge: cache.purge,
@@ -278,34 +205,68 @@ export function createEdgeServer({
     stop() {
       isStopping = true
       fastPath?.close()
-      held.refuseAll()
-      return new Promise((resolve) => {
-        // Closing ends the connections that are idle now; those that become so later are ours to end.
-        const sweep = setInterval(() => http.closeIdleConnections(), SWEEP_MS)
-        http.close(() => {
-          clearInterval(sweep)
-          resolve()
-        })
-      })
+      pending.refuseAll()
+      return closeGracefully(http)
     },
   }
 }
 
+function createHttpServer(limits: Limits, shouldUpgradeCallback: (request: IncomingMessage) => boolean) {
+  const http = createServer({
+    keepAliveTimeout: limits.idleClientMs,
+    headersTimeout: limits.requestHeadMs,
+    // An upload may take any time while it makes progress: `stalledClientMs` ends one that does not.
+    requestTimeout: 0,
+    maxHeaderSize: limits.requestHeaderBytes,
+    // Most requests have no body, and need no stream for it.
+    optimizeEmptyRequests: true,
+    // `strict` refuses a request without one. node:http would answer by itself, and then read on.
+    requireHostHeader: false,
+    ServerResponse: CountedResponse,
+    shouldUpgradeCallback,
+  })
+  http.timeout = limits.stalledClientMs
+  return http
+}
+
+/** Requests to an unknown host name belong to no environment and are not counted. */
+function countVisit(
+  counts: TrafficCounts,
+  environment: string | undefined,
+  visit: Visit & { response: CountedResponse },
+) {
+  if (environment === undefined) return
+  const counted = counts.begin(environment, visit.request.socket, visit.path)
+  visit.response.onHead = (status) => counts.answered(counted, status, visit.isHit)
+  visit.response.once('close', () => counts.end(counted))
+}
+
+/** Returns the function that gets the status of the answer. */
+function countUpgrade(
+  counts: TrafficCounts,
+  environment: string | undefined,
+  socket: Socket,
+): (status: number) => void {
+  if (environment === undefined) return noop
+  const counted = counts.begin(environment, socket)
+  socket.once('close', () => counts.end(counted))
+  return (status) => counts.answered(counted, status, false)
+}
+
+function closeGracefully(http: Server): Promise<void> {
+  return new Promise((resolve) => {
+    // `close` ends the connections that are idle now; those that become idle later must be ended by us.
+    const sweep = setInterval(() => http.closeIdleConnections(), SWEEP_MS)
+    http.close(() => {
+      clearInterval(sweep)
+      resolve()
+    })
+  })
+}
+
 const SWEEP_MS = 50
 
-const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])
-
-/** A request that may be answered with what is stored, or whose response may be. */
-const isCacheable = (request: IncomingMessage): boolean =>
-  (request.method === 'GET' || request.method === 'HEAD') && !hasBody(request) && request.headers.expect === undefined
-
 const mayUpgrade = (target: Routed | undefined): boolean => target?.kind === 'server' || isWaiting(target)
-
-function pageOf(target: Routed | undefined): Page {
-  if (target?.kind === 'empty') return PAGES.nothingDeployed
-  if (target?.kind === 'down') return PAGES.down
-  return PAGES.unknownHost
-}
 
 function instancesOf(routes: Routes): Set<string> {
   const instances = new Set<string>()
@@ -313,13 +274,13 @@ function instancesOf(routes: Routes): Set<string> {
   return instances
 }
 
-/** Nothing moved for a while: is it the client that we wait for? An event stream may be silent as long as it likes. */
+/** No bytes moved for a while: is it the client's turn? An event stream may be silent for any time. */
 function isStalled(request: IncomingMessage, response: ServerResponse): boolean {
-  const isSilent = !request.complete && request.readableFlowing === true
-  const isDeaf = response.writableLength > 0
-  return isSilent || isDeaf
+  const isSendingNothing = !request.complete && request.readableFlowing === true
+  const isReadingNothing = response.writableLength > 0
+  return isSendingNothing || isReadingNothing
 }
 
 function noop() {
-  // Errors of a connection are followed by its `close`, which is what counts.
+  // Errors of a connection are followed by its `close`, which is handled.
 }

@@ -5,7 +5,7 @@ import { createShares } from './shares.ts'
 
 const KB = 1024
 
-test('whoever asks for more and more pushes out its own and nothing of a neighbour', () => {
+test('an owner that adds more and more pushes out its own values and none of a neighbour’s', () => {
   const shares = createShares<number>(100 * KB)
   for (let n = 0; n < 5; n++) shares.set('small', `/${n}`, n, KB)
   for (let n = 0; n < 10_000; n++) shares.set('large', `/${n}`, n, KB)
@@ -14,7 +14,7 @@ test('whoever asks for more and more pushes out its own and nothing of a neighbo
   assert.equal(shares.get('large', '/9999'), 9999, 'what came last is there')
 })
 
-test('what was asked for since stays longer than what was not', () => {
+test('what was read recently stays longer than what was not', () => {
   const shares = createShares<number>(20 * KB)
   shares.set('one', '/front', 1, KB)
   for (let n = 0; n < 100; n++) {
@@ -24,7 +24,7 @@ test('what was asked for since stays longer than what was not', () => {
   assert.equal(shares.get('one', '/front'), 1)
 })
 
-test('an owner that is no more leaves nothing', () => {
+test('an owner that was removed leaves nothing', () => {
   const shares = createShares<number>(20 * KB)
   shares.set('one', '/', 1, KB)
   shares.set('two', '/', 2, KB)
@@ -33,7 +33,7 @@ test('an owner that is no more leaves nothing', () => {
   assert.deepEqual([shares.get('one', '/'), shares.get('two', '/'), shares.bytes()], [undefined, 2, ofTwo])
 })
 
-test('nobody loses anything while somebody else holds more than twice as much, whatever is asked for', () => {
+test('no owner loses a value while another one uses more than twice as much, whatever is added', () => {
   const owner = fc.integer({ min: 0, max: 5 })
   const step = fc.record({ owner, name: fc.integer({ min: 0, max: 60 }), kilobytes: fc.integer({ min: 0, max: 12 }) })
   fc.assert(

@@ -1,22 +1,22 @@
 /**
- * What is kept in memory for many owners within one bound. When it is full, an owner that holds most gives up something
- * of its own: whoever holds little keeps it, however much the others ask for.
+ * A bounded cache in memory that many owners share. When it is full, an owner that uses most loses one of its own
+ * values: an owner that uses little keeps its values, however much the others add.
  *
- * Owners stand in ranks by the power of two that their bytes reach. One of the highest rank gives: it holds at least half
- * of what the largest does, and finding it takes no search.
+ * Owners are ranked by the power of two of their bytes. One of the highest rank loses a value: it uses at least half of
+ * what the largest does, and is found without a search.
  */
 
-type Entry<Value> = {
+type CachedValue<Value> = {
   value: Value
   bytes: number
-  /** Asked for since the last time that something had to go. */
+  /** Read since the last eviction. */
   isUsed: boolean
 }
-type Share<Value> = { owner: string; bytes: number; entries: Map<string, Entry<Value>> }
+type Share<Value> = { owner: string; bytes: number; entries: Map<string, CachedValue<Value>> }
 
-/** So many get a second chance before one goes in any case: what is looked at is bounded. */
+/** An eviction spares so many values that were used, and then removes the next one: its work is bounded. */
 const MAX_CHANCES = 16
-/** What an entry takes beside its value: its name and its place in maps. */
+/** Memory of an entry beside its value and name: its place in maps. */
 const OVERHEAD_BYTES = 256
 
 export function createShares<Value>(maxBytes: number) {
@@ -36,7 +36,7 @@ export function createShares<Value>(maxBytes: number) {
     ranks[rank].add(share)
   }
 
-  function remove(share: Share<Value>, name: string, entry: Entry<Value>) {
+  function remove(share: Share<Value>, name: string, entry: CachedValue<Value>) {
     share.entries.delete(name)
     grow(share, -entry.bytes)
     if (share.entries.size === 0) shares.delete(share.owner)
@@ -47,7 +47,7 @@ export function createShares<Value>(maxBytes: number) {
     return undefined
   }
 
-  function giveUpOne(share: Share<Value>) {
+  function evictOne(share: Share<Value>) {
     let chances = MAX_CHANCES
     for (const [name, entry] of share.entries) {
       if (!entry.isUsed || chances-- === 0) return remove(share, name, entry)
@@ -72,10 +72,10 @@ export function createShares<Value>(maxBytes: number) {
       const entry = { value, bytes: valueBytes + name.length * 2 + OVERHEAD_BYTES, isUsed: false }
       share.entries.set(name, entry)
       grow(share, entry.bytes - (before?.bytes ?? 0))
-      for (let share = largest(); share && bytes > maxBytes; share = largest()) giveUpOne(share)
+      for (let share = largest(); share && bytes > maxBytes; share = largest()) evictOne(share)
     },
 
-    /** Of owners that are no more. */
+    /** Removes the values of all other owners. */
     keepOnly(owners: ReadonlySet<string>) {
       for (const [owner, share] of shares) {
         if (owners.has(owner)) continue

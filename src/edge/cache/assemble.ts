@@ -1,4 +1,4 @@
-/** Puts the parts of the cache together: what is stored, the disk behind it, who fetches, and what makes things go. */
+/** Assembles the cache: the store, the disk below it, fetches and purges. */
 import type { IncomingMessage } from 'node:http'
 import type { Forwarded } from '../http/forwarded.ts'
 import type { Visit } from '../http/visit.ts'
@@ -18,7 +18,7 @@ import { createPeek } from './store/peek.ts'
 import type { Purge } from './store/purge.ts'
 import { createStore } from './store/store.ts'
 
-/** `diskBytes` is 0 for none; without a folder there is none to be emptied either. */
+/** With 0 `diskBytes` an existing folder is emptied and not used; with an empty `folder` there is no disk at all. */
 export type CacheSettings = { memoryBytes: number; folder: string; diskBytes: number }
 
 type Parts = {
@@ -29,10 +29,10 @@ type Parts = {
   now?(): number
 }
 
-/** A purge as it is written down; `n` is its number. */
+/** A purge as it is written to the disk; `n` is its number. */
 type Note = Purge & { n: number; by: 'all' | 'switch' }
 
-/** Until somebody says how much it may be. */
+/** Until `open` sets the configured size. */
 const MEMORY_BYTES = 256 * 1024 * 1024
 
 export function assembleCache({ limits, instances, forwarded, report, now = Date.now }: Parts) {
@@ -46,13 +46,16 @@ export function assembleCache({ limits, instances, forwarded, report, now = Date
   const judge = createJudge({ now, store, bodies })
   const cache = createCache({ limits, now, store, bodies, judge, instances, forwarded })
 
-  /** False: a restart could bring back what is gone now, because the disk can neither note it nor forget. */
+  /**
+   * False: after a restart the purged objects could come back, because the disk could neither record the purge nor be
+   * invalidated.
+   */
   function purge(what: Purge, by: 'all' | 'switch' = 'all'): boolean {
     const n = store.purge(what, { by })
     return notesOf({ ...what, n, by }).every((note) => disk?.note(JSON.stringify(note)) ?? true)
   }
 
-  /** Whose objects were found after a restart: what was live meanwhile, nobody knows. */
+  /** The deployment of the objects that were recovered after a restart: which one was live meanwhile is not known. */
   function ofBefore(environment: string) {
     const { deployment } = store.partitionOf(environment)
     return deployment === undefined ? undefined : { deployment, isStatic: false }
@@ -61,12 +64,12 @@ export function assembleCache({ limits, instances, forwarded, report, now = Date
   return {
     ...cache,
 
-    /** Before anything is asked for: what was stored before a restart is there again, without what was purged. */
+    /** Before the first request: recovers what was stored before a restart, except what was purged. */
     async open({ memoryBytes: max, folder, diskBytes }: CacheSettings): Promise<void> {
       store.resize(max)
       if (folder === '') return
       const { openDisk } = await import('./disk/index.ts')
-      // One without room forgets what there is: it would not learn of the purges that come now.
+      // Without space, the disk is emptied: it would not record the purges from now on.
       const opened = await openDisk({
         folder,
         maxBytes: diskBytes,
@@ -89,8 +92,8 @@ export function assembleCache({ limits, instances, forwarded, report, now = Date
     purge: (what: Purge) => purge(what),
 
     /**
-     * Another deployment answers for an environment: what the one before it has made goes, now that nobody is sent to it.
-     * Files need no purge. What is served of them is found by the new deployment's own list.
+     * Another deployment answers for an environment: the responses of the one before it are purged, now that it gets no
+     * more requests. Static files need no purge, because they are found by the new deployment's own manifest.
      */
     useRoutes(before: Routes, after: Routes) {
       const deployments = deploymentsOf(before)
@@ -105,32 +108,34 @@ export function assembleCache({ limits, instances, forwarded, report, now = Date
       store.keepOnly(environments)
     },
 
-    /** A request that may change what it was sent to has succeeded: RFC 9111, section 4.4. */
+    /** An unsafe request has succeeded: RFC 9111, section 4.4. */
     invalidate({ authority, path, request }: Visit, { environment }: Routed, status: number, headers: HeaderList) {
       if (status < 200 || status >= 400) return
       const partition = store.partitionOf(environment)
       const { protocol } = forwarded.visitorOf(request)
       const changed = [path, ...sameOrigin(headers, protocol, authority, path)]
-      // Nothing is written down of what is not there, or anybody could have us write at will.
+      // Only what may be stored is purged. Otherwise any client could make us write to the disk at will.
       const stored = changed.filter((target) => {
         const key = keyOf({ scheme: protocol, authority, target, headers: NO_HEADERS })
-        return store.mayHold(partition, key, purgePathOf(target)) || cache.isFetching(environment, target)
+        return store.mayContain(partition, key, purgePathOf(target)) || cache.isFetching(environment, target)
       })
       if (stored.length > 0) purge({ environment, paths: stored.map(purgePathOf) })
     },
 
-    /** For the fast lane. */
+    /** For the fast path. */
     peek: createPeek({ now, store, forwarded }),
     inspect: createInspect({ now, store, bodies }),
   }
 }
 
-/** Of names in one note: with their escapes they are shorter than the longest that the disk takes. */
+export type EdgeCache = ReturnType<typeof assembleCache>
+
+/** Of the names in one note: even with their JSON escapes they fit into the longest note that the disk accepts. */
 const MAX_NOTE_LENGTH = 32 * 1024
 
 /**
- * Long lists are noted in several parts. What is too long for the disk makes it forget everything, and one environment's
- * list must not cost the others what they have stored.
+ * Long lists are written as several notes. A note that is too long invalidates the whole disk, and the list of one
+ * environment must not cost the others what they have stored.
  */
 function notesOf(note: Note): Note[] {
   const { environment, n, by, paths, tags } = note
@@ -160,7 +165,7 @@ const NO_HEADERS: IncomingMessage['headers'] = {}
 function deploymentsOf(routes: Routes): Map<string, { deployment: string | undefined; isStatic: boolean }> {
   const found = new Map<string, { deployment: string | undefined; isStatic: boolean }>()
   for (const target of routes.values()) {
-    // Whatever it is, it is the one from before the restart: its objects say which.
+    // It is the same deployment as before the restart: `ofBefore` finds it by its objects.
     if (target.kind === 'awaited' || target.kind === 'redirect') continue
     const deployment = target.kind === 'empty' ? undefined : target.deployment
     found.set(target.environment, { deployment, isStatic: target.kind === 'static' })
@@ -168,12 +173,14 @@ function deploymentsOf(routes: Routes): Map<string, { deployment: string | undef
   return found
 }
 
-/** What else the response says has changed, at this very origin: anybody else's is not this app's to invalidate. */
+/**
+ * Other URLs that the response names as changed, of the same origin only: an app must not invalidate those of another.
+ */
 function sameOrigin(headers: HeaderList, scheme: string, authority: string, path: string): string[] {
   const targets: string[] = []
   for (const name of ['location', 'content-location']) {
-    const said = fieldOf(headers, name)
-    const url = said === undefined ? null : URL.parse(said, `${scheme}://${authority}${path}`)
+    const value = fieldOf(headers, name)
+    const url = value === undefined ? null : URL.parse(value, `${scheme}://${authority}${path}`)
     if (url && url.host === authority.toLowerCase() && url.protocol === `${scheme}:`)
       targets.push(url.pathname + url.search)
   }

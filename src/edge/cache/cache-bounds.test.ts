@@ -12,7 +12,7 @@ import { until } from '../../../test/support/until.ts'
 const MIB = 1024 * 1024
 const MINUTE = { 'cache-control': 'max-age=60' }
 
-/** The byte at each place tells the place. */
+/** The byte at each position depends on the position. */
 const body = (size: number) => Buffer.from(Uint8Array.from({ length: size }, (_, at) => (at * 31 + (at >> 8)) & 255))
 
 const untilStored = (edge: CachedApp, path = '/') =>
@@ -132,11 +132,11 @@ test('a large body takes no memory for its length while it streams through', asy
     },
     { diskBytes: 1024 * MIB },
   )
-  const held = () => {
+  const memoryInUse = () => {
     collect()
     return process.memoryUsage().arrayBuffers
   }
-  const before = held()
+  const before = memoryInUse()
   const looks: number[] = []
   for (let round = 0; round < 2; round++) {
     const sent = request({ host: '127.0.0.1', port: edge.port, headers: { host: HOST }, agent: false }).end()
@@ -147,13 +147,13 @@ test('a large body takes no memory for its length while it streams through', asy
       got += piece.length
       if (got - looked < 4 * MIB) continue
       looked = got
-      looks.push(held() - before)
+      looks.push(memoryInUse() - before)
     }
     assert.equal(got, size)
     if (round === 0) await untilStored(edge)
   }
   assert.equal(edge.asked.length, 1)
-  // What was let go a moment ago may still be counted once.
+  // What was released a moment ago may still be counted once.
   const usual = looks.toSorted((one, other) => one - other)[Math.floor(looks.length / 2)] ?? 0
   assert.ok(looks.length > 20 && usual < 4 * MIB, `${usual} bytes at once`)
 })
@@ -212,7 +212,7 @@ test('bodies on their way take so much memory for one environment and no more, a
       response.write(body(100_000))
       begun.push(response)
     },
-    { limits: { collectingBytes: 400_000, collectingBytesPerEnvironment: 300_000, heldBytes: 200_000 } },
+    { limits: { collectingBytes: 400_000, collectingBytesPerEnvironment: 300_000, bufferedBytes: 200_000 } },
   )
   const other = { ...serverTarget(edge.app.port, 'i2', 'd2'), environment: 'e2' }
   edge.use({ [HOST]: serverTarget(edge.app.port), 'other.localhost': other })
@@ -223,12 +223,13 @@ test('bodies on their way take so much memory for one environment and no more, a
   await visit()
   assert.match(statusOf(await visit()), /^hit/, 'a neighbour’s is stored meanwhile')
   for (const response of begun) response.end('end')
-  for (const answer of await Promise.all(answers)) assert.equal(answer.body.length, 100_003, 'nobody lost anything')
+  for (const answer of await Promise.all(answers))
+    assert.equal(answer.body.length, 100_003, 'no response is incomplete')
   const again = await Promise.all(
     Array.from({ length: 8 }, (_, n) => edge.inspect('e1', `http://${HOST}/${n}`).then(({ stored }) => stored.length)),
   )
   const count = again.reduce((sum, each) => sum + each, 0)
-  assert.ok(count > 0 && count <= 3, `${count} of 8 were held in memory, and stored`)
+  assert.ok(count > 0 && count <= 3, `${count} of 8 were buffered in memory, and stored`)
   const free = edge.get('/free')
   await until(() => begun.length === 9)
   begun[8]?.end()

@@ -1,4 +1,4 @@
-/** What is not stored is fetched once for all who want it, and handed on as it comes. */
+/** What is not stored is fetched once for all requests that wait for it, and forwarded as it arrives. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type IncomingMessage, request, type ServerResponse } from 'node:http'
@@ -36,7 +36,7 @@ test('a hundred readers who miss the same cost one fetch', async (t) => {
   assert.ok(words.has('fwd=uri-miss; stored; collapsed'), [...words].join())
 })
 
-test('who takes other encodings is not kept waiting for what he cannot read', async (t) => {
+test('a client that accepts other encodings does not wait for a response that it cannot decode', async (t) => {
   const edge = await cachedApp(t, ({ headers }, response) => {
     const encoding = headers['accept-encoding']
     send(response, { ...MINUTE, ...(encoding ? { 'content-encoding': 'br' } : {}) }, `for ${encoding}`)
@@ -108,7 +108,7 @@ test('variants that are wanted at the same time each go to their own readers', a
   assert.equal(app.length, asked)
 })
 
-test('a response for one reader goes to nobody else, and nobody waits for such a response twice', async (t) => {
+test('a response for one reader goes to no other one, and the next requests do not wait for such a response', async (t) => {
   const app: { response: ServerResponse; who: string | undefined }[] = []
   const edge = await cachedApp(t, ({ headers }, response) => app.push({ response, who: headers.cookie }))
   const reply = ({ response, who }: (typeof app)[0]) => send(response, { 'cache-control': 'private' }, `for ${who}`)
@@ -133,7 +133,7 @@ test('a response for one reader goes to nobody else, and nobody waits for such a
   for (const answer of await Promise.all(again)) assert.equal(answer.text, 'for all')
 })
 
-test('wishes of one reader do not make the others ask for themselves', async (t) => {
+test('cache directives of one request do not make the others fetch on their own', async (t) => {
   const app: ServerResponse[] = []
   const edge = await cachedApp(t, (_, response) => app.push(response))
   const single = [
@@ -152,7 +152,7 @@ test('wishes of one reader do not make the others ask for themselves', async (t)
   for (const answer of await Promise.all(all)) assert.equal(answer.text, 'for all')
 })
 
-test('what is said to one reader alone is not said to those who wait with him', async (t) => {
+test('fields for one reader alone are not sent to those who wait for the same fetch', async (t) => {
   const app: ServerResponse[] = []
   const edge = await cachedApp(t, (_, response) => app.push(response))
   const headers = { 'cache-control': 'max-age=60, private="x-user"', 'x-user': 'leader', 'x-all': 'yes' }
@@ -196,7 +196,7 @@ test("a leader who leaves does not take the others' response away", async (t) =>
   assert.equal(app.length, 1)
 })
 
-test('a leader who leaves before others learn that the response is private leaves each of them to ask', async (t) => {
+test('when a leader leaves and the response turns out to be private, each of the others fetches on its own', async (t) => {
   const app: ServerResponse[] = []
   const edge = await cachedApp(t, (_, response) => app.push(response))
   const leader = open(edge.port)
@@ -211,7 +211,7 @@ test('a leader who leaves before others learn that the response is private leave
   for (const answer of await Promise.all(others)) assert.equal(answer.text, 'for another')
 })
 
-test('a request that nobody waits for any more is broken off', async (t) => {
+test('a request that no client waits for any more is aborted', async (t) => {
   const app: ServerResponse[] = []
   const edge = await cachedApp(t, (_, response) => app.push(response))
   const readers = many(3, () => open(edge.port))
@@ -246,9 +246,9 @@ test('a response that has begun is finished and stored though its reader has lef
   assert.equal(app.length, 2)
 })
 
-test('an endless response is not read on behalf of nobody, also when it is too large for memory', async (t) => {
+test('an endless response is not read on when no client is left, also when it is too large for memory', async (t) => {
   const app: ServerResponse[] = []
-  const limits = { heldBytes: 1000, unwatchedMs: 100 }
+  const limits = { bufferedBytes: 1000, unwatchedMs: 100 }
   const edge = await cachedApp(t, (_, response) => app.push(response), { limits, diskBytes: 1e7 })
   const reader = open(edge.port)
   await until(() => app.length === 1)
@@ -263,7 +263,7 @@ test('an endless response is not read on behalf of nobody, also when it is too l
   await once(response, 'close')
 })
 
-test('one who does not read holds up neither memory nor the others for good', async (t) => {
+test('a client that does not read fills no memory and does not block the others for good', async (t) => {
   let sent = 0
   const size = 40_000_000
   const edge = await cachedApp(
@@ -281,7 +281,7 @@ test('one who does not read holds up neither memory nor the others for good', as
       }
       setTimeout(more, 100)
     },
-    { limits: { heldBytes: 100_000 } },
+    { limits: { bufferedBytes: 100_000 } },
   )
   // Both wait for one fetch; one of them never reads.
   const deaf = connect(edge.port, '127.0.0.1')
@@ -319,7 +319,7 @@ test('an app that says "not modified" to everything is asked twice, not for ever
   assert.equal(edge.asked[2]?.headers['if-none-match'], undefined)
 })
 
-test('too many who wait for the app are told so, unless there is something stale for them', async (t) => {
+test('too many requests that wait for the app are refused, unless there is a stale response for them', async (t) => {
   const app: ServerResponse[] = []
   const edge = await cachedApp(
     t,

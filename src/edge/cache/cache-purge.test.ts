@@ -1,4 +1,4 @@
-/** What was purged is not served to anybody who comes after it, wherever it was at the time. */
+/** A purged response is not served to any later request, whether it was stored or in flight. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type IncomingMessage, request, type ServerResponse } from 'node:http'
@@ -86,7 +86,7 @@ for (const [name, purge] of Object.entries({
   'its path': { paths: ['/page'] },
   'its tag': { tags: ['page'] },
 })) {
-  test(`a response that was under way when ${name} was purged is served to nobody who came after, and not stored`, async (t) => {
+  test(`a response that was in flight when ${name} was purged is not served to later requests, and not stored`, async (t) => {
     const app: ServerResponse[] = []
     const edge = await cachedApp(t, (_, response) => app.push(response))
     const reply = (n: number, body: string) => {
@@ -111,7 +111,7 @@ for (const [name, purge] of Object.entries({
   })
 }
 
-test('nobody joins a response whose body was on its way when it was purged', async (t) => {
+test('no request joins a response whose body was arriving when it was purged', async (t) => {
   const app: ServerResponse[] = []
   const edge = await cachedApp(t, (_, response) => app.push(response))
   const sent = request({ host: '127.0.0.1', port: edge.port, headers: { host: HOST }, agent: false }).end()
@@ -130,7 +130,7 @@ test('nobody joins a response whose body was on its way when it was purged', asy
   assert.equal((await edge.get()).text, 'new')
 })
 
-test('a refresh that was under way during a purge brings nothing back', async (t) => {
+test('a refresh that was in flight during a purge brings nothing back', async (t) => {
   for (const isSame of [true, false]) {
     const app: ServerResponse[] = []
     const edge = await cachedApp(t, (_, response) => app.push(response))
@@ -154,7 +154,7 @@ test('a refresh that was under way during a purge brings nothing back', async (t
   }
 })
 
-test('a purge of something else leaves what is stored, and what is on its way, to be stored', async (t) => {
+test('a purge of something else affects neither what is stored nor what is being fetched', async (t) => {
   const app: ServerResponse[] = []
   const edge = await cachedApp(t, (_, response) => app.push(response))
   const before = edge.get('/page')
@@ -165,7 +165,7 @@ test('a purge of something else leaves what is stored, and what is on its way, t
   assert.match(statusOf(await edge.get('/page')), /^hit/)
 })
 
-test('with another deployment everything of the old one is gone, also what was on its way from it', async (t) => {
+test('with another deployment everything of the old one is gone, including responses in flight', async (t) => {
   const old: ServerResponse[] = []
   const edge = await cachedApp(t, ({ url }, response) =>
     url === '/slow' ? old.push(response) : send(response, MINUTE, 'old'),
@@ -202,7 +202,7 @@ test('a deployment that sleeps and is woken keeps its objects, and so does one t
   assert.equal((await edge.get()).text, '2', 'but not one that was gone meanwhile')
 })
 
-test('an environment that was gone has forgotten everything, and nobody joins what was asked before', async (t) => {
+test('an environment that was gone has forgotten everything, and no request joins an earlier fetch', async (t) => {
   const app: ServerResponse[] = []
   const edge = await cachedApp(t, (_, response) => app.push(response))
   const before = edge.get()
@@ -218,7 +218,7 @@ test('an environment that was gone has forgotten everything, and nobody joins wh
   assert.equal((await edge.get()).text, 'new')
 })
 
-test('whoever asks why is told of the last purge that concerned an address', async (t) => {
+test('an inspection shows the last purge that concerned a URL', async (t) => {
   const edge = await cachedApp(
     t,
     tagged(() => edge.asked.length),

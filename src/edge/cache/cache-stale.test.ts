@@ -8,7 +8,7 @@ import { until } from '../../../test/support/until.ts'
 
 const REVALIDATED = { 'cache-control': 's-maxage=10, stale-while-revalidate=60' }
 
-test('a stale object is served at once while it is refreshed, once for all', async (t) => {
+test('a stale object is served immediately while it is refreshed once', async (t) => {
   const app: ServerResponse[] = []
   const edge = await cachedApp(t, (_, response) => app.push(response))
   const first = edge.get()
@@ -76,7 +76,7 @@ test('an app that never answers its refreshes keeps none of another environmentâ
   assert.equal((await visit('/')).text, 'new')
 })
 
-test('a refresh that fails leaves what is stale where it is', async (t) => {
+test('a refresh that fails leaves the stale response stored', async (t) => {
   let status = 200
   const edge = await cachedApp(t, (_, response) => {
     response.writeHead(status, REVALIDATED)
@@ -93,7 +93,7 @@ test('a refresh that fails leaves what is stale where it is', async (t) => {
   assert.equal(edge.asked.length, 5)
 })
 
-test('what is gone is not served for the rest of its window, though its absence is not stored', async (t) => {
+test('a page that is gone is not served stale any more, even though the 404 is not stored', async (t) => {
   for (const status of [404, 410]) {
     let isGone = false
     const edge = await cachedApp(t, (_, response) => {
@@ -155,7 +155,7 @@ test('an app that cannot be reached is hidden behind what is stale, unless that 
   ]
   for (const word of words) await edge.get(`/${encodeURIComponent(word)}`)
   edge.pass(20)
-  // A port that nobody listens on any more.
+  // A port without a listener.
   edge.use({
     [HOST]: { kind: 'server', environment: 'e1', deployment: 'd1', instance: 'i2', host: '127.0.0.1', port: 1 },
   })
@@ -165,7 +165,7 @@ test('an app that cannot be reached is hidden behind what is stale, unless that 
   }
 })
 
-test('in place of an app that keeps crashing, what is stored will do, unless that is forbidden', async (t) => {
+test('for an app that keeps crashing, stored responses are served, unless that is forbidden', async (t) => {
   const edge = await cachedApp(t, (request, response) =>
     send(
       response,
@@ -193,9 +193,9 @@ test('a 304 of the app makes what is stored fresh again, with what it says', asy
   let round = 0
   const edge = await cachedApp(t, ({ headers }, response) => {
     round++
-    const said = { 'cache-control': `max-age=${round * 10}`, etag: '"one"', 'x-round': String(round) }
-    if (headers['if-none-match'] !== '"one"') return send(response, said, 'body')
-    response.writeHead(304, { ...said, 'content-length': '0', 'content-type': 'text/wrong' })
+    const sent = { 'cache-control': `max-age=${round * 10}`, etag: '"one"', 'x-round': String(round) }
+    if (headers['if-none-match'] !== '"one"') return send(response, sent, 'body')
+    response.writeHead(304, { ...sent, 'content-length': '0', 'content-type': 'text/wrong' })
     response.end()
   })
   await edge.get()
@@ -213,7 +213,7 @@ test('a 304 of the app makes what is stored fresh again, with what it says', asy
   assert.equal(edge.asked.length, 2)
 })
 
-test('a 304 for one reader alone, with a cookie, is not given to those who wait with him', async (t) => {
+test('a 304 for one reader alone, with a cookie, is not given to those who wait for the same fetch', async (t) => {
   const app: { response: ServerResponse; who: string | undefined }[] = []
   const edge = await cachedApp(t, ({ headers }, response) => app.push({ response, who: headers.cookie }))
   const reply = (n: number) => app[n] as (typeof app)[0]
@@ -254,9 +254,9 @@ test('a 304 about something else is no answer: it is asked again, without condit
 
 test('a 304 that brings a new tag is not enough: a purge by that tag must find the object', async (t) => {
   const edge = await cachedApp(t, ({ headers }, response) => {
-    const said = { 'cache-control': 'max-age=10', etag: '"one"', 'cache-tag': edge.asked.length > 1 ? 'a, b' : 'a' }
-    if (headers['if-none-match'] === undefined) return send(response, said, `${edge.asked.length}`)
-    response.writeHead(304, said)
+    const sent = { 'cache-control': 'max-age=10', etag: '"one"', 'cache-tag': edge.asked.length > 1 ? 'a, b' : 'a' }
+    if (headers['if-none-match'] === undefined) return send(response, sent, `${edge.asked.length}`)
+    response.writeHead(304, sent)
     response.end()
   })
   await edge.get()
@@ -266,7 +266,7 @@ test('a 304 that brings a new tag is not enough: a purge by that tag must find t
   assert.equal((await edge.get()).text, '4')
 })
 
-test('a newer response that is not to be stored takes the older one away', async (t) => {
+test('a newer response that must not be stored removes the older one', async (t) => {
   let isPrivate = false
   const edge = await cachedApp(t, (_, response) =>
     send(response, { 'cache-control': isPrivate ? 'private' : REVALIDATED['cache-control'] }, `${isPrivate}`),
@@ -279,7 +279,7 @@ test('a newer response that is not to be stored takes the older one away', async
   assert.equal((await edge.get()).text, 'true')
 })
 
-test('a HEAD that shows a change takes the stored response away, and one that shows none makes it fresh', async (t) => {
+test('a HEAD that shows a change removes the stored response, and one that shows none freshens it', async (t) => {
   let etag = '"one"'
   const edge = await cachedApp(t, ({ method }, response) => {
     response.writeHead(200, { 'cache-control': 'max-age=10', etag })
@@ -295,7 +295,7 @@ test('a HEAD that shows a change takes the stored response away, and one that sh
   assert.equal(statusOf(await edge.get()), 'fwd=uri-miss; stored')
 })
 
-test('a request that changes something takes away what is stored there, and where it says that it has changed something', async (t) => {
+test('an unsafe request removes what is stored for its URL, and for the URLs that its response names', async (t) => {
   const edge = await cachedApp(t, ({ method, url = '', headers }, response) => {
     if (method === 'GET') return send(response, { 'cache-control': 'max-age=60' }, `${edge.asked.length}`)
     const [status, name, value] = String(headers['x-reply']).split(' ')
@@ -324,7 +324,7 @@ test('a request that changes something takes away what is stored there, and wher
   }
 })
 
-test('what a framework asked for at an address goes with the page when that changes', async (t) => {
+test('responses to framework requests for a URL are removed with its page', async (t) => {
   const edge = await cachedApp(t, ({ method }, response) =>
     method === 'GET' ? send(response, { 'cache-control': 'max-age=60' }, `${edge.asked.length}`) : response.end(),
   )
@@ -335,7 +335,7 @@ test('what a framework asked for at an address goes with the page when that chan
   assert.notEqual((await payload()).text, before)
 })
 
-test('a response that was on its way while something changed it is not stored', async (t) => {
+test('a response that was in flight during an unsafe request for its URL is not stored', async (t) => {
   const app: ServerResponse[] = []
   const edge = await cachedApp(t, ({ method }, response) => (method === 'GET' ? app.push(response) : response.end()))
   const before = edge.get('/page')
@@ -349,7 +349,7 @@ test('a response that was on its way while something changed it is not stored', 
   assert.equal((await after).text, 'after')
 })
 
-test('requests that change what is not stored leave no trace', async (t) => {
+test('unsafe requests for URLs that are not stored record no purge', async (t) => {
   const app: ServerResponse[] = []
   const edge = await cachedApp(t, ({ method }, response) => (method === 'GET' ? app.push(response) : response.end()))
   for (let n = 0; n < 20; n++) await ask(edge.port, { method: 'POST', path: `/${n}` })

@@ -1,4 +1,4 @@
-/** What readers get of what is stored: whole, in part, or the word that their copy is right. */
+/** How stored responses are sent: whole, in part, or as a 304. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { cachedApp, counting, send, statusOf } from '../../../test/support/edge/cache.ts'
@@ -46,7 +46,7 @@ test('a response without a lifetime is not stored, and neither is one that is fo
   assert.equal(statusOf(await edge.get('/nothing')), 'fwd=uri-miss; detail=no-lifetime')
 })
 
-test('paths, queries and hosts are told apart letter by letter', async (t) => {
+test('paths, queries and hosts are distinguished character by character', async (t) => {
   const edge = await cachedApp(t, ({ url, headers }, response) => send(response, MINUTE, `${headers.host}${url}`))
   const asked = ['/a', '/a?', '/a?b', '/a?B', '/A', '/a/', '//a', '/a?b&c', '/a?c&b', '/%61', '/a;b', '/a/.', '/a%2f']
   for (let round = 0; round < 2; round++) {
@@ -131,7 +131,7 @@ test('a part of what is not stored is for the app to cut, and is not stored', as
   assert.equal(edge.asked.length, 2)
 })
 
-test('who wants a stored response or none is not made to wait for the app', async (t) => {
+test('a request that is only-if-cached does not wait for the app', async (t) => {
   const edge = await cachedApp(t, counting(MINUTE))
   const notStored = await edge.get('/', { 'cache-control': 'only-if-cached' })
   assert.deepEqual([notStored.status, statusOf(notStored)], [504, 'detail=only-if-cached'])
@@ -142,7 +142,7 @@ test('who wants a stored response or none is not made to wait for the app', asyn
   assert.equal(edge.asked.length, 1)
 })
 
-test('who wants a newer response gets it, and leaves it for the others', async (t) => {
+test('a request for a newer response gets it, and it is stored for the others', async (t) => {
   const edge = await cachedApp(t, counting(MINUTE))
   await edge.get()
   const newer = await edge.get('/', { 'cache-control': 'no-cache' })
@@ -152,7 +152,7 @@ test('who wants a newer response gets it, and leaves it for the others', async (
   assert.equal((await edge.get()).text, 'answer 3')
 })
 
-test('what a reader does not want stored is not stored, and takes nothing away from others', async (t) => {
+test('a response to a no-store request is not stored, and removes nothing that is', async (t) => {
   const edge = await cachedApp(t, counting(MINUTE))
   assert.equal((await edge.get('/', { 'cache-control': 'no-store' })).text, 'answer 1')
   assert.equal((await edge.get()).text, 'answer 2')
@@ -200,7 +200,7 @@ test('an unusual reason is stored with its response', async (t) => {
   assert.equal(edge.asked.length, 1)
 })
 
-test('what is said to caches alone is heard and not passed on', async (t) => {
+test('fields for caches are read and not forwarded', async (t) => {
   const headers = {
     'cache-control': 'max-age=0',
     'cdn-cache-control': 'max-age=60',

@@ -1,31 +1,27 @@
 /**
- * The story of a request for something that may be stored (RFC 9111): what is fresh is sent; what is stale and may be sent
- * is sent and refreshed behind the reader's back; anything else is fetched, once for all who wait for it.
+ * Answers a request whose response may be stored (RFC 9111): a fresh response is sent; a stale one that may be sent is
+ * sent and refreshed in the background; anything else is fetched, once for all requests that wait for it.
  */
 import type { Forwarded } from '../http/forwarded.ts'
-import { hidesHeaders, toUpstream } from '../http/headers.ts'
+import { hidesHeaders } from '../http/headers.ts'
 import { PAGES, sendPage } from '../http/pages.ts'
 import type { Visit } from '../http/visit.ts'
 import type { Limits } from '../limits.ts'
 import type { Instances } from '../proxy/upstream/instances.ts'
-import type { Head } from '../proxy/upstream/response-reader.ts'
 import { createQuota } from '../quota.ts'
 import type { ServerTarget } from '../routes.ts'
-import { type Fetch, type Reader, startFetch, type Way } from './fetches.ts'
+import type { FetchOutcome, Reader } from './fetch.ts'
+import { type Cause, createFetches, type Question, sharedName } from './fetches.ts'
 import { forwardStatus, hitStatus, NOT_STORED_STATUS } from './fields/cache-status.ts'
-import { purgePathOf } from './fields/tags.ts'
-import { type Exchange, type Judge, OF_REQUEST, type Stale } from './policy/judge.ts'
+import type { Judge } from './policy/judge.ts'
 import { keyOf } from './policy/key.ts'
 import { isPreview } from './policy/preview.ts'
-import { NOT_IN_FETCHES, OVERRIDES, toConditions } from './policy/upstream-request.ts'
-import { decideUse, readRequestWishes, type Use, type Validate } from './policy/use.ts'
-import { normalizeAcceptEncoding } from './policy/vary.ts'
+import { decideUse, readRequestDirectives, type Use, type Validate } from './policy/use.ts'
 import { createReader } from './reader.ts'
 import type { Remark } from './reply.ts'
 import type { Bodies } from './store/bodies.ts'
-import { createHitForPass } from './store/hit-for-pass.ts'
 import type { StoredResponse } from './store/object.ts'
-import type { Partition, Store } from './store/store.ts'
+import type { Store } from './store/store.ts'
 
 type Parts = {
   limits: Limits
@@ -37,50 +33,26 @@ type Parts = {
   forwarded: Forwarded
 }
 
-/** A visit, and where in the cache it looks. */
-type Question = {
-  visit: Visit
-  target: ServerTarget
-  partition: Partition
-  key: string
-  /** Passed on with its own conditions and ranges. */
-  isAsItCame: boolean
-}
-
-/** Who waits for a fetch, under which name others find it, and who wants to know when nothing of it is under way. */
-type Sharing = { reader?: Reader; shared?: string; onEnd?(): void }
-
-/** Why the app is asked (RFC 9211, section 2.2), and about what. */
-type Cause = { why: Parameters<typeof forwardStatus>[0]['why']; detail?: string; stale?: Stale }
-
 export function createCache({ limits, now, store, bodies, judge, instances, forwarded }: Parts) {
-  const fetches = new Map<string, Fetch>()
-  const hitForPass = createHitForPass({ now, maxBytes: limits.passBytes })
-  /** How many fetches are under way that may be stored, by environment and path. */
-  const paths = new Map<string, number>()
+  const fetches = createFetches({ limits, now, store, judge, instances, forwarded })
   const refreshes = createQuota({
     max: limits.refreshes,
     maxPerOwner: limits.refreshesPerEnvironment,
     reserved: limits.refreshesReserved,
-  })
-  const collecting = createQuota({
-    max: limits.collectingBytes,
-    maxPerOwner: limits.collectingBytesPerEnvironment,
-    reserved: limits.heldBytes,
   })
 
   /** For GET and HEAD. */
   function answer(visit: Visit, target: ServerTarget) {
     const question = toQuestion(visit, target)
     const { headers, method } = visit.request
-    const bypassed = whyBypassed(question)
-    if (bypassed !== undefined) return passOn(question, { why: 'bypass', detail: bypassed })
-    const { onlyIfCached } = readRequestWishes(headers)
+    const bypassed = whyBypassed(visit)
+    if (bypassed !== undefined) return passThrough(question, { why: 'bypass', detail: bypassed })
+    const { onlyIfCached } = readRequestDirectives(headers)
     const found = find(question)
     if (found.kind !== 'found') {
       if (onlyIfCached) return sendPage(visit.response, PAGES.notStored, { 'cache-status': NOT_STORED_STATUS })
-      if (method === 'HEAD') return passOn(question, { why: found.kind })
-      if (asksForPart(visit)) return passOn(question, { why: 'partial' })
+      if (method === 'HEAD') return passThrough(question, { why: found.kind })
+      if (asksForPart(visit)) return passThrough(question, { why: 'partial' })
       return fetch(question, { why: found.kind })
     }
     const { stored } = found
@@ -98,12 +70,12 @@ export function createCache({ limits, now, store, bodies, judge, instances, forw
       case 'validate': {
         if (onlyIfCached) return sendPage(visit.response, PAGES.notStored, { 'cache-status': NOT_STORED_STATUS })
         const cause: Cause = { why: use.why === 'request' ? 'request' : 'stale', stale: { stored, use } }
-        return method === 'HEAD' ? passOn(question, cause) : fetch(question, cause)
+        return method === 'HEAD' ? passThrough(question, cause) : fetch(question, cause)
       }
     }
   }
 
-  /** A body that was on the disk may have been dropped there: what is left of it is of no use. */
+  /** Removes an object whose body was dropped from the disk: the rest of it is of no use. */
   function find({ partition, key, visit, target }: Question) {
     const found = store.find(partition, key, visit.request.headers, target.deployment)
     if (found.kind !== 'found' || bodies.isThere(found.stored)) return found
@@ -112,25 +84,25 @@ export function createCache({ limits, now, store, bodies, judge, instances, forw
   }
 
   /**
-   * Whether what is stored was all that it took. An app that sleeps is not woken for what is fresh; in place of one that
-   * is down, what is stale will do, unless that is forbidden.
+   * Whether a stored response could answer the request. A sleeping app is not woken while its response is fresh; for an
+   * app that is down, a stale response is sent as well, unless that is forbidden.
    */
   function answerStored(
     visit: Visit,
     { kind, environment, deployment }: { kind: 'asleep' | 'down'; environment: string; deployment: string },
   ): boolean {
     const { request, response } = visit
-    if (whyBypassed({ visit }) !== undefined) return false
+    if (whyBypassed(visit) !== undefined) return false
     const partition = store.partitionOf(environment)
     const found = store.find(partition, keyFor(visit), request.headers, deployment)
     if (found.kind !== 'found' || !found.stored.body) return false
     const { stored } = found
     const use = decideUse(stored.lifetime, request.headers, now(), stored.bornMs)
-    if (use.kind !== 'fresh' && (kind === 'asleep' || !isBetterThanNothing(use))) return false
+    if (use.kind !== 'fresh' && (kind === 'asleep' || !mayReplaceError(use))) return false
     const detail = use.kind === 'fresh' ? undefined : 'stale-if-error'
     const remark = { ageSeconds: use.ageSeconds, cacheStatus: hitStatus(use.ttlSeconds, detail) }
     visit.isHit = true
-    bodies.send(partition, visit, stored, remark, () => response.destroy())
+    bodies.send({ partition, visit }, stored, remark, () => response.destroy())
     stored.hits++
     stored.isUsed = true
     return true
@@ -139,12 +111,16 @@ export function createCache({ limits, now, store, bodies, judge, instances, forw
   const keyFor = ({ authority, path, request }: Visit): string =>
     keyOf({ scheme: forwarded.visitorOf(request).protocol, authority, target: path, headers: request.headers })
 
-  function toQuestion(visit: Visit, target: ServerTarget): Question {
-    return { visit, target, partition: store.partitionOf(target.environment), key: keyFor(visit), isAsItCame: false }
-  }
+  const toQuestion = (visit: Visit, target: ServerTarget): Question => ({
+    visit,
+    target,
+    partition: store.partitionOf(target.environment),
+    key: keyFor(visit),
+    isPassedThrough: false,
+  })
 
   function reply(question: Question, stored: StoredResponse, remark: Remark) {
-    bodies.send(question.partition, question.visit, stored, remark, () => {
+    bodies.send(question, stored, remark, () => {
       question.visit.isHit = false
       fetchAlone(question, { why: 'uri-miss' })
     })
@@ -152,123 +128,51 @@ export function createCache({ limits, now, store, bodies, judge, instances, forw
     stored.isUsed = true
   }
 
-  /** Together with all who want the same. */
+  /** Together with all requests for the same response. */
   function fetch(question: Question, cause: Cause) {
     const shared = sharedName(question)
-    if (hitForPass.has(question.target.environment, shared) && !cause.stale) return passOn(question, cause)
-    // What is not to be stored is for him alone: the others would have waited for nothing.
-    if (readRequestWishes(question.visit.request.headers).noStore) return fetchAlone(question, cause)
+    if (fetches.isHitForPass(question.target.environment, shared) && !cause.stale) return passThrough(question, cause)
+    // A response to `no-store` is for this client only: other requests would wait for it in vain.
+    if (readRequestDirectives(question.visit.request.headers).noStore) return fetchAlone(question, cause)
     const reader = readerFor(question, cause)
-    const underWay = fetches.get(shared)
-    // One that began before a purge may bring what was purged.
-    const isCurrent = underWay !== undefined && underWay.purgeNumber >= question.partition.lastPurge
-    const joined = isCurrent && underWay.join(reader) ? underWay : start(question, cause, { reader, shared })
+    const inProgress = fetches.find(shared)
+    // A fetch that began before a purge may return what was purged.
+    const isCurrent = inProgress !== undefined && inProgress.purgeNumber >= question.partition.lastPurge
+    const joined =
+      isCurrent && inProgress.join(reader) ? inProgress : fetches.start(question, cause, { reader, shared })
     question.visit.response.once('close', () => joined.leave(reader))
   }
 
-  /** What comes may be stored all the same; but nobody waits for it, and nobody is waited for. */
+  /** The response may still be stored, but no other request joins this fetch, and it joins no other. */
   function fetchAlone(question: Question, cause: Cause) {
     const reader = readerFor(question, cause)
-    const started = start(question, cause, { reader })
+    const started = fetches.start(question, cause, { reader })
     question.visit.response.once('close', () => started.leave(reader))
   }
 
-  const passOn = (question: Question, cause: Cause) => fetchAlone({ ...question, isAsItCame: true }, cause)
+  const passThrough = (question: Question, cause: Cause) => fetchAlone({ ...question, isPassedThrough: true }, cause)
 
-  /** Behind the reader's back, within bounds: beyond them the next reader tries again. */
+  /** In the background, within bounds: beyond them the next request tries again. */
   function refresh(question: Question, stored: StoredResponse) {
     const shared = sharedName(question)
     const { environment } = question.target
-    if (fetches.has(shared) || readRequestWishes(question.visit.request.headers).noStore) return
+    if (fetches.find(shared) || readRequestDirectives(question.visit.request.headers).noStore) return
     if (!refreshes.take(environment)) return
     const use: Validate = { kind: 'validate', why: 'stale', mayServeOnError: true, ageSeconds: 0, ttlSeconds: 0 }
-    start(question, { why: 'stale', stale: { stored, use } }, { shared, onEnd: () => refreshes.giveBack(environment) })
-  }
-
-  /** What is asked for under somebody's name is mostly his alone, and nobody else waits for it. */
-  const sharedName = ({ target, visit, key }: Question): string =>
-    `${target.environment} ${visit.request.headers.authorization === undefined ? '' : 'authorized '}${normalizeAcceptEncoding(accepted(visit))} ${key}`
-
-  function start(question: Question, cause: Cause, { reader, shared, onEnd }: Sharing): Fetch {
-    const { visit, target, partition, key, isAsItCame } = question
-    const { request, authority, path } = visit
-    const method = request.method === 'HEAD' ? 'HEAD' : 'GET'
-    const without = isAsItCame ? OVERRIDES : NOT_IN_FETCHES
-    // Names of hosts have no case, and the key has none: what the app may write into its response must have none either.
-    const sent = toUpstream(request, authority.toLowerCase(), forwarded.visitorOf(request), { without })
-    const exchange: Exchange = {
-      target,
-      partition,
-      key,
-      path,
-      method,
-      requestHeaders: request.headers,
-      mayStore: method === 'GET' && cause.why !== 'bypass',
-      isAsItCame,
-      stale: cause.stale,
-      purgeNumber: store.purgeNumber(),
-      requestMs: now(),
-    }
-    const name = `${target.environment} ${purgePathOf(path)}`
-    if (exchange.mayStore) paths.set(name, (paths.get(name) ?? 0) + 1)
-    let isOver = false
-    const started: Fetch = startFetch(
-      {
-        ask(isUnconditional, listener) {
-          const stale = isUnconditional ? undefined : cause.stale
-          exchange.requestMs = now()
-          const headers = isAsItCame ? sent : [...sent, ...toConditions(accepted(visit), stale)]
-          return instances.ask(target, { method, path, headers }, listener)
-        },
-        judge(head) {
-          const verdict = judge.head(exchange, head)
-          if (verdict.kind === 'pass' && exchange.mayStore && isForOthersToo(exchange, head, verdict.detail))
-            hitForPass.add(target.environment, sharedName(question))
-          return verdict
-        },
-        instead: (why) => judge.instead(exchange, why),
-        keep: (body) => judge.keep(exchange, body),
-        mayHold: (bytes) => collecting.take(target.environment, bytes),
-        letGo: (bytes) => collecting.giveBack(target.environment, bytes),
-        openLarge: () => judge.openLarge(exchange),
-        over() {
-          if (isOver) return
-          isOver = true
-          if (shared !== undefined && fetches.get(shared) === started) fetches.delete(shared)
-        },
-        ended() {
-          onEnd?.()
-          const count = (paths.get(name) ?? 0) - 1
-          if (!exchange.mayStore) return
-          if (count > 0) paths.set(name, count)
-          else paths.delete(name)
-        },
-      },
-      limits,
-      exchange.purgeNumber,
-      reader,
-    )
-    if (shared !== undefined) fetches.set(shared, started)
-    return started
+    const cause: Cause = { why: 'stale', stale: { stored, use } }
+    fetches.start(question, cause, { shared, onEnd: () => refreshes.giveBack(environment) })
   }
 
   function readerFor(question: Question, cause: Cause): Reader {
-    const statusOf = ({ isStored, isCollapsed, status, detail = '' }: Way) =>
-      forwardStatus({
-        why: cause.why,
-        status,
-        stored: isStored,
-        collapsed: isCollapsed,
-        detail: detail || cause.detail,
-      })
+    const statusOf = (outcome: FetchOutcome) => statusFor(cause, outcome)
     return createReader(question.visit, {
       statusOf,
-      isAsItCame: question.isAsItCame,
-      whole(stored, way, first) {
+      isPassedThrough: question.isPassedThrough,
+      whole(stored, outcome, first) {
         const { ageSeconds } = decideUse(stored.lifetime, NO_HEADERS, now(), stored.bornMs)
         reply(question, stored, {
           ageSeconds: ageSeconds > 0 ? ageSeconds : undefined,
-          cacheStatus: statusOf(way),
+          cacheStatus: statusOf(outcome),
           first,
         })
       },
@@ -276,35 +180,33 @@ export function createCache({ limits, now, store, bodies, judge, instances, forw
     })
   }
 
-  return {
-    answer,
-    answerStored,
-    /** Whether something of this path may be on its way to be stored. */
-    isFetching: (environment: string, path: string): boolean => paths.has(`${environment} ${purgePathOf(path)}`),
-  }
+  return { answer, answerStored, isFetching: fetches.isFetching }
 }
 
 export type Cache = ReturnType<typeof createCache>
 
 const NO_HEADERS = {}
 
-/** Whether others would not be given it to store either: it is not one reader's own wishes that kept it from being so. */
-const isForOthersToo = ({ isAsItCame }: Exchange, { status }: Head, why: string): boolean =>
-  (!isAsItCame || status === 200) && (why === 'authorization' || !OF_REQUEST.has(why))
+const statusFor = (cause: Cause, { isStored, isCollapsed, status, detail = '' }: FetchOutcome): string =>
+  forwardStatus({
+    why: cause.why,
+    status,
+    stored: isStored,
+    collapsed: isCollapsed,
+    detail: detail || cause.detail,
+  })
 
-const isBetterThanNothing = (use: Use): boolean =>
+const mayReplaceError = (use: Use): boolean =>
   use.kind !== 'validate' || use.mayServeOnError || use.mayServeOnFault === true
 
-const accepted = ({ request }: Visit): string | undefined => request.headers['accept-encoding'] as string | undefined
-
-/** What is asked for may not exist as a whole anywhere near: it is not fetched as a whole only to be cut. */
+/** A request for a part is forwarded: the whole is not fetched only to send a part of it. */
 const asksForPart = ({ request: { headers } }: Visit): boolean =>
   headers.range !== undefined || headers['if-match'] !== undefined || headers['if-unmodified-since'] !== undefined
 
-function whyBypassed({ visit: { request, path } }: Pick<Question, 'visit'>): string | undefined {
+function whyBypassed({ request, path }: Visit): string | undefined {
   if (request.headers.cookie !== undefined && isPreview(request.headers.cookie)) return 'preview'
   if (path === '*') return 'asterisk'
-  // It would be stored as the answer to headers that the app was not told.
+  // The response would be stored as the answer to headers that the app never received.
   if (hidesHeaders(request)) return 'connection'
   return undefined
 }

@@ -1,3 +1,3 @@
-export { assembleCache, type CacheSettings } from './assemble.ts'
+export { assembleCache, type CacheSettings, type EdgeCache } from './assemble.ts'
 export type { Inspection, StoredObject } from './store/inspect.ts'
 export type { Purge } from './store/purge.ts'

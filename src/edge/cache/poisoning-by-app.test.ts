@@ -1,4 +1,4 @@
-/** Attacks of an app, or of whoever got it to speak: answers that are not what they look like. */
+/** Attacks of an app, or of an attacker who controls its output: responses that are not what they seem to be. */
 import assert from 'node:assert/strict'
 import type { Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
@@ -68,7 +68,7 @@ for (const [name, bytes] of Object.entries({
   })
 }
 
-test('a second response behind the first is given to nobody', async (t) => {
+test('a second response after the first is given to no visitor', async (t) => {
   let asked = 0
   const app = await startRawUpstream(t, (socket) => {
     socket.on('data', () => {
@@ -90,7 +90,7 @@ test('headers of one connection of the app are not those of the visitor', async 
   assert.equal(asked, 1)
 })
 
-test('an app cannot say what the cache did, in the place where we say it', async (t) => {
+test('an app cannot fake the edge’s own entry in Cache-Status', async (t) => {
   const { text } = await answersWith(t, `${LASTING}Age: 0\r\nCache-Status: evil; hit\r\nContent-Length: 2\r\n\r\nok`)
   assert.match(text, /Cache-Status: headland; hit/)
   assert.equal(text.match(/^Age: /gim)?.length, 1)

@@ -7,11 +7,11 @@ import { type Answer, ask, askRaw, HOST } from '../../../test/support/edge/edge.
 
 const MINUTE = { 'cache-control': 's-maxage=60' }
 
-/** An app that writes everything that it was told into its answer, and says nothing of Vary. */
+/** An app that writes everything that it received into its response, and sends no Vary. */
 const gullible = ({ method, url, rawHeaders }: IncomingMessage, response: ServerResponse) =>
   send(response, MINUTE, JSON.stringify({ method, url, rawHeaders }))
 
-/** Whatever an attacker has said, the next visitor must not be shown. */
+/** What an attacker has sent must not be shown to the next visitor. */
 async function assertUntouched(t: TestContext, attack: Record<string, string>, word = 'evil') {
   const edge = await cachedApp(t, gullible)
   const attacked = await edge.get('/', attack)
@@ -117,14 +117,14 @@ for (const [name, vary] of [
 ] as const) {
   test(`what an app answers without ${name}, because a Connection header took it away, is no answer to it`, async (t) => {
     const edge = await cachedApp(t, ({ headers }, response) =>
-      send(response, { ...MINUTE, ...(vary && { vary }) }, `heard ${headers[name.toLowerCase()] ?? 'nothing'}`),
+      send(response, { ...MINUTE, ...(vary && { vary }) }, `got ${headers[name.toLowerCase()] ?? 'nothing'}`),
     )
     const attacked = await edge.get('/', { [name]: 'word', connection: `close, ${name}` })
-    assert.equal(attacked.text, 'heard nothing')
+    assert.equal(attacked.text, 'got nothing')
     assert.equal(statusOf(attacked), 'fwd=bypass; detail=connection')
-    assert.equal((await edge.get('/', { [name]: 'word' })).text, 'heard word')
-    assert.equal((await edge.get('/', { [name]: 'word', connection: `keep-alive, ${name}` })).text, 'heard nothing')
-    assert.equal((await edge.get('/', { [name]: 'word' })).text, 'heard word')
+    assert.equal((await edge.get('/', { [name]: 'word' })).text, 'got word')
+    assert.equal((await edge.get('/', { [name]: 'word', connection: `keep-alive, ${name}` })).text, 'got nothing')
+    assert.equal((await edge.get('/', { [name]: 'word' })).text, 'got word')
   })
 }
 
@@ -135,7 +135,7 @@ test('a Connection header that is about the connection alone does not keep a pag
   assert.equal(edge.asked.length, 1)
 })
 
-test('a host is the same in any case, and the app is told it in one', async (t) => {
+test('a host is the same in any case, and the app gets it in lower case', async (t) => {
   const edge = await cachedApp(t, gullible)
   const shouted = await ask(edge.port, { host: HOST.toUpperCase() })
   assert.ok(!shouted.text.includes(HOST.toUpperCase()))
@@ -143,7 +143,7 @@ test('a host is the same in any case, and the app is told it in one', async (t) 
   assert.equal(edge.asked.length, 1)
 })
 
-test('a port, or a dot behind the name, is shown to nobody who did not write it', async (t) => {
+test('a port, or a dot after the name, is not shown to visitors who did not send it', async (t) => {
   const edge = await cachedApp(t, gullible)
   for (const host of [`${HOST}:1337`, `${HOST}:`, `${HOST}.`, `${HOST}.:1337`]) {
     assert.ok((await ask(edge.port, { host })).text.includes(`"${host}"`), host)
@@ -152,7 +152,7 @@ test('a port, or a dot behind the name, is shown to nobody who did not write it'
   assert.ok(visitor.text.includes(`"${HOST}"`))
 })
 
-test('a host with somebody in front of it, or something behind it, is no host of ours', async (t) => {
+test('a host with user information or trailing characters is an unknown host', async (t) => {
   const edge = await cachedApp(t, gullible)
   for (const host of [
     `evil@${HOST}`,
@@ -252,17 +252,17 @@ test('a GET with a body is passed on, and its answer is for the one who sent it'
   const edge = await cachedApp(t, async (request, response) => {
     let body = ''
     for await (const chunk of request) body += chunk
-    send(response, MINUTE, `you said ${body}`)
+    send(response, MINUTE, `you sent ${body}`)
   })
   const fat = await ask(edge.port, { body: 'evil', headers: { 'content-length': '4' } })
-  assert.equal(fat.text, 'you said evil')
+  assert.equal(fat.text, 'you sent evil')
   const { text } = await askRaw(
     edge.port,
     `GET / HTTP/1.1\r\nHost: ${HOST}\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nevil\r\n0\r\n\r\n`,
   )
-  assert.match(text, /you said evil/)
-  assert.equal((await edge.get('/')).text, 'you said ')
-  assert.equal((await ask(edge.port, { body: 'evil', headers: { 'content-length': '4' } })).text, 'you said evil')
+  assert.match(text, /you sent evil/)
+  assert.equal((await edge.get('/')).text, 'you sent ')
+  assert.equal((await ask(edge.port, { body: 'evil', headers: { 'content-length': '4' } })).text, 'you sent evil')
   const { text: expecting } = await askRaw(
     edge.port,
     `GET / HTTP/1.1\r\nHost: ${HOST}\r\nConnection: close\r\nExpect: 100-continue\r\n\r\n`,
@@ -270,7 +270,7 @@ test('a GET with a body is passed on, and its answer is for the one who sent it'
   assert.doesNotMatch(expecting, /hit/)
 })
 
-test('cookies that are set are never stored, nor said to anybody else', async (t) => {
+test('cookies that are set are never stored, nor sent to another visitor', async (t) => {
   const edge = await cachedApp(t, (_, response) => {
     response.writeHead(200, {
       'cache-control': 'public, max-age=60, s-maxage=60, no-cache="set-cookie"',
@@ -283,7 +283,7 @@ test('cookies that are set are never stored, nor said to anybody else', async (t
   assert.equal(new Set(cookies).size, 6, cookies.join())
 })
 
-test('what is shown under a name is shown to nobody else, unless the app says so', async (t) => {
+test('a response to a request with Authorization is shown to no other visitor, unless the app allows it', async (t) => {
   const edge = await cachedApp(t, ({ headers, url }, response) =>
     send(
       response,
@@ -293,8 +293,8 @@ test('what is shown under a name is shown to nobody else, unless the app says so
   )
   await edge.get('/', { authorization: 'victim' })
   assert.equal((await edge.get('/')).text, 'for undefined')
-  await edge.get('/public', { authorization: 'anybody' })
-  assert.equal((await edge.get('/public')).text, 'for anybody')
+  await edge.get('/public', { authorization: 'any' })
+  assert.equal((await edge.get('/public')).text, 'for any')
   const both = await Promise.all([
     edge.get('/new', { authorization: 'victim' }),
     edge.get('/new'),
@@ -305,7 +305,7 @@ test('what is shown under a name is shown to nobody else, unless the app says so
   assert.equal(both[2]?.text, 'for other')
 })
 
-test('editors who preview neither see what is stored nor leave what they see', async (t) => {
+test('editors in preview mode get no stored page, and their pages are not stored', async (t) => {
   const edge = await cachedApp(t, ({ headers }, response) =>
     send(response, MINUTE, headers.cookie ? 'draft' : 'published'),
   )
@@ -337,7 +337,7 @@ test('an error that one visitor provokes is not shown to the others', async (t) 
   assert.equal((await edge.get('/')).text, 'well')
 })
 
-test('no visitor can keep what is stored from the others, or make them ask for themselves', async (t) => {
+test('no visitor can keep stored responses from the others, or make them fetch on their own', async (t) => {
   const edge = await cachedApp(t, ({ url }, response) => send(response, MINUTE, url))
   await edge.get('/')
   const attacks: Record<string, string>[] = [
@@ -360,7 +360,7 @@ test('no visitor can keep what is stored from the others, or make them ask for t
   }
 })
 
-test('addresses and headers as long as they may be are told apart to their last letter', async (t) => {
+test('URLs and headers of maximum length are distinguished to their last character', async (t) => {
   const edge = await cachedApp(t, ({ url }, response) => send(response, MINUTE, String(url?.slice(-3))))
   const long = `/${'x'.repeat(8000)}`
   for (const end of ['abc', 'abd', 'abc', 'abd']) assert.equal((await edge.get(`${long}${end}`)).text, end)

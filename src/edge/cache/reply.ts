@@ -1,25 +1,31 @@
-/** Sends a stored response to one reader: in the form that he takes, whole or a part, or only that his copy is right. */
+/** Sends a stored response to one client: in an encoding that it accepts, whole, in part, or as a 304. */
 import type { ServerResponse } from 'node:http'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream'
 import type { Encoding } from '../http/negotiate.ts'
-import type { Outgoing } from './fetches.ts'
-import { fieldOf, type RequestHeaders } from './fields/header-list.ts'
+import type { Visit } from '../http/visit.ts'
+import type { OutgoingHead } from './fetch.ts'
+import { fieldOf } from './fields/header-list.ts'
 import { answerFrom, notModifiedHeaders } from './policy/validation.ts'
 import { headersOf, type StoredResponse } from './store/object.ts'
 import { chooseRepresentation, type Representation } from './store/representation.ts'
 
-export type Question = { method: string; headers: RequestHeaders }
-
-/** What we say about a response beside what is stored. */
+/** What the cache adds to a stored response. */
 export type Remark = {
   ageSeconds: number | undefined
   cacheStatus: string
-  /** As it came from the app just now: its first readers get it with everything that it said. */
-  first?: Outgoing | undefined
+  /** The head as the app has just sent it: the client whose request fetched it gets all of its fields. */
+  first?: OutgoingHead | undefined
 }
 
-/** The headers of a whole response in this form. The lane's and the full parser's readers get the same. */
+/** Where the body of a response comes from that is too large for memory. */
+type LargeSource = {
+  /** From `start` up to and without `end`; undefined when the body is gone. */
+  read(start: number, end: number): Readable | undefined
+  onGone(): void
+}
+
+/** The headers of a whole response in this encoding, the same for the fast path and for node:http. */
 export const headersOfRepresentation = (
   stored: StoredResponse,
   { encoding, body }: Representation,
@@ -38,14 +44,8 @@ function headersFor(stored: StoredResponse, encoding: Encoding, length: number, 
   return headers
 }
 
-export function sendStored(
-  response: ServerResponse,
-  question: Question,
-  stored: StoredResponse,
-  body: Buffer,
-  remark: Remark,
-) {
-  const accepted = question.headers['accept-encoding'] as string | undefined
+export function sendStored({ request, response }: Visit, stored: StoredResponse, body: Buffer, remark: Remark) {
+  const accepted = request.headers['accept-encoding'] as string | undefined
   const representation: Representation = remark.first
     ? { encoding: 'identity', body }
     : chooseRepresentation(stored, body, accepted)
@@ -53,15 +53,15 @@ export function sendStored(
     ? headersOfFirst(remark.first, body, remark)
     : headersOfRepresentation(stored, representation, remark)
   const size = representation.body.length
-  const answer = answerFrom({ status: stored.status, headers, size }, question)
-  switch (answer.kind) {
+  const result = answerFrom({ status: stored.status, headers, size }, request)
+  switch (result.kind) {
     case 'not-modified':
       response.writeHead(304, notModified(headers, remark))
       return void response.end()
     case 'unsatisfiable':
       return sendUnsatisfiable(response, size, remark)
     case 'part': {
-      const { start, end } = answer
+      const { start, end } = result
       setLength(headers, end - start + 1)
       headers.push('Content-Range', `bytes ${start}-${end}/${size}`)
       response.writeHead(206, headers)
@@ -69,14 +69,14 @@ export function sendStored(
     }
     case 'whole':
       response.writeHead(stored.status, stored.reason, headers)
-      return void response.end(question.method === 'HEAD' ? undefined : representation.body)
+      return void response.end(request.method === 'HEAD' ? undefined : representation.body)
   }
 }
 
 /** RFC 9110, section 8.6. */
 const mayHaveLength = (status: number): boolean => status !== 204
 
-function headersOfFirst({ status, headers }: Outgoing, body: Buffer, { cacheStatus }: Remark): string[] {
+function headersOfFirst({ status, headers }: OutgoingHead, body: Buffer, { cacheStatus }: Remark): string[] {
   const sent = [...headers]
   if (mayHaveLength(status) && fieldOf(headers, 'content-length') === undefined)
     sent.push('Content-Length', String(body.length))
@@ -84,27 +84,24 @@ function headersOfFirst({ status, headers }: Outgoing, body: Buffer, { cacheStat
   return sent
 }
 
-/** One that is too large for memory. `read` gives a part of it, its end not included; undefined when it is gone. */
 export function sendLarge(
-  response: ServerResponse,
-  question: Question,
+  { request, response }: Visit,
   stored: StoredResponse,
   remark: Remark,
-  read: (start: number, end: number) => Readable | undefined,
-  onGone: () => void,
+  { read, onGone }: LargeSource,
 ) {
   const { size } = stored
   const headers = headersFor(stored, 'identity', size, remark)
-  const answer = answerFrom({ status: stored.status, headers, size }, question)
-  if (answer.kind === 'not-modified') {
+  const result = answerFrom({ status: stored.status, headers, size }, request)
+  if (result.kind === 'not-modified') {
     response.writeHead(304, notModified(headers, remark))
     return void response.end()
   }
-  if (answer.kind === 'unsatisfiable') return sendUnsatisfiable(response, size, remark)
-  const { start, end } = answer.kind === 'part' ? answer : { start: 0, end: size - 1 }
-  const content = question.method === 'HEAD' ? undefined : read(start, end + 1)
-  if (question.method !== 'HEAD' && !content) return onGone()
-  if (answer.kind === 'part') {
+  if (result.kind === 'unsatisfiable') return sendUnsatisfiable(response, size, remark)
+  const { start, end } = result.kind === 'part' ? result : { start: 0, end: size - 1 }
+  const content = request.method === 'HEAD' ? undefined : read(start, end + 1)
+  if (request.method !== 'HEAD' && !content) return onGone()
+  if (result.kind === 'part') {
     setLength(headers, end - start + 1)
     headers.push('Content-Range', `bytes ${start}-${end}/${size}`)
     response.writeHead(206, headers)
@@ -112,7 +109,7 @@ export function sendLarge(
     response.writeHead(stored.status, stored.reason, headers)
   }
   if (!content) return void response.end()
-  // A file that turns out to be damaged or shorter breaks the response off, so that nobody takes half for whole.
+  // If the file is damaged or too short, the connection is closed, so that no client takes a part for the whole.
   pipeline(content, response, (error) => error && response.destroy())
 }
 
@@ -134,7 +131,7 @@ export function setLength(headers: string[], length: number) {
   }
 }
 
-/** Another form is another sequence of bytes, so a tag that promises bytes does not hold for it (RFC 9110, 8.8.3.3). */
+/** Another encoding is another sequence of bytes, so a strong ETag does not hold for it (RFC 9110, section 8.8.3.3). */
 function weakenTag(headers: string[]) {
   for (let at = 0; at < headers.length; at += 2) {
     if (headers[at]?.toLowerCase() === 'etag' && headers[at + 1]?.startsWith('"'))

@@ -1,4 +1,6 @@
-/** What reaches an app and is no part of the key: docs/operate/security.md says that it is the app's to name in Vary. */
+/**
+ * What reaches an app and is no part of the key: docs/operate/security.md says that it is the app's to name in Vary.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { cachedApp, send, statusOf } from '../../../test/support/edge/cache.ts'
@@ -14,10 +16,10 @@ const UNKEYED: Record<string, string> = {
   'x-unknown': 'anything',
 }
 
-test('a page that an app calls public without a Vary is everybody’s, whatever its first visitor sent', async (t) => {
+test('a page that an app calls public without a Vary is for all visitors, whatever its first visitor sent', async (t) => {
   for (const [name, value] of Object.entries(UNKEYED)) {
     const edge = await cachedApp(t, (asked, response) =>
-      send(response, { 'cache-control': 'public, max-age=60' }, `made for ${asked.headers[name] ?? 'anybody'}`),
+      send(response, { 'cache-control': 'public, max-age=60' }, `made for ${asked.headers[name] ?? 'any'}`),
     )
     assert.equal((await edge.get('/', { [name]: value })).text, `made for ${value}`, `${name} reaches the app`)
     const other = await edge.get()
@@ -25,7 +27,7 @@ test('a page that an app calls public without a Vary is everybody’s, whatever 
   }
 })
 
-test('a header that the app names in Vary parts its pages, and what it calls private is not stored', async (t) => {
+test('a header that the app names in Vary separates its pages, and what it calls private is not stored', async (t) => {
   for (const [name, value] of Object.entries(UNKEYED)) {
     const varied = await cachedApp(t, (asked, response) =>
       send(response, { 'cache-control': 'public, max-age=60', vary: name }, `made for ${asked.headers[name]}`),

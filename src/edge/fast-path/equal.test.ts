@@ -1,4 +1,4 @@
-/** Whoever asks gets the same, whether the fast lane answers or node:http: files and stored pages, in all their forms. */
+/** Clients get the same response from the fast path and from node:http: files and stored pages, in all encodings. */
 import assert from 'node:assert/strict'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -43,7 +43,7 @@ const said = ({ status, headers, text }: Answer) => {
 }
 
 async function compare(edges: readonly { port: number }[]) {
-  // The first time it is fetched, the second time it is stored, the third time in every form that there will be.
+  // The first time it is fetched, the second time it is stored, the third time in every encoding that will be made.
   for (let round = 1; round <= 3; round++) {
     for (const path of PATHS) {
       for (const headers of HEADERS) {
@@ -55,16 +55,16 @@ async function compare(edges: readonly { port: number }[]) {
     await until(async () => (await bothAnswers('/', BROWSER))?.every(({ headers }) => headers['content-encoding']))
   }
 
-  /** Nothing while one of them still makes a form that the other one has: they are made behind the reader's back. */
+  /** Undefined while one of them still makes an encoding that the other one has: they are made in the background. */
   async function bothAnswers(path: string, headers: Record<string, string>): Promise<Answer[] | undefined> {
     const asked = { path, headers: { connection: 'keep-alive', ...headers } }
     const answers = await Promise.all(edges.map(({ port }) => ask(port, asked)))
-    const [form, ...others] = answers.map((answer) => answer.headers['content-encoding'])
-    return others.every((other) => other === form) ? answers : undefined
+    const [encoding, ...others] = answers.map((answer) => answer.headers['content-encoding'])
+    return others.every((other) => other === encoding) ? answers : undefined
   }
 }
 
-test('of an app whose pages are stored, with and without the lane', async (t) => {
+test('of an app whose pages are stored, with and without the fast path', async (t) => {
   const upstream = await startUpstream(t, (_, response) => {
     response.writeHead(200, { 'content-type': 'text/html', 'cache-control': 's-maxage=600', etag: '"page"' })
     response.end(PAGE)
@@ -73,7 +73,7 @@ test('of an app whose pages are stored, with and without the lane', async (t) =>
   await compare([await startTestEdge(t, hosts), await startTestEdge(t, hosts, { hasFastPath: false })])
 })
 
-test('of files, with and without the lane', async (t) => {
+test('of files, with and without the fast path', async (t) => {
   const folder = join(await temporaryFolder(t), 'files')
   await mkdir(folder)
   await writeFile(join(folder, 'index.html'), PAGE)

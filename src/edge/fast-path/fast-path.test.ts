@@ -20,7 +20,7 @@ const MISSES: RequestListener = (request, response) => {
   response.end(`node ${request.url}\n`)
 }
 
-/** Answers everything below /hit in the lane. */
+/** Answers everything below /hit by the fast path. */
 async function start(t: TestContext, listener = MISSES, limits: Partial<Limits> = {}, bodyBytes = 0) {
   const answered: string[] = []
   const server = await startFastPathServer(t, {
@@ -29,7 +29,7 @@ async function start(t: TestContext, listener = MISSES, limits: Partial<Limits> 
     answer({ target }) {
       if (!target.startsWith('/hit')) return undefined
       answered.push(target)
-      const body = Buffer.from(`lane ${target}\n`.padEnd(bodyBytes, '.'))
+      const body = Buffer.from(`fast ${target}\n`.padEnd(bodyBytes, '.'))
       return toParts(200, ['Content-Length', String(body.length)], body)
     },
   })
@@ -43,30 +43,30 @@ async function connectFor(t: TestContext, server: FastPathServer): Promise<Clien
 }
 
 /** Who answered what, in order. */
-const answersIn = (client: Client): string[] => client.text().match(/(lane|node) \/[\w/]+(?=\n)/g) ?? []
+const answersIn = (client: Client): string[] => client.text().match(/(fast|node) \/[\w/]+(?=\n)/g) ?? []
 
-test('a connection goes back and forth between the lane and node:http', async (t) => {
+test('a connection goes back and forth between the fast path and node:http', async (t) => {
   const server = await start(t)
   const client = await connectFor(t, server)
   for (const target of ['/hit/1', '/a', '/hit/2', '/b', '/c', '/hit/3']) await client.send(get(target))
-  assert.deepEqual(answersIn(client), ['lane /hit/1', 'node /a', 'lane /hit/2', 'node /b', 'node /c', 'lane /hit/3'])
+  assert.deepEqual(answersIn(client), ['fast /hit/1', 'node /a', 'fast /hit/2', 'node /b', 'node /c', 'fast /hit/3'])
 })
 
-test('requests of one packet are answered in their order, whoever answers', async (t) => {
+test('requests of one packet are answered in their order, by the fast path and by node:http', async (t) => {
   const waiting: (() => void)[] = []
   const server = await start(t, (request, response) => waiting.push(() => response.end(`node ${request.url}\n`)))
   const client = await connectFor(t, server)
   await client.send(get('/hit/1') + get('/hit/2') + get('/a') + get('/hit/3'))
   await client.send(get('/hit/4'))
-  assert.deepEqual(answersIn(client), ['lane /hit/1', 'lane /hit/2'])
+  assert.deepEqual(answersIn(client), ['fast /hit/1', 'fast /hit/2'])
   // The last first: each waits for the ones before it.
   for (const answer of waiting.reverse()) answer()
   await client.settle()
   await client.send(get('/hit/5'))
-  assert.deepEqual(answersIn(client).slice(2), ['node /a', 'node /hit/3', 'node /hit/4', 'lane /hit/5'])
+  assert.deepEqual(answersIn(client).slice(2), ['node /a', 'node /hit/3', 'node /hit/4', 'fast /hit/5'])
 })
 
-test('a request in pieces is read by node:http, wherever it is cut, and the next one by the lane again', async (t) => {
+test('a request in pieces is read by node:http, wherever it is cut, and the next one by the fast path again', async (t) => {
   const server = await start(t)
   const whole = get('/hit/cut')
   for (let at = 1; at < whole.length; at++) {
@@ -74,7 +74,7 @@ test('a request in pieces is read by node:http, wherever it is cut, and the next
     await client.send(whole.slice(0, at))
     await client.send(whole.slice(at))
     await client.send(get('/hit/whole'))
-    assert.deepEqual(answersIn(client), ['node /hit/cut', 'lane /hit/whole'], `cut at ${at}`)
+    assert.deepEqual(answersIn(client), ['node /hit/cut', 'fast /hit/whole'], `cut at ${at}`)
     client.socket.destroy()
   }
 })
@@ -85,7 +85,7 @@ const post = (...headers: string[]): string => get('/post', ...headers).replace(
 const WITH_BODY: Record<string, [string, string]> = {
   'a length': [post(`Content-Length: ${BODY.length}`), BODY],
   chunks: [post('Transfer-Encoding: chunked'), CHUNKS],
-  'an expectation that nobody can meet': [post('Expect: magic', `Content-Length: ${BODY.length}`), BODY],
+  'an unknown expectation': [post('Expect: magic', `Content-Length: ${BODY.length}`), BODY],
   'a body of a GET': [get('/post', `Content-Length: ${BODY.length}`), BODY],
   'an upgrade that is not made': [post('Connection: Upgrade', 'Upgrade: x', `Content-Length: ${BODY.length}`), BODY],
 }
@@ -108,7 +108,7 @@ test('a body is never taken for a request, also when its answer has come before 
   assert.ok(!server.asked.some(({ url }) => url === '/hit/body'))
 })
 
-test('a connection returns to the lane after a body', async (t) => {
+test('a connection returns to the fast path after a body', async (t) => {
   const server = await start(t)
   const client = await connectFor(t, server)
   await client.send(`${post('Transfer-Encoding: chunked')}${CHUNKS}`)
@@ -117,7 +117,7 @@ test('a connection returns to the lane after a body', async (t) => {
   await client.send(`${post('Content-Length: 4')}body`)
   await client.send(get('/hit/2'))
   await client.send(get('/hit/3'))
-  assert.deepEqual(answersIn(client), ['node /post', 'lane /hit/1', 'node /post', 'node /hit/2', 'lane /hit/3'])
+  assert.deepEqual(answersIn(client), ['node /post', 'fast /hit/1', 'node /post', 'node /hit/2', 'fast /hit/3'])
 })
 
 test('a large body passes, as fast as it is read', async (t) => {
@@ -138,7 +138,7 @@ test('a large body passes, as fast as it is read', async (t) => {
   assert.equal(received, sent.length)
 })
 
-test('100-continue, HEAD and an upgrade work on a connection that the lane has answered', async (t) => {
+test('100-continue, HEAD and an upgrade work on a connection that the fast path has answered', async (t) => {
   const server = await start(t, (request, response) => {
     if (request.headers.expect) response.writeContinue()
     request.resume().once('end', () => response.end(`node ${request.url}\n`))
@@ -175,11 +175,11 @@ test('a client that asks for much and reads nothing is answered as far as it rea
   await client.settle()
   assert.deepEqual(
     answersIn(client),
-    targets.map((target) => `lane ${target}`),
+    targets.map((target) => `fast ${target}`),
   )
 })
 
-test('what is left of a packet, when a client has taken its answer, may be for node:http', async (t) => {
+test('the rest of a packet, once the client has read its response, may be for node:http', async (t) => {
   const bodyBytes = 4 * 1024 * 1024
   const waiting: (() => void)[] = []
   const server = await start(
@@ -205,7 +205,7 @@ test('what is left of a packet, when a client has taken its answer, may be for n
     waiting[n]?.()
   }
   await until(() => answersIn(client).length === 8)
-  assert.deepEqual(answersIn(client), ['lane /hit/1', 'lane /hit/2', ...Array(5).fill('node /a'), 'node /b'])
+  assert.deepEqual(answersIn(client), ['fast /hit/1', 'fast /hit/2', ...Array(5).fill('node /a'), 'node /b'])
 })
 
 test('each client gets its own bytes, also while others do not take theirs', async (t) => {
@@ -233,7 +233,7 @@ test('each client gets its own bytes, also while others do not take theirs', asy
   }
 })
 
-test('a client that never reads is let go', async (t) => {
+test('a client that never reads is disconnected', async (t) => {
   const server = await start(t, MISSES, { stalledClientMs: 200 }, 8 * 1024 * 1024)
   const client = await connectFor(t, server)
   client.socket.pause()
@@ -241,16 +241,16 @@ test('a client that never reads is let go', async (t) => {
   await until(() => client.peer.destroyed)
 })
 
-test('a client that has no more to ask gets its answer, and then the end', async (t) => {
+test('a client that ends its side gets its response, and then the end of the connection', async (t) => {
   const server = await start(t)
   const client = await connectFor(t, server)
   client.socket.end(get('/hit/1'))
   await until(client.isClosed)
-  assert.deepEqual(answersIn(client), ['lane /hit/1'])
+  assert.deepEqual(answersIn(client), ['fast /hit/1'])
   await until(() => client.peer.destroyed)
 })
 
-test('a fault of the one who answers is reported, and node:http answers', async (t) => {
+test('an error in the answering function is reported, and node:http answers', async (t) => {
   const fault = new Error('no')
   const server = await startFastPathServer(t, {
     listener: MISSES,
@@ -264,7 +264,7 @@ test('a fault of the one who answers is reported, and node:http answers', async 
   assert.deepEqual(server.troubles, [fault])
 })
 
-test('when the lane closes, idle connections end, and a request that comes meanwhile is for node:http', async (t) => {
+test('when the fast path closes, idle connections end, and a request that comes meanwhile is for node:http', async (t) => {
   let finish: (() => void) | undefined
   const server = await start(t, (request, response) => {
     response.shouldKeepAlive = false
@@ -283,7 +283,7 @@ test('when the lane closes, idle connections end, and a request that comes meanw
 
   server.close()
   await mixed.send(get('/hit/3'))
-  assert.deepEqual(answersIn(mixed), ['lane /hit/1', 'node /hit/3'])
+  assert.deepEqual(answersIn(mixed), ['fast /hit/1', 'node /hit/3'])
   const closed = once(server.http, 'close')
   server.http.close()
   await until(() => fresh.isClosed() && kept.isClosed() && mixed.isClosed())

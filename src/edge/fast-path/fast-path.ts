@@ -1,14 +1,14 @@
 /**
- * The fast lane: plain requests are read and answered as bytes, everything else goes to node:http, on the same
- * connection, back and forth. Through node:http the same answer costs nearly twice as much.
+ * The fast path: plain requests are parsed and answered as bytes, everything else goes to node:http, on the same
+ * connection, in any order. Through node:http the same answer costs nearly twice as much.
  *
- * The lane stands where node:http's own listener for a connection's data stood, and passes on to that listener what it
- * does not answer. What it must never get wrong is where a request begins. It looks at bytes only when all of this holds:
+ * It replaces node:http's own listener for the data of a connection, and passes to that listener what it does not
+ * answer. It must always know where a request begins, so it looks at bytes only when all of this holds:
  *
  *   - every request that node:http has announced is answered
  *   - the body of the last one has ended, if it had one
- *   - the last bytes that node:http got are an empty line: a head that had begun would have ended there, and would have
- *     been announced, so nothing has begun
+ *   - the last bytes that node:http got are an empty line: a head that had begun would have ended there and would have
+ *     been announced, so no head has begun
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
@@ -17,18 +17,19 @@ import type { Connection, Connections } from '../connections.ts'
 import { hasBody } from '../http/headers.ts'
 import { createWriter, type Wire } from '../http/wire.ts'
 import type { Limits } from '../limits.ts'
-import { type PlainRequest, readPlainRequests } from './request.ts'
+import { createRequestReader, type PlainRequest } from './request.ts'
 
 type Parts = {
   http: Server
   limits: Limits
   connections: Connections
-  /** The whole response; undefined where node:http is to answer. */
+  /** The whole response; undefined when node:http must answer. */
   answer(request: PlainRequest, socket: Socket): Wire | undefined
   report(error: unknown): void
 }
 
-type FastPath = {
+/** The state of one connection. */
+type ConnectionState = {
   connection: Connection
   /** The listener of node:http. */
   passOn(chunk: Buffer): void
@@ -36,20 +37,21 @@ type FastPath = {
   tail: number
   /** node:http waits for the beginning of a request. */
   isAtStart: boolean
-  /** It announced a request, while it read what it was handed last. */
+  /** It announced a request while it read the last chunk. */
   isAnnounced: boolean
   /** The socket's own timeout is set. */
   isTimed: boolean
 }
 
 export function createFastPath({ http, limits, connections, answer, report }: Parts) {
-  const fastPaths = new WeakMap<Socket, FastPath>()
+  const states = new WeakMap<Socket, ConnectionState>()
   const writer = createWriter()
+  const readRequests = createRequestReader(limits)
   let isOpen = true
 
-  // To node:http, a connection whose requests it never sees is one that never sent any. So the times are kept by us …
+  // node:http does not see the requests that are answered here and would take such a connection for unused. So
+  // `connections` enforces the timeouts and decides what is idle.
   http.headersTimeout = 0
-  // … and we say what is idle.
   http.closeIdleConnections = connections.closeIdle
   http.on('connection', join)
   http.prependListener('upgrade', leave)
@@ -58,9 +60,9 @@ export function createFastPath({ http, limits, connections, answer, report }: Pa
 
   function join(socket: Socket) {
     const connection = connections.watch(socket)
-    const [passOn] = socket.listeners('data') as FastPath['passOn'][]
+    const [passOn] = socket.listeners('data') as ConnectionState['passOn'][]
     if (!connection || !passOn) return
-    const fastPath = {
+    const state = {
       connection,
       passOn,
       tail: EMPTY_LINE,
@@ -68,39 +70,39 @@ export function createFastPath({ http, limits, connections, answer, report }: Pa
       isAnnounced: false,
       isTimed: false,
     }
-    fastPaths.set(socket, fastPath)
+    states.set(socket, state)
     socket.setTimeout(0)
-    // Whoever listens makes node:http give up reading from the handle, past the socket.
-    socket.on('data', (chunk: Buffer) => receive(fastPath, chunk))
+    // A listener of `data` makes node:http read from the socket instead of directly from its handle.
+    socket.on('data', (chunk: Buffer) => receive(state, chunk))
     socket.off('data', passOn)
   }
 
   function leave(_: IncomingMessage, stream: NodeJS.WritableStream) {
     const socket = stream as Socket
     connections.unwatch(socket)
-    fastPaths.delete(socket)
-    // node:http takes off its own listener, which was ours.
+    states.delete(socket)
+    // node:http removes only its own listener, which ours has replaced.
     socket.removeAllListeners('data')
   }
 
-  function receive(fastPath: FastPath, chunk: Buffer) {
-    const { answers, socket } = fastPath.connection
-    const isOurs = fastPath.isAtStart && answers === 0 && isOpen && socket.writable
-    const requests = isOurs ? readPlainRequests(chunk, limits) : undefined
-    if (requests) answerFrom(0, requests, chunk, fastPath)
-    else hand(fastPath, chunk)
+  function receive(state: ConnectionState, chunk: Buffer) {
+    const { answers, socket } = state.connection
+    const isOurs = state.isAtStart && answers === 0 && isOpen && socket.writable
+    const requests = isOurs ? readRequests(chunk) : undefined
+    if (requests) answerFrom(0, requests, chunk, state)
+    else hand(state, chunk)
   }
 
-  function answerFrom(first: number, requests: PlainRequest[], chunk: Buffer, fastPath: FastPath) {
-    const { connection } = fastPath
+  function answerFrom(first: number, requests: PlainRequest[], chunk: Buffer, state: ConnectionState) {
+    const { connection } = state
     for (let at = first; at < requests.length; at++) {
       const request = requests[at] as PlainRequest
       const wire = isOpen ? tryAnswer(request, connection.socket) : undefined
-      if (!wire) return hand(fastPath, request.begin === 0 ? chunk : chunk.subarray(request.begin))
+      if (!wire) return hand(state, request.begin === 0 ? chunk : chunk.subarray(request.begin))
       connection.awaits = 'next'
       connection.since = connections.now()
       if (!writer.write(connection.socket, wire))
-        return holdBack(fastPath, () => answerFrom(at + 1, requests, chunk, fastPath))
+        return awaitDrain(state, () => answerFrom(at + 1, requests, chunk, state))
     }
   }
 
@@ -113,50 +115,50 @@ export function createFastPath({ http, limits, connections, answer, report }: Pa
     }
   }
 
-  /** Nothing more is read or written until the client has taken what it was sent. */
-  function holdBack(fastPath: FastPath, goOn: () => void) {
-    const { connection } = fastPath
+  /** Nothing more is read or written until the client has read what it was sent. */
+  function awaitDrain(state: ConnectionState, goOn: () => void) {
+    const { connection } = state
     const { socket } = connection
-    connection.isHeldBack = true
+    connection.isAwaitingDrain = true
     socket.pause()
     socket.setTimeout(limits.stalledClientMs)
     socket.once('drain', () => {
-      connection.isHeldBack = false
+      connection.isAwaitingDrain = false
       connection.since = connections.now()
       socket.setTimeout(0)
-      fastPath.isTimed = false
-      // First, for what follows may have its own reasons to stop reading.
+      state.isTimed = false
+      // Before `goOn`, which may pause the socket again.
       socket.resume()
       goOn()
     })
   }
 
-  function hand(fastPath: FastPath, chunk: Buffer) {
-    const { connection } = fastPath
-    if (!fastPath.isTimed) connection.socket.setTimeout(limits.stalledClientMs)
-    fastPath.isTimed = true
-    fastPath.isAnnounced = false
+  function hand(state: ConnectionState, chunk: Buffer) {
+    const { connection } = state
+    if (!state.isTimed) connection.socket.setTimeout(limits.stalledClientMs)
+    state.isTimed = true
+    state.isAnnounced = false
     const hadBody = connection.body !== undefined
-    fastPath.passOn(chunk)
+    state.passOn(chunk)
 
     const isBodyOver = connection.body?.complete === true
     if (isBodyOver) connection.body = undefined
-    fastPath.tail = lastFour(fastPath.tail, chunk)
-    fastPath.isAtStart = fastPath.tail === EMPTY_LINE && !connection.body
+    state.tail = lastFour(state.tail, chunk)
+    state.isAtStart = state.tail === EMPTY_LINE && !connection.body
     if (connection.body) return
-    const isNew = hadBody || fastPath.isAnnounced
-    // Whether a head has begun right after a body, nobody can say: it is taken for one when more of it comes.
-    if (fastPath.isAtStart || isBodyOver) isNew && wait(connection, 'next')
+    const isNew = hadBody || state.isAnnounced
+    // Whether a head has begun right after a body is not known: it counts as begun when the next bytes arrive.
+    if (state.isAtStart || isBodyOver) isNew && wait(connection, 'next')
     else if (isNew || connection.awaits !== 'head') wait(connection, 'head')
   }
 
-  /** node:http says this of every request before it does anything else, also of those that it answers by itself. */
+  /** node:http announces every request before it does anything else, including those that it answers by itself. */
   function announce(message: unknown) {
     const { request, response, socket, server } = message as Announcement
-    const fastPath = server === http ? fastPaths.get(socket) : undefined
-    if (!fastPath) return
-    const { connection } = fastPath
-    fastPath.isAnnounced = true
+    const state = server === http ? states.get(socket) : undefined
+    if (!state) return
+    const { connection } = state
+    state.isAnnounced = true
     connection.body = hasBody(request) ? request : undefined
     connection.answers++
     response.once('close', () => {

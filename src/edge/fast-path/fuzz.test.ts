@@ -13,7 +13,7 @@ import type { PlainRequest } from './request.ts'
 const SEED = 20_251
 const CASES = 1500
 
-test('with the lane and without it, clients get the same bytes, whatever they send', async (t) => {
+test('with the fast path and without it, clients get the same bytes, whatever they send', async (t) => {
   t.diagnostic(`seed ${SEED}`)
   const random = createRandom(SEED)
   let answered = 0
@@ -34,13 +34,13 @@ test('with the lane and without it, clients get the same bytes, whatever they se
   }
   assert.deepEqual(withFastPath.troubles, [])
   const passedOn = withFastPath.asked.length
-  t.diagnostic(`${answered} requests were answered by the lane, ${passedOn} by node:http`)
+  t.diagnostic(`${answered} requests were answered by the fast path, ${passedOn} by node:http`)
   assert.equal(answered + passedOn, without.asked.length)
   // A generator that makes nothing but nonsense would prove nothing.
   assert.ok(answered > CASES / 3 && passedOn > CASES / 3)
 })
 
-test('every byte in every place is taken or refused alike', async (t) => {
+test('every byte in every position is accepted or refused by both alike', async (t) => {
   const withFastPath = await startFastPathServer(t, { listener, answer })
   const without = await startFastPathServer(t, { listener })
   for (let code = 0; code < 256; code++) {
@@ -59,20 +59,20 @@ test('every byte in every place is taken or refused alike', async (t) => {
 
 type Random = { upTo(count: number): number; oneOf<T>(list: readonly T[]): T; chance(share: number): boolean }
 
-/** What the server says to each chunk, and whether it closed the connection after it. */
+/** The server's reply to each chunk, and whether it closed the connection after it. */
 async function talk(server: FastPathServer, chunks: string[]): Promise<string[]> {
   const client = await connectTo(server)
-  const said: string[] = []
+  const replies: string[] = []
   // The last one shows what became of the connection.
   for (const chunk of [...chunks, request('GET /hit/last HTTP/1.1', ['Host: site'])]) {
     const before = client.text().length
     await client.send(chunk)
-    said.push(`${withoutDate(client, before)}${client.isClosed() ? '[closed]' : ''}`)
+    replies.push(`${withoutDate(client, before)}${client.isClosed() ? '[closed]' : ''}`)
   }
   client.socket.end()
   await client.settle()
   client.socket.destroy()
-  return said
+  return replies
 }
 
 const withoutDate = (client: Client, from: number): string =>
@@ -135,7 +135,8 @@ const request = (line: string, headers: string[], body = '', end = '\r\n'): stri
   `${line}${end}${headers.map((header) => `${header}${end}`).join('')}${end}${body}`
 
 function createRequest(random: Random): string {
-  // Half of all are as browsers send them: the lane's own. Of the others, half have one thing about them that is odd.
+  // Half of all are as browsers send them, for the fast path. Of the others, half have one thing about them that is
+  // odd.
   if (random.chance(0.5)) return createPlain(random)
   if (random.chance(0.5)) return createNearlyPlain(random)
   const method = random.oneOf(METHODS)

@@ -1,14 +1,13 @@
 /**
- * Reads plain requests out of bytes: whole GETs of HTTP/1.1 without a body, in the strictest reading of the grammar
- * (RFC 9112, sections 3 and 5). Whatever is anything else is not judged here: node:http reads it.
+ * Parses plain requests: complete GETs of HTTP/1.1 without a body, in the strictest reading of the grammar (RFC 9112,
+ * sections 3 and 5). Anything else is left to node:http.
  *
- * What is read here must be read alike there, or two ends of a connection disagree on where a request ends. So this
- * reader only ever takes less than node:http does.
+ * Both parsers must agree on where a request ends, so this one accepts only a subset of what node:http accepts.
  */
 import type { Limits } from '../limits.ts'
 
 export type PlainRequest = {
-  /** Where in the chunk it begins. */
+  /** Its offset in the chunk. */
   readonly begin: number
   /** Path and query, as the client wrote them. */
   readonly target: string
@@ -18,26 +17,62 @@ export type PlainRequest = {
   header(name: string): string | undefined
   /** The names, in lower case, that begin with one of these letters. */
   namesFrom(letters: ReadonlySet<number>): string[]
-  /** All of them, names in lower case. To make this costs as much as to read the whole request: `header` costs little. */
+  /** All of them, names in lower case. Building this costs as much as parsing the whole request: `header` is cheap. */
   readonly headers: Record<string, string>
 }
 
-/** All requests of a chunk; undefined unless it consists of whole plain ones and ends with the last. */
-export function readPlainRequests(chunk: Buffer, limits: Limits): PlainRequest[] | undefined {
-  if (!beginsPlain(chunk, 0) || chunk.length >= limits.requestHeaderBytes) return undefined
-  const text = chunk.toString('latin1')
-  const lower = text.toLowerCase()
-  const heads: Head[] = []
-  for (let at = 0; at < chunk.length; ) {
-    const head = readHead(chunk, text, lower, at, limits)
-    if (!head) return undefined
-    heads.push(head)
-    at = head.end
+export function createRequestReader(limits: Limits) {
+  /** `text` is the chunk as a string, and `lower` the same in lower case. */
+  function readHead(chunk: Buffer, text: string, lower: string, begin: number): Head | undefined {
+    if (!beginsPlain(chunk, begin)) return undefined
+    const targetBegin = begin + METHOD_BYTES
+    const targetEnd = skip(TARGET, chunk, targetBegin)
+    if (targetEnd - targetBegin > limits.requestTargetBytes || !text.startsWith(VERSION, targetEnd)) return undefined
+
+    const marks: Marks = []
+    let hosts = 0
+    let at = targetEnd + VERSION.length
+    while (chunk[at] !== CR) {
+      const nameBegin = at
+      const nameEnd = skip(NAME, chunk, at)
+      if (nameEnd === nameBegin || chunk[nameEnd] !== COLON) return undefined
+      let valueBegin = nameEnd + 1
+      while (isBlank(chunk[valueBegin])) valueBegin++
+      at = skip(VALUE, chunk, valueBegin)
+      if (chunk[at] !== CR || chunk[at + 1] !== LF) return undefined
+      let valueEnd = at
+      while (valueEnd > valueBegin && isBlank(chunk[valueEnd - 1])) valueEnd--
+
+      if ((PARTS[chunk[nameBegin] as number] as number) & SPECIAL_INITIAL) {
+        const name = lower.slice(nameBegin, nameEnd)
+        if (name === 'host') hosts += valueEnd > valueBegin ? 1 : 2
+        else if (!isPlain(name, lower, valueBegin, valueEnd)) return undefined
+      }
+      if (marks.length >= limits.requestHeaders * 4 || isRepeated(lower, marks, nameBegin, nameEnd)) return undefined
+      marks.push(nameBegin, nameEnd, valueBegin, valueEnd)
+      at += 2
+    }
+    if (chunk[at + 1] !== LF || hosts !== 1) return undefined
+    return new Head(text, lower, marks, { begin, end: at + 2, target: text.slice(targetBegin, targetEnd) })
   }
-  return heads
+
+  /** All requests of a chunk; undefined unless it consists of complete plain requests only. */
+  return function readRequests(chunk: Buffer): PlainRequest[] | undefined {
+    if (!beginsPlain(chunk, 0) || chunk.length >= limits.requestHeaderBytes) return undefined
+    const text = chunk.toString('latin1')
+    const lower = text.toLowerCase()
+    const heads: Head[] = []
+    for (let at = 0; at < chunk.length; ) {
+      const head = readHead(chunk, text, lower, at)
+      if (!head) return undefined
+      heads.push(head)
+      at = head.end
+    }
+    return heads
+  }
 }
 
-/** A class, for its getter: most requests are answered by few of their headers. */
+/** A class, for its lazy getter: most requests are answered by few of their headers. */
 class Head implements PlainRequest {
   readonly begin: number
   readonly end: number
@@ -82,7 +117,7 @@ class Head implements PlainRequest {
 
   get headers(): Record<string, string> {
     if (this.made) return this.made
-    // Without a prototype, a header named like something of Object.prototype is just a header.
+    // Without a prototype, so that a header with the name of a property of Object.prototype is an ordinary header.
     const headers: Record<string, string> = Object.create(null)
     const marks = this.marks
     for (let at = 0; at < marks.length; at += 4) {
@@ -93,49 +128,16 @@ class Head implements PlainRequest {
   }
 }
 
-/** Where each header's name begins and ends, and its value: four numbers for each. */
+/** Begin and end of each header's name and of its value: four numbers for each header. */
 type Marks = number[]
 
-function readHead(chunk: Buffer, text: string, lower: string, begin: number, limits: Limits): Head | undefined {
-  if (!beginsPlain(chunk, begin)) return undefined
-  const targetBegin = begin + METHOD_BYTES
-  const targetEnd = pass(TARGET, chunk, targetBegin)
-  if (targetEnd - targetBegin > limits.requestTargetBytes || !text.startsWith(VERSION, targetEnd)) return undefined
-
-  const marks: Marks = []
-  let hosts = 0
-  let at = targetEnd + VERSION.length
-  while (chunk[at] !== CR) {
-    const nameBegin = at
-    const nameEnd = pass(NAME, chunk, at)
-    if (nameEnd === nameBegin || chunk[nameEnd] !== COLON) return undefined
-    let valueBegin = nameEnd + 1
-    while (isBlank(chunk[valueBegin])) valueBegin++
-    at = pass(VALUE, chunk, valueBegin)
-    if (chunk[at] !== CR || chunk[at + 1] !== LF) return undefined
-    let valueEnd = at
-    while (valueEnd > valueBegin && isBlank(chunk[valueEnd - 1])) valueEnd--
-
-    if ((PARTS[chunk[nameBegin] as number] as number) & TELLING) {
-      const name = lower.slice(nameBegin, nameEnd)
-      if (name === 'host') hosts += valueEnd > valueBegin ? 1 : 2
-      else if (!isPlain(name, lower, valueBegin, valueEnd)) return undefined
-    }
-    if (marks.length >= limits.requestHeaders * 4 || isRepeated(lower, marks, nameBegin, nameEnd)) return undefined
-    marks.push(nameBegin, nameEnd, valueBegin, valueEnd)
-    at += 2
-  }
-  if (chunk[at + 1] !== LF || hosts !== 1) return undefined
-  return new Head(text, lower, marks, { begin, end: at + 2, target: text.slice(targetBegin, targetEnd) })
-}
-
-/** Says nothing of the message's end, and asks for no more than a response. */
+/** The header neither affects the framing nor asks for anything but a response. */
 function isPlain(name: string, lower: string, valueBegin: number, valueEnd: number): boolean {
   if (name === 'connection') return lower.slice(valueBegin, valueEnd) === 'keep-alive'
-  return !ABOUT_THE_CONNECTION.has(name) && !name.startsWith('proxy-')
+  return !NOT_PLAIN.has(name) && !name.startsWith('proxy-')
 }
 
-const ABOUT_THE_CONNECTION = new Set([
+const NOT_PLAIN = new Set([
   'content-length',
   'transfer-encoding',
   'te',
@@ -144,11 +146,11 @@ const ABOUT_THE_CONNECTION = new Set([
   'http2-settings',
   'expect',
   'keep-alive',
-  // Not about it, but node:http loses it.
+  // node:http drops it.
   '__proto__',
 ])
 
-/** How two headers of one name are joined is a matter of the name, and for node:http to know. */
+/** How two headers of one name are combined depends on the name: that is left to node:http. */
 function isRepeated(lower: string, marks: Marks, nameBegin: number, nameEnd: number): boolean {
   for (let at = 0; at < marks.length; at += 4) {
     const begin = marks[at] as number
@@ -159,7 +161,7 @@ function isRepeated(lower: string, marks: Marks, nameBegin: number, nameEnd: num
 }
 
 function isSame(lower: string, other: number, begin: number, end: number): boolean {
-  // From the end: names that are equally long often begin alike, as `sec-fetch-mode` and `sec-fetch-site` do.
+  // From the end: names of the same length often have the same prefix, as `sec-fetch-mode` and `sec-fetch-site` do.
   for (let at = end - 1; at >= begin; at--)
     if (lower.charCodeAt(at) !== lower.charCodeAt(other + at - begin)) return false
   return true
@@ -180,28 +182,28 @@ const beginsPlain = (chunk: Buffer, at: number): boolean =>
 
 const isBlank = (byte: number | undefined): boolean => byte === 0x20 || byte === 0x09
 
-/** What a byte may be a part of. */
+/** Bits: what a byte may be part of. */
 const TARGET = 1
 const NAME = 2
 const VALUE = 4
-/** What the names begin with that `host`, `isPlain` and `ABOUT_THE_CONNECTION` are about. */
-const TELLING = 8
+/** A first letter of `host` or of a name that `isPlain` checks. */
+const SPECIAL_INITIAL = 8
 
 const PARTS = new Uint8Array(256)
 for (let byte = 0; byte < 256; byte++) {
   const letter = String.fromCharCode(byte)
-  // Browsers send more than the grammar of a URI has, such as `|`. A fragment is never sent (RFC 9112, section 3.2).
+  // Browsers send characters that the grammar of a URI does not allow, such as `|`. A fragment is never sent (RFC 9112,
+  // section 3.2).
   const isTarget = byte > 0x20 && byte < 0x7f && letter !== '#'
   const isName = /[!#$%&'*+.^_`|~0-9A-Za-z-]/.test(letter)
   const isValue = byte === 0x09 || (byte >= 0x20 && byte !== 0x7f)
-  const isTelling = ['host', 'connection', 'proxy-', ...ABOUT_THE_CONNECTION].some(
-    (name) => name[0] === letter.toLowerCase(),
-  )
-  PARTS[byte] = (isTarget ? TARGET : 0) | (isName ? NAME : 0) | (isValue ? VALUE : 0) | (isTelling ? TELLING : 0)
+  const isSpecial = ['host', 'connection', 'proxy-', ...NOT_PLAIN].some((name) => name[0] === letter.toLowerCase())
+  PARTS[byte] =
+    (isTarget ? TARGET : 0) | (isName ? NAME : 0) | (isValue ? VALUE : 0) | (isSpecial ? SPECIAL_INITIAL : 0)
 }
 
-/** The first byte that is no such part. */
-function pass(part: number, chunk: Buffer, from: number): number {
+/** The offset of the first byte that is no such part. */
+function skip(part: number, chunk: Buffer, from: number): number {
   let at = from
   while (at < chunk.length && ((PARTS[chunk[at] as number] as number) & part) !== 0) at++
   return at

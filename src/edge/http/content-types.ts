@@ -1,4 +1,4 @@
-/** What a file is, by its name; and whether it is worth compressing. */
+/** The content type of a file, by its name, and whether it is worth compressing. */
 import { trimBlanks } from '../../http/index.ts'
 
 export type ContentType = { type: string; isCompressible: boolean }
@@ -73,7 +73,7 @@ export function contentTypeOf(path: string): ContentType {
   return BY_EXTENSION.get(path.slice(dot + 1).toLowerCase()) ?? UNKNOWN
 }
 
-/** Whether a response of this type, as its header says it, is worth compressing. */
+/** Whether a response with this Content-Type is worth compressing. */
 export function isCompressible(header: string): boolean {
   const type = trimBlanks(header.split(';', 1)[0] ?? '').toLowerCase()
   return COMPRESSIBLE.has(type) || type.startsWith('text/') || type.endsWith('+json') || type.endsWith('+xml')

@@ -67,7 +67,7 @@ const accepted = fc.array(fc.tuple(fc.constantFrom('br', 'gzip', 'identity', '*'
   maxLength: 5,
 })
 
-test('nobody is sent an encoding that they did not accept', async () => {
+test('no client gets an encoding that it did not accept', async () => {
   await holds(
     fc.property(
       fc.oneof(
@@ -112,9 +112,9 @@ test('directives are found whatever stands around them, and a bad number of seco
   )
   await holds(
     fc.property(value, (text) => {
-      for (const [name, said] of readCacheControl(text)) {
+      for (const [name, value] of readCacheControl(text)) {
         assert.match(name, /^[!#$%&'*+.^_`|~0-9a-z-]+$/)
-        const count = seconds(new Map([[name, said]]), name) as number
+        const count = seconds(new Map([[name, value]]), name) as number
         assert.ok(Number.isSafeInteger(count) && count >= 0 && count <= 2 ** 31)
       }
     }),
@@ -195,9 +195,9 @@ test('two requests have one key exactly if nothing differs that counts', async (
     fc.property(addressed, addressed, fc.boolean(), (one, other, isAlike) => {
       // Two that come by chance hardly ever agree.
       const second = isAlike ? { ...one, headers: other.headers } : other
-      const told = (each: typeof one) =>
+      const identity = (each: typeof one) =>
         JSON.stringify([each.scheme, each.authority.toLowerCase(), each.target, framing(each.headers)])
-      assert.equal(keyOf(one) === keyOf(second), told(one) === told(second))
+      assert.equal(keyOf(one) === keyOf(second), identity(one) === identity(second))
     }),
     1000,
   )
@@ -220,8 +220,8 @@ test('two requests have one variant exactly if the named headers say the same', 
               .join(',')
       const same = names.every((name) => plain(name, one[name]) === plain(name, other[name]))
       assert.equal(variantOf(names, one) === variantOf(names, other), same)
-      for (const [name, said] of Object.entries(readVariant(variantOf(names, one)))) {
-        assert.equal(said, plain(name, one[name]))
+      for (const [name, value] of Object.entries(readVariant(variantOf(names, one)))) {
+        assert.equal(value, plain(name, one[name]))
       }
     }),
     1000,

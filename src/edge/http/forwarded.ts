@@ -1,6 +1,6 @@
 /**
- * What an app is told about its visitor: the address, and whether the visitor came by https. A visitor's own word is not
- * passed on; that of a proxy in front of us is, where the operator named its address.
+ * What an app learns about its visitor: the address and the protocol. X-Forwarded headers of a visitor are not
+ * forwarded; those of a proxy in front of us are, where the operator has configured its address.
  */
 
 import type { IncomingMessage } from 'node:http'
@@ -17,7 +17,7 @@ export function createForwarded() {
 
   return {
     isTrusted,
-    /** Addresses, or ranges as `10.0.0.0/8`. */
+    /** Addresses, or ranges such as `10.0.0.0/8`. */
     trust(proxies: readonly string[]) {
       trusted = new BlockList()
       hasTrusted = proxies.length > 0
@@ -29,15 +29,15 @@ export function createForwarded() {
       }
     },
 
-    /** The visitor's protocol alone, for those who have not read all headers. */
+    /** Only the visitor's protocol, for a caller that has not parsed all headers. */
     protocolOf(socket: Socket, header: (name: string) => string | undefined): Visitor['protocol'] {
       if (!hasTrusted || !isTrusted(socket.remoteAddress?.replace(/^::ffff:/, '') ?? '')) return 'http'
       return toProtocol(header('x-forwarded-proto'))
     },
 
     /**
-     * Whom a request counts for where each client has a bound: the address that it came from, or the one that our proxy
-     * says. Undefined where the proxy says none.
+     * The client that a request counts for in limits per client: the peer's network, or the one that a trusted proxy
+     * reports. Undefined where the proxy reports none.
      */
     clientOf({ socket, headers }: Pick<IncomingMessage, 'socket' | 'headers'>): string | undefined {
       const peer = socket.remoteAddress?.replace(/^::ffff:/, '')
@@ -57,7 +57,7 @@ export function createForwarded() {
   }
 }
 
-const toProtocol = (said: string | undefined): Visitor['protocol'] =>
-  trimBlanks(said ?? '').toLowerCase() === 'https' ? 'https' : 'http'
+const toProtocol = (value: string | undefined): Visitor['protocol'] =>
+  trimBlanks(value ?? '').toLowerCase() === 'https' ? 'https' : 'http'
 
 export type Forwarded = ReturnType<typeof createForwarded>

@@ -42,7 +42,7 @@ test('method, path, query, headers and body arrive as they were sent', async (t)
   assert.deepEqual(valuesOf(seen, 'transfer-encoding'), [])
 })
 
-test('every method passes, with a body or without', async (t) => {
+test('every method is forwarded, with a body or without', async (t) => {
   const edge = await edgeBefore(t, await mirror(t))
   for (const method of ['GET', 'DELETE', 'OPTIONS', 'PUT', 'PATCH', 'PROPFIND']) {
     for (const [headers, body] of [

@@ -1,23 +1,23 @@
-/** Which headers go on to an upstream, and which come back: pure lists, `[name, value, name, value, …]`. */
+/** Which headers are forwarded to an upstream, and which come back, as lists `[name, value, name, value, …]`. */
 
 import type { IncomingMessage } from 'node:http'
 import { trimBlanks } from '../../http/index.ts'
 import type { Visitor } from './forwarded.ts'
 import { remembering, toLower } from './remember.ts'
 
-/** Each side of a proxy speaks for itself about its connection (RFC 9110, section 7.6.1). */
+/** They apply to one connection only (RFC 9110, section 7.6.1). */
 const HOP_BY_HOP = ['connection', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade']
 
 const NOT_FROM_CLIENTS = new Set([
   ...HOP_BY_HOP,
-  // Said by us.
+  // Set by us.
   'host',
   'expect',
   'forwarded',
   'x-real-ip',
-  // CGI programs read it as HTTP_PROXY, where their own requests go through.
+  // CGI programs read it as HTTP_PROXY, and would send their own requests through that proxy.
   'proxy',
-  // What Next.js says to itself: a client that says it skips middleware, and with it whoever checks for a login there.
+  // Internal headers of Next.js: a client that sends one could skip middleware, and with it a check for a login.
   'x-middleware-subrequest',
   'x-middleware-subrequest-id',
   'x-middleware-rewrite',
@@ -34,19 +34,19 @@ const NOT_FROM_CLIENTS = new Set([
   'x-invoke-output',
   'x-invoke-status',
   'x-invoke-error',
-  // What React Router and Astro say to themselves: a client that says it chooses what others are shown.
+  // Internal headers of React Router and Astro: a client that sends one could choose what others are shown.
   'x-react-router-spa-mode',
   'x-react-router-prerender-data',
   'x-astro-path',
   'x-astro-locals',
-  // Frameworks that take another path from a header have the route checked for one and served for the other.
+  // Some frameworks take another path from them, so that one path would be checked and the other one served.
   'x-original-url',
   'x-rewrite-url',
 ])
 const NOT_FROM_UPSTREAMS = new Set(HOP_BY_HOP)
 
 /**
- * What the upstream is asked with. `upgrade` is the protocol that the connection is to change to; names in `without`, in
+ * The headers for the upstream. `upgrade` is the protocol that the connection is to change to; names in `without`, in
  * lower case, are left out.
  */
 export function toUpstream(
@@ -71,7 +71,7 @@ export function toUpstream(
   if (upgrade !== undefined) sent.push('connection', 'Upgrade', 'upgrade', upgrade)
   if (headers.te?.toString().toLowerCase().includes('trailers')) sent.push('te', 'trailers')
   if (expectsContinue(request)) sent.push('expect', '100-continue')
-  // The framing is ours: Node would put a chunked body where there is none.
+  // The framing is explicit: Node would otherwise add a chunked body where there is none.
   if (headers['transfer-encoding'] !== undefined) sent.push('transfer-encoding', 'chunked')
   else if (headers['content-length'] === undefined && !BODILESS.has(method)) sent.push('content-length', '0')
   return sent
@@ -83,8 +83,8 @@ export const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0'
 
 /**
- * Whether a Connection header names a header that is meant for the app, so that the app never sees it. What the app
- * answers is then no answer to what the client seems to have asked.
+ * Whether the Connection header names a header that is meant for the app, which then never gets it. The response of the
+ * app then does not belong to the request as the cache sees it.
  */
 export function hidesHeaders({ headers }: Pick<IncomingMessage, 'headers'>): boolean {
   const named = namedBy(headers.connection)
@@ -95,11 +95,11 @@ export function hidesHeaders({ headers }: Pick<IncomingMessage, 'headers'>): boo
 
 const OF_CONNECTION = new Set([...HOP_BY_HOP, 'http2-settings'])
 
-/** HTTP/1.0 knows no interim responses (RFC 9110, section 10.1.1). */
+/** HTTP/1.0 has no interim responses (RFC 9110, section 10.1.1). */
 export const expectsContinue = ({ headers, httpVersion }: IncomingMessage): boolean =>
   headers.expect?.toLowerCase() === '100-continue' && httpVersion === '1.1'
 
-/** What the client is answered with. */
+/** The headers for the client. */
 export function toClient(rawHeaders: readonly string[]): { headers: string[]; isEventStream: boolean } {
   let headers: string[] = []
   let named: Set<string> | undefined
@@ -116,13 +116,13 @@ export function toClient(rawHeaders: readonly string[]): { headers: string[]; is
   return { headers, isEventStream }
 }
 
-/** `_` and `-` are the same to programs that read headers as variables: a client may write either. */
+/** Programs that read headers as environment variables do not distinguish `_` and `-`. */
 const toPlain = remembering((name) => name.toLowerCase().replaceAll('_', '-'))
 
-/** Says who asked and how: of that, only what we say ourselves goes on. */
+/** Information of proxies about the client: only our own is forwarded. */
 const isFromProxy = (plain: string): boolean => plain.startsWith('x-forwarded-') || plain.startsWith('proxy-')
 
-/** The further headers that a Connection header takes with it; undefined in the common case that there are none. */
+/** The further headers that a Connection header names; undefined in the common case that there are none. */
 function namedBy(connection: string | undefined): Set<string> | undefined {
   if (connection === undefined || connection === 'keep-alive') return undefined
   const names = connection
@@ -133,7 +133,7 @@ function namedBy(connection: string | undefined): Set<string> | undefined {
   return names.length > 0 ? new Set(names) : undefined
 }
 
-/** Words of its own, and the length of a body, which nobody may take away from it. */
+/** Its own options, and Content-Length, which must not be removed from a message. */
 const CONNECTION_WORDS = new Set(['close', 'keep-alive', 'upgrade', 'content-length'])
 
 const union = (some: Set<string> | undefined, more: Set<string> | undefined): Set<string> | undefined =>

@@ -30,7 +30,7 @@ const FROM_VISITORS: readonly (readonly [string, string])[] = [
   ['x-forwarded-for', filled('1,')],
 ]
 
-/** The longest stretch of work while every one was sent, with the lane and without. */
+/** The longest time that the event loop was blocked while every one was sent, with the fast path and without. */
 async function longestOf(visit: (headers: Record<string, string>) => Promise<unknown>): Promise<number> {
   await visit({})
   return longestWorkMs(async () => {
@@ -91,9 +91,9 @@ const FROM_APPS: Record<string, Record<string, string>> = {
   'more tags than are read': { 'cache-tag': 'a,'.repeat(6000) },
 }
 
-for (const [name, said] of Object.entries(FROM_APPS)) {
+for (const [name, fields] of Object.entries(FROM_APPS)) {
   test(`${name} is passed on and not stored`, async (t) => {
-    const edge = await cachedApp(t, (_, response) => send(response, { 'cache-control': 's-maxage=60', ...said }))
+    const edge = await cachedApp(t, (_, response) => send(response, { 'cache-control': 's-maxage=60', ...fields }))
     for (let round = 0; round < 2; round++) assert.equal((await edge.get()).text, 'body')
     assert.equal(edge.asked.length, 2)
   })

@@ -1,17 +1,17 @@
-/** The headers by which a client says which form of a file it wants, and which part: RFC 9110, sections 12 to 14. */
+/** Content negotiation, conditions and ranges: RFC 9110, sections 12 to 14. */
 import { trimBlanks } from '../../http/index.ts'
 
 export type Encoding = 'br' | 'gzip' | 'identity'
 
 /**
- * What is longer is not read: a client may send thirty kilobytes of it with every request, and no browser sends more than
- * a few hundred bytes. Each header says below what holds instead.
+ * A longer list is not parsed: a client may send thirty kilobytes of it with every request, and no browser sends more
+ * than a few hundred bytes. The functions below document what applies instead.
  */
 export const MAX_LIST_LENGTH = 1024
 
 /**
- * The encoding that the client likes best out of those there are, the smaller one where it likes them equally. Where it
- * wants none of them, or says too much to be read, it gets the file as it is (section 12.5.3 allows it), which every client
+ * The available encoding that the client prefers, the first of them where it has no preference. Where it accepts none
+ * of them, or its list is too long, it gets the file unencoded (section 12.5.3 allows it), which every client
  * understands.
  */
 export function chooseEncoding(acceptEncoding: string | undefined, available: readonly Encoding[]): Encoding {
@@ -28,7 +28,7 @@ export function chooseEncoding(acceptEncoding: string | undefined, available: re
     const weight = weights.get(encoding) ?? everythingElse
     if (weight > bestWeight) [best, bestWeight] = [encoding, weight]
   }
-  // A client that does not name it takes the file as it is, but likes anything better that it does name.
+  // A client that does not list `identity` accepts it, but prefers every encoding that it lists.
   return (weights.get('identity') ?? 0) > bestWeight ? 'identity' : best
 }
 
@@ -40,7 +40,10 @@ function readWeight(parameters: readonly string[]): number {
   return 1
 }
 
-/** Whether the client's copy is this one: a list of tags, compared weakly (section 13.1.2). Not known in a list too long. */
+/**
+ * Whether the client's copy is current: a list of tags, compared weakly (section 13.1.2). False for a list that is too
+ * long.
+ */
 export function isKnown(ifNoneMatch: string | undefined, etag: string): boolean {
   if (ifNoneMatch === undefined || ifNoneMatch.length > MAX_LIST_LENGTH) return false
   if (trimBlanks(ifNoneMatch) === '*') return true
@@ -48,14 +51,14 @@ export function isKnown(ifNoneMatch: string | undefined, etag: string): boolean 
   return false
 }
 
-/** No two blanks in a row that could be parted in more than one way: read in one pass, however long it is. */
+/** Unambiguous about blanks, so that it takes linear time for any input. */
 const RANGE = /^bytes=[ \t]*(?:(\d+)[ \t]*)?-[ \t]*(?:(\d+)[ \t]*)?$/i
 
 export type Part = { start: number; end: number }
 
 /**
- * The part that a Range header asks for, its end included; `whole` where it is to be ignored: another unit, bad syntax,
- * several ranges (section 14.2 allows it), or a copy that has changed since (If-Range).
+ * The part that a Range header asks for, its end included; `whole` where the header must be ignored: another unit, bad
+ * syntax, several ranges (section 14.2 allows it), or a copy that has changed since (If-Range).
  */
 export function readRange(
   range: string | undefined,

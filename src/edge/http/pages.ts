@@ -1,4 +1,4 @@
-/** The edge's own pages: plain, without a script, and without a word about what else is hosted here. */
+/** The edge's own pages: plain, without a script, and without information about what else is hosted here. */
 import { type ServerResponse, STATUS_CODES } from 'node:http'
 
 export type Page = { status: number; title: string; text: string }
@@ -17,7 +17,7 @@ export const PAGES = {
   unreadable: {
     status: 500,
     title: 'Site not readable',
-    text: 'The list of this site’s files is damaged. Its owner mends it by deploying the site again.',
+    text: 'The list of this site’s files is damaged. The owner can repair it by deploying the site again.',
   },
   badGateway: { status: 502, title: 'No valid answer', text: 'The application did not give a valid answer.' },
   busy: { status: 503, title: 'Too busy', text: 'Too many requests are waiting. Please try again in a moment.' },
@@ -34,10 +34,10 @@ const HEADERS = {
 }
 
 export function sendPage(response: ServerResponse, page: Page, headers: Record<string, string> = {}) {
-  // Once a response has begun, only its breaking off tells the client that it is not whole.
+  // Once a response has begun, only aborting it shows the client that it is incomplete.
   if (response.headersSent) return void response.destroy()
   const body = render(page)
-  // The reason is said, for one from an upstream may have been tried before, and stays.
+  // The reason is given explicitly, because one from the upstream may have been set before and would stay.
   response.writeHead(page.status, STATUS_CODES[page.status], {
     ...HEADERS,
     'content-length': Buffer.byteLength(body),
@@ -46,7 +46,7 @@ export function sendPage(response: ServerResponse, page: Page, headers: Record<s
   response.end(body)
 }
 
-/** The page as it goes over a connection that has no response object: one that asked for an upgrade. */
+/** The page as bytes, for a connection without a response object: one that requested an upgrade. */
 export function rawPage(page: Page): string {
   const body = render(page)
   const headers = { ...HEADERS, 'content-length': Buffer.byteLength(body), connection: 'close' }

@@ -2,8 +2,9 @@
 import type { Visit } from './visit.ts'
 
 /**
- * 308 keeps the method and the body. The location has no scheme, so the visitor stays with the one in use: what a proxy
- * in front does with TLS need not be known here. It is asked for again each time, since the owner may end the redirect.
+ * 308 keeps the method and the body. The location has no scheme, so the visitor keeps the current one: whether a proxy
+ * in front terminates TLS need not be known here. It is revalidated each time, because the owner may remove the
+ * redirect.
  */
 export function sendRedirect({ authority, path, response }: Visit, to: string) {
   const [port = ''] = /:\d{1,5}$/.exec(authority) ?? []

@@ -1,9 +1,9 @@
-/** Headers repeat: what is worked out from the same text again and again is worked out once. */
+/** Memoization: headers repeat, so what is computed from their text is computed once. */
 
-/** Longer ones hardly repeat, and would be held for nothing. */
+/** Longer texts hardly repeat, so they are not kept. */
 const TEXT_LENGTH = 512
 
-/** `work` gives the same for the same text, and nobody changes what it gave. Beyond so many, all are forgotten. */
+/** `work` must be pure, and callers must not modify its result. Beyond `max` results, all are forgotten. */
 export function remembering<T>(work: (text: string) => T, max = 1000): (text: string) => T {
   const known = new Map<string, T>()
   return (text) => {

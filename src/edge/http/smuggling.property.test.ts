@@ -17,7 +17,9 @@ const REQUEST_LINE = new RegExp(`^(${TOKEN}) ([!-~\x80-\xff]+) HTTP/1\\.([01])$`
 const FIELD = new RegExp(`^(${TOKEN}):[ \t]*((?:[!-~\x80-\xff](?:[\t -~\x80-\xff]*[!-~\x80-\xff])?)?)[ \t]*$`)
 const CHUNK = /^([0-9A-Fa-f]{1,12})(?:;[\t -~\x80-\xff]*)?$/
 
-/** The whole requests at the beginning of some bytes, until the connection is to end or something is not well-formed. */
+/**
+ * The whole requests at the beginning of some bytes, until the connection is to end or something is not well-formed.
+ */
 function readAll(bytes: string): Asked[] {
   const requests: Asked[] = []
   let at = 0
@@ -245,7 +247,7 @@ test('an app is asked what a strict reader finds in the bytes of a connection, a
         const answers = text.match(/HTTP\/1\.1 200 /g)?.length ?? 0
         assert.ok(answers <= requests.length, `${answers} answers to ${requests.length} requests`)
       }
-      assert.deepEqual(seen[0], seen[1], 'with the lane and without it')
+      assert.deepEqual(seen[0], seen[1], 'with the fast path and without it')
       if (seen[0]?.length === requests.length && requests.length > 0) whole++
       else refused++
     }),

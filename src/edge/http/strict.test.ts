@@ -5,7 +5,7 @@ import { ask, edgeBefore, HOST, readRaw, startRawUpstream, startUpstream } from 
 
 const host = `Host: ${HOST}`
 
-/** Says it, and reads until the other side closes or the text holds what is waited for. */
+/** Sends it, and reads until the other side closes or the text contains what is waited for. */
 async function notify(port: number, text: string, until?: RegExp): Promise<string> {
   const socket = connect(port, '127.0.0.1')
   socket.on('error', () => undefined)
@@ -38,7 +38,7 @@ const REFUSED: Record<string, [number, string]> = {
   'chunked, but not last': [400, post(['Transfer-Encoding: chunked, identity'], '0\r\n\r\n')],
   'chunked, and another after it': [400, post([chunked, 'Transfer-Encoding: identity'], '0\r\n\r\n')],
   'a coding that we do not undo': [501, post(['Transfer-Encoding: gzip, chunked'], '0\r\n\r\n')],
-  'a coding that nobody knows': [400, post(['Transfer-Encoding: xchunked'], '0\r\n\r\n')],
+  'an unknown coding': [400, post(['Transfer-Encoding: xchunked'], '0\r\n\r\n')],
   'a list that begins with nothing': [501, post(['Transfer-Encoding: , chunked'], '0\r\n\r\n')],
   'a coding in quotes': [400, post(['Transfer-Encoding: "chunked"'], '0\r\n\r\n')],
   'a coding with parameters': [400, post(['Transfer-Encoding: chunked;q=1'], '0\r\n\r\n')],
@@ -100,7 +100,7 @@ const REFUSED: Record<string, [number, string]> = {
   'another protocol': [400, bytes('DESCRIBE / RTSP/1.0')],
   'a protocol of radio stations': [400, bytes('SOURCE / ICE/1.0')],
   'a method in lower case': [400, bytes('get / HTTP/1.1')],
-  'a method that nobody knows': [400, bytes('SMUGGLE / HTTP/1.1')],
+  'an unknown method': [400, bytes('SMUGGLE / HTTP/1.1')],
   'a tab after the method': [400, bytes('GET\t/ HTTP/1.1')],
 }
 
@@ -112,7 +112,7 @@ test('requests that two programs may read in two ways are refused, and the conne
   })
   const edge = await edgeBefore(t, upstream)
   for (const [name, [status, sent]] of Object.entries(REFUSED)) {
-    // A connection to the app that stands ready, so that whatever goes on gets there before anybody can call it back.
+    // An idle connection to the app, so that anything that is forwarded arrives immediately.
     await ask(edge.port, { path: '/before' })
     assert.deepEqual(reached.splice(0), ['GET /before'], name)
     // What follows must not become a request either.

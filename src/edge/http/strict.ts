@@ -1,9 +1,10 @@
 /**
- * Requests that are refused for their form, before anybody asks what they want. node:http's parser refuses most: two
- * lengths, a length beside a transfer coding, bad chunks, bare line ends, folded lines, blanks before a colon, control
- * characters. What it lets through, and somebody behind us might read in another way, is refused here.
+ * Refuses malformed requests. node:http's parser refuses most of them: two lengths, a length beside a transfer coding,
+ * bad chunks, bare line ends, folded lines, blanks before a colon, control characters. Requests that it accepts, but
+ * that an app might read in another way, are refused here.
  *
- * The answer is a status and the connection's end: after such a request nobody can say where the next one begins.
+ * The response is a status, and the connection is closed: after such a request it is not known where the next one
+ * begins.
  */
 import { type IncomingMessage, METHODS, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
@@ -13,7 +14,7 @@ import type { Limits } from '../limits.ts'
 export function faultOf(request: IncomingMessage, limits: Limits): number | undefined {
   const { httpVersion, method = '', url = '', rawHeaders } = request
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return 505
-  // The parser knows words of RTSP and Icecast, and those come with their own protocols' names and versions.
+  // The parser also accepts methods of RTSP and Icecast, which belong to other protocols.
   if (!HTTP_METHODS.has(method)) return 400
   if (url.length > limits.requestTargetBytes) return 414
   if (url.includes('#') || (url === '*' && method !== 'OPTIONS')) return 400
@@ -28,9 +29,9 @@ function faultOfHeaders(rawHeaders: readonly string[], httpVersion: string): num
     if (name.length === 4 && name.toLowerCase() === 'host') hosts++
     else if (name.length === 17 && name.toLowerCase() === 'transfer-encoding') {
       const coding = (rawHeaders[at + 1] as string).toLowerCase()
-      // HTTP/1.0 has none, so whoever passed it on may have read the body in another way (RFC 9112, section 6.1).
+      // HTTP/1.0 has none, so a proxy in front of us may have read the body in another way (RFC 9112, section 6.1).
       if (httpVersion === '1.0') return 400
-      // Bodies are passed on as they are, and a coding that we do not undo would be lost.
+      // Bodies are forwarded as decoded by node:http, so the header of any other coding would be lost.
       if (coding !== 'chunked') return /[, ]chunked$/.test(coding) ? 501 : 400
     }
   }
@@ -52,12 +53,12 @@ export function refuseOn(socket: Socket, status: number) {
   socket.destroySoon()
 }
 
-/** What the parser itself refuses. */
+/** For requests that the parser itself refuses. */
 export function refuseMalformed(error: NodeJS.ErrnoException, stream: NodeJS.WritableStream) {
   const socket = stream as Socket
   socket.on('error', noop)
-  // Once something was sent, what is written now could be taken for a part of it. Answers to earlier requests that are
-  // ready, and wait for one another, still go out.
+  // Once something was sent, an error response could be taken for a part of it. Complete responses to earlier pipelined
+  // requests are still sent.
   if (socket.bytesWritten > 0) return void setImmediate(() => socket.destroy())
   refuseOn(socket, STATUS_OF[error.code ?? ''] ?? 400)
 }
@@ -69,5 +70,5 @@ const STATUS_OF: Record<string, number> = {
 }
 
 function noop() {
-  // Errors of a connection are followed by its `close`, which is what counts.
+  // Errors of a connection are followed by its `close`, which is handled.
 }

@@ -1,11 +1,11 @@
-/** A request and where it is addressed to. */
+/** A request and the address that it was sent to. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { toHost } from '../routes.ts'
 
 export type Address = {
-  /** As the client wrote it, with a port; goes on to the upstream unchanged. */
+  /** As the client wrote it, with a port. */
   authority: string
-  /** What routes are found by. */
+  /** The key of the route table. */
   host: string
   /** Path and query. */
   path: string
@@ -14,15 +14,15 @@ export type Address = {
 export type Visit = Address & {
   request: IncomingMessage
   response: ServerResponse
-  /** It is answered without asking the app. */
+  /** It is answered without a request to the app. */
   isHit: boolean
 }
 
-/** Undefined when the request target is none that a server knows. */
+/** Undefined when the request target is invalid for a server. */
 export function readAddress({ url = '', headers }: IncomingMessage): Address | undefined {
   const authority = headers.host ?? ''
   if (url.startsWith('/') || url === '*') return { authority, host: toHost(authority), path: url }
-  // A target with its own authority counts, and the Host header beside it does not (RFC 9112, section 3.2.2).
+  // The authority of an absolute target takes precedence over the Host header (RFC 9112, section 3.2.2).
   const [, own, path = ''] = /^https?:\/\/([^/?#@]+)((?:[/?].*)?)$/i.exec(url) ?? []
   if (own === undefined) return undefined
   return { authority: own, host: toHost(own), path: path.startsWith('/') ? path : `/${path}` }

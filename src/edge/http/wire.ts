@@ -3,13 +3,13 @@ import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { LIMITS } from '../limits.ts'
 
-/** In one piece, or in the two that it is put together from when it is sent. */
+/** In one buffer, or as head and body, which are combined when it is sent. */
 export type Wire = Buffer | Parts
 export type Parts = { head: string; body: Buffer }
 
 /**
- * The headers, `[name, value, …]`, say nothing of the connection, and give the body's length unless the status allows no
- * body: without it, the client could not tell where the response ends.
+ * The headers, `[name, value, …]`, contain no Connection, and contain Content-Length unless the status allows no body:
+ * without it, the client would not know where the response ends.
  */
 export const toParts = (status: number, headers: readonly string[], body: Buffer): Parts => ({
   head: toHead(status, headers),
@@ -25,7 +25,7 @@ export function statusOf(wire: Wire): number {
 const STATUS_AT = 'HTTP/1.1 '.length
 const ZERO = 0x30
 
-/** For what is sent more than once: what is sent only once is better left in its parts. */
+/** For a response that is sent more than once; for one that is sent once, `toParts` is cheaper. */
 export function toWire(status: number, headers: readonly string[], body: Buffer): Buffer {
   const head = toHead(status, headers)
   const wire = Buffer.allocUnsafe(head.length + body.length)
@@ -34,13 +34,13 @@ export function toWire(status: number, headers: readonly string[], body: Buffer)
   return wire
 }
 
-/** The least that can be done to send it: one write. */
+/** Sends a response with as little work as possible: one write. */
 export function createWriter() {
-  // A buffer for each response would be the greatest part of what there is to collect: a sixth of what an answer costs.
+  // Reused, because a new buffer for each response would cause most of the garbage: a sixth of the cost of a response.
   let copies = Buffer.allocUnsafeSlow(COPY_BYTES)
 
   return {
-    /** False when the client has yet to take what it was sent. */
+    /** False when the client has not read yet what it was sent. */
     write(socket: Socket, wire: Wire): boolean {
       if (wire instanceof Uint8Array) return socket.write(wire)
       const { head, body } = wire
@@ -55,7 +55,7 @@ export function createWriter() {
       copies.write(head, 'latin1')
       body.copy(copies, head.length)
       const isTaken = socket.write(copies.subarray(0, length))
-      // What the system did not take at once is still to be read from there.
+      // The kernel did not take everything: the rest is still to be read from this buffer.
       if (socket.writableLength > 0) copies = Buffer.allocUnsafeSlow(COPY_BYTES)
       return isTaken
     },
@@ -74,7 +74,7 @@ function toHead(status: number, headers: readonly string[]): string {
     if (name.length === 4) hasDate ||= name.toLowerCase() === 'date'
     else if (name.length === 14) hasLength ||= name.toLowerCase() === 'content-length'
   }
-  if (!hasLength) throw new Error('a response without the length of its body cannot be written as a whole')
+  if (!hasLength) throw new Error('a response without Content-Length cannot be written as a whole')
   if (!hasDate) head += dateLine()
   return head + KEPT
 }

@@ -1,15 +1,15 @@
 /**
- * Which requests are under way at each instance, upgraded connections included. Draining waits for them; reports of
- * activity count them.
+ * The requests in progress at each instance, including upgraded connections. Draining waits for them, and activity
+ * reports count them.
  */
 import type { ServerTarget } from '../routes.ts'
 
-/** A response or a connection: what can be broken off. */
+/** A response or a connection, which can be aborted. */
 export type Flight = { destroy(): unknown }
 
 type Instance = {
   deployment: string
-  /** Each with the report before which it began. */
+  /** Each with the number of reports before it began. */
   flights: Map<Flight, number>
   beganSinceReport: number
   drains: Set<() => void>
@@ -36,7 +36,7 @@ export function createInFlight() {
     },
     end: ({ instance }: ServerTarget, flight: Flight) => end(instance, flight),
 
-    /** Resolves when nothing is in flight at the instance; after the time, what is left is broken off. */
+    /** Resolves when nothing is in flight at the instance; after the time, the remaining requests are aborted. */
     drain(name: string, graceMs: number): Promise<void> {
       const instance = instances.get(name)
       if (!instance || instance.flights.size === 0) return Promise.resolve()
@@ -54,7 +54,7 @@ export function createInFlight() {
       })
     },
 
-    /** Requests by deployment since the last call; one that began before it and goes on counts again. */
+    /** Requests by deployment since the last call; one that began earlier and is still in progress counts again. */
     takeActivity(): Record<string, number> | undefined {
       const counts = new Map<string, number>()
       for (const [name, { deployment, flights, beganSinceReport }] of instances) {

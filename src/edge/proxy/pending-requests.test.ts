@@ -43,7 +43,7 @@ test('requests wait for a sleeping deployment, which is asked for once, and lose
   await until(() => edge.woken.length === 2)
   assert.deepEqual(edge.woken, ['d1', 'd2'])
 
-  // A table that changes something else wakes nobody, and asks for nobody again.
+  // A table that changes something else wakes no app, and asks for none again.
   edge.use({ [HOST]: ASLEEP, 'other.localhost': { kind: 'empty', environment: 'e1' } })
   assert.equal((await elsewhere).status, 404)
   assert.equal(edge.woken.length, 2)
@@ -72,7 +72,7 @@ test('a deployment that sleeps again is asked for again, and so is another one u
   assert.equal((await answer).status, 200)
 })
 
-test('a deployment that is down, or gone, is said to those who wait', async (t) => {
+test('requests that wait for a deployment are answered when it is down or gone', async (t) => {
   for (const [target, status] of [
     [{ kind: 'down', environment: 'e1', deployment: 'd1' }, 503],
     [{ kind: 'empty', environment: 'e1' }, 404],
@@ -86,7 +86,7 @@ test('a deployment that is down, or gone, is said to those who wait', async (t) 
   }
 })
 
-test('those who wait for one environment are bounded in number, and whoever leaves makes room', async (t) => {
+test('requests that wait for one environment are bounded in number, and one that leaves makes a place free', async (t) => {
   const edge = await sleepingEdge(t, { pendingPerEnvironment: 2 })
   const upstream = await upstreamOf(t)
   const leaver = connect(edge.port, '127.0.0.1')
@@ -113,7 +113,7 @@ const OTHERS: Record<string, Target> = Object.fromEntries(
   ]),
 )
 
-/** Requests sent behind each other over one connection, whose answers nobody waits for. */
+/** Pipelined requests over one connection, whose responses are not read. */
 function pipeline(t: TestContext, port: number, host: string, count: number) {
   const socket = connect(port, '127.0.0.1')
   socket.on('error', () => undefined)
@@ -137,7 +137,7 @@ test('sixty connections that ask an app which never comes up keep no sleeping ap
 })
 
 test('however many environments are waited for, one more is, and a visitor is refused only after the waking', async (t) => {
-  const edge = await sleepingEdge(t, { held: 2, pendingReserved: 1 })
+  const edge = await sleepingEdge(t, { pending: 2, pendingReserved: 1 })
   edge.use({ [HOST]: ASLEEP, ...OTHERS })
   const waiting = [HOST, 'e2.localhost', 'e3.localhost', 'e4.localhost'].map((host) => pipeline(t, edge.port, host, 1))
   await until(() => edge.woken.length === 4)
@@ -178,7 +178,7 @@ test('one connection and one client have so many requests that wait and no more,
     await until(() => asked)
     await untilStill(() => status)
     return status === 0
-  }, 'one that leaves makes room for another to wait')
+  }, 'when one leaves, another may wait')
 })
 
 test('behind a trusted proxy each visitor counts for itself', async (t) => {
@@ -196,14 +196,14 @@ test('behind a trusted proxy each visitor counts for itself', async (t) => {
   for (const answer of await Promise.all(waiting)) assert.equal(answer.status, 200)
 })
 
-test('those who wait too long are told so, and the next one asks again', async (t) => {
+test('requests that wait too long are refused, and the next one asks again', async (t) => {
   const edge = await sleepingEdge(t, { pendingMs: 20 })
   assert.equal((await ask(edge.port)).status, 504)
   assert.equal((await ask(edge.port)).status, 504)
   assert.deepEqual(edge.woken, ['d1', 'd1'])
 })
 
-test('a saved table sends nobody to a process that may be gone: they wait for the first table', async (t) => {
+test('with a saved table no request is sent to a process that may be gone: they wait for the first table', async (t) => {
   const upstream = await upstreamOf(t)
   const file = join(await temporaryFolder(t), 'routes.json')
   const hosts = {
@@ -219,7 +219,7 @@ test('a saved table sends nobody to a process that may be gone: they wait for th
   edge.http.on('request', () => count++)
   await until(() => count === 2)
   assert.match((await ask(edge.port, { host: 'empty.localhost' })).text, /Nothing deployed yet/)
-  assert.deepEqual(edge.woken, [], 'nobody listens yet')
+  assert.deepEqual(edge.woken, [], 'there is no listener yet')
   edge.use({ [HOST]: serverTarget(upstream.port), 'asleep.localhost': ASLEEP })
   assert.equal((await answer).status, 200)
   assert.deepEqual(edge.woken, ['d1'])

@@ -1,12 +1,12 @@
 /**
- * Requests that wait for a process. The first one for a host asks for the deployment to be woken; all go on as soon as a
- * table comes in which the host leads somewhere else. They are bounded in time, and in number: for each connection, client
- * and environment first, and for all of them second. An environment for which few wait is always waited for, so that one
- * whose app never comes up keeps nobody else's down. Also a request that is refused wakes what it asked for.
+ * Requests that wait for a sleeping app. The first one for a host requests that the deployment is woken; all go on when
+ * a route table arrives in which the host has another target. They are bounded in time and in number: for each
+ * connection, client and environment, and in total. A few requests of each environment may always wait, so that an app
+ * that never starts keeps no other one asleep. A request that is refused wakes its deployment as well.
  *
- *   asked       the control plane was told; more requests for this host only wait
+ *   asked       the control plane was notified; further requests for this host only wait
  *   (table)     still this deployment → asked; another one that sleeps → asked again; anything else → all go on
- *   (late)      nobody answered in time → the next request asks again, in case the asking was lost
+ *   (late)      no table in time → the next request asks again, in case the message was lost
  */
 import type { EventEmitter } from 'node:events'
 import { PAGES, type Page } from '../http/pages.ts'
@@ -18,23 +18,23 @@ export type Waiter = {
   host: string
   /** Emits `close` when the client has gone. */
   visitor: EventEmitter
-  /** The connection that it came by. */
+  /** The connection of the request. */
   connection: object
-  /** Whose request it is, by address; undefined where nobody can tell. */
+  /** The client's network address; undefined where it is not known. */
   client: string | undefined
-  /** Called with what the host leads to now; undefined when it leads nowhere. */
+  /** Called with the current target of the host; undefined when it has none. */
   goOn(target: Routed | undefined): void
   refuse(page: Page): void
 }
 
 type Waiting = Extract<Routed, { kind: 'asleep' | 'awaited' }>
-type Host = { askedFor: string | undefined; askedMs: number; waiters: Set<Held> }
-type Held = Waiter & { leave(): void }
+type Host = { askedFor: string | undefined; askedMs: number; waiters: Set<Pending> }
+type Pending = Waiter & { leave(): void }
 
 export function createPendingRequests({ limits, wake }: { limits: Limits; wake(deployment: string): void }) {
   const hosts = new Map<string, Host>()
   const ofEnvironments = createQuota({
-    max: limits.held,
+    max: limits.pending,
     maxPerOwner: limits.pendingPerEnvironment,
     reserved: limits.pendingReserved,
   })
@@ -42,7 +42,7 @@ export function createPendingRequests({ limits, wake }: { limits: Limits; wake(d
   const ofConnections = new WeakMap<object, number>()
 
   function ask(host: Host, target: Waiting) {
-    // An awaited one needs no asking: the table that tells what it is comes by itself.
+    // For an `awaited` target the control plane sends a table without being asked.
     const deployment = target.kind === 'asleep' ? target.deployment : undefined
     const nowMs = performance.now()
     if (deployment === host.askedFor && nowMs - host.askedMs < limits.pendingMs) return
@@ -55,7 +55,7 @@ export function createPendingRequests({ limits, wake }: { limits: Limits; wake(d
     const ofConnection = ofConnections.get(connection) ?? 0
     const ofClient = client === undefined ? 0 : (ofClients.get(client) ?? 0)
     if (ofConnection >= limits.pendingPerConnection) return false
-    // What is reserved is there for whoever comes: a neighbour of somebody greedy may share its address.
+    // The reserved places of an environment ignore the limit per client: many visitors may share one address.
     if (ofClient >= limits.pendingPerClient && ofEnvironments.of(environment) >= limits.pendingReserved) return false
     if (!ofEnvironments.take(environment)) return false
     ofConnections.set(connection, ofConnection + 1)
@@ -73,29 +73,29 @@ export function createPendingRequests({ limits, wake }: { limits: Limits; wake(d
   }
 
   return {
-    hold(waiter: Waiter, target: Waiting) {
+    add(waiter: Waiter, target: Waiting) {
       const host: Host = hosts.get(waiter.host) ?? { askedFor: undefined, askedMs: 0, waiters: new Set() }
       hosts.set(waiter.host, host)
       ask(host, target)
       if (!admit(waiter, target.environment)) return waiter.refuse(PAGES.busy)
-      const held: Held = { ...waiter, leave }
+      const request: Pending = { ...waiter, leave }
       const timeout = setTimeout(() => {
         leave()
         host.askedFor = undefined
         waiter.refuse(PAGES.late)
       }, limits.pendingMs)
       waiter.visitor.once('close', leave)
-      host.waiters.add(held)
+      host.waiters.add(request)
 
       function leave() {
-        if (!host.waiters.delete(held)) return
+        if (!host.waiters.delete(request)) return
         clearTimeout(timeout)
         waiter.visitor.removeListener('close', leave)
         dismiss(waiter, target.environment)
       }
     },
 
-    /** A new table is in use. */
+    /** A new route table is in use. */
     useRoutes(routes: Routes) {
       for (const [name, host] of hosts) {
         const target = routes.get(name)
@@ -105,19 +105,19 @@ export function createPendingRequests({ limits, wake }: { limits: Limits; wake(d
           continue
         }
         hosts.delete(name)
-        for (const held of [...host.waiters]) {
-          held.leave()
-          held.goOn(target)
+        for (const request of [...host.waiters]) {
+          request.leave()
+          request.goOn(target)
         }
       }
     },
 
-    /** The edge is stopping: nobody will be woken. */
+    /** The edge is stopping: no app will be woken. */
     refuseAll() {
       for (const { waiters } of hosts.values()) {
-        for (const held of [...waiters]) {
-          held.leave()
-          held.refuse(PAGES.down)
+        for (const request of [...waiters]) {
+          request.leave()
+          request.refuse(PAGES.down)
         }
       }
       hosts.clear()

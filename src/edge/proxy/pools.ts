@@ -1,6 +1,6 @@
 /**
- * The connections to each instance, and who may use one. A request enters, waits for a place if it must, and leaves; the
- * places are bounded, and so are those that wait.
+ * Limits the concurrent requests to each instance. A request enters, waits for a place if there is none, and leaves;
+ * the number of places is bounded, and so is the number of requests that wait.
  */
 import { Agent, type ClientRequestArgs } from 'node:http'
 import { connect, type Socket } from 'node:net'
@@ -9,16 +9,16 @@ import { createQuota, type Quota } from '../quota.ts'
 import type { ServerTarget } from '../routes.ts'
 
 export type Place = {
-  /** The response turned out to be a stream without an end: it gives its place to another. */
+  /** The response turned out to be an endless stream: it gives its place to another request. */
   becomeStream(): void
   leave(): void
 }
 
 export type Pool = {
   agent: Agent
-  /** Calls back when there is a place, at once if there is; undefined when too many wait already. */
+  /** Calls back when there is a place, synchronously if there is one now; undefined when too many wait already. */
   enter(goOn: () => void): Place | undefined
-  /** A connection that lives on by itself; undefined when there are too many. */
+  /** For a connection that stays open; undefined when there are too many. */
   enterStream(): { leave(): void } | undefined
 }
 
@@ -36,9 +36,9 @@ export function createPools(limits: Limits) {
       pools.set(instance, pool)
       return pool
     },
-    /** Whether it has been asked, and still gets requests. */
+    /** Whether the instance has got requests and is still in use. */
     isKnown: (instance: string): boolean => pools.has(instance),
-    /** Others get no more requests: their idle connections are closed, those in use when they are done. */
+    /** Other instances get no more requests: their idle connections are closed now, those in use when they are done. */
     keepOnly(instances: ReadonlySet<string>) {
       for (const [instance, pool] of pools) {
         if (instances.has(instance)) continue
@@ -58,21 +58,21 @@ export function connectTo({ host, port }: ServerTarget): Socket {
   return socket
 }
 
-function createPool(limits: Limits, ofAll: Quota, environment: string): Pool & { retire(): void } {
+function createPool(limits: Limits, allStreams: Quota, environment: string): Pool & { retire(): void } {
   const agent = new UpstreamAgent({ keepAlive: true, timeout: limits.idleUpstreamMs })
   const waiting = new Set<() => void>()
   let active = 0
   let streams = 0
 
   function beginStream(): boolean {
-    if (streams >= limits.streamsPerInstance || !ofAll.take(environment)) return false
+    if (streams >= limits.streamsPerInstance || !allStreams.take(environment)) return false
     streams++
     return true
   }
 
   function endStream() {
     streams--
-    ofAll.giveBack(environment)
+    allStreams.giveBack(environment)
   }
 
   function freePlace() {
@@ -115,7 +115,7 @@ function createPool(limits: Limits, ofAll: Quota, environment: string): Pool & {
       return beginStream() ? { leave: endStream } : undefined
     },
     retire() {
-      // Not `destroy`, which would break off what is under way.
+      // Not `destroy`, which would abort requests in progress.
       agent.maxFreeSockets = 0
       for (const sockets of Object.values(agent.freeSockets))
         for (const socket of [...(sockets ?? [])]) socket.destroy()
@@ -124,7 +124,10 @@ function createPool(limits: Limits, ofAll: Quota, environment: string): Pool & {
 }
 
 class UpstreamAgent extends Agent {
-  /** For a moment between two requests Node listens to no error of a connection, and one then would end the process. */
+  /**
+   * Between two requests Node has no error listener on a connection for a moment, and an error then would end the
+   * process.
+   */
   override createConnection(options: ClientRequestArgs, onCreate?: (error: Error | null, stream: Socket) => void) {
     const socket = super.createConnection(options, onCreate as never)
     socket?.on('error', alreadyHandled)
@@ -132,5 +135,5 @@ class UpstreamAgent extends Agent {
   }
 }
 
-/** Whoever uses the connection is told by its own listener. */
+/** The request that uses the connection has a listener of its own. */
 const alreadyHandled = () => undefined

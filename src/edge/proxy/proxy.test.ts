@@ -37,9 +37,9 @@ test('50 MB come down at the pace of the reader, and no byte is lost', async (t)
   const memoryBefore = process.memoryUsage().arrayBuffers
   const sent = request({ host: '127.0.0.1', port: edge.port, headers: { host: HOST }, agent: false }).end()
   const [received] = (await once(sent, 'response')) as [IncomingMessage]
-  // Nobody reads: what the kernel's buffers do not take stays where it is.
-  const held = await untilStill(() => produced)
-  assert.ok(held < 40, `${held} MB were produced although nobody read`)
+  // The client does not read: what the kernel's buffers do not take is not sent.
+  const buffered = await untilStill(() => produced)
+  assert.ok(buffered < 40, `${buffered} MB were produced although the client did not read`)
   assert.ok(process.memoryUsage().arrayBuffers - memoryBefore < 10 * MEGABYTE)
   const hash = createHash('sha256')
   let size = 0
@@ -71,8 +71,8 @@ test('50 MB go up at the pace of the application, and no byte is lost', async (t
       for (; produced < 50; produced++) yield chunk
     })(),
   ).pipe(sent)
-  const held = await untilStill(() => produced)
-  assert.ok(held < 40, `${held} MB were sent although nobody read`)
+  const buffered = await untilStill(() => produced)
+  assert.ok(buffered < 40, `${buffered} MB were sent although the app did not read`)
   assert.ok(process.memoryUsage().arrayBuffers - memoryBefore < 10 * MEGABYTE)
   reading.resolve()
   const expected = createHash('sha256')
@@ -167,11 +167,11 @@ test('interim responses pass to a client that knows them', async (t) => {
 test('an HTTP/1.0 client gets its answer and the end of the connection', async (t) => {
   const upstream = await startUpstream(t, (_, response) => {
     response.write('no length ')
-    response.end('is said')
+    response.end('is sent')
   })
   const edge = await edgeBefore(t, upstream)
   const { text } = await askRaw(edge.port, `GET / HTTP/1.0\r\nHost: ${HOST}\r\n\r\n`)
-  assert.match(text, /\r\n\r\nno length is said$/)
+  assert.match(text, /\r\n\r\nno length is sent$/)
   assert.doesNotMatch(text, /chunked/)
 })
 
@@ -208,7 +208,7 @@ test('connections to the application are used again', async (t) => {
   assert.equal(connections, 1)
 })
 
-test('an application that cannot be reached, says nonsense or hangs up costs a 502', async (t) => {
+test('an application that cannot be reached, sends invalid HTTP or closes the connection leads to a 502', async (t) => {
   const faults: Record<string, string> = {
     hangUp: '',
     nonsense: 'this is not HTTP\r\n\r\n',
@@ -219,9 +219,9 @@ test('an application that cannot be reached, says nonsense or hangs up costs a 5
     strangeStatus: 'HTTP/1.1 000 Zero\r\ncontent-length: 0\r\n\r\n',
     strangeReason: 'HTTP/1.1 200 \x01\r\ncontent-length: 0\r\n\r\n',
   }
-  for (const [name, said] of Object.entries(faults)) {
+  for (const [name, reply] of Object.entries(faults)) {
     const upstream = await startRawUpstream(t, (socket) => {
-      socket.once('data', () => socket.end(said))
+      socket.once('data', () => socket.end(reply))
     })
     const edge = await edgeBefore(t, upstream)
     for (const method of ['GET', 'POST']) {
@@ -261,8 +261,8 @@ test('an application that does not answer in time costs a 504, and one that take
   assert.equal((await ask(edge.port)).status, 504)
   assert.equal((await ask(edge.port, { method: 'POST', body: 'body' })).status, 504)
 
-  const patient = await startUpstream(t, async (asked, response) => response.end(await text(asked)))
-  const other = await edgeBefore(t, patient, { responseStartMs: 1000 })
+  const slow = await startUpstream(t, async (asked, response) => response.end(await text(asked)))
+  const other = await edgeBefore(t, slow, { responseStartMs: 1000 })
   const sent = request({ host: '127.0.0.1', port: other.port, method: 'POST', headers: { host: HOST }, agent: false })
   const startTime = performance.now()
   while (performance.now() - startTime < 1500) {
@@ -366,7 +366,7 @@ test('an answer that comes before its request is complete is passed on', async (
   socket.destroy()
 })
 
-test('beyond its places requests wait, beyond those that may wait they are refused, and one that leaves makes room', async (t) => {
+test('beyond its places requests wait, beyond those that may wait they are refused, and one that leaves makes a place free', async (t) => {
   const waiting: (() => void)[] = []
   const upstream = await startUpstream(t, (_, response) => waiting.push(() => response.end('ok')))
   const edge = await edgeBefore(t, upstream, { requestsPerInstance: 2, waitingPerInstance: 2 })

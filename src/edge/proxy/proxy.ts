@@ -1,11 +1,10 @@
 /**
- * Passes a request on to an instance and its response back, both as streams: what one side does not take, the other is
- * not asked for.
+ * Forwards a request to an instance and its response back, both as streams with backpressure.
  *
  *   waiting    for a place at the instance
- *   asking     the request is on its way; a fault here is a page of ours
- *   replying   the response is on its way; a fault here breaks the connection off, so that nobody takes half for whole
- *   over       nothing leads out
+ *   asking     the request is being sent; a fault here leads to an error page
+ *   replying   the response is being sent; a fault here aborts it, so that no client takes a part for the whole
+ *   over       final
  */
 import { type ClientRequest, type IncomingMessage, request as sendRequest } from 'node:http'
 import { forwardStatus } from '../cache/fields/cache-status.ts'
@@ -24,7 +23,7 @@ type Parts = { limits: Limits; inFlight: InFlight; pools: Pools; forwarded: Forw
 
 export function createProxy({ limits, inFlight, pools, forwarded }: Parts) {
   return {
-    /** `onReply` is told what the instance says before the client is. */
+    /** `onReply` gets the status and headers of the instance before the client does. */
     forward({ request, response, authority, path }: Visit, target: ServerTarget, onReply?: OnReply) {
       const pool = pools.of(target)
       const isStreamed = hasBody(request)
@@ -39,7 +38,7 @@ export function createProxy({ limits, inFlight, pools, forwarded }: Parts) {
       if (!place) giveUp(PAGES.busy)
 
       function ask(isPooled: boolean) {
-        // A place became free for one that was told no a moment ago, and is still being told.
+        // A place became free while the request is being refused.
         if (stage === 'over') return
         stage = 'asking'
         const asked = start(isPooled)
@@ -51,14 +50,14 @@ export function createProxy({ limits, inFlight, pools, forwarded }: Parts) {
         })
         asked.once('response', reply)
         asked.once('upgrade', (_reply, socket) => {
-          // Nobody asked for one.
+          // The request asked for no upgrade.
           socket.destroy()
           giveUp(PAGES.badGateway)
         })
         asked.on('error', () => {
-          // In the middle of a response, the response says it too.
+          // Once the response has begun, it emits the error as well.
           if (stage !== 'asking' || asked !== upstream) return
-          // A connection that was kept may have been closed by the other side just now, before it saw the request.
+          // The instance may have closed a kept-alive connection before it read the request.
           const wasStale = asked.reusedSocket && asked.socket?.bytesRead === bytesBefore
           if (!wasStale || !mayRepeat) return giveUp(PAGES.badGateway)
           mayRepeat = false
@@ -67,16 +66,17 @@ export function createProxy({ limits, inFlight, pools, forwarded }: Parts) {
         if (expectsContinue(request)) asked.once('continue', () => response.writeContinue())
         if (!isStreamed) return void asked.end()
         request.on('data', () => timeout.refresh())
-        // A client that breaks off is noticed by the response's `close`.
+        // When the client disconnects, the response emits `close`.
         request.on('error', () => undefined)
         request.pipe(asked)
-        // Together with the first bytes of the body where they are there already, else alone: somebody may wait for them.
+        // Together with the first bytes of the body if they are there already, else alone: the instance may wait for
+        // the head.
         setImmediate(() => {
           if (!request.readableDidRead && !asked.destroyed) asked.flushHeaders()
         })
       }
 
-      /** Undefined when the request has something in it that cannot be said again. */
+      /** Undefined when Node refuses to send the request on, for example for a character in its path. */
       function start(isPooled: boolean): ClientRequest | undefined {
         try {
           return sendRequest({
@@ -101,7 +101,7 @@ export function createProxy({ limits, inFlight, pools, forwarded }: Parts) {
         try {
           response.writeHead(received.statusCode ?? 0, received.statusMessage, headers)
         } catch {
-          // A status or a reason that Node's parser lets in and its writer does not let out.
+          // Node's parser accepts some statuses and reasons that its writer refuses.
           return giveUp(PAGES.badGateway)
         }
         stage = 'replying'
@@ -129,7 +129,7 @@ export function createProxy({ limits, inFlight, pools, forwarded }: Parts) {
         place?.leave()
         if (!response.writableFinished) return void upstream?.destroy()
         if (request.complete) return
-        // Answered before it was asked in full: the rest is of no use to anybody.
+        // The response was complete before the request was: the rest of the request is discarded.
         if (upstream) request.unpipe(upstream)
         upstream?.destroy()
         request.resume()
@@ -137,3 +137,5 @@ export function createProxy({ limits, inFlight, pools, forwarded }: Parts) {
     },
   }
 }
+
+export type RequestProxy = ReturnType<typeof createProxy>

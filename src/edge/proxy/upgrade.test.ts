@@ -49,7 +49,7 @@ async function startEcho(t: TestContext) {
   return { port, sockets, heads }
 }
 
-test('a WebSocket handshake passes, and so does everything after it, both ways', async (t) => {
+test('a WebSocket handshake is forwarded, and so is everything after it, both ways', async (t) => {
   const echo = await startEcho(t)
   const edge = await edgeBefore(t, echo)
   const { text, socket } = await askRaw(edge.port, handshake('/socket?x=1', 'X-Forwarded-For: 6.6.6.6\r\n'), /\r\n\r\n/)
@@ -109,12 +109,12 @@ test('neither side is read faster than the other side reads', async (t) => {
   const chunk = Buffer.alloc(1024 * 1024)
   for (let n = 0; n < 40; n++) socket.write(chunk)
   await untilStill(() => socket.bytesWritten - socket.writableLength)
-  assert.ok(socket.writableLength > 0, 'the sender is held back')
+  assert.ok(socket.writableLength > 0, 'the sender has to wait')
   assert.ok(process.memoryUsage().arrayBuffers - before < 10 * 1024 * 1024)
   socket.destroy()
 })
 
-test('an upgrade that the application refuses is answered, and opens no line past the edge', async (t) => {
+test('an upgrade that the application refuses is answered, and opens no raw connection to it', async (t) => {
   let text = ''
   const refusing = await startRawUpstream(t, (socket) => {
     socket.on('data', (data) => {
@@ -163,8 +163,8 @@ test('an application that is not there, hangs up, is silent or has too many conn
   assert.match((await askRaw((await edgeBefore(t, gone)).port, handshake())).text, /^HTTP\/1\.1 502 /)
 
   const silent = await startRawUpstream(t, () => undefined)
-  const impatient = await edgeBefore(t, silent, { responseStartMs: 20 })
-  assert.match((await askRaw(impatient.port, handshake())).text, /^HTTP\/1\.1 504 /)
+  const withTimeout = await edgeBefore(t, silent, { responseStartMs: 20 })
+  assert.match((await askRaw(withTimeout.port, handshake())).text, /^HTTP\/1\.1 504 /)
 
   const crowded = await edgeBefore(t, await startEcho(t), { streamsPerInstance: 1 })
   const { socket } = await askRaw(crowded.port, handshake(), /\r\n\r\n/)

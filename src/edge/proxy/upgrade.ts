@@ -1,7 +1,8 @@
 /**
  * Connections that change their protocol, such as WebSocket. Until the instance agrees with a 101 they are HTTP, and
- * nothing of what the client sends goes on: otherwise a refused upgrade would leave it an open line to the instance, past
- * every rule about headers. After it, the two ends are joined, and when one closes, so does the other.
+ * nothing that the client sends is forwarded: otherwise a refused upgrade would leave the client a raw connection to
+ * the instance, without our header rules. After the 101, both connections are piped into each other, and when one
+ * closes, so does the other.
  */
 import { type IncomingMessage, STATUS_CODES, request as sendRequest } from 'node:http'
 import type { Socket } from 'node:net'
@@ -14,22 +15,22 @@ import type { ServerTarget } from '../routes.ts'
 import type { InFlight } from './in-flight.ts'
 import { connectTo, type Pools } from './pools.ts'
 
-/** How often a silent connection is asked whether the other side is still there. */
+/** How often a silent connection is probed by TCP keep-alive. */
 const PROBE_MS = 60_000
 
 export type Upgrade = Address & {
   request: IncomingMessage
   socket: Socket
   head: Buffer
-  /** Told the status before the visitor is. */
+  /** Called with the status before it is sent to the visitor. */
   onAnswer(status: number): void
 }
 
 type Parts = { limits: Limits; inFlight: InFlight; pools: Pools; forwarded: Forwarded }
 
 /**
- * Whether the wish is passed on; if not, it is an ordinary request. HTTP/2 is not: inside of it the client could say
- * anything to the instance. Nor is a request with a body, which no protocol in use has.
+ * Whether the upgrade is forwarded; if not, it is an ordinary request. HTTP/2 is not, because our rules would not apply
+ * to the requests inside of it. Nor is a request with a body, which no protocol in use needs.
  */
 export const isUpgradable = (request: IncomingMessage): boolean =>
   !hasBody(request) && !/\bh2c?\b/i.test(request.headers.upgrade ?? '')
@@ -91,6 +92,8 @@ export function createUpgrades({ limits, inFlight, pools, forwarded }: Parts) {
   }
 }
 
+export type Upgrades = ReturnType<typeof createUpgrades>
+
 const upgradeOf = ({ headers: { upgrade } }: IncomingMessage) => (upgrade === undefined ? {} : { upgrade })
 
 export function refuseUpgrade(socket: Socket, page: Page) {
@@ -109,7 +112,7 @@ function join(client: Socket, upstream: Socket, fromClient: Buffer, fromUpstream
     one.setKeepAlive(true, PROBE_MS)
     one.setNoDelay(true)
     one.on('error', () => other.destroy())
-    // What is already on its way to the other is delivered first.
+    // What was already written to the other side is delivered first.
     one.once('end', () => other.destroySoon())
     one.once('close', () => other.destroySoon())
     one.pipe(other)
@@ -119,7 +122,7 @@ function join(client: Socket, upstream: Socket, fromClient: Buffer, fromUpstream
 const head101 = ({ statusMessage, rawHeaders }: IncomingMessage): string =>
   toHead(101, statusMessage, rawHeaders as string[])
 
-/** The body follows without its framing, and ends with the connection unless its length is said. */
+/** The body follows without its framing, and ends with the connection unless it has a Content-Length. */
 function refusalHead({ statusCode = 502, statusMessage, rawHeaders }: IncomingMessage): string {
   return toHead(statusCode, statusMessage, [...toClient(rawHeaders).headers, 'connection', 'close'])
 }

@@ -1,13 +1,12 @@
-/** Decides what a request path means in a static deployment. No file is looked for: the manifest knows every one. */
-import type { StaticFile } from './manifest.ts'
-import type { SiteSettings } from './manifest-file.ts'
+/** Decides what a request path means in a static deployment, by its manifest alone. */
+import type { SiteSettings, StaticFile } from './types.ts'
 
-/** A site whose files are asked for one by one. */
+/** A site whose files are looked up one by one. */
 export type Site = SiteSettings & {
   find(address: string): StaticFile | undefined | Promise<StaticFile | undefined>
 }
 
-export type Found =
+export type LookUpResult =
   /** The path is the one in the folder. */
   | { kind: 'file'; status: 200 | 404; path: string; file: StaticFile }
   | { kind: 'redirect'; status: 301 | 307; location: string }
@@ -15,15 +14,15 @@ export type Found =
   | { kind: 'malformed' }
 
 /**
- * Addresses are clean: /about is about.html or about/index.html. The two differ in what a relative link means: a page in
- * a folder was written for /about/, and served at /about its `logo.png` would be sought at /logo.png. So each page has
- * the one address that its links were written for, and the other form is sent there, as Netlify and GitHub Pages do.
- * The files' own names, /about.html and /about/index.html, have the same base as their clean form and are served as well.
+ * URLs have no extension: /about is about.html or about/index.html. The two differ in what a relative link means: a
+ * page in a folder was written for /about/, and at /about its link to `logo.png` would lead to /logo.png. So each page
+ * has the one URL that its links were written for, and the other one redirects to it, as Netlify and GitHub Pages do.
+ * The files' own names, /about.html and /about/index.html, have the same base URL and are served as well.
  *
- * A site with a base path needs no rules of its own for its files: the manifest has them by their addresses. Outside of
- * the base path there is no site, and so no page of it to fall back on.
+ * A site with a base path needs no further rules, because the manifest has its files by their full addresses. Outside
+ * of the base path there is no site, and so no fallback page.
  */
-export async function lookUp(site: Site, rawPath: string): Promise<Found> {
+export async function lookUp(site: Site, rawPath: string): Promise<LookUpResult> {
   const { singlePage, notFound, basePath } = site
   const path = decode(rawPath)
   if (path === undefined) return { kind: 'malformed' }
@@ -42,7 +41,7 @@ export async function lookUp(site: Site, rawPath: string): Promise<Found> {
     if (await site.find(`${path}/index.html`)) return { kind: 'redirect', status: 301, location: `${encode(path)}/` }
   }
 
-  // Whoever opens the host's address wants to see the site. Only for now: the next deployment may be at the top.
+  // The root of the host leads to the site. Temporarily, because the next deployment may have no base path.
   if (path === '/' && basePath !== '') return { kind: 'redirect', status: 307, location: `${encode(basePath)}/` }
 
   const hasExtension = path.includes('.', path.lastIndexOf('/'))
@@ -52,22 +51,22 @@ export async function lookUp(site: Site, rawPath: string): Promise<Found> {
   return found(fallback, file, fallback === notFound ? 404 : 200)
 }
 
-const found = (address: string, file: StaticFile, status: 200 | 404 = 200): Found => ({
+const found = (address: string, file: StaticFile, status: 200 | 404 = 200): LookUpResult => ({
   kind: 'file',
   status,
   path: file.path ?? address,
   file,
 })
 
-/** Where some of its pages are files, the one for all the others has a name of its own, by a custom of several tools. */
+/** Where some pages of a single-page site are files, several tools name the fallback page 200.html. */
 const onlyPage = async ({ find, basePath }: Site): Promise<string> =>
   (await find(`${basePath}/200.html`)) ? `${basePath}/200.html` : `${basePath}/index.html`
 
-/** A path with two dots may lead out again. No browser sends one, so what it means is not worked out. */
+/** A path with `..` may leave the base path. No browser sends one, so it is not resolved. */
 const isUnder = (basePath: string, path: string): boolean =>
   basePath === '' || (path.startsWith(`${basePath}/`) && !path.includes('/../'))
 
-/** Decoded once: a second time would make %252e into a dot that nobody has looked at. */
+/** Decoded once: a second time would turn %252e into a dot that was not checked. */
 function decode(rawPath: string): string | undefined {
   if (!rawPath.includes('%')) return rawPath
   try {
@@ -77,5 +76,5 @@ function decode(rawPath: string): string | undefined {
   }
 }
 
-/** From the decoded path, so that a location holds nothing that a browser would read otherwise. */
+/** From the decoded path, so that a Location has no characters that a browser would interpret differently. */
 const encode = (path: string): string => path.split('/').map(encodeURIComponent).join('/')

@@ -30,7 +30,7 @@ test('files and folders whose names are no text are left out', async (t) => {
   await file.close()
 })
 
-test('a site of very many files holds nobody up while it is listed', async (t) => {
+test('a site of very many files does not block the process while it is listed', async (t) => {
   const [folder, edge] = [await temporaryFolder(t), join(await temporaryFolder(t), 'edge')]
   for (let group = 0; group < 6; group++) {
     await mkdir(join(folder, String(group)))

@@ -1,11 +1,11 @@
-/** Makes the manifest of an output for the control process, which goes on meanwhile. */
+/** Makes the manifest of an output for the control process, without blocking it. */
 import { opendir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Problem } from '../../contract/index.ts'
 import { createManifest, type ManifestOptions, TooLargeToList, writeManifest } from './manifest.ts'
 import { inManifestThread, type Outcome } from './manifest-thread.ts'
 
-/** What is this small is listed in a few milliseconds, and a thread would take longer to start. */
+/** So few are listed in a few milliseconds, which is less than a thread takes to start. */
 const FEW_ENTRIES = 2000
 
 /** Lists the files of a folder, compresses them into the other one, and writes the manifest there. */
@@ -30,11 +30,11 @@ async function makeHere(folder: string, variantsFolder: string, options: Manifes
 async function hasFewEntries(top: string): Promise<boolean> {
   const folders = [top]
   let count = 0
-  // Grows while it is walked.
+  // The loop appends to it.
   for (const folder of folders) {
     for await (const entry of await opendir(folder)) {
       if (++count > FEW_ENTRIES) return false
-      // A name that is not UTF-8 cannot be opened by what was read of it, and is not listed.
+      // A name that is not valid UTF-8 cannot be opened, and is not listed.
       if (entry.isDirectory() && !entry.name.includes('\u{fffd}')) folders.push(join(folder, entry.name))
     }
   }

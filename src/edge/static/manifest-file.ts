@@ -1,23 +1,21 @@
 /**
  * A manifest on the disk: a hash table in a file, so that an address is found by two short reads however many files a
- * site has, and nothing of the rest is ever in memory.
+ * site has, without the other entries in memory.
  *
- *   header    what it is, the salt, how many slots, where the settings are, how long the file is, a checksum of all that
- *   slots     48 bits of the address's hash, where its entry begins, how long it is; a length of 0 for an empty one
+ *   header    magic bytes, salt, number of slots, position and length of the settings, file size, checksum of all that
+ *   slots     48 bits of the address's hash, the position of its entry and its length; a length of 0 for an empty one
  *   entries   [address, file] as JSON, one after the other
- *   settings  what holds for the whole site, as JSON
+ *   settings  what applies to the whole site, as JSON
  *
- * An entry stands in the first free slot from its own on, and never further away than one reading reaches. Tenants choose
- * the addresses, and must not be able to choose ones that meet in a slot: so each file is salted with its own random bytes.
+ * An entry is in the first free slot from its own on, and never further away than one read reaches. Tenants choose the
+ * addresses and must not be able to make them collide, so each file has a random salt of its own.
  */
 import { hash, randomBytes } from 'node:crypto'
 import { close, constants, fstat, open, read } from 'node:fs'
 import { type FileHandle, open as openHandle, rename, rm } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { crc32 } from 'node:zlib'
-import type { StaticFile, StaticManifest } from './manifest.ts'
-
-export type SiteSettings = Omit<StaticManifest, 'files'>
+import type { SiteSettings, StaticFile, StaticManifest } from './types.ts'
 
 export type ManifestFile = {
   settings: SiteSettings
@@ -25,7 +23,7 @@ export type ManifestFile = {
   close(): Promise<void>
 }
 
-/** The file is not what was written: truncated, damaged, or of another kind. */
+/** The file is truncated, damaged, or no manifest. */
 export class UnreadableManifest extends Error {}
 
 export const MANIFEST_NAME = 'files.index'
@@ -38,20 +36,20 @@ const CHECKSUM_AT = NUMBERS_AT + 4 * 6
 const HEADER_BYTES = CHECKSUM_AT + 4
 
 const SLOT_BYTES = 16
-/** With a third of the slots taken, the chance that one of a million entries finds none within reach is one in a million. */
+/** With a third of the slots taken, the chance that one of a million entries finds no free one is one in a million. */
 const SLOTS_PER_FILE = 3
 const REACH = 64
 /** A path has at most 4,096 bytes, and an entry has two of them. */
 const MAX_ENTRY_BYTES = 64 * 1024
 const CHUNK_BYTES = 1024 * 1024
 
-/** Beside its place first, and then moved there: whoever finds it finds all of it, also after a power cut. */
+/** Written to a temporary file and then renamed, so that the file is always complete, even after a power cut. */
 export async function writeManifestFile(path: string, { files, ...settings }: StaticManifest): Promise<void> {
   const draft = `${path}.${randomBytes(6).toString('hex')}.new`
   try {
     const handle = await openHandle(draft, 'wx', 0o644)
     try {
-      // A crowded table is rare, and another salt gives another one.
+      // An entry without a free slot is rare, and another salt distributes the entries differently.
       while (!(await fill(handle, files, settings))) await handle.truncate(0)
       await handle.datasync()
     } finally {
@@ -86,7 +84,7 @@ async function fill(handle: FileHandle, files: StaticManifest['files'], settings
 
   for (const address of addresses) {
     const entry = Buffer.from(JSON.stringify([address, files[address]]))
-    // Longer than any request: nobody can ask for it.
+    // No request can have so long a path.
     if (entry.length > MAX_ENTRY_BYTES) continue
     const place = hashOf(salt, address)
     const slot = freeSlot(slots, firstSlot(place, slotCount))
@@ -105,7 +103,7 @@ async function fill(handle: FileHandle, files: StaticManifest['files'], settings
   return true
 }
 
-/** A disk that is nearly full takes a part, and says so with the next one. */
+/** When the disk is nearly full, a write may be partial, and the next one fails. */
 async function writeAll(handle: FileHandle, bytes: Buffer, position: number) {
   for (let done = 0; done < bytes.length; ) {
     done += (await handle.write(bytes, done, bytes.length - done, position + done)).bytesWritten
@@ -133,13 +131,13 @@ function toHeader(salt: Buffer, numbers: readonly number[]): Buffer {
   return header
 }
 
-// Descriptors, because a FileHandle costs as much again as the reading.
+// File descriptors, because a FileHandle would double the cost of a read.
 const openFile = promisify(open)
 const readFile = promisify(read)
 const statFile = promisify(fstat)
 const closeFile = promisify(close)
 
-/** Rejects with ENOENT where there is none, and with `UnreadableManifest` where it is damaged. */
+/** Rejects with ENOENT when there is none, and with `UnreadableManifest` when it is damaged. */
 export async function openManifestFile(path: string): Promise<ManifestFile> {
   const descriptor = await openFile(path, constants.O_RDONLY | constants.O_NOFOLLOW)
 
@@ -147,7 +145,7 @@ export async function openManifestFile(path: string): Promise<ManifestFile> {
     const bytes = Buffer.allocUnsafe(length)
     for (let filled = 0; filled < length; ) {
       const { bytesRead } = await readFile(descriptor, bytes, filled, length - filled, position + filled)
-      if (bytesRead === 0) throw damaged(path, 'ends before its end')
+      if (bytesRead === 0) throw damaged(path, 'is too short')
       filled += bytesRead
     }
     return bytes
@@ -158,21 +156,21 @@ export async function openManifestFile(path: string): Promise<ManifestFile> {
     try {
       return JSON.parse((await readAt(position, length)).toString())
     } catch (error) {
-      if (error instanceof SyntaxError) throw damaged(path, `has an entry at ${position} that is none`)
+      if (error instanceof SyntaxError) throw damaged(path, `has an invalid entry at ${position}`)
       throw error
     }
   }
 
   try {
     const header = await readAt(0, HEADER_BYTES)
-    if (!header.subarray(0, MAGIC.length).equals(MAGIC)) throw damaged(path, 'does not begin like one')
+    if (!header.subarray(0, MAGIC.length).equals(MAGIC)) throw damaged(path, 'is no manifest')
     if (header.readUInt32BE(CHECKSUM_AT) !== crc32(header.subarray(0, CHECKSUM_AT))) {
       throw damaged(path, 'has a damaged header')
     }
     const salt = Buffer.from(header.subarray(MAGIC.length, NUMBERS_AT))
     const numberAt = (at: number) => header.readUIntBE(NUMBERS_AT + at * 6, 6)
     const [slotCount, settingsAt, settingsBytes, fileBytes] = [0, 1, 2, 3].map(numberAt) as Four
-    if ((await statFile(descriptor)).size !== fileBytes) throw damaged(path, 'is not as long as it was')
+    if ((await statFile(descriptor)).size !== fileBytes) throw damaged(path, 'does not have its original length')
     const settings = (await readJson(settingsAt, settingsBytes)) as SiteSettings
 
     return {
@@ -200,4 +198,4 @@ export async function openManifestFile(path: string): Promise<ManifestFile> {
 type Four = [number, number, number, number]
 
 const damaged = (path: string, how: string) =>
-  new UnreadableManifest(`the list of a site's files, ${path}, ${how}; deploying the site again writes it anew`)
+  new UnreadableManifest(`the list of a site's files, ${path}, ${how}; deploying the site again rewrites it`)

@@ -1,9 +1,9 @@
-/** Hands the work on lists of files to a thread, and tells how it ended. */
+/** Makes or converts a manifest in a thread. */
 import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { ManifestOptions } from './manifest.ts'
 
-/** What a manifest was named when it was one JSON text. */
+/** The file name of the earlier format, which was a single JSON text. */
 export const LEGACY_MANIFEST_NAME = 'manifest.json'
 
 export type Task =
@@ -14,16 +14,16 @@ export type Task =
 
 export type Outcome =
   | { kind: 'done' }
-  /** The output has more than can be listed, and the message says of what. */
+  /** The output exceeds a limit, which the message names. */
   | { kind: 'too-large'; message: string }
   | { kind: 'failed'; message: string }
 
 /** Beside this file: TypeScript in a checkout, compiled in a package. */
 const PROGRAM = new URL(`./manifest-worker${extname(import.meta.url)}`, import.meta.url)
-/** Enough for the most files and the longest paths that an output may have. */
+/** Enough for the maximum number of files and length of paths of an output. */
 const HEAP_MEGABYTES = 1024
 
-/** Beyond its memory a thread ends, and the process that started it goes on. */
+/** When the thread runs out of memory, only the thread ends. */
 export function inManifestThread(task: Task): Promise<Outcome> {
   return new Promise((resolve, reject) => {
     const thread = new Worker(PROGRAM, {

@@ -1,12 +1,13 @@
 /**
- * The thread in which lists of files are made, and those of an earlier format made into the present one: a site may have
- * hundreds of thousands of files, and neither the control process nor the edge may stand still for that long.
+ * The thread in which manifests are made, and those of the earlier format converted: a site may have hundreds of
+ * thousands of files, and neither the control process nor the edge may be blocked for that long.
  */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parentPort, workerData } from 'node:worker_threads'
-import { createManifest, type StaticManifest, TooLargeToList, writeManifest } from './manifest.ts'
+import { createManifest, TooLargeToList, writeManifest } from './manifest.ts'
 import { LEGACY_MANIFEST_NAME, type Outcome, type Task } from './manifest-thread.ts'
+import type { StaticManifest } from './types.ts'
 
 async function work(task: Task): Promise<void> {
   if (task.kind === 'make') {
@@ -14,7 +15,7 @@ async function work(task: Task): Promise<void> {
     return void (await writeManifest(variantsFolder, await createManifest(folder, variantsFolder, options)))
   }
   const text = await readFile(join(task.variantsFolder, LEGACY_MANIFEST_NAME), 'utf8')
-  // One that was written before there were base paths has none.
+  // A manifest from before base paths were supported has none.
   const manifest: StaticManifest = { basePath: '', ...JSON.parse(text) }
   await writeManifest(task.variantsFolder, manifest)
 }

@@ -49,7 +49,7 @@ test('every regular file is listed with its size and digest, and nothing else', 
   assert.equal(manifest.notFound, null)
 })
 
-test('a 404.html is named, and a single page is what was said', async (t) => {
+test('a 404.html is named, and single-page is as configured', async (t) => {
   const folder = await folderWith(t, { '404.html': 'gone', 'b/404.html': 'no' })
   const manifest = await createManifest(folder, await temporaryFolder(t), { singlePage: true })
   assert.equal(manifest.notFound, '/404.html')
@@ -100,7 +100,7 @@ test('what lies beside a folder with the base path’s name is found under it an
   })
 })
 
-test('a base path is kept in the one form that a decoded request can have', async (t) => {
+test('a base path is normalized to what a decoded request can have', async (t) => {
   const folder = await folderWith(t, { 'index.html': 'x', '404.html': 'x' })
   for (const [written, basePath] of Object.entries({
     '': '',
@@ -136,7 +136,7 @@ test('text is compressed once, and only where it is worth it', async (t) => {
   assert.equal(brotliDecompressSync(br).toString(), LONG_TEXT)
   assert.equal(gunzipSync(gzip).toString(), LONG_TEXT)
   assert.deepEqual([br.length, gzip.length], [long.brSize, long.gzipSize])
-  assert.deepEqual(files['/same.css'], long, 'equal content shares one compressed form')
+  assert.deepEqual(files['/same.css'], long, 'equal content shares one compressed copy')
   for (const path of ['/short.js', '/random.json', '/random.txt', '/photo.png']) {
     assert.deepEqual(Object.keys(files[path] ?? {}).sort(), ['digest', 'size'], path)
   }
@@ -160,7 +160,7 @@ test('the same folder gives the same manifest and the same bytes', async (t) => 
   }
 })
 
-test('names tell what a file is', () => {
+test('the content type depends on the name', () => {
   const expected = {
     '/a.html': 'text/html; charset=utf-8',
     '/A.MJS': 'text/javascript; charset=utf-8',
@@ -180,7 +180,7 @@ test('names tell what a file is', () => {
   for (const [path, type] of Object.entries(expected)) assert.equal(contentTypeOf(path).type, type, path)
 })
 
-test('a file is taken for immutable only where its name surely holds a hash', () => {
+test('a file is immutable only where its name surely contains a hash', () => {
   for (const path of [
     '/_next/static/chunks/main-app-0a1b2c3d4e5f6789.js',
     '/_next/static/chunks/0a1b2c3d.js',

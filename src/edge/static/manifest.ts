@@ -1,6 +1,6 @@
 /**
- * The list of a deployment's files, made once when it is built. The edge serves what stands in it and nothing else, so no
- * path of a request ever reaches the file system. Text is compressed here, once, and not for every visitor.
+ * The list of a deployment's files, made once when it is built. The edge serves only what is listed, so no path of a
+ * request ever reaches the file system. Text is compressed here, once, and not for every request.
  */
 import { createHash } from 'node:crypto'
 import { constants, createWriteStream } from 'node:fs'
@@ -12,54 +12,31 @@ import { promisify } from 'node:util'
 import { brotliCompress, createBrotliCompress, createGzip, gzip, constants as zlib } from 'node:zlib'
 import { contentTypeOf } from '../http/content-types.ts'
 import { MANIFEST_NAME, writeManifestFile } from './manifest-file.ts'
+import type { StaticFile, StaticManifest } from './types.ts'
 
-export type StaticFile = {
-  /** Where it is in the folder, when that is not its address. */
-  path?: string
-  size: number
-  /** SHA-256 of the content, in hexadecimal. */
-  digest: string
-  /** Compressed forms, where they are worth it: paths relative to the manifest's folder. */
-  br?: string
-  gzip?: string
-  brSize?: number
-  gzipSize?: number
-}
-
-export type StaticManifest = {
-  /** By address: the path of a request, decoded. */
-  files: Record<string, StaticFile>
-  /** An unknown path without an extension gets the index.html at the top of the site. */
-  singlePage: boolean
-  /** The address of the 404.html at the top of the site when there is one. */
-  notFound: string | null
-  /** Where the site begins, as '/docs', decoded; '' for the top of the host. */
-  basePath: string
-}
-
-/** As many as libuv has threads, which do the hashing's reads and the compression. */
+/** As many as libuv has threads, which read the files and compress them. */
 const AT_A_TIME = 4
 const WORTH_COMPRESSING_BYTES = 1024
-/** What is at most this long is read once and held; streams would take three times as long for a small file. */
-const HELD_BYTES = 1024 * 1024
-/** A compressed form that saves less is not worth a second copy. */
+/** A file up to this size is read into memory once; streams would take three times as long for a small file. */
+const WHOLE_FILE_BYTES = 1024 * 1024
+/** A compressed copy that saves less is not kept. */
 const KEPT_BELOW = 0.9
 
-/** Of all files together: what is listed is held in memory until it is written. */
+/** Of all files together: the list is in memory until it is written. */
 const MAX_PATH_BYTES = 128 * 1024 * 1024
-/** No request has a longer one. */
+/** The path of a request is never longer. */
 const MAX_BASE_PATH_LENGTH = 8 * 1024
 
-/** For whoever deployed it: the message says what there is too much of. */
+/** The message is for the tenant, and names the limit that was exceeded. */
 export class TooLargeToList extends Error {}
 
 export type ManifestOptions = {
   singlePage: boolean
-  /** What the files were built to be served under, as it was written. */
+  /** The base path of the build, as configured. */
   basePath?: string
 }
 
-/** Lists the files of a folder and compresses them into the other one, where the manifest goes too. */
+/** Lists the files of a folder, and writes compressed copies into the other one, where the manifest belongs as well. */
 export async function createManifest(
   folder: string,
   variantsFolder: string,
@@ -69,7 +46,7 @@ export async function createManifest(
   const paths = (await listFiles(folder)).sort()
   const found = new Map<string, StaticFile>()
   const variants = createVariants(variantsFolder)
-  // A generator, so that one worker's failure ends the work of all: leaving a loop by an exception closes it.
+  // A generator, so that the failure of one worker ends all of them: an exception that leaves a loop closes it.
   const rest = each(paths)
 
   async function work() {
@@ -81,7 +58,7 @@ export async function createManifest(
       found.set(path, { size, digest, ...(isWorthIt ? await variants.of(content) : {}) })
     }
   }
-  // All have ended when this returns or throws: nothing writes into a folder that the caller has given up.
+  // All workers have ended when this returns or throws, so nothing writes into a folder that the caller removes.
   for (const end of await Promise.allSettled(Array.from({ length: AT_A_TIME }, work))) {
     if (end.status === 'rejected') throw end.reason
   }
@@ -96,14 +73,16 @@ export async function createManifest(
   return { files, singlePage, notFound: notFound in files ? notFound : null, basePath }
 }
 
-/** Writes the manifest into the folder of its variants, and says where it is. Written once, it never changes. */
+/** Writes the manifest into the folder of the compressed copies, and returns its path. It never changes afterwards. */
 export async function writeManifest(variantsFolder: string, manifest: StaticManifest): Promise<string> {
   const file = join(variantsFolder, MANIFEST_NAME)
   await writeManifestFile(file, manifest)
   return file
 }
 
-/** Requests are compared with it when they are decoded, so it is decoded too; and two slashes would be another host. */
+/**
+ * Decoded, because it is compared with decoded paths; normalized, because a path that begins with `//` names a host.
+ */
 function readBasePath(written: string): string {
   if (written.length > MAX_BASE_PATH_LENGTH)
     throw new TooLargeToList(`The base path has more than ${MAX_BASE_PATH_LENGTH} characters.`)
@@ -118,7 +97,7 @@ function decoded(written: string): string {
   }
 }
 
-/** Crawlers, browsers and certificate authorities ask for these at the top of the host and nowhere else. */
+/** Crawlers, browsers and certificate authorities request these at the top of the host only. */
 const ASKED_AT_THE_TOP = /^\/(?:(?:robots\.txt|favicon\.ico|sitemap\.xml)$|\.well-known\/)/
 
 /** Where each file is served. Of two files at one address the first counts. */
@@ -126,10 +105,11 @@ function addressesOf(paths: readonly string[], basePath: string): { address: str
   const asTheyAre = paths.map((path) => ({ address: path, path }))
   if (basePath === '') return asTheyAre
   const underBase = paths.map((path) => ({ address: `${basePath}${path}`, path }))
-  // Nearly all frameworks leave the prefix to whoever serves the files. Where it is in them, it is not put on again.
+  // Nearly all frameworks leave the prefix to the server. Where the files are in a folder of that name, it is not
+  // added.
   const isInFiles = !paths.includes('/index.html') && paths.includes(`${basePath}/index.html`)
   if (!isInFiles) return [...underBase, ...asTheyAre.filter(({ path }) => ASKED_AT_THE_TOP.test(path))]
-  // React Router writes pages into a folder of that name, and beside it the scripts that they ask for under the prefix.
+  // React Router writes the pages into such a folder, and beside it the scripts that they load under the prefix.
   return [...asTheyAre, ...underBase.filter(({ path }) => !path.startsWith(`${basePath}/`))]
 }
 
@@ -138,20 +118,20 @@ function* each(paths: readonly string[]) {
 }
 
 /**
- * Regular files alone: a link may lead anywhere, and what else there is cannot be served. Names that begin with a dot are
- * not meant for visitors (.git, .env), except the one that is (RFC 8615).
+ * Regular files only: a link may lead anywhere, and other kinds cannot be served. Names that begin with a dot are not
+ * for visitors (.git, .env), except .well-known (RFC 8615).
  */
 async function listFiles(top: string): Promise<string[]> {
   const files: string[] = []
   const folders = ['']
   let pathBytes = 0
-  // Grows while it is walked.
+  // The loop appends to it.
   for (const folder of folders) {
     for (const entry of await readdir(join(top, folder), { withFileTypes: true })) {
       const path = `${folder}/${entry.name}`
       pathBytes += path.length
       if (pathBytes > MAX_PATH_BYTES) throw pathsTooLong()
-      // What is not UTF-8 is read as this character, and can neither be opened nor asked for.
+      // A name that is not valid UTF-8 contains this character, and can neither be opened nor requested.
       if (entry.name.includes('\u{fffd}')) continue
       if (entry.name.startsWith('.') && !(path === '/.well-known' && entry.isDirectory())) continue
       if (entry.isDirectory()) folders.push(path)
@@ -170,18 +150,18 @@ type Content = {
   path: string
   size: number
   digest: string
-  /** Undefined where it is too large to be held. */
+  /** Undefined when it is too large for memory. */
   bytes?: Buffer
 }
 
 async function readContent(path: string): Promise<Content | undefined> {
-  // Does not follow a link that has taken a file's place since it was listed.
+  // Does not follow a link that replaced the file since it was listed.
   const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW)
   try {
     const stats = await handle.stat()
     if (!stats.isFile()) return undefined
     const hash = createHash('sha256')
-    if (stats.size <= HELD_BYTES) {
+    if (stats.size <= WHOLE_FILE_BYTES) {
       const bytes = await handle.readFile()
       return { path, size: bytes.length, digest: hash.update(bytes).digest('hex'), bytes }
     }
@@ -198,14 +178,14 @@ async function readContent(path: string): Promise<Content | undefined> {
 
 type Variants = Pick<StaticFile, 'br' | 'gzip' | 'brSize' | 'gzipSize'>
 
-/** Compressed forms are named by the digest of what they hold, so that equal files share them. */
+/** Compressed copies are named by the digest of the original, so that equal files share them. */
 function createVariants(folder: string) {
   const made = new Map<string, Promise<Variants>>()
 
   async function make(content: Content): Promise<Variants> {
     const [br, gzip] = [`${content.digest}.br`, `${content.digest}.gz`]
     const brSize = await compress(content, join(folder, br), BROTLI)
-    // What one method cannot make smaller, the other cannot either.
+    // A file that brotli cannot compress is not compressible by gzip either.
     if (brSize === undefined) return {}
     const gzipSize = await compress(content, join(folder, gzip), GZIP)
     return { br, brSize, ...(gzipSize === undefined ? {} : { gzip, gzipSize }) }

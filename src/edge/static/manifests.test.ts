@@ -8,9 +8,10 @@ import { ask, HOST, startTestEdge } from '../../../test/support/edge/edge.ts'
 import { temporaryFolder } from '../../../test/support/folder.ts'
 import { LIMITS } from '../limits.ts'
 import type { StaticTarget } from '../routes.ts'
-import { type StaticFile, type StaticManifest, writeManifest } from './manifest.ts'
+import { writeManifest } from './manifest.ts'
 import { MANIFEST_NAME, openManifestFile, UnreadableManifest } from './manifest-file.ts'
 import { createManifests, lookUpOnce } from './manifests.ts'
+import type { StaticFile, StaticManifest } from './types.ts'
 
 const DIGEST = 'd'.repeat(64)
 
@@ -127,10 +128,10 @@ test('a list that is cut off or damaged is a page of its own site and nothing el
     }
     assert.equal((await ask(edge.port, { path: '/page/7/' })).text, 'a page.')
   }
-  assert.match(String(edge.troubles[0]), /files\.index.*deploying the site again/s, 'the operator is told which')
+  assert.match(String(edge.troubles[0]), /files\.index.*deploying the site again/s, 'the report names the file')
 })
 
-test('a list in the earlier format is converted aside when it is first asked for, once, and served', async (t) => {
+test('a list in the earlier format is converted in a thread on first use, once, and served', async (t) => {
   const text = '{"files":{"/index.html":{"size":4,"digest":"abc"}},"singlePage":false,"notFound":null}'
   const { folder, variants } = await legacySite(t, text)
   const site = { kind: 'static', environment: 'e1', deployment: 'd1', folder } as const
@@ -154,7 +155,7 @@ test('a list in the earlier format that is no JSON is a page of its own site, an
     [HOST]: { kind: 'static', environment: 'e1', deployment: 'd1', folder, manifest },
   })
   for (let n = 0; n < 3; n++) assert.equal((await ask(edge.port)).status, 500)
-  assert.equal(new Set(edge.troubles).size, 1, 'one failure, told to all who asked meanwhile')
+  assert.equal(new Set(edge.troubles).size, 1, 'one failure, reported for all requests that waited for it')
 })
 
 test('the event loop goes on while a list of 150,000 files in the earlier format is converted', async (t) => {

@@ -1,28 +1,27 @@
 /**
- * The manifests that are in use. A request costs a few short reads of its site's manifest, or none where the address was
- * asked for of late; how many files the site has does not matter. Files are kept open, and addresses in memory, within
- * bounds, and no site's addresses push out those of another that has fewer.
+ * The manifests in use. A request costs a few short reads of its site's manifest, or none if the address was requested
+ * recently, regardless of how many files the site has. Files are kept open, and addresses in memory, within bounds, and
+ * the addresses of one site never push out those of another that has fewer.
  */
 import { basename, dirname, join } from 'node:path'
 import type { Limits } from '../limits.ts'
 import { createShares } from '../shares.ts'
-import { type Found, lookUp, type Site } from './look-up.ts'
-// Types alone: what makes manifests needs compression and hashing, which the edge process does not.
-import type { StaticFile } from './manifest.ts'
+import { type LookUpResult, lookUp, type Site } from './look-up.ts'
 import { MANIFEST_NAME, type ManifestFile, openManifestFile, UnreadableManifest } from './manifest-file.ts'
 import { inManifestThread, LEGACY_MANIFEST_NAME } from './manifest-thread.ts'
+import type { StaticFile } from './types.ts'
 
 type Open = {
   file: ManifestFile
-  /** Stands for its path in the names of what is known, which are made for every request. */
+  /** A short name for its path in the keys of the address cache, which are built for every request. */
   number: number
   users: number
   isClosing: boolean
 }
 
-/** What a file's sizes, digest and names take. */
+/** Memory of a file's sizes, digest and names. */
 const FILE_BYTES = 512
-/** A list of the earlier format that cannot be read is not tried again for every visitor. */
+/** An unreadable manifest of the earlier format is not converted again for every request. */
 const RETRY_MS = 10_000
 
 export function createManifests({ openManifests, manifestBytes }: Pick<Limits, 'openManifests' | 'manifestBytes'>) {
@@ -45,7 +44,7 @@ export function createManifests({ openManifests, manifestBytes }: Pick<Limits, '
     const started = opening.get(path) ?? openFirst(path)
     opening.set(path, started)
     const found = await started
-    // So many others were opened in this very moment that it had to go again.
+    // So many others were opened meanwhile that it was closed again.
     if (found.isClosing) return acquire(path)
     found.users++
     return found
@@ -68,7 +67,7 @@ export function createManifests({ openManifests, manifestBytes }: Pick<Limits, '
     }
   }
 
-  /** Those in use are closed when they are not any more. */
+  /** Those in use are closed once they are released. */
   function closeOldest(except?: string) {
     for (const [path, { users }] of open) {
       if (open.size <= openManifests) return
@@ -91,8 +90,11 @@ export function createManifests({ openManifests, manifestBytes }: Pick<Limits, '
   }
 
   return {
-    /** What a request path means in the site of this manifest. The owner is whose share of the memory it takes. */
-    async lookUp(owner: string, path: string, rawPath: string): Promise<Found> {
+    /**
+     * What a request path means in the site of this manifest. The owner is the environment whose share of memory it
+     * uses.
+     */
+    async lookUp(owner: string, path: string, rawPath: string): Promise<LookUpResult> {
       const acquired = acquire(path)
       const found = acquired instanceof Promise ? await acquired : acquired
       const site: Site = {
@@ -114,7 +116,7 @@ export function createManifests({ openManifests, manifestBytes }: Pick<Limits, '
       }
     },
 
-    /** Those of others are closed, and forgotten with all that is known of them. */
+    /** Closes all other manifests and forgets the addresses of all other owners. */
     keepOnly(owners: ReadonlySet<string>, paths: ReadonlySet<string>) {
       known.keepOnly(owners)
       for (const path of [...open.keys()]) if (!paths.has(path)) closeUnused(path)
@@ -126,8 +128,8 @@ export function createManifests({ openManifests, manifestBytes }: Pick<Limits, '
 
 const NONE = Symbol('there is no such file')
 
-/** One answer, for those who ask rarely: nothing is kept. */
-export async function lookUpOnce(path: string, rawPath: string): Promise<Found> {
+/** For rare look-ups: nothing is kept open or in memory. */
+export async function lookUpOnce(path: string, rawPath: string): Promise<LookUpResult> {
   const file = await openManifest(path)
   try {
     return await lookUp({ ...file.settings, find: file.find }, rawPath)
@@ -136,7 +138,7 @@ export async function lookUpOnce(path: string, rawPath: string): Promise<Found> 
   }
 }
 
-/** A saved route table, and an output from before, may have one of the earlier format: it is converted when it is needed. */
+/** A saved route table or an old output may have a manifest of the earlier format, which is converted on first use. */
 async function openManifest(path: string): Promise<ManifestFile> {
   const folder = dirname(path)
   const present = basename(path) === LEGACY_MANIFEST_NAME ? join(folder, MANIFEST_NAME) : path
@@ -157,7 +159,7 @@ function convertInTurn(variantsFolder: string): Promise<void> {
     const outcome = await inManifestThread({ kind: 'convert', variantsFolder }).catch((error: Error) => error)
     if (!('kind' in outcome) || outcome.kind !== 'done')
       throw new UnreadableManifest(
-        `the list of a site's files in ${variantsFolder} cannot be read: ${outcome.message}; deploying the site again writes it anew`,
+        `the list of a site's files in ${variantsFolder} cannot be read: ${outcome.message}; deploying the site again rewrites it`,
       )
   })
   lastConversion = turn.catch(() => undefined)
@@ -165,6 +167,6 @@ function convertInTurn(variantsFolder: string): Promise<void> {
 }
 
 function closeQuietly({ file }: Open) {
-  // What was only read has nothing to lose.
+  // It was opened for reading only, so a failed close loses nothing.
   file.close().catch(() => undefined)
 }

@@ -1,19 +1,19 @@
 /**
- * Small files of static deployments that were asked for of late, ready to be sent. A file is known by its content: when
- * another deployment becomes live, what did not change is still ready, and what did is not found.
+ * Small files of static deployments that were requested recently, ready to be sent. A file is identified by its
+ * content: when another deployment becomes live, unchanged files are still ready, and changed ones are not found.
  */
 import type { StaticTarget } from '../routes.ts'
 import { createShares } from '../shares.ts'
 
 export type ReadyFile = {
-  /** The list of files by which it was found. */
+  /** The manifest by which it was found. */
   manifest: string
   etag: string
   headers: string[]
   body: Buffer
 }
 
-/** What its headers take. */
+/** Memory of its headers. */
 const HEADERS_BYTES = 768
 
 export function createReadyFiles(maxBytes: number) {
@@ -21,13 +21,13 @@ export function createReadyFiles(maxBytes: number) {
   const nameOf = (encodings: string, path: string) => `${encodings} ${path}`
 
   return {
-    /** As the deployment that is live has it. */
+    /** The file of the live deployment. */
     find({ environment, manifest }: StaticTarget, encodings: string, path: string): ReadyFile | undefined {
       const file = files.get(environment, nameOf(encodings, path))
       return file?.manifest === manifest ? file : undefined
     },
 
-    /** The same content, whichever deployment it was found by: it is ready for this one as well. */
+    /** The same content, found by the manifest of any deployment. */
     findSame({ environment }: StaticTarget, encodings: string, path: string, etag: string): Buffer | undefined {
       const file = files.get(environment, nameOf(encodings, path))
       return file?.etag === etag ? file.body : undefined

@@ -69,7 +69,7 @@ const edge = await startTestEdge(file, {
 const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
   ask(edge.port, { path, headers, method })
 
-test('clean addresses lead to the page whose links they were written for', async () => {
+test('a URL without extension leads to the page whose links were written for it', async () => {
   for (const [path, text] of Object.entries({
     '/': '<h1>home</h1>',
     '/index.html': '<h1>home</h1>',
@@ -90,7 +90,7 @@ test('clean addresses lead to the page whose links they were written for', async
   }
 })
 
-test('the other form of an address is sent to the one that works, with its query', async () => {
+test('a URL with or without the slash redirects to the one that works, with its query', async () => {
   for (const [path, location] of Object.entries({
     '/docs': '/docs/',
     '/docs?a=b&c': '/docs/?a=b&c',
@@ -292,7 +292,7 @@ test('files under a base path come compressed, in parts, by their tags and witho
   assert.equal(hashed.headers['cache-control'], 'public, max-age=31536000, immutable')
 })
 
-test('the client gets the encoding that it likes best, each with a tag of its own', async () => {
+test('the client gets the encoding that it prefers, each with a tag of its own', async () => {
   const plain = await get('/script.js')
   assert.equal(plain.headers['content-encoding'], undefined)
   assert.equal(plain.text, SCRIPT)
@@ -321,7 +321,7 @@ test('the client gets the encoding that it likes best, each with a tag of its ow
   assert.equal((await get('/about')).headers.vary, undefined)
 })
 
-test('a client that has the file already is told so', async () => {
+test('a client that has the file already gets a 304', async () => {
   const { etag = '' } = (await get('/script.js')).headers
   for (const known of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
     const { status, headers, body } = await get('/script.js', { 'if-none-match': known })
@@ -403,7 +403,8 @@ test('a client that goes away, in the middle or at once, leaves no file open', a
   edge.http.prependListener('request', leave)
   for (let round = 0; round < 10; round++) await assert.rejects(get('/big.mp4'))
   edge.http.off('request', leave)
-  // Ours and the edge's end of each connection, and the file. It must not be left to the garbage collector, which says so.
+  // Ours and the edge's end of each connection, and the file. It must not be left to the garbage collector, which says
+  // so.
   const warnings: Error[] = []
   process.on('warning', (warning) => warnings.push(warning))
   while ((await openFiles()) > before) await get('/about')
@@ -474,7 +475,7 @@ test('a site whose visitors ask for everything pushes no small file of a neighbo
   shared.http.on('request', () => byNode++)
   const again = { host: 'small.localhost', headers: { connection: 'keep-alive' } }
   assert.equal((await ask(shared.port, again)).text, page)
-  assert.equal(byNode, 0, 'the fast lane had it')
+  assert.equal(byNode, 0, 'the fast path had it')
   await ask(shared.port, { ...again, host: 'large.localhost', path: '/0.txt' })
   assert.equal(byNode, 1, 'the large one gave up its own')
 })

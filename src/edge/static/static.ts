@@ -16,17 +16,17 @@ import { toParts, type Wire } from '../http/wire.ts'
 import type { Limits } from '../limits.ts'
 import type { Routes, StaticTarget } from '../routes.ts'
 import { isContentHashed } from './hashed-names.ts'
-import type { Found } from './look-up.ts'
-import type { StaticFile } from './manifest.ts'
+import type { LookUpResult } from './look-up.ts'
 import { createManifests } from './manifests.ts'
 import { createReadyFiles, type ReadyFiles } from './ready-files.ts'
+import type { StaticFile } from './types.ts'
 
 const FOREVER = 'public, max-age=31536000, immutable'
 const ASK_EACH_TIME = 'public, max-age=0, must-revalidate'
 
 const OF_FILES = { 'cache-status': FILE_STATUS }
 
-/** What is at most this long is read at once and the file closed, so that a slow client holds no descriptor. */
+/** A file up to this size is read whole and closed, so that a slow client keeps no file open. */
 const SMALL_BYTES = 64 * 1024
 
 export function createStatics({ limits }: { limits: Limits }) {
@@ -34,9 +34,9 @@ export function createStatics({ limits }: { limits: Limits }) {
   const ready = createReadyFiles(limits.readyFileBytes)
 
   return {
-    /** For the fast lane: undefined where a file must be looked for. */
+    /** For the fast path: undefined unless the file is in memory. */
     peek(target: StaticTarget, request: PlainRequest): Wire | undefined {
-      // What a client has already, and parts, are looked at by those who look for the file.
+      // `send` handles conditions and ranges.
       if (request.header('if-none-match') !== undefined || request.header('range') !== undefined) return undefined
       const [path] = split(request.target)
       const encodings = encodingsOf(request.header('accept-encoding'))
@@ -63,7 +63,7 @@ export function createStatics({ limits }: { limits: Limits }) {
       }
     },
 
-    /** A new table is in use: what belongs to nobody any more goes. */
+    /** A new route table is in use: what no environment needs any more is dropped. */
     useRoutes(routes: Routes) {
       const environments = new Set<string>()
       const paths = new Set<string>()
@@ -78,12 +78,14 @@ export function createStatics({ limits }: { limits: Limits }) {
   }
 }
 
+export type Statics = ReturnType<typeof createStatics>
+
 function split(path: string): [string, string?] {
   const at = path.indexOf('?')
   return at < 0 ? [path] : [path.slice(0, at), path.slice(at + 1)]
 }
 
-/** Even a permanent one is asked for again each time: the next deployment may have the page at the other address. */
+/** Even a permanent redirect is revalidated each time: the next deployment may have the page at the other URL. */
 function redirect(response: ServerResponse, status: 301 | 307, location: string) {
   response.writeHead(status, { location, 'cache-control': ASK_EACH_TIME, 'content-length': 0, ...OF_FILES })
   response.end()
@@ -92,7 +94,7 @@ function redirect(response: ServerResponse, status: 301 | 307, location: string)
 async function sendFile(
   visit: Visit,
   target: StaticTarget,
-  found: Extract<Found, { kind: 'file' }>,
+  found: Extract<LookUpResult, { kind: 'file' }>,
   ready: ReadyFiles,
 ) {
   const { request, response } = visit
@@ -143,7 +145,7 @@ async function sendFile(
   response.end(body)
 }
 
-/** What decides which representation of a file is sent: which are taken, and which is liked best. */
+/** What decides which encoding of a file is sent: the accepted ones, and the preferred one. */
 const encodingsOf = (accepted: string | undefined): string =>
   `${normalizeAcceptEncoding(accepted)}/${chooseEncoding(accepted, ENCODINGS)}`
 
@@ -174,10 +176,10 @@ function chooseRepresentation(
   return { encoding: 'identity', disk: join(target.folder, path), size: file.size, etag: `"${tag}"` }
 }
 
-/** The manifest lists no links: one that is there now has come later, and is not followed. */
+/** The manifest lists no symbolic links: one that replaced a file later is not followed. */
 const READ_ONLY = constants.O_RDONLY | constants.O_NOFOLLOW
 
-// Descriptors, because a FileHandle costs as much again as the reading.
+// File descriptors, because a FileHandle would double the cost of a read.
 const openFile = promisify(openDescriptor)
 const readFile = promisify(read)
 const closeFile = promisify(close)
@@ -206,7 +208,7 @@ async function stream(response: ServerResponse, disk: string, { start, end }: Pa
     if (content.bytesRead !== end - start + 1) throw new Error(`${disk} is shorter than its manifest says`)
     response.end()
   } finally {
-    // Closes the file. The pipeline does it too, but not when the client had left before it began.
+    // Closes the file. The pipeline does so, too, but not when the client left before it began.
     content.destroy()
   }
 }

@@ -1,19 +1,21 @@
 /**
- * What is on its way to the segments. Records are copied into a batch; a batch is written by one asynchronous write, and
- * only one is in flight at a time, in order. So what a killed process leaves is a beginning of what it appended.
+ * Records that are not yet written to the segments. They are copied into a batch; a batch is written by one
+ * asynchronous write, and only one is in flight at a time, in order. So a killed process leaves a prefix of what it
+ * appended.
  *
- *   filling     records are added, until it is full or was begun a while ago
- *   waiting     those before it are written first
+ *   filling     records are added, until it is full or BATCH_MS after it was begun
+ *   waiting     earlier batches are written first
  *   in flight   a thread writes it; its bytes must not change
- *   written     its buffer is used again
+ *   written     its buffer is reused
  *
- * `flush` writes all of them before it returns. What is in flight is written a second time: the same bytes at the same
- * place, so it does not matter which of the two comes first or whether the other fails, and nothing is left open before
- * the end of what `flush` wrote.
+ * `flush` writes all of them before it returns. The batch in flight is written a second time: the same bytes at the
+ * same position, so it does not matter which of the two writes comes first or whether the other fails, and there is no
+ * gap before the end of what `flush` wrote.
  */
 import { write, writeSync } from 'node:fs'
-import { HEADER_BYTES, type Kind, writeRecord } from './records.ts'
-import type { Segment, Segments } from './segments.ts'
+import { HEADER_BYTES, type NewRecord, writeRecord } from './records.ts'
+import type { Segments } from './segments.ts'
+import type { Segment } from './types.ts'
 
 type Batch = {
   segment: Segment
@@ -21,13 +23,13 @@ type Batch = {
   position: number
   buffer: Buffer
   used: number
-  /** Nobody cares any more for how its write ends. */
+  /** The result of its write is ignored. */
   isSettled: boolean
 }
 
 type Parts = {
   segments: Segments
-  /** A write failed: nothing is in this segment from this length on, and nothing of what was appended later is anywhere. */
+  /** A write failed: the segment ends at this length, and nothing that was appended later was written. */
   failed(error: unknown, segment: Segment, length: number): void
   /** A write succeeded. */
   wrote(): void
@@ -49,8 +51,8 @@ export function createBatches({ segments, failed, wrote }: Parts) {
   function begin(segment: Segment, bytes: number): Batch {
     const buffer =
       bytes > BATCH_BYTES ? Buffer.allocUnsafeSlow(bytes) : (spares.pop() ?? Buffer.allocUnsafeSlow(BATCH_BYTES))
-    segments.hold(segment)
-    // Nobody waits for it: an ending process flushes by `idle`, and a killed one loses it in any case.
+    segments.acquire(segment)
+    // It must not keep the process alive: `idle` flushes before an orderly exit, and a killed process loses it anyway.
     timer = setTimeout(send, BATCH_MS).unref()
     return { segment, position: segment.length, buffer, used: 0, isSettled: false }
   }
@@ -74,7 +76,7 @@ export function createBatches({ segments, failed, wrote }: Parts) {
         for (const resolve of whenIdle.splice(0)) resolve()
         return
       }
-      // A segment that went meanwhile needs no bytes.
+      // The segment was dropped meanwhile.
       if (batch.segment.isGone) giveBack(batch)
       else writeFrom(batch, 0)
     }
@@ -100,7 +102,7 @@ export function createBatches({ segments, failed, wrote }: Parts) {
     if (buffer.length === BATCH_BYTES && spares.length < MAX_SPARES) spares.push(buffer)
   }
 
-  /** Everything that is pending has no future here: it is on the disk already, or must not get there. */
+  /** Discards all pending batches: they are on the disk already, or must not get there. */
   function settle() {
     end()
     if (inFlight) inFlight.isSettled = true
@@ -109,12 +111,12 @@ export function createBatches({ segments, failed, wrote }: Parts) {
 
   return {
     /** Returns the offset of the record. */
-    append(segment: Segment, kind: Kind, text: string, textBytes: number, body?: Buffer): number {
-      const bytes = HEADER_BYTES + textBytes + (body?.length ?? 0)
+    append(segment: Segment, record: NewRecord): number {
+      const bytes = HEADER_BYTES + record.textBytes + (record.body?.length ?? 0)
       if (filling && (filling.segment !== segment || filling.used + bytes > filling.buffer.length)) send()
       filling ??= begin(segment, bytes)
       const offset = segment.length
-      writeRecord(filling.buffer, filling.used, kind, text, textBytes, body)
+      writeRecord(filling.buffer, filling.used, record)
       filling.used += bytes
       pendingBytes += bytes
       segments.grow(segment, bytes)
@@ -122,7 +124,7 @@ export function createBatches({ segments, failed, wrote }: Parts) {
       return offset
     },
 
-    /** A copy of what stands there, if it is not written yet. */
+    /** A copy of the bytes at this place, if they are not written yet. */
     find(segment: Segment, offset: number, bytes: number): Buffer | undefined {
       for (const batch of [inFlight, ...waiting, filling]) {
         if (batch?.segment !== segment || batch.isSettled) continue
@@ -132,7 +134,7 @@ export function createBatches({ segments, failed, wrote }: Parts) {
       return undefined
     },
 
-    /** Everything is with the kernel when it returns; throws when that cannot be. */
+    /** When it returns, the kernel has everything. Throws when a write fails. */
     flush() {
       end()
       for (const batch of inFlight ? [inFlight, ...waiting] : waiting) {
@@ -146,7 +148,7 @@ export function createBatches({ segments, failed, wrote }: Parts) {
 
     drop: settle,
     pendingBytes: () => pendingBytes,
-    /** Resolves when nothing is on its way any more. */
+    /** Resolves when no write is pending or in flight. */
     idle(): Promise<void> {
       return new Promise((resolve) => {
         whenIdle.push(resolve)

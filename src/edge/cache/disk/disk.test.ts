@@ -76,7 +76,7 @@ test('a note is in the file when it returns, with all that came before it, while
   }
 })
 
-test('an end that was torn off anywhere is cut, and the log goes on behind it', async (t) => {
+test('an incomplete record at the end is cut off, wherever it ends, and the log continues there', async (t) => {
   const folder = await temporaryFolder(t)
   const disk = await openTestDisk(t, { folder })
   const operations = ['put a', 'put b', 'note n', 'put c']
@@ -154,7 +154,7 @@ test('wherever a byte is damaged, nothing that was purged comes back', async (t)
       rmSync(copy, { recursive: true })
     }
   }
-  assert.equal(max, 12, 'damage in a body that nobody asks for costs nothing')
+  assert.equal(max, 12, 'damage in a body that is not read costs nothing')
   assert.equal(fewest, 0, 'damage in the newest segment costs everything')
 })
 
@@ -209,7 +209,7 @@ test('after another boot of the machine the folder is empty', async (t) => {
   assert.deepEqual(back.told, [])
 })
 
-test('a copy of the folder is worth nothing: it does not know what was purged since', async (t) => {
+test('a copy of the folder is not used: it lacks the purges since then', async (t) => {
   const folder = await temporaryFolder(t)
   const disk = await openTestDisk(t, { folder })
   disk.put('a', body('a'))
@@ -324,7 +324,7 @@ test('there are never too many files open, however small the segments are', asyn
   assert.equal(next.told.at(-1), 'put 1099')
 })
 
-test('two that have the folder open do no harm: the newer one counts, and a purge by the older one empties it', async (t) => {
+test('two processes that have the folder open do no harm: the newer one counts, and a purge by the older one empties it', async (t) => {
   const folder = await temporaryFolder(t)
   const older = await openTestDisk(t, { folder, segmentBytes: 8 * KIB })
   older.put('a', body('a'))
@@ -346,7 +346,7 @@ test('two that have the folder open do no harm: the newer one counts, and a purg
   assert.deepEqual(fourth.told, [])
 })
 
-test('a note after the end still counts', async (t) => {
+test('a note after closing still counts', async (t) => {
   const folder = await temporaryFolder(t)
   const disk = await openTestDisk(t, { folder })
   disk.put('a', body('a'))
@@ -368,7 +368,7 @@ test('a note that is too long to be kept makes the disk forget everything', asyn
   assert.deepEqual((await openTestDisk(t, { folder })).told, ['put b', 'note n'])
 })
 
-test('what cannot be told at recovery is damage', async (t) => {
+test('an object that the callback refuses at recovery counts as damage', async (t) => {
   const folder = await temporaryFolder(t)
   const disk = await openTestDisk(t, { folder, segmentBytes: 8 * KIB })
   for (let n = 0; n < 6; n++) disk.put(String(n), body('x'))
@@ -389,7 +389,7 @@ test('what cannot be told at recovery is damage', async (t) => {
   assert.match(String(next.reports), /what is this/)
 })
 
-test('a folder that somebody empties is used again', async (t) => {
+test('a folder that was emptied from outside is used again', async (t) => {
   const folder = join(await temporaryFolder(t), 'deep', 'cache')
   const disk = await openTestDisk(t, { folder, segmentBytes: 8 * KIB })
   const first = placed(disk.put('a', body('a')))
@@ -405,7 +405,7 @@ test('a folder that somebody empties is used again', async (t) => {
   assert.deepEqual(disk.reports, [])
 })
 
-test('nobody else can read it', async (t) => {
+test('other users cannot read it', async (t) => {
   const folder = await temporaryFolder(t)
   chmodSync(folder, 0o755)
   const before = process.umask(0)
@@ -440,7 +440,7 @@ test('puts that the disk cannot keep up with are not kept, instead of filling th
   await until(() => disk.put('again', big) !== undefined)
 })
 
-test('the oldest segments go when nobody asks for anything in them', async (t) => {
+test('the oldest segments are dropped when all their objects are forgotten', async (t) => {
   const folder = await temporaryFolder(t)
   const disk = await openTestDisk(t, { folder, segmentBytes: 8 * KIB })
   const places = Array.from({ length: 7 }, (_, n) => placed(disk.put(String(n), body('x'))))

@@ -54,7 +54,7 @@ test('a large object is read by ranges, also by the next process', async (t) => 
   }
 })
 
-test('a writer that is faster than the disk is told to wait', async (t) => {
+test('a writer that is faster than the disk has to wait', async (t) => {
   const disk = await openTestDisk(t, { folder: await temporaryFolder(t) })
   const writer = disk.openLarge()
   assert.ok(writer)
@@ -103,7 +103,7 @@ test('an object that is given up leaves nothing, and neither does a process that
   abandoned.abort()
 })
 
-test('a large object goes when it is forgotten, and while somebody reads it he reads it to its end', async (t) => {
+test('a large object is removed when it is forgotten, and a read in progress still reaches its end', async (t) => {
   const folder = await temporaryFolder(t)
   const disk = await openTestDisk(t, { folder })
   const content = pattern(4 * MIB)
@@ -150,7 +150,7 @@ test('large objects count in the bound, and go with the segment of their record'
   assert.deepEqual([...disk.reports, ...next.reports], [])
 })
 
-test('a large file that is missing or too short is nothing', async (t) => {
+test('a large file that is missing or too short is not found', async (t) => {
   const folder = await temporaryFolder(t)
   const disk = await openTestDisk(t, { folder })
   const [missing, short, whole] = [

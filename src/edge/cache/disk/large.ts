@@ -1,50 +1,38 @@
 /**
- * An object that is too large for a segment: a file of its own, written as it comes and read by ranges. It counts once a
- * record refers to it; until then it is a stray, and the next opening of the folder removes it.
+ * An object that is too large for a segment: a separate file, written as the body arrives and read by ranges. It counts
+ * once a record refers to it; a file without a record is removed when the folder is opened next.
  */
 import { randomBytes } from 'node:crypto'
 import { closeSync, createReadStream, createWriteStream, fstatSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { finished } from 'node:stream/promises'
-import type { Place } from './index.ts'
 import { isMissing } from './marker.ts'
-
-export type LargeWriter = {
-  /**
-   * The chunk is not copied: it must not change any more. A promise is to be awaited before the next chunk. False: the
-   * object is not kept, and what comes after is in vain.
-   */
-  write(chunk: Buffer): boolean | Promise<boolean>
-  /** Undefined: not kept. */
-  finish(meta: string): Promise<Place | undefined>
-  /** Resolves when nothing is left of it. Nobody has to wait for that. */
-  abort(): Promise<void>
-}
+import type { LargeWriter, Place } from './types.ts'
 
 type Parts = {
   folder: string
-  /** Asked before so many more bytes are written. */
+  /** Called before so many more bytes are written. */
   mayGrow(bytes: number): boolean
   /** The file is complete. */
   keep(meta: string, name: string, bytes: number): Place | undefined
-  /** It is not kept. The file, if there is one, is closed. */
+  /** The object is not kept. The file, if there is one, is closed. */
   discard(name: string, bytes: number): void
   failed(error: unknown): void
 }
 
 const NAME = /^[0-9a-f]{32}\.large$/
-/** So much of an object waits in memory for the disk. */
+/** Bytes of an object that are buffered in memory for a slow disk. */
 const WAITING_BYTES = 512 * 1024
 
 export function createLargeWriter({ folder, mayGrow, keep, discard, failed }: Parts): LargeWriter {
   const name = `${randomBytes(16).toString('hex')}.large`
   const file = createWriteStream(join(folder, name), { flags: 'wx', mode: 0o600, highWaterMark: WAITING_BYTES })
-  const waiting: ((isGoingOn: boolean) => void)[] = []
+  const waiting: ((mayContinue: boolean) => void)[] = []
   let bytes = 0
   let isGivenUp = false
 
-  // What was on its way when we gave up fails as well, and is no fault of the disk.
+  // Writes that were in flight at an abort fail as well, and are no fault of the disk.
   file.on('error', (error) => isGivenUp || failed(error))
   file.on('drain', () => wake(true))
   const closed = new Promise<void>((resolve) => {
@@ -60,8 +48,8 @@ export function createLargeWriter({ folder, mayGrow, keep, discard, failed }: Pa
     file.destroy()
   }
 
-  function wake(isGoingOn: boolean) {
-    for (const resolve of waiting.splice(0)) resolve(isGoingOn)
+  function wake(mayContinue: boolean) {
+    for (const resolve of waiting.splice(0)) resolve(mayContinue)
   }
 
   return {
@@ -77,7 +65,7 @@ export function createLargeWriter({ folder, mayGrow, keep, discard, failed }: Pa
     async finish(meta) {
       if (file.destroyed || file.writableEnded) return undefined
       file.end()
-      // Why it failed has been told by then.
+      // The `error` listener has reported the cause by then.
       const isWhole = await finished(file).then(
         () => true,
         () => false,
@@ -94,7 +82,7 @@ export function createLargeWriter({ folder, mayGrow, keep, discard, failed }: Pa
   }
 }
 
-/** Up to and without `end`. Undefined when the file is gone. What is not read to its end must be destroyed. */
+/** Up to and without `end`. Undefined when the file is gone. A stream that is not read to its end must be destroyed. */
 export function readRange(folder: string, name: string, start: number, end: number): Readable | undefined {
   if (start === end) return Readable.from([])
   const fd = openUnlessMissing(join(folder, name))
@@ -103,7 +91,7 @@ export function readRange(folder: string, name: string, start: number, end: numb
     closeSync(fd)
     return undefined
   }
-  // From here on the file may be removed: whoever reads it has it open.
+  // From here on the file may be removed: the stream has it open.
   return createReadStream('', { fd, start, end: end - 1 })
 }
 

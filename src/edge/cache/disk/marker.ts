@@ -1,13 +1,13 @@
 /**
- * The file that says that what lies beside it may be used. Without it the folder is worth nothing, so to remove it is to
- * forget everything at once, in one step that needs no room on the disk.
+ * The file that declares the other files of the folder valid. Without it the folder counts as empty, so removing it
+ * invalidates everything at once, in one step that needs no free disk space.
  *
- * It names the run (one opening of the folder) whose segments count, and the end of what that run had taken over. Whoever
- * opens the folder replaces it; whoever finds another run in it has been replaced.
+ * It names the run (one opening of the folder) whose segments count, and the end of what that run had taken over. A
+ * process that opens the folder replaces the marker; a process that finds another run in it has been replaced.
  *
- * It also names what must be as it was: the boot of the machine, because nothing here is synced to the disk and only the
- * kernel's memory survives the process; and the identity of the folder and of the marker itself, because a copy that
- * somebody puts back knows nothing of what was purged since it was made.
+ * It also records what must be unchanged: the boot of the machine, because nothing here is synced to the disk and only
+ * the page cache of the kernel survives the process; and the identity of the folder and of the marker itself, because a
+ * copy that was restored from elsewhere lacks the purges since it was made.
  */
 import {
   closeSync,
@@ -23,11 +23,9 @@ import {
 } from 'node:fs'
 import { uptime } from 'node:os'
 import { join } from 'node:path'
+import type { SegmentEnd } from './types.ts'
 
-/** The end of a segment, up to where it counts. */
-export type End = { run: string; number: number; length: number }
-
-type Content = { format: number; boot: string; folder: string; self: string; run: string; end?: End | undefined }
+type Content = { format: number; boot: string; folder: string; self: string; run: string; end?: SegmentEnd | undefined }
 
 const NAME = 'valid'
 const FORMAT = 1
@@ -47,21 +45,22 @@ export function createMarker({ folder, boot }: { folder: string; boot: string })
 
   return {
     /** What may be used; undefined: nothing. */
-    read(): { run: string; end: End | undefined } | undefined {
+    read(): { run: string; end: SegmentEnd | undefined } | undefined {
       const content = load()
       if (content?.format !== FORMAT || content.folder !== identityOf(statSync(folder))) return undefined
       return isSameBoot(content.boot, boot) ? { run: content.run, end: content.end } : undefined
     },
 
-    whose(run: string): 'ours' | 'nobody' | 'another' {
+    /** Which run the marker names, as seen from this one. */
+    ownerFor(run: string): 'ours' | 'none' | 'another' {
       const content = load()
-      if (!content) return 'nobody'
+      if (!content) return 'none'
       return content.run === run ? 'ours' : 'another'
     },
 
-    write(run: string, end: End | undefined) {
-      const aside = `${path}.${run}.new`
-      const fd = openSync(aside, 'w', 0o600)
+    write(run: string, end: SegmentEnd | undefined) {
+      const draft = `${path}.${run}.new`
+      const fd = openSync(draft, 'w', 0o600)
       try {
         const content: Content = {
           format: FORMAT,
@@ -75,7 +74,7 @@ export function createMarker({ folder, boot }: { folder: string; boot: string })
       } finally {
         closeSync(fd)
       }
-      renameSync(aside, path)
+      renameSync(draft, path)
     },
 
     /** Throws when it may still be there. */
@@ -83,25 +82,28 @@ export function createMarker({ folder, boot }: { folder: string; boot: string })
       try {
         unlinkSync(path)
       } catch (error) {
-        // A folder that lets nothing be removed may still let a file be emptied.
+        // Where the folder's permissions forbid removing a file, the file may still be truncated.
         if (!isMissing(error)) truncateSync(path)
       }
     },
   }
 }
 
-/** What stays the same until the machine starts again. */
+/** The same value until the machine reboots. */
 export function currentBoot(): string {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
   } catch {
-    // Not Linux: the time of the boot, as well as it can be told.
+    // Not Linux: the time of the boot, as precisely as it is known.
     return `${SINCE}${Math.round(Date.now() - uptime() * 1000)}`
   }
 }
 
 const SINCE = 'since '
-/** The uptime is told in seconds on some systems. A clock that is set further than this costs the cache, no more. */
+/**
+ * Some systems give the uptime in seconds. If the clock is adjusted by more than this, the cache is lost and nothing
+ * else.
+ */
 const SINCE_TOLERANCE_MS = 3000
 
 export function isSameBoot(one: string, other: string): boolean {
@@ -109,11 +111,11 @@ export function isSameBoot(one: string, other: string): boolean {
   return Math.abs(Number(one.slice(SINCE.length)) - Number(other.slice(SINCE.length))) <= SINCE_TOLERANCE_MS
 }
 
-/** Names of unfinished markers, left by a process that was killed. */
+/** Whether it is an unfinished marker, left by a process that was killed. */
 export const isUnfinishedMarker = (name: string): boolean => name.startsWith(`${NAME}.`) && name.endsWith('.new')
 
 export const isMissing = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')
 
-/** Numbers of files are given again, so the time of birth belongs to it. Moving a file changes none of them. */
+/** Inode numbers are reused, so the time of creation is included. Moving a file changes none of them. */
 const identityOf = ({ dev, ino, birthtimeMs }: Stats): string => `${dev}:${ino}:${birthtimeMs}`

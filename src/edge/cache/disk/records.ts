@@ -3,17 +3,25 @@
  *
  *   0 magic   4 kind   8 bytes of the text   12 bytes of the body   16 checksum of the text   20 of the body   24 of 0…23
  *
- * The header vouches for itself, so records can be walked without their bodies, and so a torn end can be told from damage:
- * a process that is killed leaves the beginning of what it wrote, hence a header that is cut off or a whole header whose
- * record is cut off. A whole header that is wrong was never written by us.
+ * The header has its own checksum. So records can be walked without their bodies, and a torn end differs from damage: a
+ * killed process leaves a prefix of what it wrote, hence a truncated header or a complete header whose record is
+ * truncated. A complete header with a wrong checksum is damage.
  */
 import { crc32, deflateRawSync } from 'node:zlib'
 
 /**
- * start: what segment this is, and which one came before it. put: an object. note: a text that concerns what came before.
- * large: an object whose body is a file; the record's own body says which.
+ * start: identifies the segment and the one before it. put: an object. note: a text that concerns earlier records.
+ * large: an object whose body is a separate file, which the record's own body names.
  */
 export type Kind = 'start' | 'put' | 'note' | 'large'
+
+export type NewRecord = {
+  kind: Kind
+  text: string
+  /** `Buffer.byteLength(text)`: the caller needs it as well, to reserve space. */
+  textBytes: number
+  body?: Buffer | undefined
+}
 
 export type Header = {
   kind: Kind
@@ -26,19 +34,18 @@ export type Header = {
 }
 
 export const HEADER_BYTES = 28
-/** Recovery holds one text at a time. */
+/** Recovery has one text in memory at a time. */
 export const MAX_TEXT_BYTES = 256 * 1024
 
 const MAGIC = 0x31444c48
 const KINDS: readonly Kind[] = ['start', 'put', 'note', 'large']
 const CHECKED_BYTES = HEADER_BYTES - 4
 
-// zlib looks for the processor's own instructions when it first compresses something, and until then does without them:
-// the checksum of 10 KiB takes 8 to 12 µs before this line and 2 µs after it.
+// zlib detects the processor's CRC instructions only when it first compresses something: the checksum of 10 KiB takes 8
+// to 12 µs before this line and 2 µs after it.
 deflateRawSync(Buffer.alloc(0))
 
-/** `textBytes` is `Buffer.byteLength(text)`, which whoever made room for the record knows already. */
-export function writeRecord(into: Buffer, at: number, kind: Kind, text: string, textBytes: number, body?: Buffer) {
+export function writeRecord(into: Buffer, at: number, { kind, text, textBytes, body }: NewRecord) {
   const textAt = at + HEADER_BYTES
   into.write(text, textAt, textBytes, 'utf8')
   if (body) into.set(body, textAt + textBytes)
@@ -51,7 +58,7 @@ export function writeRecord(into: Buffer, at: number, kind: Kind, text: string, 
   into.writeUInt32LE(crc32(into.subarray(at, at + CHECKED_BYTES)), at + CHECKED_BYTES)
 }
 
-/** Undefined where no header of ours stands. The buffer holds all its bytes. */
+/** Undefined where there is no valid header. The buffer must contain HEADER_BYTES from `at` on. */
 export function readHeader(from: Buffer, at: number): Header | undefined {
   if (from.readUInt32LE(at) !== MAGIC) return undefined
   if (from.readUInt32LE(at + CHECKED_BYTES) !== crc32(from.subarray(at, at + CHECKED_BYTES))) return undefined

@@ -1,28 +1,27 @@
 /**
- * What an earlier run left, told in its order. Every segment begins with a record that names the one before it and up to
- * where that one counts, so the log is a chain from its newest segment back, and whatever is not in the chain is nothing.
+ * Replays what an earlier run left, in its order. Every segment begins with a record that names the segment before it
+ * and how much of that one counts. So the log is a chain from its newest segment back, and a segment outside of the
+ * chain is ignored.
  *
- * The newest segment may end in the middle of a record: its process was killed. Any other fault is damage, and a note
- * may have been lost by it. A lost note concerns what stands before it, so the damaged segment goes, and all older ones.
+ * The newest segment may end in the middle of a record, because its process was killed. Any other fault is damage, and
+ * may have destroyed a note. A note concerns earlier records, so the damaged segment is dropped together with all older
+ * ones.
  */
 import { close, fstat, open, read } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import type { Place } from './index.ts'
 import { readLargeReference } from './large.ts'
-import { type End, isMissing } from './marker.ts'
+import { isMissing } from './marker.ts'
 import { HEADER_BYTES, type Header, readBody, readHeader, readText } from './records.ts'
-import { nameOf, type Segment, type Segments } from './segments.ts'
+import { nameOf, type Segments } from './segments.ts'
+import type { Place, Segment, SegmentEnd, SegmentStart } from './types.ts'
 
-/** Said by the first record of a segment. */
-export type Start = { run: string; number: number; previous?: End | undefined }
-
-type Link = Start & { length: number | undefined }
+type Link = SegmentStart & { length: number | undefined }
 
 type Parts = {
   folder: string
   segments: Segments
-  /** Large files that are there, and their sizes. */
+  /** The large files in the folder, and their sizes. */
   large: ReadonlyMap<string, number>
   onPut(place: Place, meta: string): void
   onNote(text: string): void
@@ -30,13 +29,13 @@ type Parts = {
 }
 
 /**
- * Small records are read many at a time, and a body that is longer than this is not read at all. To read the headers alone
- * takes seven times as long for records of 10 KiB: a thread has to be woken for each.
+ * Small records are read many at a time, and a body that is longer than this is not read at all. Reading only the
+ * headers takes seven times as long for records of 10 KiB, because each read wakes a thread.
  */
 const WINDOW_BYTES = 256 * 1024
 
 /** `run` and `end` are those of the marker; `numbers` are the segments of that run. */
-export async function replay(parts: Parts, run: string, end: End | undefined, numbers: readonly number[]) {
+export async function replay(parts: Parts, run: string, end: SegmentEnd | undefined, numbers: readonly number[]) {
   for (const link of await chain(parts, run, end, numbers)) {
     let segment: Segment | undefined
     try {
@@ -51,12 +50,12 @@ export async function replay(parts: Parts, run: string, end: End | undefined, nu
 }
 
 /** Oldest first. */
-async function chain({ folder, report }: Parts, run: string, end: End | undefined, numbers: readonly number[]) {
+async function chain({ folder, report }: Parts, run: string, end: SegmentEnd | undefined, numbers: readonly number[]) {
   const links: Link[] = []
   try {
     let next = end
     for (const number of numbers.toSorted((one, other) => other - one)) {
-      // One that was just begun has nothing in it.
+      // A segment that was just begun may not contain its first record yet.
       const start = await readStart(folder, { run, number })
       if (start === 'torn') continue
       links.push({ ...start, length: undefined })
@@ -70,20 +69,24 @@ async function chain({ folder, report }: Parts, run: string, end: End | undefine
       next = start.previous
     }
   } catch (error) {
-    // The oldest one that is left names one that was dropped. That is how every chain ends after a while.
+    // The oldest segment names one that was dropped: this is how every chain ends once segments were dropped.
     if (!isMissing(error)) report(error)
   }
   return links.reverse()
 }
 
-async function readStart(folder: string, { run, number }: { run: string; number: number }): Promise<Start | 'torn'> {
+async function readStart(
+  folder: string,
+  { run, number }: { run: string; number: number },
+): Promise<SegmentStart | 'torn'> {
   const fd = await openFile(join(folder, nameOf(run, number)), 'r')
   try {
     const window = createWindow(fd, (await stat(fd)).size)
     const found = await window.record(0)
     if (found === 'torn' || found === undefined) return 'torn'
     const text = readText(found.buffer, found.at, found.header)
-    const start: Start | undefined = found.header.kind === 'start' && text !== undefined ? JSON.parse(text) : undefined
+    const start: SegmentStart | undefined =
+      found.header.kind === 'start' && text !== undefined ? JSON.parse(text) : undefined
     if (start?.run !== run || start.number !== number) throw damage({ run, number }, 0)
     if (start.previous && start.previous.number >= number) throw damage({ run, number }, 0)
     return start
@@ -92,7 +95,7 @@ async function readStart(folder: string, { run, number }: { run: string; number:
   }
 }
 
-/** Without a length it is the newest, and counts up to its last whole record. */
+/** Without a length it is the newest segment, which counts up to its last complete record. */
 async function replaySegment({ segments, large, onPut, onNote }: Parts, segment: Segment, length: number | undefined) {
   const { size } = await stat(segment.fd)
   if (size < (length ?? 0)) throw damage(segment, size)
@@ -116,7 +119,7 @@ async function replaySegment({ segments, large, onPut, onNote }: Parts, segment:
     if (header.kind === 'large') {
       const reference = readLargeReference(readBody(buffer, at, header))
       if (!reference) throw damage(segment, offset)
-      // One that was forgotten has a record still, and no file.
+      // An object that was forgotten still has a record, but no file.
       if (large.get(reference.name) !== reference.bytes) continue
       segment.live++
       segments.addLarge(segment, offset, reference.name, reference.bytes)
@@ -126,18 +129,18 @@ async function replaySegment({ segments, large, onPut, onNote }: Parts, segment:
   if (segment.length < size) segments.cut(segment, segment.length)
 }
 
-type Found = { header: Header; buffer: Buffer; at: number }
+type RecordInWindow = { header: Header; buffer: Buffer; at: number }
 
 /**
- * Reads a file from its beginning to its end, record by record, and skips the bodies of objects. What is in memory is told
- * at once: to wait for a promise for every record would take most of the time.
+ * Reads a file from its beginning to its end, record by record, and skips the bodies of objects. A record that is
+ * already in memory is returned without a promise: awaiting one for every record would take most of the time.
  */
 function createWindow(fd: number, size: number) {
   let buffer = Buffer.allocUnsafeSlow(WINDOW_BYTES)
   let start = 0
   let filled = 0
 
-  /** So many bytes must be read from here on. */
+  /** Bytes that must be read first. */
   type Missing = { from: number; bytes: number }
 
   const isMissingBytes = (from: number, bytes: number) => from < start || from + bytes > start + filled
@@ -154,7 +157,7 @@ function createWindow(fd: number, size: number) {
     }
   }
 
-  function look(from: number): Found | Missing | 'torn' | undefined {
+  function look(from: number): RecordInWindow | Missing | 'torn' | undefined {
     if (from === size) return undefined
     if (size - from < HEADER_BYTES) return 'torn'
     if (isMissingBytes(from, HEADER_BYTES)) return { from, bytes: HEADER_BYTES }
@@ -167,7 +170,7 @@ function createWindow(fd: number, size: number) {
 
   return {
     /** Undefined at the end. */
-    record(from: number): Found | 'torn' | undefined | Promise<Found | 'torn' | undefined> {
+    record(from: number): RecordInWindow | 'torn' | undefined | Promise<RecordInWindow | 'torn' | undefined> {
       const found = look(from)
       return typeof found === 'object' && 'bytes' in found ? fill(found).then(() => this.record(from)) : found
     },
@@ -175,7 +178,7 @@ function createWindow(fd: number, size: number) {
 }
 
 const damage = ({ run, number }: { run: string; number: number }, offset: number) =>
-  new Error(`${nameOf(run, number)} of the cache is damaged at ${offset}; it is given up, with all that is older`)
+  new Error(`${nameOf(run, number)} of the cache is damaged at ${offset}; it is discarded, with all older ones`)
 
 const openFile = promisify(open)
 const closeFile = promisify(close)

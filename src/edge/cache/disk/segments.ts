@@ -1,35 +1,19 @@
 /**
- * The segments that count, oldest first, and how much they take with the large files that their records refer to.
+ * The segments in use, oldest first, and how many bytes they take together with the large files of their records.
  *
  *   open      records are appended to the newest one
  *   full      it is only read
- *   gone      its places are unreadable; the file is removed, and closed once nobody reads or writes it any more
+ *   gone      its places are unreadable; the file is removed, and closed when no read or write uses it any more
  *
- * A note concerns records before it, and those stand in the same segment or an older one. So segments go from the oldest
- * on, each as a whole, and their files are removed in that order: whatever is left when the process dies in between is
- * an end of the log, and has every note that concerns it.
+ * A note concerns records before it, which stand in the same segment or an older one. So segments are dropped from the
+ * oldest on, each as a whole, and their files are removed in that order. If the process dies in between, what is left
+ * is the newest part of the log, with every note that concerns it.
  */
 import { close, ftruncate, openSync } from 'node:fs'
 import { unlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Place } from './index.ts'
 import { isMissing } from './marker.ts'
-
-export type Segment = {
-  run: string
-  number: number
-  fd: number
-  /** Up to where places were given out. */
-  length: number
-  /** By the offset of their record. */
-  large: Map<number, { name: string; bytes: number }>
-  largeBytes: number
-  /** Objects that nobody has forgotten. */
-  live: number
-  /** Reads and writes under way. */
-  users: number
-  isGone: boolean
-}
+import type { Place, Segment } from './types.ts'
 
 export type Segments = ReturnType<typeof createSegments>
 
@@ -38,7 +22,7 @@ const NAME = /^(\d{1,15})-([0-9a-f]{16})\.segment$/
 type Parts = {
   folder: string
   report(error: unknown): void
-  /** A segment cannot be removed. Those behind it are not removed before this returns. */
+  /** A segment cannot be removed. Later ones are not removed before this returns. */
   stuck(error: unknown): void
 }
 
@@ -49,7 +33,7 @@ export function createSegments({ folder, report, stuck }: Parts) {
   let removing = 0
   let removed = Promise.resolve()
 
-  /** One after the other, in the order of asking. */
+  /** One after the other, in the order of the calls. */
   function remove(name: string, failed = report) {
     removing++
     removed = removed
@@ -104,12 +88,12 @@ export function createSegments({ folder, report, stuck }: Parts) {
   }
 
   return {
-    /** A number is never given twice: a place that was lost must not become the place of something else. */
+    /** A number is never used twice: the place of a lost object must not become the place of another one. */
     create(run: string): Segment {
       lastNumber++
       return add(run, lastNumber, 'wx+')
     },
-    /** One from an earlier run. They come in their order. */
+    /** A segment of an earlier run. They are taken over in their order. */
     takeOver: (run: string, number: number): Segment => add(run, number, 'r+'),
 
     grow(segment: Segment, bytes: number) {
@@ -123,7 +107,7 @@ export function createSegments({ folder, report, stuck }: Parts) {
     },
     dropLarge,
 
-    /** What stands at this length and behind it was never written: neither in this segment nor in a newer one. */
+    /** Nothing from this length on was written, neither in this segment nor in a newer one. */
     cut(segment: Segment, length: number) {
       for (const newer of [...kept.values()].filter(({ number }) => number > segment.number)) drop(newer)
       if (length === 0) return drop(segment)
@@ -131,7 +115,7 @@ export function createSegments({ folder, report, stuck }: Parts) {
       total -= segment.length - length
       segment.length = length
       segment.users++
-      // The next segment, or the marker, says up to where this one counts. This only gives the room back.
+      // The next segment, or the marker, records how much of this one counts. This only frees the space.
       ftruncate(segment.fd, length, (error) => {
         if (error) report(error)
         release(segment)
@@ -139,7 +123,7 @@ export function createSegments({ folder, report, stuck }: Parts) {
     },
 
     drop,
-    /** This one, and all that are older. */
+    /** This one and all older ones. */
     dropUpTo(segment: Segment) {
       for (const older of [...kept.values()]) if (older.number <= segment.number) drop(older)
     },
@@ -149,7 +133,8 @@ export function createSegments({ folder, report, stuck }: Parts) {
     /** A file that belongs to no record. */
     remove: (name: string) => remove(name),
 
-    hold(segment: Segment) {
+    /** Keeps the file open until `release`, even when the segment is dropped. */
+    acquire(segment: Segment) {
       segment.users++
     },
     release,
@@ -161,7 +146,7 @@ export function createSegments({ folder, report, stuck }: Parts) {
     },
     oldest: (): Segment | undefined => kept.values().next().value,
     newest: (): Segment | undefined => [...kept.values()].at(-1),
-    /** The names of all files that count. */
+    /** The names of all files in use. */
     files(): Set<string> {
       const names = new Set<string>()
       for (const { run, number, large } of kept.values()) {
@@ -172,7 +157,7 @@ export function createSegments({ folder, report, stuck }: Parts) {
     },
     count: () => kept.size,
     bytes: () => total,
-    /** Nothing of ours is on the disk any more, also not what is still to be removed. */
+    /** No file is left on the disk, and none is still to be removed. */
     isClean: () => kept.size === 0 && removing === 0,
 
     /** The files stay. */

@@ -1,4 +1,4 @@
-/** What the cache says about a response: Cache-Status (RFC 9211). */
+/** The Cache-Status field (RFC 9211). */
 
 const CACHE = 'headland'
 
@@ -10,19 +10,19 @@ export function hitStatus(ttlSeconds: number, detail?: string): string {
   return `${CACHE}; hit; ttl=${ttlSeconds}${toDetail(detail)}`
 }
 
-/** It is a file that a deployment without a process is made of. */
+/** It is a file of a static deployment. */
 export const FILE_STATUS = `${CACHE}; hit; detail=file`
 
-/** Only what is stored was asked for, and it is not: nobody else was asked. */
+/** The request was only-if-cached and nothing is stored, so the app was not asked. */
 export const NOT_STORED_STATUS = `${CACHE}; detail=only-if-cached`
 
 /** It came from the app: `headland; fwd=stale; fwd-status=304`. */
 export function forwardStatus(forwarded: {
   why: ForwardReason
-  /** What the app answered with, where the client was not given it. */
+  /** The status of the app's response, where the client got another one. */
   status?: number | undefined
   stored?: boolean | undefined
-  /** Others waited for the same answer. */
+  /** The response was fetched by another request. */
   collapsed?: boolean | undefined
   detail?: string | undefined
 }): string {
@@ -30,7 +30,7 @@ export function forwardStatus(forwarded: {
   return `${CACHE}; fwd=${why}${status === undefined ? '' : `; fwd-status=${status}`}${stored ? '; stored' : ''}${collapsed ? '; collapsed' : ''}${toDetail(detail)}`
 }
 
-/** A token where it can be one, else a string: both as in RFC 8941, which has no room for other than ASCII. */
+/** A token where possible, else a string: both as in RFC 8941, which allows ASCII only. */
 function toDetail(detail: string | undefined): string {
   if (detail === undefined || detail === '') return ''
   if (TOKEN.test(detail)) return `; detail=${detail}`

@@ -1,7 +1,7 @@
-/** Header fields as they came over the wire, and how one of them is read. */
+/** Raw header fields, and how to read one of them. */
 import { trimBlanks } from '../../../http/index.ts'
 
-/** `[name, value, name, value, …]`, as they came over the wire. */
+/** `[name, value, name, value, …]`, as received. */
 export type HeaderList = readonly string[]
 
 /** A request's headers as node:http gives them: lower-case names. */
@@ -18,7 +18,7 @@ export function fieldOf(headers: HeaderList, name: string): string | undefined {
   return found
 }
 
-/** The first line of a field that has one value by definition, as Date: whoever sends two of them means the first. */
+/** The first line of a field that has one value by definition, such as Date: of two, the first counts. */
 export function firstOf(headers: HeaderList, name: string): string | undefined {
   for (let at = 0; at < headers.length; at += 2) {
     if (isNamed(headers[at] ?? '', name)) return headers[at + 1]
@@ -39,7 +39,7 @@ export function membersOf(list: string): string[] {
     .filter((member) => member !== '')
 }
 
-/** Letter by letter, since a lower-case copy of every name of every response would be garbage at once. */
+/** Character by character, because a lower-case copy of every header name would have to be allocated. */
 function isNamed(candidate: string, name: string): boolean {
   if (candidate.length !== name.length) return false
   if (candidate === name) return true

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { readHttpDate, writeHttpDate } from './http-date.ts'
 
 const DATES: [what: string, text: string, ms: number][] = [
-  ['the form of today', 'Sun, 06 Nov 1994 08:49:37 GMT', Date.UTC(1994, 10, 6, 8, 49, 37)],
+  ['the preferred format', 'Sun, 06 Nov 1994 08:49:37 GMT', Date.UTC(1994, 10, 6, 8, 49, 37)],
   ['that of RFC 850', 'Sunday, 06-Nov-94 08:49:37 GMT', Date.UTC(1994, 10, 6, 8, 49, 37)],
   ['that of RFC 850 in this century', 'Thursday, 18-Aug-50 02:01:18 GMT', Date.UTC(2050, 7, 18, 2, 1, 18)],
   ['that of asctime()', 'Sun Nov  6 08:49:37 1994', Date.UTC(1994, 10, 6, 8, 49, 37)],

@@ -1,4 +1,6 @@
-/** The three ways to write a date in HTTP (RFC 9110, section 5.6.7), as strictly as caches are told to read them. */
+/**
+ * The three date formats of HTTP (RFC 9110, section 5.6.7), parsed as strictly as caches must (RFC 9111, section 4.2).
+ */
 import { trimBlanks } from '../../../http/index.ts'
 import { remembering } from '../../http/remember.ts'
 
@@ -7,7 +9,7 @@ const LONG_DAY = '(?:mon|tues|wednes|thurs|fri|satur|sun)day'
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec']
 const MONTH = `(?<month>${MONTHS.join('|')})`
 const TIME = '(?<hour>[01]\\d|2[0-3]):(?<minute>[0-5]\\d):(?<second>[0-5]\\d|60)'
-// Letters of either case count, and of all zones only these two (RFC 9111, section 4.2).
+// Case-insensitive, and no other time zones (RFC 9111, section 4.2).
 const ZONE = '(?:gmt|utc)'
 
 const FORMATS = [
@@ -20,7 +22,7 @@ const FORMATS = [
 export const readHttpDate = (value: string | undefined): number | undefined =>
   value === undefined || value.length > MAX_LENGTH ? undefined : readDate(value)
 
-/** The longest way to write one has 33 letters. */
+/** The longest format has 33 characters. */
 const MAX_LENGTH = 64
 
 const readDate = remembering((value): number | undefined => {
@@ -35,12 +37,15 @@ const readDate = remembering((value): number | undefined => {
 function toMs({ year = '', month = '', day = '', hour, minute, second }: Record<string, string>): number | undefined {
   const monthAt = MONTHS.indexOf(month.toLowerCase())
   const ms = Date.UTC(toYear(year), monthAt, Number(day), Number(hour), Number(minute), Number(second))
-  // The 31st of February is none, and the second 60 of a minute is the next minute's first.
+  // The 31st of February is invalid; the second 60 of a minute is the first of the next minute.
   const hasThatDay = new Date(Date.UTC(toYear(year), monthAt, Number(day))).getUTCDate() === Number(day)
   return hasThatDay ? ms : undefined
 }
 
-/** Two digits are of the century that keeps them less than 50 years ahead, as the RFC wants; until the year 2070. */
+/**
+ * A two-digit year below 70 is of this century. The threshold of the RFC moves with the present year; this one serves
+ * until 2070.
+ */
 function toYear(digits: string): number {
   const year = Number(digits)
   if (digits.length > 2) return year

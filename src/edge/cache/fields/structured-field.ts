@@ -1,6 +1,6 @@
 /**
- * A dictionary as a structured field (RFC 8941, section 3.2): every member is read by its grammar, and one that does
- * not follow it spoils them all, as the RFC wants. Parameters are read and left out: nothing here has a use for them.
+ * A dictionary as a structured field (RFC 8941, section 3.2): one member that violates the grammar makes the whole
+ * field invalid, as the RFC requires. Parameters are parsed and ignored, because no caller needs them.
  */
 import { trimBlanks } from '../../../http/index.ts'
 
@@ -24,7 +24,7 @@ const INNER_LIST = `\\( *(?:${BARE}${PARAMETERS}(?: +|(?=\\))))*\\)`
 const MEMBER = new RegExp(`(${KEY})(?:=(${BARE}|${INNER_LIST}))?${PARAMETERS}`, 'y')
 const COMMA = /[ \t]*,[ \t]*/y
 
-/** Undefined when it is none. A key that comes twice has its last value. */
+/** Undefined when it is malformed. Of a repeated key the last value counts. */
 export function readDictionary(field: string): Map<string, Item> | undefined {
   const text = trimBlanks(field)
   const members = new Map<string, Item>()
@@ -38,7 +38,7 @@ export function readDictionary(field: string): Map<string, Item> | undefined {
     if (at === text.length) break
     COMMA.lastIndex = at
     const [comma] = COMMA.exec(text) ?? []
-    // Nothing may stand between members but a comma, and nothing may be missing behind one.
+    // Only a comma may separate members, and no comma may be the last character.
     if (comma === undefined || at + comma.length === text.length) return undefined
     at += comma.length
   }

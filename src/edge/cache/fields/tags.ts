@@ -1,4 +1,4 @@
-/** The names by which purges find what is stored: tags that a response was given, and its path. */
+/** The names by which purges find stored responses: their tags, and their path. */
 import { trimBlanks } from '../../../http/index.ts'
 import { fieldOf, type HeaderList } from './header-list.ts'
 
@@ -6,14 +6,14 @@ export type TagLimits = { tags: number; bytes: number }
 
 export const TAG_LIMITS: TagLimits = { tags: 1000, bytes: 1024 }
 
-/** Said to caches alone, so that they are not sent on: Cache-Tag, and what Next.js says to the cache it expects. */
+/** Fields for caches, which are not forwarded: Cache-Tag, and the one that Next.js sends to its own cache. */
 export const TAG_FIELDS = ['cache-tag', 'x-next-cache-tags']
 
 /**
- * Commas stand between the tags of Cache-Tag at Cloudflare, Google and Netlify, and of Akamai's Edge-Cache-Tag; spaces
- * between those of Fastly's Surrogate-Key. None of them has tags with a comma or a space in it, so that both part tags
- * everywhere; but tags of Next.js may have spaces. An app that was written for one of those can be purged as it is:
- * their fields are read as well, and left where they are, for they may be meant for the one in front of us.
+ * Commas separate the tags of Cache-Tag at Cloudflare, Google and Netlify, and of Akamai's Edge-Cache-Tag; spaces those
+ * of Fastly's Surrogate-Key. None of them allows a comma or a space in a tag, so both separate everywhere; but tags of
+ * Next.js may contain spaces. The fields of other CDNs are read so that an app written for one of them can be purged
+ * unchanged, and they are forwarded, because that CDN may be in front of us.
  */
 const SOURCES: readonly (readonly [field: string, tag: RegExp])[] = [
   ['cache-tag', /[^ \t,]+/g],
@@ -22,7 +22,7 @@ const SOURCES: readonly (readonly [field: string, tag: RegExp])[] = [
   ['x-next-cache-tags', /[^,]+/g],
 ]
 
-/** As they are written: case counts. None twice, none too long, not too many. */
+/** Case-sensitive, without duplicates, within the limits. */
 export function readTags(headers: HeaderList, limits = TAG_LIMITS): string[] {
   return collectTags(headers, limits).tags
 }
@@ -36,11 +36,11 @@ export function collectTags(headers: HeaderList, limits = TAG_LIMITS): { tags: s
     const value = fieldOf(headers, field)
     if (value === undefined) continue
     for (const [part] of value.matchAll(pattern)) {
-      // The same one again and again is read so often and no more.
+      // Bounds the work for a field that repeats the same tag.
       if (++count > limits.tags * 2) return { tags: [...tags], isComplete: false }
       const tag = trimBlanks(part)
       if (tag === '' || tags.has(tag)) continue
-      // A character of a header that came over the wire is a byte.
+      // Each character of a received header is one byte.
       if (tag.length > limits.bytes || tags.size >= limits.tags) isComplete = false
       else tags.add(tag)
     }
@@ -49,8 +49,8 @@ export function collectTags(headers: HeaderList, limits = TAG_LIMITS): { tags: s
 }
 
 /**
- * The path as purges name it, to compare and for nothing else: without query and without slashes at its end, decoded
- * once where that gives text, so that `/caf%C3%A9/` and `/café` are one.
+ * The normalized path by which purges find responses, for comparison only: without query and trailing slashes, and
+ * decoded once where that gives valid UTF-8, so that `/caf%C3%A9/` and `/café` are the same.
  */
 export function purgePathOf(target: string): string {
   if (PLAIN.test(target)) return target
@@ -61,7 +61,7 @@ export function purgePathOf(target: string): string {
   return end === 0 ? '/' : decoded.slice(0, end)
 }
 
-/** Most paths are what they mean. */
+/** Most paths need no normalization. */
 const PLAIN = /^(?:\/|(?:\/[\w.~-]+)+)$/
 
 function decodeRun(run: string): string {
@@ -72,7 +72,7 @@ function decodeRun(run: string): string {
   }
 }
 
-/** A client may send a path in UTF-8 as it is, and Node gives each byte as a character. */
+/** A client may send a path in unescaped UTF-8, and Node gives each byte as a character. */
 function decodeBytes(path: string): string {
   if (!/[\x80-\xff]/.test(path) || /[^\0-\xff]/.test(path)) return path
   try {

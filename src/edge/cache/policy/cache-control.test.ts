@@ -83,7 +83,7 @@ const TARGETED: [what: string, value: string, read: Record<string, string | true
   ['parameters are left out', 'max-age=60;x=1', { 'max-age': '60' }],
   ['the last of two', 'max-age=1, max-age=60', { 'max-age': '60' }],
   ['fields that it is about', 'private="a, b"', { private: 'a, b' }],
-  ['what is said not to be', 'no-store=?0, max-age=1', { 'max-age': '1' }],
+  ['a directive with the value false', 'no-store=?0, max-age=1', { 'max-age': '1' }],
   ['unknown words stand for the others, too', 'none', { none: true }],
   ['an empty field is ignored', '', undefined],
   ['a syntax error spoils all', 'max-age=60, &&&&&', undefined],

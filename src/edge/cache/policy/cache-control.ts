@@ -1,19 +1,19 @@
 /**
- * What a message says about its caching: Cache-Control (RFC 9111, section 5.2), and CDN-Cache-Control, which is meant
- * for caches like this one and wins over it (RFC 9213).
+ * The cache directives of a message: Cache-Control (RFC 9111, section 5.2), and CDN-Cache-Control, which is for caches
+ * like this one and takes precedence (RFC 9213).
  *
- * Where a directive is badly written, the careful meaning counts: a lifetime that cannot be read is one of zero,
- * `no-store; max-age=60` is still a no-store, and so is a field that is too long to be read.
+ * A malformed directive is read in its restrictive sense: an invalid lifetime is zero, `no-store; max-age=60` is still
+ * a no-store, and so is a field that is too long.
  */
 import { trimBlanks } from '../../../http/index.ts'
 import { remembering } from '../../http/remember.ts'
 import { fieldOf, type HeaderList, membersOf } from '../fields/header-list.ts'
 import { readDictionary } from '../fields/structured-field.ts'
 
-/** Lower-case names; `true` for a directive without a value, or with one that cannot be read. */
+/** Lower-case names; `true` for a directive without a value, or with an invalid one. */
 export type Directives = ReadonlyMap<string, string | true>
 
-/** Which field decides about a response, and what it says. */
+/** Which field applies to a response, and its directives. */
 export type Policy = { field: 'cdn-cache-control' | 'cache-control'; directives: Directives }
 
 export function policyOf(headers: HeaderList): Policy {
@@ -37,7 +37,7 @@ const readDirectives = remembering((value): Directives => {
 })
 
 const NONE: Directives = new Map()
-/** What is longer costs every message milliseconds, and nobody writes it by hand. */
+/** Parsing a longer one would cost milliseconds per message, and no real app sends one. */
 const MAX_LENGTH = 4096
 const UNREAD: Directives = new Map([['no-store', true]])
 
@@ -45,12 +45,12 @@ const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 const NAME = new RegExp(`^${TOKEN}`)
 const DIRECTIVE = new RegExp(`^(${TOKEN})(?:=(?:(${TOKEN})|"((?:[^"\\\\]|\\\\.)*)"))?$`)
 
-/** They may name the fields that they are about, and are about the whole response where they do not. */
+/** They may name the fields that they apply to, and apply to the whole response where they do not. */
 const QUALIFIABLE = new Set(['no-cache', 'private'])
 
 /**
- * Of a directive that is said twice the first counts (section 4.2.1 leaves it open: it, or none of them). Those that
- * forbid something add up: the most restrictive is to be honoured.
+ * Of a repeated directive the first counts (section 4.2.1 allows this, or to treat the response as stale). Those that
+ * forbid something are combined, because the most restrictive one must be honoured.
  */
 function add(found: Map<string, string | true>, name: string | undefined, value: string | true) {
   if (name === undefined) return
@@ -63,7 +63,7 @@ function add(found: Map<string, string | true>, name: string | undefined, value:
   found.set(name, isUnqualified ? true : before === undefined ? value : `${before}, ${value}`)
 }
 
-/** Commas inside a quoted string are part of it. A quote that is never closed is a character like others. */
+/** Commas inside a quoted string do not separate. A quote that is never closed is an ordinary character. */
 function splitOutsideQuotes(value: string): string[] {
   if (!value.includes('"')) return membersOf(value)
   const members: string[] = []
@@ -84,7 +84,7 @@ function splitOutsideQuotes(value: string): string[] {
 
 /**
  * The seconds of a directive; undefined when it is absent, 0 when it is not a number of seconds: caches are encouraged
- * to take that for stale (section 4.2.1). More than 2^31 are 2^31 (section 1.2.2).
+ * to treat that as stale (section 4.2.1). More than 2^31 becomes 2^31 (section 1.2.2).
  */
 export function seconds(directives: Directives, name: string): number | undefined {
   const value = directives.get(name)
@@ -92,20 +92,20 @@ export function seconds(directives: Directives, name: string): number | undefine
   return value !== true && /^\d+$/.test(value) ? Math.min(Number(value), 2 ** 31) : 0
 }
 
-/** The fields, in lower case, that `no-cache="…"` or `private="…"` is about; empty when it is absent or about all. */
+/** The fields, in lower case, that `no-cache="…"` or `private="…"` names; empty when it is absent or unqualified. */
 export function fieldsNamedBy(directives: Directives, name: 'no-cache' | 'private'): string[] {
   const value = directives.get(name)
   return typeof value === 'string' ? membersOf(value.toLowerCase()) : []
 }
 
-/** Undefined when the field is to be ignored as a whole: absent, empty, or not what it must be (RFC 9213, section 2). */
+/** Undefined when the field must be ignored as a whole: absent, empty, or malformed (RFC 9213, section 2). */
 function readTargeted(value: string | undefined): Directives | undefined {
   const dictionary = value === undefined ? undefined : readDictionary(value)
   if (!dictionary || dictionary.size === 0) return undefined
   const found = new Map<string, string | true>()
   for (const [name, item] of dictionary) {
     const isSeconds = item.kind === 'integer' && item.value >= 0
-    // Nothing else may be made into a number: caches would differ in what they make of it.
+    // No other type is converted into a number, because caches would differ in the result.
     if (IN_SECONDS.has(name) && !isSeconds) return undefined
     if (item.kind === 'boolean' && !item.value) continue
     if (isSeconds) found.set(name, String(item.value))

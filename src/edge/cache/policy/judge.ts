@@ -1,22 +1,23 @@
-/** What the response to a fetch means: for those who wait for it, for what is stored already, and for what will be. */
+/** Decides what the response to a fetch means for the requests that wait for it and for what is stored. */
 import { toClient } from '../../http/headers.ts'
 import { toLower } from '../../http/remember.ts'
 import type { Failure } from '../../proxy/upstream/instances.ts'
 import type { Head } from '../../proxy/upstream/response-reader.ts'
 import type { ServerTarget } from '../../routes.ts'
-import type { LargeBody, Verdict, Way } from '../fetches.ts'
+import type { FetchOutcome, LargeBody, Verdict } from '../fetch.ts'
 import { fieldOf, type HeaderList, membersOf, type RequestHeaders, requestField } from '../fields/header-list.ts'
 import { purgePathOf, TAG_FIELDS } from '../fields/tags.ts'
 import type { Bodies } from '../store/bodies.ts'
 import { headersOf, packed, type StoredResponse, toStored } from '../store/object.ts'
+import type { Partition } from '../store/partition.ts'
 import { mayBeCompressed } from '../store/representation.ts'
-import type { Partition, Store } from '../store/store.ts'
+import type { Store } from '../store/store.ts'
 import { decideStorage, type Storable } from './storable.ts'
-import { readRequestWishes, type Validate } from './use.ts'
+import { readRequestDirectives, type Validate } from './use.ts'
 import { compareHead, freshen, isAbout } from './validation.ts'
 import { normalizeAcceptEncoding, variantOf } from './vary.ts'
 
-/** Something that is stored, and must be asked about before it is used again. */
+/** A stored response that must be validated before it is used again. */
 export type Stale = { stored: StoredResponse; use: Validate }
 
 export type Exchange = {
@@ -26,14 +27,14 @@ export type Exchange = {
   path: string
   method: 'GET' | 'HEAD'
   requestHeaders: RequestHeaders
-  /** Whether what comes may be stored, if it allows it itself. */
+  /** Whether the response may be stored, if it allows that itself. */
   mayStore: boolean
-  /** The conditions are the reader's own, and so is their answer. */
-  isAsItCame: boolean
+  /** The request was sent with the client's own conditions, so the response answers those. */
+  isPassedThrough: boolean
   stale: Stale | undefined
   purgeNumber: number
   requestMs: number
-  /** Filled in by the verdict. */
+  /** Set by `head` when the response will be stored. */
   draft?: Draft
 }
 
@@ -50,14 +51,14 @@ export function createJudge({ now, store, bodies }: Parts) {
   function head(exchange: Exchange, received: Head): Verdict {
     const { stale, partition, method } = exchange
     if (stale && method === 'HEAD') compareWithHead(exchange, stale, received)
-    if (stale && received.status === 304 && !exchange.isAsItCame) return validated(exchange, stale, received)
+    if (stale && received.status === 304 && !exchange.isPassedThrough) return validated(exchange, stale, received)
     if (stale?.use.mayServeOnError && FAILED.has(received.status)) {
-      const way = { isStored: false, status: received.status, detail: 'stale-if-error' }
-      return { kind: 'use', stored: stale.stored, way }
+      const outcome = { isStored: false, status: received.status, detail: 'stale-if-error' }
+      return { kind: 'use', stored: stale.stored, outcome }
     }
     const decision = exchange.mayStore ? decide(exchange, received.status, received.headers) : undefined
     if (decision?.kind !== 'store') return pass(exchange, received, decision?.why ?? '')
-    if (exchange.isAsItCame && !isEncodedForMany(exchange, received)) return pass(exchange, received, 'encoding')
+    if (exchange.isPassedThrough && !isEncodedForMany(exchange, received)) return pass(exchange, received, 'encoding')
     const { vary, headers } = withEncodingIn(decision)
     const variant = vary ? variantOf(vary, exchange.requestHeaders) : ''
     if (stale && stale.stored.variant !== variant) store.remove(partition, stale.stored)
@@ -72,12 +73,12 @@ export function createJudge({ now, store, bodies }: Parts) {
   }
 
   function decide({ method, requestHeaders, requestMs }: Exchange, status: number, headers: HeaderList) {
-    if (readRequestWishes(requestHeaders).noStore) return { kind: 'pass' as const, why: 'request-no-store' }
+    if (readRequestDirectives(requestHeaders).noStore) return { kind: 'pass' as const, why: 'request-no-store' }
     return decideStorage({ method, requestHeaders, status, headers, requestMs, responseMs: now() })
   }
 
   function pass({ stale, partition, method }: Exchange, received: Head, detail: string): Verdict {
-    // There is something newer, and it is not to be stored: what is stored is not the current one any more.
+    // The response is newer than the stored one and must not be stored, so the stored one is outdated.
     const isNewer = received.status < 400 || received.status === 404 || received.status === 410
     if (stale && method === 'GET' && isNewer && !OF_REQUEST.has(detail)) store.remove(partition, stale.stored)
     const { headers, isEventStream } = toClient(received.headers)
@@ -89,22 +90,22 @@ export function createJudge({ now, store, bodies }: Parts) {
     }
   }
 
-  /** The app says that what we have is still right (RFC 9111, section 4.3.4). */
+  /** The app has confirmed that the stored response is still valid (RFC 9111, section 4.3.4). */
   function validated(exchange: Exchange, { stored }: Stale, received: Head): Verdict {
     const before = headersOf(stored)
     if (!isAbout(before, received.headers)) return { kind: 'again' }
     const headers = freshen(before, received.headers)
     const decision = decide(exchange, stored.status, withTargeted(headers, stored.targeted))
-    const way = { isStored: decision.kind === 'store', status: 304 }
+    const outcome = { isStored: decision.kind === 'store', status: 304 }
     if (decision.kind !== 'store') {
       if (!OF_REQUEST.has(decision.why)) store.remove(exchange.partition, stored)
       const once = { ...stored, ...packed(headers, { ...stored.lifetime, bornMs: now() }) }
-      return { kind: 'use', stored: once, way, isForOne: true }
+      return { kind: 'use', stored: once, outcome, isForOne: true }
     }
-    // A purge by a tag that it did not have so far would miss what is on the disk.
+    // The record on the disk lacks the new tag, so a purge by that tag would miss it.
     if (!decision.tags.every((tag) => stored.tags.includes(tag))) return { kind: 'again' }
     store.renew(exchange.partition, stored, withoutLength(decision.headers), decision.lifetime)
-    return { kind: 'use', stored, way }
+    return { kind: 'use', stored, outcome }
   }
 
   function compareWithHead(exchange: Exchange, { stored }: Stale, received: Head) {
@@ -150,10 +151,13 @@ export function createJudge({ now, store, bodies }: Parts) {
   return {
     head,
 
-    /** There is no response. What is stale is better than nothing, where that is allowed. */
-    instead({ stale }: Exchange, why: Failure): { stored: StoredResponse; way: Omit<Way, 'isCollapsed'> } | undefined {
+    /** There is no response: a stale one is used, where that is allowed. */
+    instead(
+      { stale }: Exchange,
+      why: Failure,
+    ): { stored: StoredResponse; outcome: Omit<FetchOutcome, 'isCollapsed'> } | undefined {
       if (!stale?.use.mayServeOnError && !stale?.use.mayServeOnFault) return undefined
-      return { stored: stale.stored, way: { isStored: false, detail: `stale-if-error-${why}` } }
+      return { stored: stale.stored, outcome: { isStored: false, detail: `stale-if-error-${why}` } }
     },
 
     keep(exchange: Exchange, body: Buffer): { stored: StoredResponse; isStored: boolean } {
@@ -178,33 +182,35 @@ export function createJudge({ now, store, bodies }: Parts) {
 
 export type Judge = ReturnType<typeof createJudge>
 
-/** Reasons not to store that are the reader's: they say nothing about what is stored, nor about what others get. */
+/**
+ * Reasons not to store that lie in the request: they do not affect what is stored, nor the responses to other requests.
+ */
 export const OF_REQUEST: ReadonlySet<string> = new Set(['request-no-store', 'authorization', 'encoding'])
 
-/** Faults in the app or before it, behind which what is stale may still be right (RFC 5861, section 4). */
+/** Errors that a stale response may replace (RFC 5861, section 4). */
 const FAILED: ReadonlySet<number> = new Set([500, 502, 503, 504])
 
 /**
- * Readers are told apart by the encodings that we and most apps know. One who is passed on as he came may take others,
- * and what he gets then would be given to those who do not.
+ * Variants are distinguished only by the encodings that we and most apps know. A request that is passed through may
+ * accept others, and clients that do not accept them would get the stored response.
  */
 function isEncodedForMany({ requestHeaders }: Exchange, { headers }: Head): boolean {
   const accepted = ['identity', ...membersOf(normalizeAcceptEncoding(requestField(requestHeaders, 'accept-encoding')))]
   return membersOf(fieldOf(headers, 'content-encoding') ?? '').every((name) => accepted.includes(name.toLowerCase()))
 }
 
-/** A response that is compressed was compressed for readers who take that, also where it forgets to say so. */
+/** A compressed response varies by Accept-Encoding, even where its Vary omits that. */
 function withEncodingIn({ vary, headers }: Storable): { vary: readonly string[] | undefined; headers: string[] } {
   const isEncoded = (fieldOf(headers, 'content-encoding') ?? 'identity') !== 'identity'
   if (!isEncoded || vary?.includes('accept-encoding')) return { vary, headers }
-  const said = [...headers]
-  addVary(said, 'Accept-Encoding')
-  return { vary: [...(vary ?? []), 'accept-encoding'], headers: said }
+  const extended = [...headers]
+  addVary(extended, 'Accept-Encoding')
+  return { vary: [...(vary ?? []), 'accept-encoding'], headers: extended }
 }
 
 /**
- * What the first reader gets: all that came, as if nothing were stored, except what is said to caches about its tags. He
- * gets Date and Vary as they are stored, for there we may have put in what was missing.
+ * The headers for the client whose request fetched the response: all that the app sent, except tags, which are for
+ * caches. Date and Vary are those of the stored response, because we may have added what was missing there.
  */
 function toFirst(received: Head, stored: HeaderList): string[] {
   const { headers } = toClient(received.headers)
@@ -222,7 +228,7 @@ function toFirst(received: Head, stored: HeaderList): string[] {
 
 const OURS: ReadonlySet<string> = new Set([...TAG_FIELDS, 'date', 'vary'])
 
-/** What a 304 does not say anew still holds, also what was said to us alone and is not sent on. */
+/** Fields that a 304 does not repeat still hold, including CDN-Cache-Control, which is not among the stored headers. */
 const withTargeted = (headers: string[], targeted: string | undefined): string[] =>
   targeted === undefined || fieldOf(headers, 'cdn-cache-control') !== undefined
     ? headers

@@ -4,9 +4,9 @@ import { type Addressed, keyOf } from './key.ts'
 
 const PLAIN: Addressed = { scheme: 'https', authority: 'example.com', target: '/a?b=c', headers: {} }
 const key = (change: Partial<Addressed> = {}): string => keyOf({ ...PLAIN, ...change })
-const said = (headers: Addressed['headers']): string => key({ headers })
+const keyWith = (headers: Addressed['headers']): string => key({ headers })
 
-test('what a browser says does not change the key', () => {
+test('headers of browsers do not change the key', () => {
   const headers = {
     host: 'example.com',
     'user-agent': 'a',
@@ -20,7 +20,7 @@ test('what a browser says does not change the key', () => {
     'x-turbo-request-id': '2',
     'if-none-match': '"a"',
   }
-  assert.equal(said(headers), key())
+  assert.equal(keyWith(headers), key())
 })
 
 test('the case of the host does not count', () => assert.equal(key({ authority: 'EXAMPLE.com' }), key()))
@@ -55,14 +55,14 @@ const FOR_FRAMEWORKS = [
 
 for (const name of FOR_FRAMEWORKS) {
   test(`${name} and its value are a part of the key`, () => {
-    assert.notEqual(said({ [name]: '1' }), key())
-    assert.notEqual(said({ [name]: '1' }), said({ [name]: '2' }))
-    assert.notEqual(said({ [name]: '' }), key())
+    assert.notEqual(keyWith({ [name]: '1' }), key())
+    assert.notEqual(keyWith({ [name]: '1' }), keyWith({ [name]: '2' }))
+    assert.notEqual(keyWith({ [name]: '' }), key())
   })
 }
 
 test('the order of headers does not count', () => {
-  assert.equal(said({ rsc: '1', 'next-url': '/' }), said({ 'next-url': '/', rsc: '1' }))
+  assert.equal(keyWith({ rsc: '1', 'next-url': '/' }), keyWith({ 'next-url': '/', rsc: '1' }))
 })
 
 test('no two different requests have one key, whatever is written where', () => {

@@ -1,27 +1,27 @@
 /**
- * What an object is found by within an environment: the URL, and what clients of frameworks say in headers of their own
- * to get something else from the same URL. Not all frameworks name those in Vary, and an attacker can send any of them:
- * whatever changes a response must be a part of the key, or one visitor decides what all others see.
+ * The cache key of a request within an environment: the URL, and the headers with which the clients of frameworks ask
+ * for something else at the same URL. Not all frameworks name those in Vary, and an attacker can send any of them:
+ * everything that changes a response must be part of the key, or one visitor decides what all others see.
  */
 import { type RequestHeaders, requestField } from '../fields/header-list.ts'
 
 export type Addressed = { scheme: 'http' | 'https'; authority: string; target: string; headers: RequestHeaders }
 
 /**
- * No two different requests have one key: every part is either one of two words, or counted, or the last. Authorities
- * differ by more than case only, a port counts even where it is the default one (the app is told it, and may write it
- * into links), and the target counts letter by letter.
+ * No two different requests have the same key: every part is one of two words, or has its length in front, or is the
+ * last. Authorities are compared without case; the port counts even where it is the default one, because the app
+ * receives it and may write it into links; the target is compared character by character.
  */
 export function keyOf({ scheme, authority, target, headers }: Addressed): string {
   const host = authority.toLowerCase()
-  return `${scheme}${saidToFramework(headers)}:${host.length}:${host}${target}`
+  return `${scheme}${frameworkHeadersOf(headers)}:${host.length}:${host}${target}`
 }
 
-/** Whether the request said something to a framework: there may be another key for the same URL. */
+/** Whether the key contains framework headers: there may be another key for the same URL. */
 export const isFramed = (key: string): boolean => key.startsWith('http+') || key.startsWith('https+')
 
-/** `''` in the common case. JSON ends where it ends, so nothing that follows can be taken for a part of it. */
-function saidToFramework(headers: RequestHeaders): string {
+/** `''` in the common case. JSON is self-delimiting, so nothing that follows can be taken for a part of it. */
+function frameworkHeadersOf(headers: RequestHeaders): string {
   let names: string[] | undefined
   for (const name in headers) {
     if (!mayBeForFramework(name) || !isForFramework(name)) continue
@@ -32,14 +32,14 @@ function saidToFramework(headers: RequestHeaders): string {
   return `+${JSON.stringify(names.sort().flatMap((name) => [name, requestField(headers, name)]))}`
 }
 
-/** By the first letter, which keeps nearly all headers of browsers out. */
+/** First letters of framework headers: this check excludes nearly all headers of browsers. */
 export const FRAMEWORK_LETTERS: ReadonlySet<number> = new Set([...'hnrtx'].map((letter) => letter.charCodeAt(0)))
 
 const mayBeForFramework = (name: string): boolean => FRAMEWORK_LETTERS.has(name.charCodeAt(0))
 
 export const isForFramework = (name: string): boolean => NAMES.has(name) || FAMILIES.test(name)
 
-/** All names that begin like this, so that the next version's new header is in the key before anybody has heard of it. */
+/** Prefixes, so that a header that a later version of the framework adds is part of the key as well. */
 const FAMILIES = new RegExp(
   `^(?:${[
     // Next.js: next-router-state-tree, next-router-prefetch, next-router-segment-prefetch, next-url, next-hmr-refresh,
@@ -69,11 +69,11 @@ const FAMILIES = new RegExp(
 const NAMES = new Set([
   // React Server Components, in Next.js and others.
   'rsc',
-  // Turbo. Its x-turbo-request-id is not here: it is another one each time.
+  // Turbo. Its x-turbo-request-id is not here, because it is different in each request.
   'turbo-frame',
   // SolidStart.
   'x-server-id',
-  // Rails, Laravel, Express and others give such a request the data alone.
+  // Rails, Laravel, Express and others answer such a request with data instead of a page.
   'x-requested-with',
   // Some frameworks take another method or path from them.
   'x-http-method',

@@ -1,6 +1,6 @@
 /**
- * What is stored and used again, held against a model that was written from RFC 9111 and RFC 5861 alone. The model is
- * given what a response means and the cache is given the text of its headers, so that a mistake in reading shows as well.
+ * What is stored and used again, compared with a model that was written from RFC 9111 and RFC 5861 alone. The model
+ * gets the meaning of a response and the cache gets the text of its headers, so that parsing errors show as well.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -52,7 +52,7 @@ const RESPONSE_FLAGS = [
   'immutable',
 ]
 
-/** Few at a time: who says everything at once says nothing that could be stored. */
+/** Few at a time: a response with all directives at once is never stored. */
 const response: fc.Arbitrary<Response> = fc.record(
   {
     status: fc.oneof(
@@ -77,7 +77,7 @@ const response: fc.Arbitrary<Response> = fc.record(
 const maxStale = fc.oneof(some, fc.constant('any' as const))
 const request: fc.Arbitrary<Request> = fc.oneof(
   fc.record({ hasAuthorization: fc.constant(false), flags: fc.constant([]) }),
-  // By itself, since hardly anything else leaves it something to say.
+  // By itself, because it hardly has an effect beside other directives.
   fc.record({ hasAuthorization: fc.constant(false), flags: fc.constant([]), maxStale }),
   fc.record(
     {
@@ -170,7 +170,7 @@ function mayBeStored({ status, flags, sMaxage }: Response, asked: Request): bool
   return !asked.hasAuthorization || says('public') || says('must-revalidate') || sMaxage !== undefined
 }
 
-/** Where nothing speaks against it and the lifetime is not over: the least that a cache is good for. */
+/** What a cache is expected to store: nothing forbids it and the lifetime is not over. */
 function shouldBeStored(given: Response, asked: Request): boolean {
   const lifetime = lifetimeOf(given)
   const isPlain = given.status === 200 && !given.hasCookie && !given.vary?.includes('*')
@@ -195,7 +195,7 @@ function useOf(given: Response, asked: Request, later: number): Verdict {
   if (staleness < 0) return 'fresh'
   if (given.flags.includes('must-revalidate') || given.flags.includes('proxy-revalidate')) return 'ask'
   const takesNoStale = asked.maxAge !== undefined && asked.maxStale === undefined
-  // A window that was written out counts more than the ban that s-maxage implies.
+  // An explicit window takes precedence over the ban that s-maxage implies.
   if (staleness < (given.whileRevalidating ?? 0) && !takesNoStale) return 'while-revalidating'
   const isTaken = asked.maxStale === 'any' || (asked.maxStale !== undefined && staleness <= asked.maxStale)
   return isTaken && given.sMaxage === undefined ? 'taken' : 'ask'

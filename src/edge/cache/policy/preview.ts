@@ -1,4 +1,6 @@
-/** Editors who preview unpublished content say so by a cookie: they must never see, nor leave, what is for everybody. */
+/**
+ * Editors who preview unpublished content have a cookie: they must get no cached page, and theirs must not be cached.
+ */
 
 const PREVIEW = /(?:^|;)\s*(?:__prerender_bypass|__next_preview_data)=/
 

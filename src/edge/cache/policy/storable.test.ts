@@ -75,7 +75,7 @@ const DECISIONS: [what: string, change: Partial<Exchange>, outcome: string][] = 
   ['CDN: a lifetime beside private', named('private', 'CDN-Cache-Control', 'max-age=60'), 'stored'],
   ['CDN: one that is spoiled beside no-store', named('no-store', 'CDN-Cache-Control', 'max-age=60, &'), 'no-store'],
   ['CDN: seconds in quotes beside no-store', named('no-store', 'CDN-Cache-Control', 'max-age="60"'), 'no-store'],
-  ['CDN: words that nobody knows', named('max-age=60', 'CDN-Cache-Control', 'none'), 'no-lifetime'],
+  ['CDN: unknown words', named('max-age=60', 'CDN-Cache-Control', 'none'), 'no-lifetime'],
 
   ['that is stale at once', named('max-age=0'), 'no-lifetime'],
   ['that is stale at once, with a tag', named('max-age=0', ...ETAG), 'stored'],

@@ -1,4 +1,4 @@
-/** Whether a response is kept for others, and what of it: RFC 9111, section 3, as a shared cache. */
+/** Whether a response may be stored, and with which headers: RFC 9111, section 3, as a shared cache. */
 import { toClient } from '../../http/headers.ts'
 import { remembering, toLower } from '../../http/remember.ts'
 import {
@@ -17,14 +17,14 @@ import { type Lifetime, lifetimeBy } from './freshness.ts'
 export type Storable = {
   kind: 'store'
   lifetime: Lifetime
-  /** What is stored and sent from the store. The one who asked first gets what came, as it would without a cache. */
+  /** The headers that are stored. The client whose request fetched the response gets the original ones. */
   headers: string[]
   /** Lower-case names in order, none twice; undefined when there is none. */
   vary: readonly string[] | undefined
   tags: readonly string[]
 }
 
-/** `why` is for Cache-Status and for people. */
+/** `why` is shown in Cache-Status. */
 export type Unstorable = { kind: 'pass'; why: Why }
 
 export type Why =
@@ -64,7 +64,7 @@ export function decideStorage(exchange: Exchange): Storable | Unstorable {
   if (!isOfUse(lifetime, exchange)) return { kind: 'pass', why: 'no-lifetime' }
 
   const { tags, isComplete } = collectTags(headers)
-  // A purge by the tag that was left out would miss it.
+  // A purge by a tag that was left out would miss it.
   if (!isComplete) return { kind: 'pass', why: 'too-many-tags' }
 
   return { kind: 'store', lifetime, headers: storedHeaders(headers, directives, responseMs), vary, tags }
@@ -72,51 +72,52 @@ export function decideStorage(exchange: Exchange): Storable | Unstorable {
 
 function objectionToRequest({ method, requestHeaders }: Exchange): Why | undefined {
   if (method !== 'GET') return 'method'
-  // It has no meaning (RFC 9110, section 9.3.1), but an app may give it one, and the next client has not sent it.
+  // A body of a GET has no meaning (RFC 9110, section 9.3.1), but an app may use it, and the next client does not send
+  // it.
   const length = requestField(requestHeaders, 'content-length') ?? '0'
   if (length !== '0' || requestHeaders['transfer-encoding'] !== undefined) return 'request-body'
-  const wishes = requestField(requestHeaders, 'cache-control')
-  if (wishes !== undefined && readCacheControl(wishes).has('no-store')) return 'request-no-store'
+  const requested = requestField(requestHeaders, 'cache-control')
+  if (requested !== undefined && readCacheControl(requested).has('no-store')) return 'request-no-store'
   return undefined
 }
 
 function objectionToStatus(status: number, directives: Directives): Why | undefined {
   if (status === 206) return 'partial'
-  if (status < 200 || status > 599 || ABOUT_ONE_REQUEST.has(status)) return 'status'
+  if (status < 200 || status > 599 || SPECIFIC_TO_REQUEST.has(status)) return 'status'
   if (directives.has('must-understand') && !UNDERSTOOD.has(status)) return 'status'
   return undefined
 }
 
 /**
- * They say how one request was made: by whom, how often, under which conditions. Said to everybody, each of them would
- * shut out those who ask better. RFC 6585 forbids to store the last four; the others are not worth the risk.
+ * They describe one request: its credentials, its rate, its conditions. If they were stored, they would answer correct
+ * requests of other clients, too. RFC 6585 forbids storing the last four; the others are not worth the risk.
  */
-const ABOUT_ONE_REQUEST = new Set([304, 401, 407, 408, 412, 416, 417, 421, 425, 426, 428, 429, 431, 511])
+const SPECIFIC_TO_REQUEST = new Set([304, 401, 407, 408, 412, 416, 417, 421, 425, 426, 428, 429, 431, 511])
 
-/** Those of RFC 9110 and 451: there is nothing more about caching them than is done here. */
+/** Those of RFC 9110 and 451: their caching requirements are all met here. */
 const UNDERSTOOD = new Set([
   ...[200, 201, 202, 203, 204, 205, 300, 301, 302, 303, 307, 308, 400, 402, 403, 404, 405, 406, 409, 410, 411, 413],
   ...[414, 415, 422, 451, 500, 501, 502, 503, 504, 505],
 ])
 
 function objection({ requestHeaders, headers }: Exchange, directives: Directives): Why | undefined {
-  // A cache that understands the status may take must-understand for the end of no-store (section 5.2.2.3).
+  // A cache that understands the status may ignore no-store beside must-understand (section 5.2.2.3).
   if (directives.has('no-store') && !directives.has('must-understand')) return 'no-store'
-  // We are a surrogate. Of that old field we take no lifetime, but a clear no is a no.
+  // A surrogate, as we are one, reads Surrogate-Control. Its lifetimes are ignored, its no-store is honoured.
   const surrogate = fieldOf(headers, 'surrogate-control')
   if (surrogate !== undefined && readCacheControl(surrogate).has('no-store')) return 'no-store'
   if (directives.get('private') === true) return 'private'
   if (firstOf(headers, 'set-cookie') !== undefined) return 'set-cookie'
   if (requestHeaders.authorization === undefined) return undefined
-  return FOR_OTHERS_TOO.some((name) => directives.has(name)) ? undefined : 'authorization'
+  return ALLOW_SHARING.some((name) => directives.has(name)) ? undefined : 'authorization'
 }
 
-/** Any of them allows to give what one client was shown by its name to another (section 3.5). */
-const FOR_OTHERS_TOO = ['public', 's-maxage', 'must-revalidate']
+/** Any of them allows sharing the response to a request with Authorization (section 3.5). */
+const ALLOW_SHARING = ['public', 's-maxage', 'must-revalidate']
 
 /**
- * Whether there will ever be a request that it answers: while it is fresh, in one of the windows behind that, or after
- * the app has said that it is still right, which it can of a success only (RFC 9110, section 13.2.1).
+ * Whether it can ever answer a request: while it is fresh, in one of the windows after that, or after a validation,
+ * which is possible for successful responses only (RFC 9110, section 13.2.1).
  */
 function isOfUse(lifetime: Lifetime, { status, headers, responseMs }: Exchange): boolean {
   if (lifetime.from === 'none') return false
@@ -126,7 +127,7 @@ function isOfUse(lifetime: Lifetime, { status, headers, responseMs }: Exchange):
   return hasValidator && status < 300
 }
 
-/** `all` also where it names more than can be compared for every request: nobody gets it but the one who asked. */
+/** `all` also where it names too many headers to compare for every request: the response is then not stored. */
 function varyOf(headers: HeaderList): readonly string[] | 'all' | undefined {
   const field = fieldOf(headers, 'vary') ?? ''
   if (field.length > MAX_VARY_LENGTH) return 'all'
@@ -152,13 +153,15 @@ function storedHeaders(received: HeaderList, directives: Directives, responseMs:
     if (lower === 'date') hasDate = true
     stored.push(name, headers[at + 1] ?? '')
   }
-  // Whoever has a clock says when it came (RFC 9110, section 6.6.1): Node would say when it is sent, each time anew.
+  // A recipient with a clock adds the Date on arrival (RFC 9110, section 6.6.1); Node would add the time of each
+  // sending.
   if (!hasDate) stored.push('Date', writeHttpDate(responseMs))
   return stored
 }
 
 /**
- * We say the age ourselves, and tags are for caches. CDN-Cache-Control may be removed where nobody downstream is known
- * to use it (RFC 9213, section 3); beside a lifetime that a purge can end, it would give others one that none can.
+ * Age is computed for each reply, and tags are for caches. CDN-Cache-Control may be removed where no downstream cache
+ * is known to use it (RFC 9213, section 3); a cache that used it would store the response for a time that our purges
+ * cannot end.
  */
 const FOR_US = new Set(['age', 'cdn-cache-control', ...TAG_FIELDS])

@@ -1,4 +1,4 @@
-/** What an app is asked with, and what not, where its answer may be for many. */
+/** Which request headers are sent to the app, where its response may be shared by many clients. */
 
 import { headersOf } from '../store/object.ts'
 import type { Stale } from './judge.ts'
@@ -6,8 +6,8 @@ import { conditionsFor } from './validation.ts'
 import { normalizeAcceptEncoding } from './vary.ts'
 
 /**
- * A GET that means another method, another host or another scheme would be stored as what it says that it is. Of what
- * proxies say about a visitor, the rest is left out for every request.
+ * They make an app treat a GET as another method, host or scheme, while its response is stored as that of the plain
+ * GET. Further headers of proxies are removed from every request, in `toUpstream`.
  */
 export const OVERRIDES: ReadonlySet<string> = new Set([
   'x-http-method',
@@ -21,7 +21,7 @@ export const OVERRIDES: ReadonlySet<string> = new Set([
   'front-end-https',
 ])
 
-/** What makes a response one reader's. */
+/** They make a response specific to one client. */
 const CONDITIONS = [
   'if-none-match',
   'if-modified-since',
@@ -32,10 +32,10 @@ const CONDITIONS = [
   'accept-encoding',
 ]
 
-/** What is not said to an app about something that others get as well. */
+/** Not sent to the app where the response may be shared. */
 export const NOT_IN_FETCHES: ReadonlySet<string> = new Set([...OVERRIDES, ...CONDITIONS])
 
-/** What is said in its place. */
+/** Sent in their place. */
 export function toConditions(accepted: string | undefined, stale: Stale | undefined): string[] {
   const encodings = normalizeAcceptEncoding(accepted)
   const headers = encodings === 'identity' ? [] : ['accept-encoding', encodings]

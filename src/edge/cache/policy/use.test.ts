@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Lifetime, readLifetime } from './freshness.ts'
-import { decideUse, readRequestWishes } from './use.ts'
+import { decideUse, readRequestDirectives } from './use.ts'
 
 const BORN = 1_000_000
 const lifetimeOf = (cacheControl: string): Lifetime =>
@@ -102,8 +102,11 @@ test('Pragma: no-cache counts where there is no Cache-Control', () => {
   assert.equal(kindFor({ pragma: 'no-cache', 'cache-control': 'max-age=5' }), 'fresh')
 })
 
-test('a request may wish that nothing is stored, or that nobody else is asked', () => {
-  assert.deepEqual(readRequestWishes({}), { noStore: false, onlyIfCached: false })
-  assert.deepEqual(readRequestWishes({ 'cache-control': 'No-Store' }), { noStore: true, onlyIfCached: false })
-  assert.deepEqual(readRequestWishes({ 'cache-control': 'a, only-if-cached' }), { noStore: false, onlyIfCached: true })
+test('a request may ask that nothing is stored, or that the app is not asked', () => {
+  assert.deepEqual(readRequestDirectives({}), { noStore: false, onlyIfCached: false })
+  assert.deepEqual(readRequestDirectives({ 'cache-control': 'No-Store' }), { noStore: true, onlyIfCached: false })
+  assert.deepEqual(readRequestDirectives({ 'cache-control': 'a, only-if-cached' }), {
+    noStore: false,
+    onlyIfCached: true,
+  })
 })

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
-  type Answer,
   answerFrom,
+  type ConditionalResult,
   compareHead,
   conditionsFor,
   freshen,
@@ -60,7 +60,7 @@ for (const [what, stored, received, isIt] of ABOUT) {
   })
 }
 
-test('a 304 replaces what it says, all lines of it, and leaves the rest', () => {
+test('a 304 replaces the fields that it has, with all their lines, and keeps the rest', () => {
   const stored = ['Link', '1', 'A', '1', 'link', '2', 'Cache-Control', 'max-age=1', 'Content-Type', 'a/b']
   const received = ['LINK', '3', 'cache-control', 'max-age=2', 'Content-Type', 'c/d', 'New', '1', 'New', '2']
   assert.deepEqual(freshen(stored, received), [
@@ -105,7 +105,7 @@ test('fields about the connection of a 304 are not taken, nor do they take other
   assert.deepEqual(freshen(['A', '1', 'B', '1'], received), ['A', '1', 'B', '1'])
 })
 
-test('what was said about the moment of the stored response is gone, whether the 304 says it anew or not', () => {
+test('fields about the moment of the stored response are removed, whether the 304 replaces them or not', () => {
   const stored = ['Date', OLD, 'Age', '5', 'X-Nextjs-Cache', 'STALE', 'A', '1']
   assert.deepEqual(freshen(stored, []), ['A', '1'])
   assert.deepEqual(freshen(stored, ['Date', DATE, 'x-nextjs-cache', 'HIT']), [
@@ -125,13 +125,13 @@ test('neither list is changed by freshening', () => {
 })
 
 const STORED = ['ETag', '"a"', 'Last-Modified', OLD, 'Date', DATE]
-const whole: Answer = { kind: 'whole' }
-const notModified: Answer = { kind: 'not-modified' }
-const unsatisfiable: Answer = { kind: 'unsatisfiable' }
-const part = (start: number, end: number): Answer => ({ kind: 'part', start, end })
+const whole: ConditionalResult = { kind: 'whole' }
+const notModified: ConditionalResult = { kind: 'not-modified' }
+const unsatisfiable: ConditionalResult = { kind: 'unsatisfiable' }
+const part = (start: number, end: number): ConditionalResult => ({ kind: 'part', start, end })
 
 type Request = Record<string, string>
-const ANSWERS: [what: string, stored: string[], request: Request, Answer][] = [
+const ANSWERS: [what: string, stored: string[], request: Request, ConditionalResult][] = [
   ['no conditions', STORED, {}, whole],
   ['its tag', STORED, { 'if-none-match': '"a"' }, notModified],
   ['its tag among others', STORED, { 'if-none-match': '"b", W/"a" ,"c"' }, notModified],
@@ -145,7 +145,7 @@ const ANSWERS: [what: string, stored: string[], request: Request, Answer][] = [
   ['a tag without quotes', ['ETag', 'abc'], { 'if-none-match': 'abc' }, notModified],
   ['a tag with other letters than ASCII', ['ETag', '"\xfc"'], { 'if-none-match': '"\xfc"' }, notModified],
   ['the same date', STORED, { 'if-modified-since': OLD }, notModified],
-  ['the same date in another form', STORED, { 'if-modified-since': OLD_850 }, notModified],
+  ['the same date in another format', STORED, { 'if-modified-since': OLD_850 }, notModified],
   ['a later date', STORED, { 'if-modified-since': DATE }, notModified],
   ['an earlier date', STORED, { 'if-modified-since': OLDER }, whole],
   ['no date', STORED, { 'if-modified-since': 'yesterday' }, whole],

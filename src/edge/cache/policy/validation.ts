@@ -1,6 +1,6 @@
 /**
- * Questions whether a copy is still right, in both directions: ours to the app about what is stored (RFC 9111, section
- * 4.3), and a client's to us about what it has (RFC 9110, section 13).
+ * Validation in both directions: ours with the app, of a stored response (RFC 9111, section 4.3), and a client's with
+ * us, of its own copy (RFC 9110, section 13).
  */
 import { trimBlanks } from '../../../http/index.ts'
 import { toClient } from '../../http/headers.ts'
@@ -8,20 +8,20 @@ import { MAX_LIST_LENGTH, readRange } from '../../http/negotiate.ts'
 import { firstOf, type HeaderList, type RequestHeaders, requestField } from '../fields/header-list.ts'
 import { readHttpDate } from '../fields/http-date.ts'
 
-/** What the app is asked with about a stored response; empty when it has no validator. */
+/** The conditions that validate a stored response; empty when it has no validator. */
 export function conditionsFor(stored: HeaderList): string[] {
   const conditions: string[] = []
   const etag = firstOf(stored, 'etag')
   if (etag !== undefined) conditions.push('If-None-Match', etag)
   const lastModified = firstOf(stored, 'last-modified')
-  // As it was written, for servers that compare letters.
+  // Unchanged, for servers that compare it as a string.
   if (readHttpDate(lastModified) !== undefined) conditions.push('If-Modified-Since', lastModified ?? '')
   return conditions
 }
 
 /**
- * Whether a 304 is about this stored response (RFC 9111, section 4.3.4): its validator is that of the response. One
- * without any is about what was asked for, and nothing else was.
+ * Whether a 304 is about this stored response (RFC 9111, section 4.3.4): its validator matches. A 304 without a
+ * validator is about the one response that was asked for.
  */
 export function isAbout(stored: HeaderList, received304: HeaderList): boolean {
   const etag = firstOf(received304, 'etag')
@@ -35,8 +35,8 @@ export function isAbout(stored: HeaderList, received304: HeaderList): boolean {
 }
 
 /**
- * Stored headers, freshened by a 304 (RFC 9111, section 3.2): what it says replaces what was said before. To be read
- * again by the rules for storing, as if it had come with a 200: a 304 may forbid to store.
+ * Stored headers, freshened by a 304 (RFC 9111, section 3.2): its fields replace the stored ones. The result must be
+ * checked again by the rules for storing, as if it had come with a 200, because a 304 may forbid storing.
  */
 export function freshen(stored: HeaderList, received304: HeaderList): string[] {
   const newer = toClient(received304).headers
@@ -46,7 +46,7 @@ export function freshen(stored: HeaderList, received304: HeaderList): string[] {
     const name = newer[at] ?? ''
     const lower = name.toLowerCase()
     if (ABOUT_THE_BYTES.has(lower)) continue
-    // They are the same tag, or the one that was stored is stronger.
+    // Both are the same ETag, or the stored one is strong and this one is weak.
     if (lower === 'etag' && firstOf(stored, 'etag') !== undefined) continue
     replaced.add(lower)
     taken.push(name, newer[at + 1] ?? '')
@@ -59,7 +59,9 @@ export function freshen(stored: HeaderList, received304: HeaderList): string[] {
   return freshened.concat(taken)
 }
 
-/** They describe the bytes that are stored, and a 304 brought none. The RFC forbids the first and allows the others. */
+/**
+ * They describe the stored bytes, and a 304 has none. The RFC requires this for the first and allows it for the others.
+ */
 const ABOUT_THE_BYTES = new Set([
   'content-length',
   'content-encoding',
@@ -70,45 +72,45 @@ const ABOUT_THE_BYTES = new Set([
   'digest',
 ])
 
-/** They told of that moment, and the 304 is of another one, whether it says so or not. */
+/** They describe the moment of the stored response, so they are removed even where the 304 does not replace them. */
 const OUTDATED = ['date', 'age', 'x-nextjs-cache']
 
-export type Answer =
+export type ConditionalResult =
   | { kind: 'whole' }
   | { kind: 'not-modified' }
-  /** Both included. */
+  /** Both ends are included. */
   | { kind: 'part'; start: number; end: number }
   | { kind: 'unsatisfiable' }
 
 /**
- * What a stored response answers to the client's own conditions, in the order of RFC 9110, section 13.2.2. If-Match and
- * If-Unmodified-Since are for origin servers: a cache has nothing to say about them (RFC 9111, section 4.3.2).
+ * Evaluates the client's conditions against a stored response, in the order of RFC 9110, section 13.2.2. If-Match and
+ * If-Unmodified-Since are for origin servers: a cache does not evaluate them (RFC 9111, section 4.3.2).
  */
 export function answerFrom(
   stored: { status: number; headers: HeaderList; size: number },
-  request: { method: string; headers: RequestHeaders },
-): Answer {
+  request: { method?: string | undefined; headers: RequestHeaders },
+): ConditionalResult {
   if (stored.status !== 200) return WHOLE
   if (isKnownToClient(stored.headers, request.headers)) return NOT_MODIFIED
   const range = requestField(request.headers, 'range')
-  if (range === undefined || request.method !== 'GET') return WHOLE
+  if (range === undefined || (request.method ?? 'GET') !== 'GET') return WHOLE
   const ifRange = requestField(request.headers, 'if-range')
-  if (ifRange !== undefined && !isTheVeryOne(stored.headers, trimBlanks(ifRange))) return WHOLE
+  if (ifRange !== undefined && !isSameStrongly(stored.headers, trimBlanks(ifRange))) return WHOLE
   const part = readRange(range, undefined, { size: stored.size, etag: '' })
   if (part === 'whole') return WHOLE
   return part === 'unsatisfiable' ? { kind: 'unsatisfiable' } : { kind: 'part', ...part }
 }
 
-const WHOLE: Answer = { kind: 'whole' }
-const NOT_MODIFIED: Answer = { kind: 'not-modified' }
+const WHOLE: ConditionalResult = { kind: 'whole' }
+const NOT_MODIFIED: ConditionalResult = { kind: 'not-modified' }
 
 function isKnownToClient(stored: HeaderList, request: RequestHeaders): boolean {
   const ifNoneMatch = requestField(request, 'if-none-match')
-  // It wins: a date beside it is for those who do not know it.
+  // It takes precedence over If-Modified-Since (RFC 9110, section 13.1.3).
   if (ifNoneMatch !== undefined) return isListed(trimBlanks(ifNoneMatch), firstOf(stored, 'etag'))
   const since = readHttpDate(requestField(request, 'if-modified-since'))
   if (since === undefined) return false
-  // Where nobody said when it was changed, it was no later than it was sent (RFC 9111, section 4.3.2).
+  // Without Last-Modified, the Date is the latest time at which it can have changed (RFC 9111, section 4.3.2).
   const changed = readHttpDate(firstOf(stored, 'last-modified') ?? firstOf(stored, 'date'))
   return changed !== undefined && changed <= since
 }
@@ -116,16 +118,19 @@ function isKnownToClient(stored: HeaderList, request: RequestHeaders): boolean {
 function isListed(ifNoneMatch: string, etag: string | undefined): boolean {
   if (ifNoneMatch === '*') return true
   if (etag === undefined) return false
-  // Badly written tags, too, are the same where every letter is.
+  // Malformed tags match as well when they are identical.
   if (ifNoneMatch === etag) return true
-  // To send it once more is no fault, and thousands of tags are none that a browser has.
+  // Sending the response again is always correct, and no browser sends such a long list.
   if (ifNoneMatch.length > MAX_LIST_LENGTH) return false
   for (const [listed] of ifNoneMatch.matchAll(/(?:W\/)?"[^"]*"/g)) if (isSameWeakly(listed, etag)) return true
   return false
 }
 
-/** For parts of it every byte must be the same: weak validators do not say that (RFC 9110, section 13.1.5). */
-function isTheVeryOne(stored: HeaderList, ifRange: string): boolean {
+/**
+ * A range needs a response that is identical byte for byte, which a weak validator does not promise (RFC 9110, section
+ * 13.1.5).
+ */
+function isSameStrongly(stored: HeaderList, ifRange: string): boolean {
   if (ifRange.includes('"')) return !isWeak(ifRange) && ifRange === firstOf(stored, 'etag')
   const lastModified = readHttpDate(firstOf(stored, 'last-modified'))
   const date = readHttpDate(firstOf(stored, 'date'))
@@ -135,8 +140,8 @@ function isTheVeryOne(stored: HeaderList, ifRange: string): boolean {
 }
 
 /**
- * The headers of a 304 that is made from a stored response: all but those that describe what the client has already
- * (RFC 9110, section 15.4.5). Those that do not, as policies for browsers, freshen the client's copy.
+ * The headers of a 304 that is made from a stored response: all except those that describe the content that the client
+ * already has (RFC 9110, section 15.4.5). The others, such as browser policies, freshen the client's copy.
  */
 export function notModifiedHeaders(stored: HeaderList): string[] {
   const hasEtag = firstOf(stored, 'etag') !== undefined
@@ -152,12 +157,12 @@ export function notModifiedHeaders(stored: HeaderList): string[] {
 }
 
 const CONTENT_BUT_SENT = new Set(['content-location', 'content-security-policy', 'content-security-policy-report-only'])
-/** The last two are said anew by whoever sends it. */
+/** The sender of the 304 adds the last two itself. */
 const NOT_IN_304 = new Set(['accept-ranges', 'repr-digest', 'digest', 'age', 'cache-status'])
 
 /**
- * What the 200 to a HEAD request says about the stored response to GET (RFC 9111, section 4.3.5): that it is still right
- * and may be freshened, that it is not the current one any more, or, where both have nothing in common, nothing.
+ * What the 200 to a HEAD request implies for the stored response to GET (RFC 9111, section 4.3.5): it is still valid
+ * and may be freshened, it is outdated, or, without a common validator, nothing.
  */
 export function compareHead(
   stored: HeaderList,

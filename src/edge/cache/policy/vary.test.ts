@@ -19,7 +19,7 @@ const SAME: [what: string, vary: string[], one: Headers, other: Headers][] = [
     { 'accept-language': 'de;q=0.5,en' },
   ],
   [
-    'encodings that nobody makes',
+    'encodings that are not produced',
     ['accept-encoding'],
     { 'accept-encoding': 'gzip, deflate, br, zstd' },
     { 'accept-encoding': 'br;q=0.9, gzip' },
@@ -82,7 +82,7 @@ test('variants by different headers are different, whatever the values', () => {
   assert.notEqual(variantOf(['accept-encoding'], {}), variantOf(['accept-encoding', 'foo'], {}))
 })
 
-test('a variant can be told to people', () => {
+test('a variant can be displayed', () => {
   const variant = variantOf(['accept-encoding', 'foo', 'rsc', 'x'], { 'accept-encoding': 'gzip', rsc: ' 1', x: '' })
   assert.deepEqual(readVariant(variant), { 'accept-encoding': 'gzip', rsc: '1', x: '' })
   assert.deepEqual(readVariant(''), {})

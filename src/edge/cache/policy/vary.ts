@@ -1,6 +1,6 @@
 /**
- * Which of several responses under one key a request gets: that of the requests before it whose headers, those that the
- * response named in Vary, said the same (RFC 9111, section 4.1).
+ * Which of several responses under one key a request gets: the one that was stored for a request with the same values
+ * of the headers that Vary names (RFC 9111, section 4.1).
  */
 import { lowerAscii, trimBlanks } from '../../../http/index.ts'
 import { MAX_LIST_LENGTH } from '../../http/negotiate.ts'
@@ -8,7 +8,8 @@ import { membersOf, type RequestHeaders, requestField } from '../fields/header-l
 
 /**
  * One string for the values of those headers, equal exactly when the variant is the same. Two lines for each header,
- * which can have no line feed itself: its name, and its value behind a colon. An absent one is not an empty one.
+ * which cannot contain a line feed itself: its name, and a colon with its value. An absent header differs from an empty
+ * one.
  */
 export function variantOf(vary: readonly string[], requestHeaders: RequestHeaders): string {
   let variant = ''
@@ -19,7 +20,7 @@ export function variantOf(vary: readonly string[], requestHeaders: RequestHeader
   return variant
 }
 
-/** The headers of a variant and their values, for people; absent ones are left out. */
+/** The headers of a variant and their values, for display; absent ones are left out. */
 export function readVariant(variant: string): Record<string, string> {
   const lines = variant.split('\n')
   const headers: Record<string, string> = {}
@@ -30,21 +31,21 @@ export function readVariant(variant: string): Record<string, string> {
   return headers
 }
 
-/** The same for values that mean the same, and for no others. */
+/** The same string for equivalent values, and for no others. */
 function toPlain(name: string, value: string | undefined): string | undefined {
   if (name === 'accept-encoding') return normalizeAcceptEncoding(value)
   if (value === undefined) return undefined
-  // Not worked on: what is written in another way is another variant, which is never wrong.
+  // Not normalized: a different spelling becomes another variant, which is always correct.
   if (value.length > MAX_LIST_LENGTH) return value
   if (name === 'accept-language') return toPlainLanguages(value)
-  // Not lists, or lists whose members may have commas of their own: every character counts.
+  // Not lists, or lists whose members may contain commas: compared character by character.
   if (OPAQUE.has(name) || value.includes('"')) return value
   return value.includes(',') ? membersOf(value).join(',') : trimBlanks(value)
 }
 
 const OPAQUE = new Set(['authorization', 'cookie', 'referer', 'user-agent'])
 
-/** Neither case nor order counts, only the weights do (RFC 9110, section 12.5.4). */
+/** Case and order do not matter, only the weights do (RFC 9110, section 12.5.4). */
 function toPlainLanguages(value: string): string {
   return membersOf(lowerAscii(value))
     .map((member) => {
@@ -56,8 +57,8 @@ function toPlainLanguages(value: string): string {
 }
 
 /**
- * What of it we and the apps have to offer: `br, gzip`, `br`, `gzip` or `identity`. The app is asked with it, so that
- * browsers that write their lists differently share what is stored.
+ * Reduced to the encodings that we and the apps produce: `br, gzip`, `br`, `gzip` or `identity`. It is sent to the app
+ * in place of the original, so that browsers with different lists share stored responses.
  */
 export function normalizeAcceptEncoding(value: string | undefined): string {
   switch (value) {
@@ -79,7 +80,7 @@ function readAcceptEncoding(value: string): string {
   const weights = new Map<string, number>()
   for (const member of membersOf(lowerAscii(value))) {
     const { name, weight } = readWeighted(member)
-    // Another name for the same (RFC 9110, section 8.4.1.3).
+    // An alias (RFC 9110, section 8.4.1.3).
     weights.set(name === 'x-gzip' ? 'gzip' : name, weight)
   }
   const others = weights.get('*') ?? 0
@@ -87,7 +88,7 @@ function readAcceptEncoding(value: string): string {
   return accepted.length > 0 ? accepted.join(', ') : 'identity'
 }
 
-/** A weight that cannot be read is none: better to send something plainer than something unwanted. */
+/** A malformed weight counts as 0: an unencoded response is safer than one that the client may not accept. */
 function readWeighted(member: string): { name: string; weight: number } {
   const [name = '', ...parameters] = member.split(';').map(trimBlanks)
   const stated = parameters.find((parameter) => /^q[ \t]*=/.test(parameter))

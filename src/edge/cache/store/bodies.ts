@@ -1,26 +1,30 @@
-/** Where the bodies of stored responses are, in memory or on the disk, and how they get to a reader from there. */
+/** The bodies of stored responses, in memory or on the disk, and how they are sent to a client. */
 import type { Visit } from '../../http/visit.ts'
 import type { Disk } from '../disk/index.ts'
-import type { LargeBody } from '../fetches.ts'
+import type { LargeBody } from '../fetch.ts'
 import { type Remark, sendLarge, sendStored } from '../reply.ts'
 import { type StoredResponse, toMeta } from './object.ts'
+import type { Partition } from './partition.ts'
 import { compressed, missingEncoding } from './representation.ts'
-import type { Partition, Store } from './store.ts'
+import type { Store } from './store.ts'
 
 type Parts = { store: Store; disk(): Disk | undefined; report(error: unknown): void }
 
+/** The request that is answered, and the partition that the response comes from. */
+type Destination = { partition: Partition; visit: Visit }
+
 type LargeParts = {
   grew(bytes: number): void
-  /** The whole has come. */
+  /** The body is complete. */
   finish(): StoredResponse
   keep(stored: StoredResponse): boolean
 }
 
-/** Forms that are made at a time, in threads that files are read in as well: half of them stay free for that. */
+/** Encodings that are made at a time. They use the threads that read files as well, and half of those stay free. */
 const MAX_MAKING = 2
 
 export function createBodies({ store, disk, report }: Parts) {
-  /** The environments for which a form is being made: one for each at a time, whoever wants it. */
+  /** The environments for which an encoding is being made: each has one at a time. */
   const making = new Set<Partition>()
 
   /** Undefined: it is gone. */
@@ -49,37 +53,24 @@ export function createBodies({ store, disk, report }: Parts) {
   }
 
   return {
-    /** `onGone` is called where there is nothing to send any more. */
-    send(
-      partition: Partition,
-      { request, response }: Visit,
-      stored: StoredResponse,
-      remark: Remark,
-      onGone: () => void,
-    ) {
-      const question = { method: request.method ?? 'GET', headers: request.headers }
+    /** `onGone` is called when the body has disappeared from the disk. */
+    send({ partition, visit }: Destination, stored: StoredResponse, remark: Remark, onGone: () => void) {
+      const { request, response } = visit
       const body = stored.body
       if (body) {
-        sendStored(response, question, stored, body, remark)
-        // By the second reader: most of what is stored is never asked for again.
+        sendStored(visit, stored, body, remark)
+        // From the second request on: most stored responses are never requested again.
         if (stored.hits > 0) compress(partition, stored, body, request.headers['accept-encoding'] as string | undefined)
         return
       }
       const { place } = stored
       if (place?.large !== undefined) {
-        return sendLarge(
-          response,
-          question,
-          stored,
-          remark,
-          (start, end) => disk()?.readLarge(place, start, end),
-          onGone,
-        )
+        return sendLarge(visit, stored, remark, { read: (start, end) => disk()?.readLarge(place, start, end), onGone })
       }
       load(partition, stored)
         .then((loaded) => {
           if (response.destroyed) return
-          if (loaded) return sendStored(response, question, stored, loaded, remark)
+          if (loaded) return sendStored(visit, stored, loaded, remark)
           store.remove(partition, stored)
           onGone()
         })
@@ -89,12 +80,12 @@ export function createBodies({ store, disk, report }: Parts) {
         })
     },
 
-    /** Where it can be had as a whole. */
+    /** Undefined for a body that is too large for memory, or is gone. */
     async read({ body, place }: StoredResponse): Promise<Buffer | undefined> {
       return body ?? (place && place.large === undefined ? disk()?.read(place) : undefined)
     },
 
-    /** Whether there is still something to send. */
+    /** Whether the body can still be sent. */
     isThere: ({ body, place }: StoredResponse): boolean =>
       body !== undefined || (place !== undefined && (disk()?.isThere(place) ?? false)),
 

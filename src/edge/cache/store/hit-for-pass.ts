@@ -1,6 +1,6 @@
 /**
- * Addresses whose responses were for one reader alone a moment ago. Whoever wants one of them is not made to wait for
- * somebody else's response, only to learn that it is not for him.
+ * URLs whose responses could recently not be stored (hit-for-pass). Requests for them do not wait for the fetch of
+ * another request, whose response they could not use.
  */
 import { createShares } from '../../shares.ts'
 
@@ -13,7 +13,7 @@ export function createHitForPass({ now, maxBytes }: { now(): number; maxBytes: n
   return {
     has: (environment: string, key: string): boolean => (until.get(environment, key) ?? 0) > now(),
     add(environment: string, key: string) {
-      // Anybody can make long ones: they would take more memory than they are worth.
+      // A client can send keys of any length: long ones would take more memory than they are worth.
       if (key.length <= MAX_LENGTH) until.set(environment, key, now() + REMEMBERED_MS, 0)
     },
   }

@@ -1,4 +1,4 @@
-/** What the cache holds for an address, for people who ask why they see what they see. */
+/** Describes what the cache has stored for a URL, for diagnostics. */
 
 import { fieldOf } from '../fields/header-list.ts'
 import { purgePathOf } from '../fields/tags.ts'
@@ -11,7 +11,7 @@ import type { Store } from './store.ts'
 
 export type StoredObject = {
   status: number
-  /** When it was fetched, and when the app last said that it is still right; milliseconds since 1970. */
+  /** When it was fetched, and when the app last confirmed that it is still valid; milliseconds since 1970. */
   storeTime: number
   validateTime: number
   ageSeconds: number
@@ -23,20 +23,22 @@ export type StoredObject = {
   deployment: string
   bytes: number
   tags: string[]
-  /** The request headers that it was chosen by, where the response named some. */
+  /** The request headers that its Vary names, with the values that it was stored for. */
   variant: Record<string, string>
   etag: string | null
   lastModified: string | null
-  /** SHA-256 of the body, in hexadecimal; null where the app has compressed it, or it is too large to be read for this. */
+  /**
+   * SHA-256 of the body, in hexadecimal; null where the app has compressed it, or it is too large to be read for this.
+   */
   digest: string | null
-  /** How often it was the answer. */
+  /** How often it was sent. */
   hits: number
   place: 'memory' | 'disk'
 }
 
 export type Inspection = {
   stored: StoredObject[]
-  /** The last time that something was purged which would have taken an object at this address with it. */
+  /** The last purge that would have removed an object at this URL. */
   lastPurge: { time: number; by: 'all' | 'path' | 'tag' | 'switch' } | null
 }
 
@@ -47,13 +49,16 @@ export function createInspect({ now, store, bodies }: Parts) {
     const { protocol, host, pathname, search } = new URL(url)
     const partition = store.partitionOf(environment)
     const scheme = protocol === 'https:' ? 'https' : 'http'
-    const stored = store.all(partition, keyOf({ scheme, authority: host, target: pathname + search, headers: {} }))
+    const stored = store.variantsAt(
+      partition,
+      keyOf({ scheme, authority: host, target: pathname + search, headers: {} }),
+    )
     const tags = stored.flatMap((found) => found.tags)
     const last = store.lastPurgeOf(partition, purgePathOf(pathname), tags)
     const described: StoredObject[] = []
     for (const found of stored) {
       described.push(describe(found, await bodies.read(found), now()))
-      // There may be many, each with a megabyte to hash: visitors come in between.
+      // There may be many, each with a megabyte to hash: requests are answered in between.
       await new Promise((resolve) => setImmediate(resolve))
     }
     return {
@@ -87,6 +92,6 @@ function describe(stored: StoredResponse, read: Buffer | undefined, nowMs: numbe
   }
 }
 
-/** Loaded when somebody asks: no visitor needs it. */
+/** Loaded on first use: requests of visitors never need it. */
 const digestOf = (body: Buffer): string =>
   process.getBuiltinModule('node:crypto').createHash('sha256').update(body).digest('hex')

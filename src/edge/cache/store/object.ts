@@ -1,6 +1,6 @@
 /**
- * A stored response. A million of them must fit, so it holds its headers as two strings: what many responses have in
- * common is held once for all of them.
+ * A stored response. A million of them must fit into memory, so the headers are two strings: the one that many
+ * responses have in common exists once.
  */
 import { toLower } from '../../http/remember.ts'
 import type { Place } from '../disk/index.ts'
@@ -8,59 +8,59 @@ import type { HeaderList } from '../fields/header-list.ts'
 import type { Lifetime } from '../policy/freshness.ts'
 
 export type StoredResponse = {
-  /** What it is found by within its environment. */
+  /** Its cache key within the environment. */
   readonly key: string
-  /** Its path as purges name it. */
+  /** Its path in the normalized spelling that purges use. */
   readonly path: string
   /** The values of the request headers that it varies by; '' where it varies by none. */
   readonly variant: string
   readonly vary: readonly string[] | undefined
   readonly status: number
   readonly reason: string
-  /** Names and values with line feeds between them, which neither can have: those that others have as well … */
+  /** Names and values, separated by line feeds, which neither can contain: headers that many responses share … */
   sharedHead: string
-  /** … and those that are its own. */
+  /** … and the others. */
   ownHead: string
-  /** The same object for all that live as long: when this one was born stands beside it. */
+  /** One object for all responses with the same lifetime; its `bornMs` is unused, the field below applies. */
   lifetime: Lifetime
   bornMs: number
-  /** The deployment that made it: with another one live, it is not used. */
+  /** The deployment that made it. It is not used when another deployment is live. */
   readonly deployment: string
   readonly tags: readonly string[]
-  /** The CDN-Cache-Control that it came with, which is for us and is not sent on. */
+  /** The CDN-Cache-Control of the response, which is for us and is not forwarded. */
   readonly targeted: string | undefined
-  /** The number of the last purge when its fetch began: purges with a higher one take it away. */
+  /** The number of the last purge when its fetch began: purges with a higher number remove it. */
   readonly purgeNumber: number
   storeTime: number
   validateTime: number
   size: number
-  /** Undefined while it is on the disk alone. */
+  /** Undefined while it is only on the disk. */
   body: Buffer | undefined
-  /** Where it is on the disk, if it is. */
+  /** Its place on the disk, if it is there. */
   place: Place | undefined
-  /** Compressed forms, made once, when somebody wants one; `null` where it is not worth it. */
+  /** The compressed encodings, each made when the first client accepts it; `null` where it is never made. */
   br: Buffer | null | undefined
   gzip: Buffer | null | undefined
   hits: number
-  /** Used since the last time that something had to go. */
+  /** Used since the last eviction. */
   isUsed: boolean
 }
 
-/** What a response has to say, before it is packed. */
+/** A response before it is packed. */
 export type Draft = Omit<StoredResponse, 'sharedHead' | 'ownHead' | 'bornMs' | 'br' | 'gzip' | 'hits' | 'isUsed'> & {
   headers: HeaderList
-  /** Whether we may make compressed forms of it. */
+  /** Whether we may compress it. */
   isCompressible: boolean
 }
 
-/** Every field by its name: an object that is spread together takes more memory, and more time to make. */
+/** Every field is listed: an object made by spreading takes more memory and more time. */
 export function toStored(draft: Draft): StoredResponse {
   const { key, path, tags, vary, targeted } = draft
   const encoding = draft.isCompressible ? undefined : null
   const { sharedHead, ownHead, lifetime, bornMs } = packed(draft.headers, draft.lifetime)
   return {
     key,
-    // A part of the key takes no memory of its own, as long as it is the same letter by letter.
+    // A slice of the key takes no memory of its own.
     path: key.endsWith(path) ? key.slice(key.length - path.length) : path,
     variant: draft.variant,
     vary: vary?.map(shared),
@@ -132,7 +132,7 @@ const OFTEN_THE_SAME: ReadonlySet<string> = new Set([
   'x-powered-by',
 ])
 
-/** Beyond them one is forgotten with all the others: it is then held twice for a while, which is all. */
+/** Beyond this number all are forgotten; some strings are then in memory twice for a while, which does no harm. */
 const MAX_SHARED = 20_000
 const SHARED_LENGTH = 2048
 const FROM_LENGTH = 80
@@ -149,12 +149,12 @@ function shared(text: string): string {
   return own
 }
 
-/** A part of a string holds all of it in memory: here, the whole head that a tag was read from. */
+/** A slice keeps the whole string in memory: here, the head that a tag was read from. */
 const copied = (text: string): string => Buffer.from(text, 'latin1').toString('latin1')
 
 function sharedLifetime(lifetime: Lifetime): Lifetime {
   const { freshMs, whileRevalidatingMs, ifErrorMs, mayBeStale, mustValidate } = lifetime
-  // It is for people, and an app may write a number of any length.
+  // It is only displayed, and an app may send a number of any length.
   const from = lifetime.from.slice(0, FROM_LENGTH)
   const name = `${freshMs} ${whileRevalidatingMs} ${ifErrorMs} ${mayBeStale} ${mustValidate} ${from}`
   const known = lifetimes.get(name)
@@ -165,12 +165,14 @@ function sharedLifetime(lifetime: Lifetime): Lifetime {
   return made
 }
 
-/** What an object takes beside its bodies: strings, the object itself, and its place in maps. Measured, rounded up. */
+/**
+ * Memory of an object beside its strings and bodies: the object itself, and its entries in maps. Measured, rounded up.
+ */
 const OVERHEAD_BYTES = 768
 const TAG_BYTES = 32
 const LONG = 512
 
-/** What it counts in memory. */
+/** The memory that it counts for. */
 export function weightOf(stored: StoredResponse): number {
   const { key, path, variant, sharedHead, ownHead, targeted = '', tags } = stored
   let weight = OVERHEAD_BYTES + key.length + variant.length + ownHead.length + bodyBytesOf(stored)
@@ -182,13 +184,13 @@ export function weightOf(stored: StoredResponse): number {
 export const bodyBytesOf = ({ body, br, gzip }: StoredResponse): number =>
   (body?.length ?? 0) + (br?.length ?? 0) + (gzip?.length ?? 0)
 
-/** What is long is hardly shared by many, and whoever sends it must not get it for nothing. */
+/** A long string is hardly shared, so it counts in full: an app must not be able to store it for free. */
 const unshared = ({ length }: string): number => (length > LONG ? length : 0)
 
-/** Rises when what is written down changes its meaning. */
+/** Incremented when the format on the disk changes. */
 const META_VERSION = 1
 
-/** The object without its body, as it is written down beside it. */
+/** The object without its body, as it is written to the disk. */
 export function toMeta(environment: string, stored: StoredResponse): string {
   return JSON.stringify({
     version: META_VERSION,
@@ -215,8 +217,9 @@ export function toMeta(environment: string, stored: StoredResponse): string {
 
 export function fromMeta(meta: string, place: Place): { environment: string; stored: StoredResponse } {
   const { version, environment, sharedHead, ownHead, bornMs, lifetime, ...written } = JSON.parse(meta)
-  // The disk takes it for damaged, and forgets it with everything older.
-  if (version !== META_VERSION) throw new Error(`an object of version ${version}`)
+  // The disk treats this as damage, and discards it with everything older.
+  if (version !== META_VERSION)
+    throw new Error(`the cache's disk has an object of format version ${version}, not ${META_VERSION}`)
   const headers = headersOf({ sharedHead, ownHead })
   const unread = { size: place.bodyBytes, body: undefined, place }
   const draft = { vary: undefined, targeted: undefined, ...written, ...unread, headers }

@@ -1,6 +1,6 @@
 /**
- * Hits as bytes, for requests that the fast lane has read: what is fresh, in memory and in the right form already. Anything
- * else is for the story. Whoever reads it cannot tell which of the two has answered.
+ * Cache hits as bytes, for requests that the fast path has read: responses that are fresh, in memory and already in the
+ * right encoding. Anything else goes through node:http. Both give the client the same answer.
  */
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
@@ -19,10 +19,10 @@ import type { Store } from './store.ts'
 
 type Parts = { now(): number; store: Store; forwarded: Forwarded }
 
-/** Of bytes that were put together within the present second, and are sent again while the age is the same. */
+/** Of responses that were serialized within the current second and are sent again while their Age is the same. */
 const READY_BYTES = 16 * 1024 * 1024
 const MAX_READY = 10_000
-/** Longer ones are not worth a copy. */
+/** A longer body is not copied next to its head. */
 const READY_BODY_BYTES = 64 * 1024
 
 type Ready = { ageSeconds: number; ttlSeconds: number; body: Buffer; wire: Wire }
@@ -40,7 +40,7 @@ export function createPeek({ now, store, forwarded }: Parts) {
     ready.clear()
   }
 
-  /** In its parts for the first reader of a second, in one piece for the others. */
+  /** As head and body for the first request of a second, in one buffer for the others. */
   function wireOf(stored: StoredResponse, representation: Representation, { ageSeconds, ttlSeconds }: Use): Wire {
     const { body } = representation
     const known = ready.get(stored)
@@ -62,12 +62,12 @@ export function createPeek({ now, store, forwarded }: Parts) {
     socket: Socket,
   ): Wire | undefined {
     const { authority, target } = request
-    for (const name of FOR_THE_STORY) if (request.header(name) !== undefined) return undefined
+    for (const name of NEEDS_FULL_PATH) if (request.header(name) !== undefined) return undefined
     const cookie = request.header('cookie')
     if (cookie !== undefined && isPreview(cookie)) return undefined
     const scheme = forwarded.protocolOf(socket, (name) => request.header(name))
     const partition = store.partitionOf(environment)
-    // To read all headers costs as much again as everything else: most requests are answered by few of them.
+    // Reading all headers would double the cost of a hit, and most requests are answered by few of them.
     const isFramed = request.namesFrom(FRAMEWORK_LETTERS).some(isForFramework)
     const key = keyOf({ scheme, authority, target, headers: isFramed ? request.headers : NO_HEADERS })
     const headers = isFramed ? request.headers : some(request, store.varyOf(partition, key) ?? NO_NAMES)
@@ -75,7 +75,7 @@ export function createPeek({ now, store, forwarded }: Parts) {
     if (found.kind !== 'found') return undefined
     const { stored } = found
     const { body, status, reason } = stored
-    // An unusual reason is written by node:http as it came.
+    // Only node:http writes a reason phrase other than the standard one.
     if (!body || reason !== STATUS_CODES[status]) return undefined
     const nowMs = now()
     const use = decideUse(stored.lifetime, headers, nowMs, stored.bornMs)
@@ -89,8 +89,8 @@ export function createPeek({ now, store, forwarded }: Parts) {
   }
 }
 
-/** Conditions and wishes: they are rare, and the story knows what they mean. */
-const FOR_THE_STORY = ['cache-control', 'pragma', 'if-none-match', 'if-modified-since', 'range']
+/** Conditions and cache directives are rare, and only the full path evaluates them. */
+const NEEDS_FULL_PATH = ['cache-control', 'pragma', 'if-none-match', 'if-modified-since', 'range']
 const NO_HEADERS: RequestHeaders = {}
 const NO_NAMES: readonly string[] = []
 

@@ -1,4 +1,4 @@
-/** What is to go from the cache. */
+/** A purge: what is removed from the cache. */
 
-/** Everything of the environment, unless paths or tags are given: then what has one of either. */
+/** Everything of the environment; or, with paths or tags, every response that has one of them. */
 export type Purge = { environment: string; paths?: readonly string[]; tags?: readonly string[] }

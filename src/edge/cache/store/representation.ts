@@ -1,6 +1,7 @@
 /**
- * The representations in which a stored response is sent: as it is, or compressed by us where the app did not. A representation is made once
- * for each object, when the first reader who takes it comes by, and not for every reader. That reader is not kept waiting.
+ * The representations in which a stored response is sent: as the app sent it, or compressed by us. A compressed one is
+ * made once per object, in the background, when the first client that accepts it asks. That client does not wait for
+ * it.
  */
 import { promisify } from 'node:util'
 import { brotliCompress, gzip as compressGzip, constants as zlib } from 'node:zlib'
@@ -18,7 +19,9 @@ const KEPT_BELOW = 0.9
 const brotli = promisify(brotliCompress)
 const gzip = promisify(compressGzip)
 
-/** Whether we may compress it: RFC 9110, section 7.7, on `no-transform`. Whole 200s alone, for others are short. */
+/**
+ * Whether we may compress it: RFC 9110, section 7.7, on `no-transform`. Only 200s, because other responses are short.
+ */
 export function mayBeCompressed(status: number, headers: HeaderList, size: number): boolean {
   if (status !== 200 || size < WORTH_COMPRESSING_BYTES) return false
   const type = fieldOf(headers, 'content-type')
@@ -30,7 +33,7 @@ export function mayBeCompressed(status: number, headers: HeaderList, size: numbe
   )
 }
 
-/** The best representation there is for this reader. */
+/** The best available representation for this client. */
 export function chooseRepresentation(
   stored: StoredResponse,
   body: Buffer,
@@ -41,7 +44,7 @@ export function chooseRepresentation(
   return made ? { encoding: wanted, body: made } : { encoding: 'identity', body }
 }
 
-/** The encoding that this reader would take and that has not been made yet. */
+/** The encoding that this client prefers and that has not been made yet. */
 export function missingEncoding(stored: StoredResponse, acceptEncoding: string | undefined): 'br' | 'gzip' | undefined {
   if (!isCompressed(stored)) return undefined
   const wanted = chooseEncoding(acceptEncoding, AVAILABLE)

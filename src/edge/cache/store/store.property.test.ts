@@ -1,6 +1,7 @@
 /**
- * The store against a model of it that is a plain list: whatever is put, purged and asked for, in any order, nobody gets
- * what was purged, what is another's, or what was made by another deployment; and what none of this took away is found.
+ * The store compared with a model that is a plain list: whatever is put, purged and looked up, in any order, a request
+ * never gets what was purged, belongs to another environment or was made by another deployment; everything else is
+ * found.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -10,7 +11,8 @@ import { readLifetime } from '../policy/freshness.ts'
 import { keyOf } from '../policy/key.ts'
 import { variantOf } from '../policy/vary.ts'
 import { type StoredResponse, toStored } from './object.ts'
-import { createStore, type Partition } from './store.ts'
+import type { Partition } from './partition.ts'
+import { createStore } from './store.ts'
 
 const ENVIRONMENTS = ['e1', 'e2']
 const PATHS = ['/', '/a']
@@ -205,14 +207,14 @@ function follow(steps: readonly Step[], maxBytes: number, bytes: number, isWhole
   assert.deepEqual([store.bytes(), store.count()], [0, 0], 'nothing is counted that is not there')
 }
 
-test('with room for everything, exactly what was put and not purged is found', async () => {
+test('with memory for everything, exactly what was put and not purged is found', async () => {
   await holds(
     fc.property(fc.array(step, { maxLength: 60, size: 'max' }), (steps) => follow(steps, 1e9, 10, true)),
     800,
   )
 })
 
-test('where room is scarce, what is found is right all the same', async () => {
+test('with too little memory, what is found is still correct', async () => {
   await holds(
     fc.property(fc.array(step, { maxLength: 60, size: 'max' }), (steps) => follow(steps, 10_000, 900, false)),
     400,

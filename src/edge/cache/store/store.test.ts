@@ -6,7 +6,8 @@ import { type Lifetime, readLifetime } from '../policy/freshness.ts'
 import { keyOf } from '../policy/key.ts'
 import { variantOf } from '../policy/vary.ts'
 import { type Draft, fromMeta, headersOf, type StoredResponse, toMeta, toStored, weightOf } from './object.ts'
-import { createStore, type Partition } from './store.ts'
+import type { Partition } from './partition.ts'
+import { createStore } from './store.ts'
 
 const NOW = 1_000_000
 const LIFETIME: Lifetime = readLifetime({ headers: ['Cache-Control', 'max-age=60'], requestMs: NOW, responseMs: NOW })
@@ -65,7 +66,7 @@ test('purging an environment takes the same steps however much it holds', () => 
     for (let n = 0; n < count; n++) store.put(partition, object(`/${n}`, { body: Buffer.alloc(0) }))
     const { slots } = partition
     let touched = 0
-    // Whoever walks through them comes by here.
+    // Any code that iterates over them calls this.
     for (const name of ['delete', 'clear', 'entries', 'values', 'keys', 'forEach', Symbol.iterator] as const) {
       const original = slots[name] as (...given: unknown[]) => unknown
       Object.assign(slots, {
@@ -97,7 +98,7 @@ test('a response whose fetch began before a purge is not stored after it', () =>
   assert.equal(store.put(store.partitionOf('e2'), object('/a', { purgeNumber: before })), true)
 })
 
-test('a purge after a restart has a higher number than what it is to take away', () => {
+test('a purge after a restart has a higher number than the objects that it removes', () => {
   const store = createTestStore()
   const partition = store.partitionOf('e1')
   // It was stored after seven purges, of which nothing is written down any more.
@@ -138,10 +139,10 @@ test('the fullest environment gives up its own, and no tenant pushes out another
   assert.equal(isFound(store, greedy, '/0'), false)
   const third = store.partitionOf('third')
   for (let n = 0; n < 100; n++) store.put(third, object(`/${n}`))
-  for (let n = 0; n < 100; n++) assert.ok(isFound(store, third, `/${n}`), 'a newcomer gets room')
+  for (let n = 0; n < 100; n++) assert.ok(isFound(store, third, `/${n}`), 'a new environment gets memory')
 })
 
-test('what was used of late stays, what was not goes', () => {
+test('recently used objects stay, others are evicted', () => {
   const store = createTestStore(200_000)
   const partition = store.partitionOf('e1')
   for (let n = 0; n < 50; n++) store.put(partition, object(`/${n}`))
@@ -260,12 +261,12 @@ test('responses that differ by a header stand side by side, and are bounded', ()
   put('any', [])
   assert.deepEqual([find('fr'), find('de')], ['found', 'found'])
   for (let n = 0; n < 1000; n++) put(`l${n}`)
-  assert.equal(store.all(partition, keyAt('/')).length, 64)
+  assert.equal(store.variantsAt(partition, keyAt('/')).length, 64)
   assert.equal(find('l999'), 'found')
   assert.equal(find('l0'), 'vary-miss')
   assert.equal(
     store.bytes(),
-    store.all(partition, keyAt('/')).reduce((sum, stored) => sum + weightOf(stored), 0),
+    store.variantsAt(partition, keyAt('/')).reduce((sum, stored) => sum + weightOf(stored), 0),
   )
 })
 
@@ -281,7 +282,7 @@ test('what was chosen by other headers does not come back when those are named a
   assert.equal(isFound(store, partition, '/', { 'accept-language': 'de' }), false)
 })
 
-test('whoever sends long headers pays for them', () => {
+test('long headers count in full', () => {
   const long = 'x'.repeat(30_000)
   const plain = weightOf(object('/'))
   const heavy: Partial<Draft>[] = [
@@ -318,7 +319,7 @@ test('a tag does not hold the head that it was read from in memory', () => {
   assert.equal(store.count(), 500)
 })
 
-test('environments that are no more are forgotten, and nothing is put into them', () => {
+test('environments that were removed are forgotten, and nothing is put into them', () => {
   const store = createTestStore()
   const gone = store.partitionOf('gone')
   store.put(gone, object('/a'))
@@ -352,7 +353,7 @@ test('one object never takes more than a quarter of the memory', () => {
   assert.equal(store.put(store.partitionOf('e1'), object('/small', { body: Buffer.alloc(20_000) })), true)
 })
 
-test('making room looks at so many objects and no more, though a hundred thousand were all used', () => {
+test('an eviction looks at a bounded number of objects, though a hundred thousand were all used', () => {
   let looked = 0
   const store = createTestStore(1e8)
   const partition = store.partitionOf('e1')

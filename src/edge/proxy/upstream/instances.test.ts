@@ -8,13 +8,13 @@ import { LIMITS, type Limits } from '../../limits.ts'
 import type { ServerTarget } from '../../routes.ts'
 import { createInFlight } from '../in-flight.ts'
 import { createPools } from '../pools.ts'
-import { type Asked, createInstances, type Failure } from './instances.ts'
+import { createInstances, type Failure, type UpstreamRequest } from './instances.ts'
 
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
 
 type Connection = { socket: Socket; requests: string[] }
 
-/** An app that speaks bytes, what it was asked on which connection, and somebody who asks it. */
+/** An app that sends raw bytes, the requests that it got on each connection, and a function that asks it. */
 async function start(t: TestContext, reply: (request: string, at: Connection) => void, limits: Partial<Limits> = {}) {
   const connections: Connection[] = []
   const { port } = await startRawUpstream(t, (socket) => {
@@ -40,7 +40,7 @@ async function start(t: TestContext, reply: (request: string, at: Connection) =>
     host: '127.0.0.1',
     port,
   }
-  const ask = (path = '/', asked: Partial<Asked> = {}) =>
+  const ask = (path = '/', asked: Partial<UpstreamRequest> = {}) =>
     listen((listener) => instances.ask(target, { method: 'GET', path, headers: ['host', 'app'], ...asked }, listener))
   return { connections, instances, inFlight, pools, target, ask, troubles }
 }
@@ -49,26 +49,26 @@ type Instances = ReturnType<typeof createInstances>
 
 /** What a request comes to. */
 function listen(ask: (listener: Parameters<Instances['ask']>[2]) => ReturnType<Instances['ask']>) {
-  const told = { status: 0, body: '', interims: 0, ends: 0, failures: [] as Failure[] }
+  const received = { status: 0, body: '', interims: 0, ends: 0, failures: [] as Failure[] }
   const { promise, resolve } = Promise.withResolvers<string>()
   const asking = ask({
-    interim: () => told.interims++,
+    interim: () => received.interims++,
     head({ status }) {
-      told.status = status
+      received.status = status
     },
     data(chunk) {
-      told.body += chunk
+      received.body += chunk
     },
     end() {
-      told.ends++
-      resolve(`${told.status} ${told.body}`)
+      received.ends++
+      resolve(`${received.status} ${received.body}`)
     },
     fail(why) {
-      told.failures.push(why)
-      resolve(told.status === 0 ? why : `${told.status} ${told.body} and ${why}`)
+      received.failures.push(why)
+      resolve(received.status === 0 ? why : `${received.status} ${received.body} and ${why}`)
     },
   })
-  return { ...asking, told, outcome: promise }
+  return { ...asking, received, outcome: promise }
 }
 
 test('a connection is used again, one request after the other', async (t) => {
@@ -90,7 +90,7 @@ test('requests at the same time each have a connection, and those are kept', asy
   assert.equal(connections.length, 3)
 })
 
-test('a connection is not used again after a response that says so, or whose end could not be told', async (t) => {
+test('a connection is not used again after a response that says so, or whose end could not be known', async (t) => {
   const replies = [
     'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok',
     'HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok',
@@ -159,7 +159,7 @@ test('a request is repeated once, on a new connection, and not when something wa
   assert.deepEqual([asked, connections.length], [6, 4])
 })
 
-test('bytes that nobody asked for end a connection that waits', async (t) => {
+test('bytes without a request end an idle connection', async (t) => {
   const { ask, connections } = await start(t, (_, { socket }) => socket.write(OK))
   await ask().outcome
   const [first] = connections as [Connection]
@@ -170,7 +170,7 @@ test('bytes that nobody asked for end a connection that waits', async (t) => {
   assert.equal(connections.length, 2)
 })
 
-test('an app that is not there, says nothing or speaks something else is told apart', async (t) => {
+test('an app that is not there, sends nothing or does not speak HTTP gives different failures', async (t) => {
   const { ask, instances, target } = await start(
     t,
     (request, { socket }) => {
@@ -187,8 +187,8 @@ test('an app that is not there, says nothing or speaks something else is told ap
   assert.equal(await ask('/reset').outcome, 'broken')
   assert.equal(await ask('/mail').outcome, 'broken')
   assert.equal(await ask('/part').outcome, '200 part and broken')
-  const nobody = { ...target, instance: 'nobody', port: 1 }
-  const refused = listen((listener) => instances.ask(nobody, { method: 'GET', path: '/', headers: [] }, listener))
+  const unreachable = { ...target, instance: 'unreachable', port: 1 }
+  const refused = listen((listener) => instances.ask(unreachable, { method: 'GET', path: '/', headers: [] }, listener))
   assert.equal(await refused.outcome, 'broken')
 })
 
@@ -221,7 +221,7 @@ test('places are bounded, and so are those who wait for one, in order', async (t
   waiting[0]?.socket.write(OK)
   await until(() => waiting.length === 3)
   assert.match(waiting[2]?.request ?? '', /^GET \/3 /)
-  // One who leaves while he waits takes no place from the next.
+  // A request that leaves while it waits takes no place from the next one.
   all[3]?.abort()
   waiting[1]?.socket.write(OK)
   waiting[2]?.socket.write(OK)
@@ -240,14 +240,14 @@ test('a stream without an end gives its place to others', async (t) => {
     { requestsPerInstance: 1 },
   )
   const stream = ask('/stream')
-  await until(() => stream.told.body === 'event')
+  await until(() => stream.received.body === 'event')
   stream.becomeStream()
   assert.equal(await ask('/other').outcome, '200 ok')
   stream.abort()
   await once((connections[0] as Connection).socket, 'close')
 })
 
-test('nothing more is heard of a request that was given up', async (t) => {
+test('the listener of an aborted request is not called any more', async (t) => {
   for (const path of ['/before', '/during']) {
     const sockets: Socket[] = []
     const { ask } = await start(t, (_, { socket }) => sockets.push(socket))
@@ -256,18 +256,18 @@ test('nothing more is heard of a request that was given up', async (t) => {
     const [socket] = sockets as [Socket]
     if (path === '/during') {
       socket.write('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nsome')
-      await until(() => asking.told.body === 'some')
+      await until(() => asking.received.body === 'some')
     }
     const closed = once(socket, 'close')
     asking.abort()
     socket.write(OK)
     await closed
-    assert.deepEqual([asking.told.ends, asking.told.failures], [0, []])
-    assert.equal(asking.told.body, path === '/during' ? 'some' : '')
+    assert.deepEqual([asking.received.ends, asking.received.failures], [0, []])
+    assert.equal(asking.received.body, path === '/during' ? 'some' : '')
   }
 })
 
-test('an app is not read from while nobody takes what it says', async (t) => {
+test('an app is not read from while its listener is paused', async (t) => {
   const size = 50_000_000
   let written = 0
   const { ask } = await start(t, (_, { socket }) => {
@@ -282,17 +282,17 @@ test('an app is not read from while nobody takes what it says', async (t) => {
     more()
   })
   const asking = ask()
-  await until(() => asking.told.body.length > 0)
+  await until(() => asking.received.body.length > 0)
   asking.pause()
-  const taken = await untilStill(() => asking.told.body.length)
-  assert.equal(asking.told.body.length, taken)
-  assert.ok(written < size, 'the app is held up')
+  const taken = await untilStill(() => asking.received.body.length)
+  assert.equal(asking.received.body.length, taken)
+  assert.ok(written < size, 'the app has to wait')
   asking.resume()
   await asking.outcome
-  assert.equal(asking.told.body.length, size)
+  assert.equal(asking.received.body.length, size)
 })
 
-test('draining waits for what is under way, and breaks off what takes too long', async (t) => {
+test('draining waits for requests in progress, and aborts those that take too long', async (t) => {
   const sockets: Socket[] = []
   const { ask, inFlight } = await start(t, (_, { socket }) => sockets.push(socket))
   const first = ask()
@@ -325,7 +325,7 @@ test('an instance that gets no more requests keeps no connection', async (t) => 
   await once((connections[1] as Connection).socket, 'close')
 })
 
-test('what cannot be said as one request is not said at all', async (t) => {
+test('what cannot be serialized as one request is not sent', async (t) => {
   const { ask, connections } = await start(t, (_, { socket }) => socket.write(OK))
   const bad: [path: string, headers: string[]][] = [
     ['/a b', []],
@@ -347,7 +347,7 @@ test('what cannot be said as one request is not said at all', async (t) => {
   for (const { requests } of connections) assert.deepEqual(requests, [])
 })
 
-test('interim responses are told, and a flood of them is no response', async (t) => {
+test('interim responses are reported, and a flood of them is a failure', async (t) => {
   const { ask } = await start(t, (request, { socket }) => {
     const count = Number(/\d+/.exec(request)?.[0])
     socket.write('HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n'.repeat(count))
@@ -355,13 +355,13 @@ test('interim responses are told, and a flood of them is no response', async (t)
   })
   const few = ask('/3')
   assert.equal(await few.outcome, '200 ok')
-  assert.equal(few.told.interims, 3)
+  assert.equal(few.received.interims, 3)
   const flood = ask('/10000')
   assert.equal(await flood.outcome, 'broken')
-  assert.ok(flood.told.interims <= 32)
+  assert.ok(flood.received.interims <= 32)
 })
 
-test('a fault of whoever listens is not taken for one of the app', async (t) => {
+test('an error in the listener is not taken for one of the app', async (t) => {
   const { instances, target, inFlight, troubles } = await start(t, (_, { socket }) => socket.write(OK))
   const fault = new Error('a fault in the listener')
   const { promise: failed, resolve } = Promise.withResolvers<Failure>()

@@ -1,10 +1,11 @@
 /**
- * How much of an environment's responses is read in a moment. An app that sends without end, to readers who take all of
- * it, would have the edge do nothing else: each environment gets its share of a turn, and goes on in the next one.
+ * Limits how many bytes of an environment's responses are read per turn. Without it, an app that sends an endless
+ * response to fast clients would occupy the edge completely: each environment gets its share of a turn, and continues
+ * in the next one.
  */
 
 export type Pace = {
-  /** Whether the environment has had its share of this turn; `goOn` is then called with the next one. */
+  /** Whether the environment has used up its share of this turn; `goOn` is then called at the next one. */
   isSpent(environment: string, bytes: number, goOn: () => void): boolean
 }
 

@@ -6,32 +6,32 @@ import { createResponseReader, Malformed } from './response-reader.ts'
 
 type Options = { method?: string; maxHeaderBytes?: number }
 
-/** Everything that a reader says about these bytes, and how it ended. */
+/** Everything that a reader reports about these bytes, and how it ended. */
 function read(pieces: readonly string[], { method = 'GET', maxHeaderBytes = 2000 }: Options = {}) {
-  const told = { interim: [] as unknown[], head: undefined as unknown, length: undefined as unknown, body: '' }
-  const hearer = {
-    interim: (head: unknown) => told.interim.push(head),
+  const received = { interim: [] as unknown[], head: undefined as unknown, length: undefined as unknown, body: '' }
+  const handler = {
+    interim: (head: unknown) => received.interim.push(head),
     head(head: unknown, length: unknown) {
-      assert.equal(told.head, undefined, 'a head is told once')
-      told.head = head
-      told.length = length
+      assert.equal(received.head, undefined, 'there is one head')
+      received.head = head
+      received.length = length
     },
     data(chunk: Buffer) {
       assert.ok(chunk.length > 0)
-      told.body += chunk.toString('latin1')
+      received.body += chunk.toString('latin1')
     },
   }
-  const reader = createResponseReader(hearer, { method, maxHeaderBytes })
+  const reader = createResponseReader(handler, { method, maxHeaderBytes })
   let isComplete = false
   try {
     for (const piece of pieces) isComplete = reader.read(Buffer.from(piece, 'latin1'))
     if (!isComplete) reader.end()
   } catch (error) {
     if (!(error instanceof Malformed)) throw error
-    return { ...told, outcome: 'malformed', keepAliveMs: undefined }
+    return { ...received, outcome: 'malformed', keepAliveMs: undefined }
   }
   const outcome = isComplete ? (reader.isReusable() ? 'reusable' : 'complete') : 'complete by close'
-  return { ...told, outcome, keepAliveMs: reader.keepAliveMs() }
+  return { ...received, outcome, keepAliveMs: reader.keepAliveMs() }
 }
 
 /** In one piece, byte by byte, and cut at every place: always the same. */
@@ -96,16 +96,16 @@ const WELL_FORMED: readonly [text: string, body: string, outcome: string, method
 
 test('well-formed responses are read the same in whatever pieces they come', () => {
   for (const [text, body, outcome, method = 'GET'] of WELL_FORMED) {
-    const told = readAnyhow(text, { method })
-    assert.deepEqual([told.body, told.outcome], [body, outcome], JSON.stringify(text))
+    const received = readAnyhow(text, { method })
+    assert.deepEqual([received.body, received.outcome], [body, outcome], JSON.stringify(text))
   }
 })
 
-test('the head is told as it came, with the length where it is known', () => {
-  const told = readAnyhow(
+test('the head is reported as it came, with the length where it is known', () => {
+  const received = readAnyhow(
     'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 404 Not Here\r\nSet-Cookie: a\r\nset-cookie:  b \r\nContent-Length: 2\r\n\r\nno',
   )
-  const { status, reason, headers } = told.head as { status: number; reason: string; headers: string[] }
+  const { status, reason, headers } = received.head as { status: number; reason: string; headers: string[] }
   assert.deepEqual(
     { status, reason, headers },
     {
@@ -114,8 +114,8 @@ test('the head is told as it came, with the length where it is known', () => {
       headers: ['Set-Cookie', 'a', 'set-cookie', 'b', 'Content-Length', '2'],
     },
   )
-  assert.equal(told.length, 2)
-  assert.equal(told.interim.length, 1)
+  assert.equal(received.length, 2)
+  assert.equal(received.interim.length, 1)
   assert.equal(readAnyhow(`${OK}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n`).length, undefined)
   assert.equal(readAnyhow(`${OK}\r\nbody`).length, undefined)
   assert.equal(readAnyhow(`${OK}Content-Length: 9\r\n\r\n`, { method: 'HEAD' }).length, 0)
@@ -192,7 +192,7 @@ const MALFORMED: Record<string, string> = {
   'an end before the last line': `${CHUNKED}4\r\nbody\r\n0\r\n`,
   'an end in the trailers': `${CHUNKED}0\r\nX-Sum: 1\r\n`,
   'an end after an interim response': 'HTTP/1.1 100 Continue\r\n\r\n',
-  'another protocol that nobody asked for': 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n',
+  'another protocol that was not requested': 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n',
   'too many interim responses': `${'HTTP/1.1 103 E\r\n\r\n'.repeat(100)}${OK}Content-Length: 0\r\n\r\n`,
   'too many headers': `${OK}${'a:b\r\n'.repeat(300)}\r\n`,
   'a head that is too long': `${OK}X: ${'x'.repeat(2000)}\r\n\r\n`,
@@ -211,7 +211,7 @@ test('malformed responses are refused, in whatever pieces they come', () => {
   }
 })
 
-test('of a head that is refused, nothing is told', () => {
+test('of a head that is refused, nothing is reported', () => {
   for (const [name, text] of Object.entries(MALFORMED)) {
     if (text.startsWith(CHUNKED) || name.startsWith('an end in the body')) continue
     assert.equal(read([text]).head, undefined, name)

@@ -1,12 +1,12 @@
 /**
- * Reads one HTTP/1.1 response out of the bytes of a connection (RFC 9112). It is strict: what is not well formed is
- * refused, for whoever guesses where a message ends may hand the rest of it to somebody else.
+ * Parses one HTTP/1.1 response (RFC 9112). It is strict: a malformed response is refused, because a wrong guess of
+ * where it ends would give the rest of it to another client.
  *
- *   head      the status line and the headers are not complete yet; interim responses are told, and lead back here
+ *   head      the status line and the headers are not complete yet; after an interim response it stays in this state
  *   length    a body of known length
  *   chunked   a body in chunks, with its own states below
  *   untilEnd  a body that ends with the connection
- *   done      nothing leads out; bytes that come now belong to nobody
+ *   done      final; further bytes belong to no response
  */
 import { trimBlanks } from '../../../http/index.ts'
 import { remembering, toLower } from '../../http/remember.ts'
@@ -14,25 +14,25 @@ import { remembering, toLower } from '../../http/remember.ts'
 export type Head = {
   status: number
   reason: string
-  /** `[name, value, name, value, …]`, as they came. */
+  /** `[name, value, name, value, …]`, as received. */
   headers: string[]
 }
 
-export type Hearer = {
+export type ResponseHandler = {
   interim(head: Head): void
-  /** `length` is that of the body, where it is known. */
+  /** `length` is the length of the body, where it is known. */
   head(head: Head, length: number | undefined): void
   data(chunk: Buffer): void
 }
 
 export type ResponseReader = {
-  /** Takes the next bytes. Throws `Malformed`. Whether the response is complete with them. */
+  /** Parses the next bytes and returns whether the response is complete. Throws `Malformed`. */
   read(chunk: Buffer): boolean
-  /** The other side has closed. Whether the response is complete with it; throws when it is not. */
+  /** The instance has closed the connection. Throws `Malformed` when the response is incomplete. */
   end(): boolean
   /** Whether another response may follow on this connection. Known once this one is complete. */
   isReusable(): boolean
-  /** How long the other side keeps an idle connection, where it said so. */
+  /** How long the instance keeps an idle connection, where it announced that. */
   keepAliveMs(): number | undefined
 }
 
@@ -41,14 +41,14 @@ export class Malformed extends Error {}
 type Options = { method: string; maxHeaderBytes: number }
 
 const MAX_HEADERS = 256
-/** They are passed on at once, however slowly the client reads. */
+/** They are forwarded immediately, even to a client that reads slowly. */
 const MAX_INTERIMS = 32
-/** A line with the size of a chunk, with what a sender may add to it. */
+/** A chunk-size line, including chunk extensions. */
 const CHUNK_LINE_BYTES = 4096
 
-export function createResponseReader(hearer: Hearer, { method, maxHeaderBytes }: Options): ResponseReader {
+export function createResponseReader(handler: ResponseHandler, { method, maxHeaderBytes }: Options): ResponseReader {
   let state: 'head' | 'length' | 'chunked' | 'untilEnd' | 'done' = 'head'
-  /** The beginning of a head, or of a line of the chunked form, whose end has not come yet. */
+  /** The beginning of a head, or of a line of the chunked coding, that is not complete yet. */
   let rest: Buffer | undefined
   let leftBytes = 0
   let chunkPart: 'size' | 'data' | 'dataEnd' | 'trailers' = 'size'
@@ -71,10 +71,10 @@ export function createResponseReader(hearer: Hearer, { method, maxHeaderBytes }:
           chunk = readChunked(chunk)
           break
         case 'untilEnd':
-          hearer.data(chunk)
+          handler.data(chunk)
           return false
         case 'done':
-          // More than one response: the connection cannot be trusted with another.
+          // Bytes after the response: the connection cannot be trusted with another request.
           mayFollow = false
           return true
       }
@@ -82,7 +82,7 @@ export function createResponseReader(hearer: Hearer, { method, maxHeaderBytes }:
     return isDone()
   }
 
-  // Through a function, for the steps above change it.
+  // A function, because TypeScript does not see that the steps above change the state.
   const isDone = (): boolean => state === 'done'
 
   function readHead(chunk: Buffer): Buffer {
@@ -96,10 +96,10 @@ export function createResponseReader(hearer: Hearer, { method, maxHeaderBytes }:
     rest = undefined
     const head = parseHead(bytes.toString('latin1', 0, end))
     const after = bytes.subarray(end + 4)
-    if (head.status === 101) throw new Malformed('it changed the protocol, which nobody asked for')
+    if (head.status === 101) throw new Malformed('it changed the protocol without being asked')
     if (head.status < 200) {
       if (++interims > MAX_INTERIMS) throw new Malformed('too many interim responses')
-      hearer.interim(head)
+      handler.interim(head)
       return after
     }
     frame(head)
@@ -121,14 +121,14 @@ export function createResponseReader(hearer: Hearer, { method, maxHeaderBytes }:
       state = found.length === 0 ? 'done' : 'length'
       leftBytes = found.length
     }
-    hearer.head(head, hasNoBody ? 0 : found.isChunked ? undefined : found.length)
+    handler.head(head, hasNoBody ? 0 : found.isChunked ? undefined : found.length)
   }
 
   function readLength(chunk: Buffer): Buffer {
     const taken = chunk.length > leftBytes ? chunk.subarray(0, leftBytes) : chunk
     leftBytes -= taken.length
     if (leftBytes === 0) state = 'done'
-    hearer.data(taken)
+    handler.data(taken)
     return taken.length === chunk.length ? NOTHING : chunk.subarray(taken.length)
   }
 
@@ -137,7 +137,7 @@ export function createResponseReader(hearer: Hearer, { method, maxHeaderBytes }:
       const taken = chunk.length > leftBytes ? chunk.subarray(0, leftBytes) : chunk
       leftBytes -= taken.length
       if (leftBytes === 0) chunkPart = 'dataEnd'
-      hearer.data(taken)
+      handler.data(taken)
       return chunk.subarray(taken.length)
     }
     const bytes = rest ? Buffer.concat([rest, chunk]) : chunk
@@ -167,7 +167,7 @@ export function createResponseReader(hearer: Hearer, { method, maxHeaderBytes }:
         chunkPart = 'size'
         return
       case 'trailers':
-        // They are not passed on, which RFC 9110, section 6.5.1, leaves to us.
+        // They are not forwarded, which RFC 9110, section 6.5.1, allows.
         trailerBytes += line.length
         if (trailerBytes > maxHeaderBytes) throw new Malformed('the trailers are too long')
         if (line === '') state = 'done'
@@ -195,7 +195,7 @@ const NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const NOT_IN_VALUES = /[\x00-\x08\x0a-\x1f\x7f]/
 
-/** A head, and whether it is of HTTP/1.0, where a connection ends with its response unless something else is said. */
+/** With whether it is HTTP/1.0, where a connection ends with its response unless Connection says otherwise. */
 type ParsedHead = Head & { isOld: boolean }
 
 function parseHead(text: string): ParsedHead {
@@ -252,7 +252,7 @@ function readFraming({ headers, isOld }: ParsedHead): Framing {
         keepAliveMs = readKeepAlive(value)
     }
   }
-  if (length !== undefined && !LENGTH.test(length)) throw new Malformed('a length that is none')
+  if (length !== undefined && !LENGTH.test(length)) throw new Malformed('an invalid length')
   if (coding !== undefined && length !== undefined) throw new Malformed('a length and chunks')
   if (coding !== undefined && (isOld || coding.toLowerCase() !== 'chunked')) throw new Malformed('an unknown coding')
   const words = connection === '' ? [] : connection.split(',').map(trimBlanks)

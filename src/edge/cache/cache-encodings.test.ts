@@ -1,4 +1,6 @@
-/** Compressed forms of what is stored: made once, for those who take them, and only where they may be made. */
+/**
+ * Compressed encodings of stored responses: made once, for clients that accept them, and only where that is allowed.
+ */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -15,7 +17,7 @@ const BROWSER = { 'accept-encoding': 'gzip, deflate, br, zstd' }
 
 const page = (_: IncomingMessage, response: ServerResponse) => send(response, HTML, PAGE)
 
-/** Asks until it comes in this form, which is made behind the readers' backs. */
+/** Asks until it comes in this encoding, which is made in the background. */
 const untilEncoded = (edge: CachedApp, headers: Record<string, string>, path = '/'): Promise<Answer> =>
   until(async () => {
     const answer = await edge.get(path, headers)
@@ -52,7 +54,7 @@ test('what the app left uncompressed is sent compressed to those who take it', a
   assert.equal(edge.asked.length, 1)
 })
 
-test('a form is made once, however many want it', async (t) => {
+test('an encoding is made once, however many clients accept it', async (t) => {
   const edge = await cachedApp(t, page)
   await edge.get('/', BROWSER)
   const before = await untilEncoded(edge, BROWSER)
@@ -62,7 +64,7 @@ test('a form is made once, however many want it', async (t) => {
   assert.equal(stored.length, 1)
 })
 
-test('the copy of a reader who has a compressed form is known by its tag', async (t) => {
+test('a client’s compressed copy is validated by its tag', async (t) => {
   const edge = await cachedApp(t, page)
   await edge.get('/', BROWSER)
   const br = await untilEncoded(edge, BROWSER)
@@ -72,19 +74,19 @@ test('the copy of a reader who has a compressed form is known by its tag', async
   assert.equal(known.headers.vary, 'Accept-Encoding')
 })
 
-test('a part of a compressed form is never put together with another', async (t) => {
+test('a part of a compressed response is never combined with another encoding', async (t) => {
   const edge = await cachedApp(t, page)
   await edge.get('/', BROWSER)
   const br = await untilEncoded(edge, BROWSER)
   const part = await edge.get('/', { ...BROWSER, range: 'bytes=0-9', 'if-range': '"page"' })
-  assert.equal(part.status, 200, 'the strong tag is that of the plain form')
+  assert.equal(part.status, 200, 'the strong tag is that of the unencoded response')
   const plain = await edge.get('/', { range: 'bytes=0-9', 'if-range': '"page"' })
   assert.equal(plain.status, 206)
   assert.equal(plain.text, PAGE.slice(0, 10))
   assert.ok(br.body.length > 10)
 })
 
-test('what must not be changed, was compressed before or is not worth it stays as it is', async (t) => {
+test('a response that must not be transformed, is compressed already or too small stays as it is', async (t) => {
   const responses: Record<string, [headers: Record<string, string>, body: Buffer]> = {
     '/no-transform': [{ ...HTML, 'cache-control': 'max-age=60, no-transform' }, Buffer.from(PAGE)],
     '/image': [{ ...HTML, 'content-type': 'image/png' }, Buffer.from(PAGE)],
@@ -105,13 +107,13 @@ test('what must not be changed, was compressed before or is not worth it stays a
   assert.equal((await edge.get('/no-transform')).headers.vary, undefined)
 })
 
-/** Compresses for everybody who takes gzip. */
+/** Compresses for all clients that accept gzip. */
 const compressing = (vary: Record<string, string>) => (request: IncomingMessage, response: ServerResponse) => {
   if (!String(request.headers['accept-encoding']).includes('gzip')) return send(response, { ...HTML, ...vary }, PAGE)
   send(response, { ...HTML, ...vary, 'content-encoding': 'gzip' }, PACKED)
 }
 
-test('what the app has compressed is passed on as it is, to those who take it alone', async (t) => {
+test('a response that the app has compressed is forwarded unchanged, only to clients that accept the encoding', async (t) => {
   const edge = await cachedApp(t, compressing({ vary: 'Accept-Encoding' }))
   for (let round = 0; round < 5; round++) {
     const browser = await edge.get('/', BROWSER)
@@ -125,10 +127,10 @@ test('what the app has compressed is passed on as it is, to those who take it al
   assert.equal(edge.asked.length, 2)
 })
 
-test('who takes no gzip gets none, also where the app forgets that it depends on that', async (t) => {
+test('a client that does not accept gzip gets none, also where the app’s Vary omits Accept-Encoding', async (t) => {
   const edge = await cachedApp(t, compressing({}))
   const first = await edge.get('/', BROWSER)
-  assert.equal(first.headers.vary, 'Accept-Encoding', 'it is said by us')
+  assert.equal(first.headers.vary, 'Accept-Encoding', 'the edge has added it')
   for (let round = 0; round < 5; round++) {
     assert.ok((await edge.get('/', BROWSER)).headers.vary?.includes('Accept-Encoding'))
     for (const headers of [{}, { 'accept-encoding': 'deflate' }, { 'accept-encoding': 'gzip;q=0' }]) {
@@ -145,7 +147,7 @@ test('an encoding that only one reader takes is not stored for the others', asyn
     if (encoding === '') return send(response, HTML, PAGE)
     send(response, { ...HTML, 'content-encoding': encoding }, `in ${encoding}`)
   })
-  // Passed on as he came, for his conditions are for the app.
+  // Passed through, because the conditions are for the app.
   const conditions = { 'if-unmodified-since': new Date(Date.now() + 1e6).toUTCString() }
   for (const encoding of ['deflate', 'zstd, br, gzip', 'zstd']) {
     assert.match((await edge.get('/', { ...conditions, 'accept-encoding': encoding })).text, /^in /)
@@ -177,7 +179,7 @@ test('bodies that went to the disk and came back are not compressed a second tim
   assert.equal(edge.asked.filter(({ url }) => url === '/').length, 1)
 })
 
-test('many forms are made a few at a time, and nobody waits for them', async (t) => {
+test('many encodings are made a few at a time, and no request waits for them', async (t) => {
   const edge = await cachedApp(t, ({ url }, response) => send(response, HTML, `${url} ${PAGE.repeat(20)}`))
   const paths = Array.from({ length: 20 }, (_, n) => `/${n}`)
   const encoded = async () => {

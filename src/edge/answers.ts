@@ -1,0 +1,100 @@
+/**
+ * Answers a request according to the target of its host name: a static file, the cache, the app, or a page of the edge.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { EdgeCache } from './cache/index.ts'
+import type { PlainRequest } from './fast-path/request.ts'
+import { hasBody } from './http/headers.ts'
+import { PAGES, type Page, sendPage } from './http/pages.ts'
+import { sendRedirect } from './http/redirect.ts'
+import type { Visit } from './http/visit.ts'
+import type { Wire } from './http/wire.ts'
+import type { RequestProxy } from './proxy/proxy.ts'
+import { refuseUpgrade, type Upgrade, type Upgrades } from './proxy/upgrade.ts'
+import type { Routed } from './routes.ts'
+import { UnreadableManifest } from './static/manifest-file.ts'
+import type { Statics } from './static/static.ts'
+
+type Parts = {
+  statics: Statics
+  cache: EdgeCache
+  proxy: RequestProxy
+  upgrades: Upgrades
+  report(error: unknown): void
+}
+
+export function createAnswers({ statics, cache, proxy, upgrades, report }: Parts) {
+  function refuse({ socket, onAnswer }: Upgrade, page: Page) {
+    onAnswer(page.status)
+    refuseUpgrade(socket, page)
+  }
+
+  return {
+    /** For the fast path: the complete response, if it is in memory. */
+    peek(target: Routed, request: PlainRequest, socket: Socket): Wire | undefined {
+      switch (target.kind) {
+        case 'static':
+          return statics.peek(target, request)
+        case 'server':
+        case 'asleep':
+        case 'down':
+          return cache.peek(target, request, socket)
+        default:
+          return undefined
+      }
+    },
+
+    async answer(visit: Visit, target: Routed | undefined): Promise<void> {
+      switch (target?.kind) {
+        case 'static':
+          visit.isHit = true
+          return statics.send(visit, target)
+        case 'server':
+          if (isCacheable(visit.request)) return cache.answer(visit, target)
+          return proxy.forward(visit, target, (status, headers) => {
+            if (!SAFE.has(visit.request.method ?? '')) cache.invalidate(visit, target, status, headers)
+          })
+        case 'down':
+          // A stored response, where that is allowed, is better than an error page.
+          if (isCacheable(visit.request) && cache.answerStored(visit, target)) return
+          return sendPage(visit.response, PAGES.down)
+        case 'redirect':
+          visit.isHit = true
+          return sendRedirect(visit, target.to)
+        default:
+          return sendPage(visit.response, pageOf(target))
+      }
+    },
+
+    /** Whether a stored response answers the request, so that the app need not be woken. */
+    answerWithoutWaking: (visit: Visit, target: Extract<Routed, { kind: 'asleep' }>): boolean =>
+      isCacheable(visit.request) && cache.answerStored(visit, target),
+
+    answerUpgrade(upgrade: Upgrade, target: Routed | undefined) {
+      if (target?.kind === 'server') return upgrades.forward(upgrade, target)
+      // The target was asleep when the upgrade was requested, and has changed to one that cannot be upgraded to.
+      refuse(upgrade, target?.kind === 'static' ? PAGES.badRequest : pageOf(target))
+    },
+
+    refuse,
+
+    fail(response: ServerResponse, error: unknown) {
+      // A client that disconnected is no fault of ours.
+      if (!response.destroyed) report(error)
+      sendPage(response, error instanceof UnreadableManifest ? PAGES.unreadable : PAGES.fault)
+    },
+  }
+}
+
+const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])
+
+/** A request that a stored response may answer, or whose response may be stored. */
+const isCacheable = (request: IncomingMessage): boolean =>
+  (request.method === 'GET' || request.method === 'HEAD') && !hasBody(request) && request.headers.expect === undefined
+
+function pageOf(target: Routed | undefined): Page {
+  if (target?.kind === 'empty') return PAGES.nothingDeployed
+  if (target?.kind === 'down') return PAGES.down
+  return PAGES.unknownHost
+}
