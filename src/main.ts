@@ -22,6 +22,8 @@ import {
   createEnvironments,
   createTokens,
   createVariables,
+  newestAppId,
+  notifyBelow,
 } from './apps/index.ts'
 import { type ArchiveLimits, createArchives, DEFAULT_ARCHIVE_LIMITS } from './archives/index.ts'
 import { createChanges, createIds, createLog, type Log, systemClock } from './base/index.ts'
@@ -32,6 +34,7 @@ import {
   createPackageStore,
   createSources,
   DEFAULT_OUTPUT_LIMITS,
+  newestBuildId,
 } from './builds/index.ts'
 import { type Config, formatListen } from './config.ts'
 import { type Ceilings, Problem } from './contract/index.ts'
@@ -60,13 +63,14 @@ import {
   createSuccession,
   createSwitch,
   createTrace,
+  newestDeploymentId,
   watchIdle,
 } from './deployments/index.ts'
 import { LATENCY_BOUNDS_MS, startEdge } from './edge/index.ts'
 import { endOrphans } from './engines/index.ts'
 import { createKv } from './kv/index.ts'
 import { openMachine } from './machine.ts'
-import { createOperations, startWorker } from './operations/index.ts'
+import { createOperations, newestOperationId, startWorker } from './operations/index.ts'
 import { openPortal } from './portal/index.ts'
 import { createDomainChecks, createLookup } from './reach/index.ts'
 import { createCounts, createRetention } from './retention/index.ts'
@@ -77,8 +81,8 @@ import {
   createLineLogs,
   MIGRATIONS,
   migrate,
-  newestId,
   openVault,
+  type Reader,
   refuseRestoring,
   refuseTriggers,
   statement,
@@ -86,7 +90,7 @@ import {
 } from './storage/index.ts'
 import { openSqlite, openSqliteApart } from './storage/sql/sqlite.ts'
 import { createTraffic, createTrafficPaths, forgetTrafficPaths } from './traffic/index.ts'
-import { createLedger } from './triggers/index.ts'
+import { createLedger, newestTriggerId } from './triggers/index.ts'
 import { version } from './version.ts'
 import { type Stall, watchStalls } from './watchdog/index.ts'
 import { createWebhookRates, createWebhookSets, createWebhooks } from './webhooks/index.ts'
@@ -147,7 +151,7 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
     log.info({ edgePid: edge.pid(), port: edge.address.port }, 'the edge listens')
     const folders = createFolders(config.dataDir, machine)
     const tokens = createTokens({ vault })
-    const ledger = createLedger({ sql, newId })
+    const ledger = createLedger({ sql, newId, notifyBelow })
     const startDeadlineMs = config.startTimeout * 1000
     const awakeLimits = { apps: ceilings.AWAKE_APPS, memoryBytes: ceilings.APP_MEMORY }
     const supervisor = createSupervisor({ engine, networks, clock, log, startDeadlineMs, awakeLimits })
@@ -178,9 +182,9 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
       domains: createDomains({ sql, clock, domain: config.domain, ownHosts: ownHosts(config) }),
       archives: createArchives({ blobs: await openDiskBlobs(files.blobs), limits: archiveLimits(config) }),
       logs: createLineLogs(files.logs),
-      builds: createBuilds({ sql, clock, newId }),
+      builds: createBuilds({ sql, clock, newId, notifyBelow }),
       buildRetention: createBuildRetention({ sql }),
-      sources: createSources({ sql, clock }),
+      sources: createSources({ sql, clock, notifyBelow }),
       outputs: createOutputs({
         folder: files.outputs,
         limits: { ...DEFAULT_OUTPUT_LIMITS, files: config.outputFiles },
@@ -435,6 +439,19 @@ export async function openGround(dataDir: string, onDeath?: (error: Error) => vo
     cmsInstalls: createCmsInstalls(parts),
     operations: createOperations(parts),
   }
+}
+
+/**
+ * The newest id in the database. Ids carry the time and are the order of everything (the last upload, the next operation), so
+ * a process whose clock is behind goes on from here. Undefined in a new database.
+ */
+export async function newestId(sql: Reader): Promise<string | undefined> {
+  const owners = [newestAppId, newestOperationId, newestBuildId, newestDeploymentId, newestTriggerId]
+  const ids = await Promise.all(owners.map((newest) => newest(sql)))
+  return ids
+    .filter((id) => id !== undefined)
+    .toSorted()
+    .at(-1)
 }
 
 export type Ground = Awaited<ReturnType<typeof openGround>>

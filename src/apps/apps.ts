@@ -18,7 +18,7 @@ export function createApps({ sql, clock, newId }: { sql: Sql; clock: Clock; newI
     /** Those of an account, also while their environments are being taken down. */
     count,
 
-    /** `most`: how many the account may have. */
+    /** `max`: how many the account may have. */
     async create(accountId: string, name: string, region: App['region'], { max = 0 } = {}): Promise<App> {
       return sql.transaction(async (tx) => {
         const [made] = await tx.query<AppRow>(statement`
@@ -69,6 +69,13 @@ export function createApps({ sql, clock, newId }: { sql: Sql; clock: Clock; newI
 }
 
 export type Apps = ReturnType<typeof createApps>
+
+/** The newest id of an app or an environment; undefined where there is none. */
+export async function newestAppId(reader: Reader): Promise<string | undefined> {
+  const [row] = await reader.query<{ id: string | null }>(statement`
+    SELECT MAX(id) AS id FROM (SELECT MAX(id) AS id FROM apps UNION ALL SELECT MAX(id) FROM environments) newest`)
+  return row?.id ?? undefined
+}
 
 const toApp = (row: AppRow): App => ({
   id: row.id,

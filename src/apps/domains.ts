@@ -5,8 +5,9 @@
  */
 import type { Clock } from '../base/index.ts'
 import { type FieldViolation, LIMITS, Problem, type resources } from '../contract/index.ts'
-import { list, notifyBelow, type Reader, type Sql, statement, type Transaction } from '../storage/index.ts'
+import { list, type Reader, type Sql, statement, type Transaction } from '../storage/index.ts'
 import { isWithin, readHostName } from './host-name.ts'
+import { notifyBelow } from './notify-below.ts'
 
 type Parts = {
   sql: Sql

@@ -11,7 +11,6 @@ import { type Clock, checkTenantUid, type NewId } from '../base/index.ts'
 import { names, Problem, resources } from '../contract/index.ts'
 import {
   list,
-  notifyBelow,
   type Page,
   type PageOf,
   pageWithin,
@@ -22,6 +21,7 @@ import {
   type Transaction,
 } from '../storage/index.ts'
 import { newHostLabel } from './label.ts'
+import { notifyBelow } from './notify-below.ts'
 import type { SealedVariable } from './variables.ts'
 
 export type Environment = {
@@ -85,7 +85,15 @@ const selected = statement`
 /** Of sealed variables on one page. */
 const PAGE_BYTES = 2 * 1024 * 1024
 
-export function createEnvironments({ sql, clock, newId }: { sql: Sql; clock: Clock; newId: NewId }) {
+export const createEnvironments = ({ sql, clock, newId }: { sql: Sql; clock: Clock; newId: NewId }) => ({
+  newId,
+  ...readsOf(sql),
+  ...writesOf(clock),
+})
+
+export type Environments = ReturnType<typeof createEnvironments>
+
+function readsOf(sql: Sql) {
   async function byId(reader: Reader, id: string): Promise<Environment | undefined> {
     const [row] = await reader.query<EnvironmentRow>(statement`${selected} WHERE e.id = ${id}`)
     return row && toEnvironment(row)
@@ -105,7 +113,6 @@ export function createEnvironments({ sql, clock, newId }: { sql: Sql; clock: Clo
   }
 
   return {
-    newId,
     byId,
 
     async require(accountId: string, appName: string, id: string, reader: Reader = sql): Promise<EnvironmentHead> {
@@ -145,72 +152,6 @@ export function createEnvironments({ sql, clock, newId }: { sql: Sql; clock: Clo
       return rows.map(({ id }) => id)
     },
 
-    async insert(tx: Transaction, app: { id: string; accountId: string }, id: string, draft: EnvironmentDraft) {
-      const now = clock.now()
-      await tx.query(statement`
-        INSERT INTO environments (id, account_id, app_id, display_name, branch, cms_environment, root_directory,
-          suspicious_output, shell_variables, state, create_time, update_time)
-        VALUES (${id}, ${app.accountId}, ${app.id}, ${draft.displayName}, ${draft.branch}, ${draft.cmsEnvironment},
-          ${draft.rootDirectory}, ${draft.suspiciousOutput ? JSON.stringify(draft.suspiciousOutput) : null}, ${JSON.stringify(draft.variables)}, 'EMPTY', ${now}, ${now})`)
-      await notifyBelow(tx, id, '')
-    },
-
-    async update(tx: Transaction, before: Environment, change: EnvironmentChange) {
-      const after = { ...before, ...change }
-      await tx.query(statement`
-        UPDATE environments SET display_name = ${after.displayName}, cms_environment = ${after.cmsEnvironment},
-          root_directory = ${after.rootDirectory}, suspicious_output = ${JSON.stringify(after.suspiciousOutput)},
-          shell_variables = ${JSON.stringify(after.variables)},
-          update_time = ${clock.now()}
-        WHERE id = ${before.id}`)
-      await notifyBelow(tx, before.id, '')
-    },
-
-    async markDeleting(tx: Transaction, id: string) {
-      await tx.query(
-        statement`UPDATE environments SET state = 'DELETING', update_time = ${clock.now()} WHERE id = ${id}`,
-      )
-      await notifyBelow(tx, id, '')
-    },
-
-    /** Gives the environment its host label, once. */
-    async assignHostLabel(tx: Transaction, { id, appName, hostLabel }: Environment) {
-      for (let tries = 0; hostLabel === null && tries < 5; tries++) {
-        const label = newHostLabel(appName)
-        const [taken] = await tx.query(statement`SELECT id FROM environments WHERE host_label = ${label}`)
-        if (taken) continue
-        await tx.query(statement`UPDATE environments SET host_label = ${label} WHERE id = ${id}`)
-        await notifyBelow(tx, id, '')
-        return
-      }
-      if (hostLabel === null) throw new Error('five random host labels in a row were taken')
-    },
-
-    /** Gives the environment the user id that its code runs as, once; no other ever gets the same. */
-    async assignUid(tx: Transaction, { id, uid }: Environment) {
-      if (uid !== null) return
-      const [next] = await tx.query<{ value: number }>(
-        statement`UPDATE revisions SET value = value + 1 WHERE name = 'uids' RETURNING value`,
-      )
-      await tx.query(
-        statement`UPDATE environments SET uid = ${next ? checkTenantUid(next.value) : null} WHERE id = ${id}`,
-      )
-    },
-
-    /** From now on this deployment answers; nothing else changes what visitors get. */
-    async setLive(tx: Transaction, id: string, deployment: string) {
-      await tx.query(statement`
-        UPDATE environments SET live_deployment = ${deployment}, state = CASE WHEN state = 'EMPTY' THEN 'LIVE' ELSE state END,
-          update_time = ${clock.now()}
-        WHERE id = ${id}`)
-      await notifyBelow(tx, id, '')
-    },
-
-    async remove(tx: Transaction, id: string) {
-      await notifyBelow(tx, id, '')
-      await tx.query(statement`DELETE FROM environments WHERE id = ${id}`)
-    },
-
     /** Those of an account, also while they are being deleted. */
     async count(accountId: string, reader: Reader = sql): Promise<number> {
       const [row] = await reader.query<{ n: number }>(
@@ -247,7 +188,71 @@ export function createEnvironments({ sql, clock, newId }: { sql: Sql; clock: Clo
   }
 }
 
-export type Environments = ReturnType<typeof createEnvironments>
+const writesOf = (clock: Clock) => ({
+  async insert(tx: Transaction, app: { id: string; accountId: string }, id: string, draft: EnvironmentDraft) {
+    const now = clock.now()
+    await tx.query(statement`
+      INSERT INTO environments (id, account_id, app_id, display_name, branch, cms_environment, root_directory,
+        suspicious_output, shell_variables, state, create_time, update_time)
+      VALUES (${id}, ${app.accountId}, ${app.id}, ${draft.displayName}, ${draft.branch}, ${draft.cmsEnvironment},
+        ${draft.rootDirectory}, ${draft.suspiciousOutput ? JSON.stringify(draft.suspiciousOutput) : null}, ${JSON.stringify(draft.variables)}, 'EMPTY', ${now}, ${now})`)
+    await notifyBelow(tx, id, '')
+  },
+
+  async update(tx: Transaction, before: Environment, change: EnvironmentChange) {
+    const after = { ...before, ...change }
+    await tx.query(statement`
+      UPDATE environments SET display_name = ${after.displayName}, cms_environment = ${after.cmsEnvironment},
+        root_directory = ${after.rootDirectory}, suspicious_output = ${JSON.stringify(after.suspiciousOutput)},
+        shell_variables = ${JSON.stringify(after.variables)},
+        update_time = ${clock.now()}
+      WHERE id = ${before.id}`)
+    await notifyBelow(tx, before.id, '')
+  },
+
+  async markDeleting(tx: Transaction, id: string) {
+    await tx.query(statement`UPDATE environments SET state = 'DELETING', update_time = ${clock.now()} WHERE id = ${id}`)
+    await notifyBelow(tx, id, '')
+  },
+
+  /** Gives the environment its host label, once. */
+  async assignHostLabel(tx: Transaction, { id, appName, hostLabel }: Environment) {
+    for (let tries = 0; hostLabel === null && tries < 5; tries++) {
+      const label = newHostLabel(appName)
+      const [taken] = await tx.query(statement`SELECT id FROM environments WHERE host_label = ${label}`)
+      if (taken) continue
+      await tx.query(statement`UPDATE environments SET host_label = ${label} WHERE id = ${id}`)
+      await notifyBelow(tx, id, '')
+      return
+    }
+    if (hostLabel === null) throw new Error('five random host labels in a row were taken')
+  },
+
+  /** Gives the environment the user id that its code runs as, once; no other ever gets the same. */
+  async assignUid(tx: Transaction, { id, uid }: Environment) {
+    if (uid !== null) return
+    const [next] = await tx.query<{ value: number }>(
+      statement`UPDATE revisions SET value = value + 1 WHERE name = 'uids' RETURNING value`,
+    )
+    await tx.query(
+      statement`UPDATE environments SET uid = ${next ? checkTenantUid(next.value) : null} WHERE id = ${id}`,
+    )
+  },
+
+  /** From now on this deployment answers; nothing else changes what visitors get. */
+  async setLive(tx: Transaction, id: string, deployment: string) {
+    await tx.query(statement`
+      UPDATE environments SET live_deployment = ${deployment}, state = CASE WHEN state = 'EMPTY' THEN 'LIVE' ELSE state END,
+        update_time = ${clock.now()}
+      WHERE id = ${id}`)
+    await notifyBelow(tx, id, '')
+  },
+
+  async remove(tx: Transaction, id: string) {
+    await notifyBelow(tx, id, '')
+    await tx.query(statement`DELETE FROM environments WHERE id = ${id}`)
+  },
+})
 
 const at = (accountId: string, appName: string, id: string) => statement`
   e.id = ${id} AND e.account_id = ${accountId} AND a.folded_name = ${names.fold(appName)} AND a.delete_time IS NULL`

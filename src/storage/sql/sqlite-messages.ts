@@ -4,6 +4,12 @@ import type { Row, Value } from './sql.ts'
 export type Connection = 'reader' | 'writer'
 
 /** `text` comes with the first call of a statement; after that its number stands for it. */
-export type Call = { id: number; connection: Connection; statement: number; text?: string; values: readonly Value[] }
+export type QueryRequest = {
+  id: number
+  connection: Connection
+  statement: number
+  text?: string
+  values: readonly Value[]
+}
 
-export type Answer = { id: number; rows?: Row[]; error?: { message: string; code: number } }
+export type QueryResponse = { id: number; rows?: Row[]; error?: { message: string; code: number } }

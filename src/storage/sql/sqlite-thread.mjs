@@ -9,7 +9,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { parentPort, workerData } from 'node:worker_threads'
 
 /**
- * @import { Answer, Call, Connection } from './sqlite-messages.ts'
+ * @import { Connection, QueryRequest, QueryResponse } from './sqlite-messages.ts'
  * @import { Row } from './sql.ts'
  * @import { StatementSync } from 'node:sqlite'
  * @typedef {{ database: DatabaseSync, prepared: Map<number, StatementSync> }} Open
@@ -34,7 +34,7 @@ const opened = attempt(0, () => {
 })
 port.postMessage(JSON.stringify([opened]))
 port.on('message', (/** @type {string} */ message) => {
-  /** @type {Call[]} */
+  /** @type {QueryRequest[]} */
   const calls = JSON.parse(message)
   port.postMessage(JSON.stringify(calls.map((call) => attempt(call.id, () => run(call)))))
 })
@@ -54,7 +54,7 @@ function open(/** @type {boolean} */ readOnly) {
 }
 
 /** @returns {Row[]} */
-function run(/** @type {Call} */ { connection, statement: number, text, values }) {
+function run(/** @type {QueryRequest} */ { connection, statement: number, text, values }) {
   if (text !== undefined) texts.set(number, text)
   const known = texts.get(number) ?? ''
   if (!connections) throw new Error('the database is closed')
@@ -82,7 +82,7 @@ function close(/** @type {Record<Connection, Open>} */ { reader, writer }) {
 /**
  * @param {number} id
  * @param {() => Row[]} work
- * @returns {Answer}
+ * @returns {QueryResponse}
  */
 function attempt(id, work) {
   try {

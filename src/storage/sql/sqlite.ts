@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import { isDiskFull } from './faults.ts'
 import { type Row, type Sql, type Statement, StorageUnavailable, type Transaction } from './sql.ts'
-import type { Answer, Call, Connection } from './sqlite-messages.ts'
+import type { Connection, QueryRequest, QueryResponse } from './sqlite-messages.ts'
 
 type Pending = { resolve(rows: Row[]): void; reject(error: Error): void }
 
@@ -96,7 +96,7 @@ async function connect(
   const numbers = new Map<string, number>()
   const sentTexts = new Set<number>()
   const questions = new Map<string, Promise<Row[]>>()
-  let outbox: Call[] = []
+  let outbox: QueryRequest[] = []
   let nextId = 1
   let closed: Error | undefined
   let lastTransaction: Promise<unknown> = Promise.resolve()
@@ -112,7 +112,7 @@ async function connect(
     owner.onMessage((message) => {
       if (!isFirst) return settle(message)
       isFirst = false
-      const refused = (JSON.parse(message) as Answer[])[0]?.error
+      const refused = (JSON.parse(message) as QueryResponse[])[0]?.error
       if (!refused) return resolve()
       reject(toError(refused))
       owner.end()
@@ -126,7 +126,7 @@ async function connect(
   })
 
   function settle(message: string) {
-    for (const { id, rows, error } of JSON.parse(message) as Answer[]) {
+    for (const { id, rows, error } of JSON.parse(message) as QueryResponse[]) {
       const call = pending.get(id)
       pending.delete(id)
       if (error) call?.reject(toError(error))
@@ -134,7 +134,7 @@ async function connect(
     }
   }
 
-  function send<R extends Row>(connection: Connection, text: string, values: Call['values']): Promise<R[]> {
+  function send<R extends Row>(connection: Connection, text: string, values: QueryRequest['values']): Promise<R[]> {
     if (closed) return Promise.reject(closed)
     const id = nextId++
     if (outbox.length === 0) setImmediate(flush)
@@ -143,7 +143,7 @@ async function connect(
   }
 
   /** The same question asked twice in one turn of the loop is asked once: many requests come with the same credentials. */
-  function read<R extends Row>(text: string, values: Call['values']): Promise<R[]> {
+  function read<R extends Row>(text: string, values: QueryRequest['values']): Promise<R[]> {
     const question = `${numberOf(text)} ${JSON.stringify(values)}`
     const asked = (questions.get(question) as Promise<R[]> | undefined) ?? send<R>('reader', text, values)
     questions.set(question, asked)
