@@ -6,7 +6,7 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
 import { LIMITS, Problem } from '../contract/index.ts'
-import type { Call, Route } from './route.ts'
+import type { Route, RouteCall } from './route.ts'
 
 const METHODS: HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
@@ -24,7 +24,7 @@ export function rawEndpoint(app: FastifyInstance, path: string, { method, handle
       reply.header('access-control-allow-origin', '*').header('referrer-policy', 'no-referrer')
       if (request.method === 'OPTIONS') return answerPreflight(reply)
       if (request.method !== method) throw wrongMethod(method)
-      const answer = await handle({ request, reply } as Call<unknown, unknown>)
+      const answer = await handle({ request, reply } as RouteCall<unknown, unknown>)
       return reply.type('application/json; charset=utf-8').send(answer)
     },
     onSend(request, reply, payload, done) {

@@ -19,7 +19,7 @@ import type { Metrics } from './metrics.ts'
 import { createPortalFiles } from './portal-files.ts'
 import { refusePreconditions } from './preconditions.ts'
 import { rawEndpoint } from './raw-endpoint.ts'
-import { type Call, isJson, type Route, showsEtag } from './route.ts'
+import { isJson, type Route, type RouteCall, showsEtag } from './route.ts'
 import { createCheck } from './validation/index.ts'
 import { withoutSecrets } from './webhook-url.ts'
 
@@ -191,7 +191,7 @@ function register(app: FastifyInstance, auth: Auth, routes: readonly Route[], ro
       const principal = request.getDecorator<Principal>('principal')
       const membership = account === undefined || access === 'public' ? {} : membershipIn(principal, account)
       const { params, query, body } = request
-      const call = { params, query, body, principal, ...membership, request, reply } as Call<unknown, unknown>
+      const call = { params, query, body, principal, ...membership, request, reply } as RouteCall<unknown, unknown>
       const answer = await route.handle(call)
       if (hasEtag) reply.header('etag', (answer as { etag: string }).etag)
       return route.reply === null ? reply.send() : answer

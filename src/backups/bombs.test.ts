@@ -7,7 +7,7 @@ import { constants, createZstdCompress, zstdCompressSync } from 'node:zlib'
 import { temporaryFolder } from '../../test/support/folder.ts'
 import { assertRefused, attempt, type Backup, makeBackup, pieces, plain } from '../../test/support/service/backup.ts'
 import { openSqliteApart } from '../storage/sql/sqlite.ts'
-import type { Entry } from './entry.ts'
+import type { BackupEntry } from './entry.ts'
 import { createFreeSpace, type Free, RESERVE_BYTES } from './restore/free-space.ts'
 import { checkBackup } from './restore/restore.ts'
 import { createUnpacker } from './restore/unpack.ts'
@@ -21,7 +21,7 @@ before(async () => {
   made = await makeBackup({ after: (end) => ends.push(end) })
 })
 
-const folder = (path: string): Entry => ({ ...plain(path), kind: 'folder', mode: 0o755 })
+const folder = (path: string): BackupEntry => ({ ...plain(path), kind: 'folder', mode: 0o755 })
 
 /** The beginning of a real one, and then a file of a petabyte. */
 function bomb(): Buffer {

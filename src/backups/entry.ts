@@ -2,7 +2,7 @@
 import { printableLine } from '../base/index.ts'
 import { Refused } from '../contract/index.ts'
 
-export type Entry = {
+export type BackupEntry = {
   /** Below the data folder, with `/` between names. */
   path: string
   /** A whiteout is how an overlay says that what lies in a layer below is not there any more. */
@@ -36,7 +36,7 @@ export const FORMAT_WITHOUT_TAG = 1
 export const MIN_SCHEMA = 11
 
 /** More than a data folder has, and so many that their names fit into memory. */
-export const MOST = { entries: 10_000_000, nameBytes: 512 * 1024 * 1024 }
+export const MAX = { entries: 10_000_000, nameBytes: 512 * 1024 * 1024 }
 
 export type Head = {
   format: number
@@ -52,7 +52,7 @@ export type Head = {
 }
 
 /** The list and its tag are in no list, so all that is said of them follows from the rest. */
-export const atEnd = (path: typeof LIST | typeof TAG, size: number, { createTime }: Head): Entry => ({
+export const atEnd = (path: typeof LIST | typeof TAG, size: number, { createTime }: Head): BackupEntry => ({
   path,
   kind: 'file',
   mode: 0o600,
@@ -63,8 +63,10 @@ export const atEnd = (path: typeof LIST | typeof TAG, size: number, { createTime
 })
 
 /** One line of the list. Who reads the backup writes the same line from what was read. */
-export const lineOf = ({ path, kind, mode, uid, gid, time, size, to, opaque }: Entry, sha256: string | undefined) =>
-  `${JSON.stringify({ path, kind, mode: mode.toString(8), uid, gid, time, size, sha256, to, opaque })}\n`
+export const lineOf = (
+  { path, kind, mode, uid, gid, time, size, to, opaque }: BackupEntry,
+  sha256: string | undefined,
+) => `${JSON.stringify({ path, kind, mode: mode.toString(8), uid, gid, time, size, sha256, to, opaque })}\n`
 
 /** The caller can do something about it: another file, the right key, an empty folder. */
 export class BackupRefused extends Refused {

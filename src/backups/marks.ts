@@ -6,7 +6,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { BackupRefused, type Entry, type Opaque } from './entry.ts'
+import { type BackupEntry, BackupRefused, type Opaque } from './entry.ts'
 import { bytesOf, nextHeader } from './tar/read.ts'
 import { END, headerOf, opaqueKey } from './tar/write.ts'
 
@@ -36,7 +36,7 @@ export async function opaqueAmong(top: string, folders: readonly string[]): Prom
 }
 
 /** Puts whiteouts and marks into a folder. The marked folders exist already. */
-export async function putMarks(folder: string, entries: readonly Entry[]) {
+export async function putMarks(folder: string, entries: readonly BackupEntry[]) {
   if (entries.length === 0) return
   const options = ['--extract', '--file=-', ...ATTRIBUTES, '--no-same-owner', '--same-permissions']
   const source = Readable.from([...entries.map(headerOf), END])

@@ -2,9 +2,9 @@
  * Which names a backup may hold, and what may lie under each. Pure. Links and whiteouts are the apps' own, inside of an output or
  * of packages: there a link leads wherever the app liked, and nobody follows it when it is restored.
  */
-import { broken, type Entry } from './entry.ts'
+import { type BackupEntry, broken } from './entry.ts'
 
-type Kind = Entry['kind']
+type Kind = BackupEntry['kind']
 type Place = { form: RegExp; kinds: readonly Kind[] }
 
 const OUTPUT = 'outputs/[0-9a-f]{64}'
@@ -29,7 +29,7 @@ const PLACES: readonly Place[] = [
 const MAX_PATH_BYTES = 4096
 
 /** Throws unless it may be there. */
-export function checkName({ path, kind, to }: Pick<Entry, 'path' | 'kind' | 'to'>) {
+export function checkName({ path, kind, to }: Pick<BackupEntry, 'path' | 'kind' | 'to'>) {
   const named = JSON.stringify(path.slice(0, 200))
   if (path.includes('\0') || Buffer.byteLength(path) > MAX_PATH_BYTES) throw broken(`${named} is no path`)
   // A leading slash leaves an empty name.

@@ -11,10 +11,10 @@ import { createHolds, type Hold, MIGRATIONS, SchemaForeign, type Sql } from '../
 import { type Contents, contentsOf, type Part } from './contents.ts'
 import { DatabaseDamaged } from './damaged.ts'
 import { copyDatabase, examineDatabase, examineSchema, type Facts, type OpenSql, releaseAll } from './database.ts'
-import { atEnd, BackupRefused, type Entry, FORMAT, HEAD, type Head, LIST, lineOf, MOST, TAG } from './entry.ts'
+import { atEnd, type BackupEntry, BackupRefused, FORMAT, HEAD, type Head, LIST, lineOf, MAX, TAG } from './entry.ts'
 import { opaqueAmong } from './marks.ts'
 import { startTag, type Tag, writtenTag } from './proof.ts'
-import { createDisk, type Disk, type Found, openFile } from './read-disk.ts'
+import { createDisk, type Disk, type FoundFile, openFile } from './read-disk.ts'
 import { checkOwnKey, type FoundKey } from './restore/keys.ts'
 import { END, headerOf, padding } from './tar/write.ts'
 
@@ -120,7 +120,7 @@ async function* packInto(packed: Packed, parts: PackParts, options: PackOptions)
 /** The id may be that of a row which another process left. */
 const scratchOf = (dataDir: string, holdId: string): string => join(dataDir, `backup-${checkId(holdId)}`)
 
-function* whole({ entry, bytes }: Found): Generator<Buffer> {
+function* whole({ entry, bytes }: FoundFile): Generator<Buffer> {
   yield headerOf(entry)
   yield* bytes?.() ?? []
   yield padding(entry.size)
@@ -166,10 +166,10 @@ function keepHolding(hold: Hold, clock: Clock) {
 }
 
 /** In the order in which they can be restored: a folder before what is in it. */
-async function* foundOf(disk: Disk, contents: Contents, packed: Packed): AsyncGenerator<Found> {
+async function* foundOf(disk: Disk, contents: Contents, packed: Packed): AsyncGenerator<FoundFile> {
   const made = new Set<string>()
   /** The folders above, each once. */
-  function* above(path: string): Generator<Found> {
+  function* above(path: string): Generator<FoundFile> {
     const names = path.split('/')
     for (let count = 1; count < names.length; count++) {
       const folder = names.slice(0, count).join('/')
@@ -178,7 +178,7 @@ async function* foundOf(disk: Disk, contents: Contents, packed: Packed): AsyncGe
       if (found) yield found
     }
   }
-  function* top({ path, isDue }: Part, kind: Entry['kind']): Generator<Found, boolean> {
+  function* top({ path, isDue }: Part, kind: BackupEntry['kind']): Generator<FoundFile, boolean> {
     const found = disk.find(path)
     if (found?.entry.kind !== kind) {
       if (isDue) packed.missing.push(path)
@@ -212,7 +212,7 @@ async function* entries(
   packed: Packed,
   { list, tag }: { list: string; tag: Tag | undefined },
   { signal, onProgress }: PackOptions,
-  found: () => AsyncGenerator<Found>,
+  found: () => AsyncGenerator<FoundFile>,
 ): AsyncGenerator<Buffer> {
   const lines = openSync(list, 'wx', 0o600)
   let text = ''
@@ -238,7 +238,7 @@ async function* entries(
       if (text.length > PIECE_BYTES) write()
       packed.files += 1
       nameBytes += entry.path.length + (entry.to?.length ?? 0)
-      if (packed.files > MOST.entries || nameBytes > MOST.nameBytes) throw tooMany()
+      if (packed.files > MAX.entries || nameBytes > MAX.nameBytes) throw tooMany()
       packed.bytes += entry.size
       onProgress?.(packed)
     }
@@ -250,7 +250,7 @@ async function* entries(
 
 const tooMany = (): BackupRefused =>
   new BackupRefused(
-    `The data folder has more than ${MOST.entries} files, which no restore takes. Keep fewer deployments.`,
+    `The data folder has more than ${MAX.entries} files, which no restore takes. Keep fewer deployments.`,
   )
 
 /** In larger pieces. Each is copied, or handed on as it is where it is large itself. */
@@ -268,12 +268,12 @@ async function* joined(pieces: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
   if (bytes > 0) yield Buffer.concat(held)
 }
 
-const ownedAs = ({ uid, gid }: { uid: number; gid: number }, { entry, ...more }: Found): Found => ({
+const ownedAs = ({ uid, gid }: { uid: number; gid: number }, { entry, ...more }: FoundFile): FoundFile => ({
   entry: { ...entry, uid, gid, mode: 0o600 },
   ...more,
 })
 
-function inMemory(path: string, text: string, clock: Clock): Found {
+function inMemory(path: string, text: string, clock: Clock): FoundFile {
   const bytes = Buffer.from(text)
   const time = Math.floor(clock.now() / 1000)
   return {

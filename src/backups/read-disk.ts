@@ -4,11 +4,11 @@
  */
 import { closeSync, fstatSync, lstatSync, openSync, readdirSync, readlinkSync, readSync, type Stats } from 'node:fs'
 import { join } from 'node:path'
-import type { Entry, Opaque } from './entry.ts'
+import type { BackupEntry, Opaque } from './entry.ts'
 import { isNameOf } from './names.ts'
 
 /** A file is open until all of its bytes were taken. */
-export type Found = { entry: Entry; bytes?: () => Generator<Buffer> }
+export type FoundFile = { entry: BackupEntry; bytes?: () => Generator<Buffer> }
 
 const PIECE = 1024 * 1024
 
@@ -30,7 +30,7 @@ export function createDisk(dataDir: string) {
   }
 
   /** Nothing for a kind that has no place in a backup. `marks` are of folders, `links` of files that were found before. */
-  function find(path: string, marks?: ReadonlyMap<string, Opaque>, links?: Map<number, string>): Found | undefined {
+  function find(path: string, marks?: ReadonlyMap<string, Opaque>, links?: Map<number, string>): FoundFile | undefined {
     const full = join(dataDir, path)
     const stats = lstatSync(full)
     if (stats.isFile()) {
@@ -52,7 +52,7 @@ export function createDisk(dataDir: string) {
     return undefined
   }
 
-  const findIfThere = (path: string): Found | undefined => unlessAbsent(() => find(path))
+  const findIfThere = (path: string): FoundFile | undefined => unlessAbsent(() => find(path))
 
   return {
     dataDir,
@@ -65,7 +65,7 @@ export function createDisk(dataDir: string) {
       [...pathsIn(path)].filter(({ isFolder }) => isFolder).map((found) => found.path),
 
     /** All of a folder that never changes. */
-    *tree(path: string, marks?: ReadonlyMap<string, Opaque>): Generator<Found> {
+    *tree(path: string, marks?: ReadonlyMap<string, Opaque>): Generator<FoundFile> {
       const links = new Map<number, string>()
       for (const inner of pathsIn(path)) {
         const found = find(inner.path, marks, links)
@@ -74,7 +74,7 @@ export function createDisk(dataDir: string) {
     },
 
     /** What is in a folder that others write to, as far as it belongs there. */
-    *written(path: string): Generator<Found> {
+    *written(path: string): Generator<FoundFile> {
       const top = findIfThere(path)
       if (top?.entry.kind !== 'folder') return
       yield top
@@ -108,7 +108,7 @@ const about = (path: string, { mode, uid, gid, mtimeMs }: Stats) => ({
 })
 
 /** As long as it is now: what is appended meanwhile belongs to the next backup. */
-export function openFile(full: string, path: string): Found {
+export function openFile(full: string, path: string): FoundFile {
   const file = openSync(full, 'r')
   const stats = fstatSync(file)
   return {

@@ -14,7 +14,15 @@ import type { Kv } from '../../kv/index.ts'
 import { doing } from '../../watchdog/index.ts'
 import { limitConnections } from '../connections.ts'
 import { sendClientError, toProblem } from '../errors.ts'
-import { type Answer, APPS_API, type Call, createInAppCalls, KV_STORE, readTarget, type Wanted } from './calls.ts'
+import {
+  APPS_API,
+  createInAppCalls,
+  type InAppCall,
+  type InAppResponse,
+  KV_STORE,
+  readTarget,
+  type Wanted,
+} from './calls.ts'
 import { type Caller, createRates, type Rates } from './rates.ts'
 
 /** How long a call may take to come in, and a connection stand still. */
@@ -67,7 +75,7 @@ export function createInAppServer({ clock, log, environments, tokens, purges, va
   limitConnections(server, MAX_CONNECTIONS.app)
   server.on('clientError', sendClientError)
 
-  async function answer(request: IncomingMessage, onRelease: Call['onRelease']): Promise<Answer> {
+  async function answer(request: IncomingMessage, onRelease: InAppCall['onRelease']): Promise<InAppResponse> {
     const wanted = readTarget(request.url ?? '')
     if (!(wanted.methods as readonly string[]).includes(request.method ?? '')) {
       throw new Problem('METHOD_NOT_ALLOWED', undefined, { metadata: { allow: wanted.methods.join(', ') } })
@@ -114,7 +122,7 @@ export type InAppUrls = { appsApi: string; kvStore: string }
 
 const JSON_TYPE = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' }
 
-function send(response: ServerResponse, { status, body }: Answer) {
+function send(response: ServerResponse, { status, body }: InAppResponse) {
   if (body === undefined) return response.writeHead(status).end()
   const length = typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength
   response.writeHead(status, { ...JSON_TYPE, 'content-length': length }).end(body)

@@ -28,17 +28,17 @@ export function readTarget(target: string): Wanted {
 
 const PURGE = new RegExp(`^${APPS_API}/envs/([^/]+)/edge/cache/tags:purge$`)
 
-export type Answer = { status: 200 | 204; body?: string | Uint8Array }
+export type InAppResponse = { status: 200 | 204; body?: string | Uint8Array }
 
 type Parts = { purges: Pick<Purges, 'byApp'>; values: Kv; rates: InAppRates }
 
 /** `release` is called when the bytes of the call are not in memory any more. */
-export type Call = { caller: Caller; request: IncomingMessage; onRelease(release: () => void): void }
+export type InAppCall = { caller: Caller; request: IncomingMessage; onRelease(release: () => void): void }
 
 export function createInAppCalls({ purges, values, rates }: Parts) {
   const checkTags = createCheck(resources.purgedTags, 'body')
 
-  async function bodyOf({ caller, request, onRelease }: Call, use: Wanted['use'], max: number): Promise<Buffer> {
+  async function bodyOf({ caller, request, onRelease }: InAppCall, use: Wanted['use'], max: number): Promise<Buffer> {
     if (!/^application\/json\s*(;|$)/i.test(request.headers['content-type'] ?? '')) {
       throw new Problem('CONTENT_TYPE_UNSUPPORTED')
     }
@@ -61,7 +61,7 @@ export function createInAppCalls({ purges, values, rates }: Parts) {
 
   return {
     /** A path is a tag of its page, too; so what begins with a slash is purged as both. */
-    async purge(call: Call): Promise<Answer> {
+    async purge(call: InAppCall): Promise<InAppResponse> {
       const found = checkTags(parseJson(await bodyOf(call, 'apps-api', LIMITS.bodyBytes)))
       if ('error' in found) throw found.error
       const { tags, ...times } = found.value as resources.PurgedTags
@@ -71,7 +71,7 @@ export function createInAppCalls({ purges, values, rates }: Parts) {
     },
 
     /** The value is handed back as it was sent: whoever reads it is whoever wrote it, so nobody here parses it. */
-    async value(call: Call, key: string): Promise<Answer> {
+    async value(call: InAppCall, key: string): Promise<InAppResponse> {
       const { caller, request, onRelease } = call
       const { environmentId } = caller
       if (key === '' || key.length > LIMITS.valueKeyLength) {

@@ -6,7 +6,7 @@ import type { OpenApi, OpenApiOperation } from './openapi.ts'
 import { type Components, type Direction, fieldList, need, prose, resolve, type Shape, typeInWords } from './schema.ts'
 import { STYLE } from './style.ts'
 
-type Entry = { method: string; path: string; operation: OpenApiOperation }
+type RouteEntry = { method: string; path: string; operation: OpenApiOperation }
 type Parameter = { name: string; in: string; required: boolean; description?: string; schema: Shape }
 
 const WHO: Record<OpenApiOperation['x-access'], string> = {
@@ -56,7 +56,7 @@ ${Object.entries(components).map(([name, shape]) => component(name, shape, compo
 `.text
 }
 
-function entriesOf({ paths }: OpenApi, tag: string): Entry[] {
+function entriesOf({ paths }: OpenApi, tag: string): RouteEntry[] {
   return Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods)
       .filter(([, { tags }]) => tags.includes(tag))
@@ -68,7 +68,7 @@ const tagId = (tag: string): string => `tag-${tag.toLowerCase().replaceAll(/[^a-
 
 const badge = (method: string): Html => html`<span class="method ${method}">${method.toUpperCase()}</span>`
 
-const sideList = (groups: { tag: string; entries: Entry[] }[]): Html => html`<ul>
+const sideList = (groups: { tag: string; entries: RouteEntry[] }[]): Html => html`<ul>
 ${groups.map(
   ({ tag, entries }) => html`<li><a class="tag" href="#${tagId(tag)}">${tag}</a><ul>
 ${entries.map(
@@ -77,11 +77,11 @@ ${entries.map(
 )}</ul></li>`,
 )}<li><a class="tag" href="#schemas">Schemas</a></li></ul>`
 
-const group = (tag: string, entries: Entry[], components: Components): Html => html`
+const group = (tag: string, entries: RouteEntry[], components: Components): Html => html`
 <section aria-labelledby="${tagId(tag)}"><h2 id="${tagId(tag)}">${tag}</h2>
 ${entries.map((entry) => route(entry, components))}</section>`
 
-function route({ method, path, operation }: Entry, components: Components): Html {
+function route({ method, path, operation }: RouteEntry, components: Components): Html {
   const { operationId, summary } = operation
   const parameters = operation.parameters as Parameter[]
   return html`

@@ -6,7 +6,7 @@ import { Readable } from 'node:stream'
 import { schema } from '../../contract/index.ts'
 import type { LineLogs, LogLine } from '../../storage/index.ts'
 import type { Auth } from '../auth.ts'
-import type { Call } from '../route.ts'
+import type { RouteCall } from '../route.ts'
 import type { OpenStreams } from './open-streams.ts'
 import { untilOver } from './stream.ts'
 
@@ -32,7 +32,7 @@ type Source = {
 const KEEP_ALIVE_MS = 15_000
 
 export async function sendLog(
-  call: Call<schema.Static<typeof logQuery>, unknown>,
+  call: RouteCall<schema.Static<typeof logQuery>, unknown>,
   { logs, name, isOver, auth, streams, stopping }: Source,
 ) {
   const { query, request, reply } = call

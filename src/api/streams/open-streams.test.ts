@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import { test } from 'node:test'
 import { LIMITS } from '../../contract/index.ts'
-import type { Call } from '../route.ts'
+import type { RouteCall } from '../route.ts'
 import { createOpenStreams } from './open-streams.ts'
 
-type Reader = Pick<Call<unknown, unknown>, 'principal' | 'account' | 'reply'>
+type Reader = Pick<RouteCall<unknown, unknown>, 'principal' | 'account' | 'reply'>
 
 function reader(caller: string, account = 'account 1', isGone = false) {
   const raw = Object.assign(new EventEmitter(), { destroyed: isGone })

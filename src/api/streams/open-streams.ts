@@ -4,11 +4,11 @@
  * beyond it is refused: to end an old one would take it from somebody who reads.
  */
 import { LIMITS, Problem } from '../../contract/index.ts'
-import type { Call } from '../route.ts'
+import type { RouteCall } from '../route.ts'
 
 export type StreamKind = 'events' | 'logs'
 
-type Reader = Pick<Call<unknown, unknown>, 'principal' | 'account' | 'reply'>
+type Reader = Pick<RouteCall<unknown, unknown>, 'principal' | 'account' | 'reply'>
 
 type Bound = { key: string; max: number; of: 'caller' | 'account' | 'service'; message: string }
 

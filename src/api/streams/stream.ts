@@ -3,8 +3,8 @@
  * not read on.
  */
 import { Problem } from '../../contract/index.ts'
-import type { Auth } from '../auth.ts'
-import type { Access, Call } from '../route.ts'
+import type { Access, Auth } from '../auth.ts'
+import type { RouteCall } from '../route.ts'
 
 /** How often access is looked at again. */
 const LOOK_MS = 2000
@@ -15,7 +15,7 @@ type Parts = { auth: Auth; access: Exclude<Access, 'public'>; stopping: AbortSig
 
 /** Aborted when nothing more is to be written. */
 export function untilOver(
-  { request, reply }: Pick<Call<unknown, unknown>, 'request' | 'reply'>,
+  { request, reply }: Pick<RouteCall<unknown, unknown>, 'request' | 'reply'>,
   { auth, access, stopping }: Parts,
 ): AbortSignal {
   const over = new AbortController()

@@ -19,7 +19,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { broken, type Entry, MOST } from '../entry.ts'
+import { type BackupEntry, broken, MAX } from '../entry.ts'
 import { putMarks } from '../marks.ts'
 import { checkName, isOfTenant, isPassage } from '../names.ts'
 import { type Bytes, skipPadding } from '../tar/read.ts'
@@ -31,19 +31,19 @@ type Options = {
   isWanted(path: string): boolean
   freeSpace: Pick<FreeSpace, 'take'>
   signal?: AbortSignal | undefined
-  max?: typeof MOST
+  max?: typeof MAX
 }
 
 /** A line of base64, and some. */
 const MAX_KEY_BYTES = 1024
 
-export function createUnpacker({ folder, isWanted, freeSpace, signal, max = MOST }: Options) {
-  const kinds = new Map<string, Entry['kind']>()
-  const folders: Entry[] = []
-  const marks: Entry[] = []
+export function createUnpacker({ folder, isWanted, freeSpace, signal, max = MAX }: Options) {
+  const kinds = new Map<string, BackupEntry['kind']>()
+  const folders: BackupEntry[] = []
+  const marks: BackupEntry[] = []
   let nameBytes = 0
 
-  function check(entry: Entry) {
+  function check(entry: BackupEntry) {
     const { path, kind, to = '' } = entry
     checkName(entry)
     const named = JSON.stringify(path)
@@ -57,7 +57,7 @@ export function createUnpacker({ folder, isWanted, freeSpace, signal, max = MOST
     kinds.set(path, kind)
   }
 
-  function place(entry: Entry) {
+  function place(entry: BackupEntry) {
     const { path, kind, time, to = '' } = entry
     const full = join(folder, path)
     if (kind === 'folder') {
@@ -71,7 +71,7 @@ export function createUnpacker({ folder, isWanted, freeSpace, signal, max = MOST
   }
 
   /** The digest of what was read. */
-  async function file({ path, mode, time, size }: Entry, bytes: Bytes): Promise<string> {
+  async function file({ path, mode, time, size }: BackupEntry, bytes: Bytes): Promise<string> {
     const hash = createHash('sha256')
     const target = isWanted(path) ? openSync(join(folder, path), 'wx', 0o600) : undefined
     try {
@@ -93,7 +93,7 @@ export function createUnpacker({ folder, isWanted, freeSpace, signal, max = MOST
 
   return {
     /** The digest of a file's bytes. */
-    async take(entry: Entry, bytes: Bytes): Promise<string | undefined> {
+    async take(entry: BackupEntry, bytes: Bytes): Promise<string | undefined> {
       check(entry)
       if (isWanted(entry.path)) freeSpace.take(entry.size)
       if (entry.kind === 'file') return file(entry, bytes)
@@ -117,7 +117,7 @@ export function createUnpacker({ folder, isWanted, freeSpace, signal, max = MOST
 export type Unpacker = ReturnType<typeof createUnpacker>
 
 /** As in a data folder that the service made. Nothing ever runs as another user than the one who starts it. */
-function modeOf({ path, kind, mode }: Pick<Entry, 'path' | 'kind' | 'mode'>): number {
+function modeOf({ path, kind, mode }: Pick<BackupEntry, 'path' | 'kind' | 'mode'>): number {
   if (isOfTenant(path)) return mode & 0o777
   if (kind === 'file') return 0o600
   return isPassage(path) ? 0o711 : 0o700

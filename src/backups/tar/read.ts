@@ -2,10 +2,16 @@
  * Reads a tar strictly: what `tar-write` does not write is refused and not guessed at, as two readers that guess differently
  * are how attackers get past the one that checks.
  */
-import { broken, type Entry, type Opaque } from '../entry.ts'
+import { type BackupEntry, broken, type Opaque } from '../entry.ts'
 import { BLOCK, checksumOf, headerOf, opaqueKey, padding } from './write.ts'
 
-const KINDS: Record<string, Entry['kind']> = { 0: 'file', 1: 'hardlink', 2: 'symlink', 3: 'whiteout', 5: 'folder' }
+const KINDS: Record<string, BackupEntry['kind']> = {
+  0: 'file',
+  1: 'hardlink',
+  2: 'symlink',
+  3: 'whiteout',
+  5: 'folder',
+}
 
 /** Of an extended header: two paths of the longest kind, and some. */
 const MAX_RECORDS_BYTES = 64 * 1024
@@ -83,7 +89,7 @@ export async function skipPadding(bytes: Bytes, size: number) {
   if (!isEmpty(await bytes.take((BLOCK - (size % BLOCK)) % BLOCK))) throw broken('there is something between entries')
 }
 
-export function entryOf({ header, records, written }: Raw): Entry {
+export function entryOf({ header, records, written }: Raw): BackupEntry {
   const kind = KINDS[typeOf(header)]
   if (kind === undefined) throw broken(`it has an entry of the type ${JSON.stringify(typeOf(header))}`)
   const text = (key: string, at: number) => records.get(key) ?? textAt(header, at, 100)
@@ -93,7 +99,7 @@ export function entryOf({ header, records, written }: Raw): Entry {
   }
   const name = text('path', 0)
   const opaque = (['trusted', 'user'] as const).find((one) => records.get(opaqueKey(one)) === 'y')
-  const entry: Entry = {
+  const entry: BackupEntry = {
     path: kind === 'folder' ? name.replace(/\/$/, '') : name,
     kind,
     mode: numberAt(header, 100, 7),
@@ -113,7 +119,7 @@ export function entryOf({ header, records, written }: Raw): Entry {
 
 const KNOWN = new Set(['path', 'linkpath', 'size', 'uid', 'gid', ...(['trusted', 'user'] as Opaque[]).map(opaqueKey)])
 
-function checkEntry({ path, kind, mode, size, opaque }: Entry, header: Buffer, records: Map<string, string>) {
+function checkEntry({ path, kind, mode, size, opaque }: BackupEntry, header: Buffer, records: Map<string, string>) {
   const named = JSON.stringify(path.slice(0, 200))
   for (const key of records.keys()) if (!KNOWN.has(key)) throw broken(`${named} says ${JSON.stringify(key)}`)
   if (mode > 0o777) throw broken(`${named} has more than plain permissions`)

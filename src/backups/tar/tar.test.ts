@@ -2,17 +2,17 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { Entry } from '../entry.ts'
+import type { BackupEntry } from '../entry.ts'
 import { bytesOf, entryOf, nextHeader, skipPadding } from './read.ts'
 import { BLOCK, checksumOf, END, headerOf, padding } from './write.ts'
 
-const plain: Entry = { path: 'outputs/a', kind: 'file', mode: 0o644, uid: 0, gid: 0, time: 1, size: 0 }
+const plain: BackupEntry = { path: 'outputs/a', kind: 'file', mode: 0o644, uid: 0, gid: 0, time: 1, size: 0 }
 
 async function* pieces(bytes: Buffer, size = bytes.byteLength) {
   for (let at = 0; at < bytes.byteLength; at += size) yield bytes.subarray(at, at + size)
 }
 
-async function readAll(tar: Buffer, size?: number): Promise<{ entry: Entry; text: string }[]> {
+async function readAll(tar: Buffer, size?: number): Promise<{ entry: BackupEntry; text: string }[]> {
   const bytes = bytesOf(pieces(tar, size))
   const found = []
   for (let raw = await nextHeader(bytes); raw; raw = await nextHeader(bytes)) {
@@ -30,7 +30,7 @@ const names = fc
   .filter((name) => !/[\0\ud800-\udfff]/u.test(name) && !name.endsWith('/'))
 const ids = fc.integer({ min: 0, max: 2 ** 31 })
 const about = { path: names, mode: fc.integer({ min: 0, max: 0o777 }), uid: ids, gid: ids, time: fc.nat() }
-const entries: fc.Arbitrary<Entry> = fc.oneof(
+const entries: fc.Arbitrary<BackupEntry> = fc.oneof(
   fc.record({ ...about, kind: fc.constant('file' as const), size: fc.nat({ max: 2000 }) }),
   fc.record({
     ...about,
@@ -47,7 +47,7 @@ const entries: fc.Arbitrary<Entry> = fc.oneof(
       opaque: fc.constantFrom('user', 'trusted'),
     },
     { requiredKeys: ['path', 'mode', 'uid', 'gid', 'time', 'kind', 'size'] },
-  ) as fc.Arbitrary<Entry>,
+  ) as fc.Arbitrary<BackupEntry>,
 )
 
 test('whatever is written is read again, in pieces of any size', async () => {
@@ -76,7 +76,7 @@ test('a size that a header cannot hold, and an owner, are read again', async () 
 
 test('other tools list it', () => {
   const long = `packages/a/${'n'.repeat(150)}/ü`
-  const written: Entry[] = [
+  const written: BackupEntry[] = [
     { ...plain, path: 'outputs', kind: 'folder', mode: 0o711, uid: 200_001, gid: 200_001 },
     { ...plain, path: long },
     { ...plain, path: 'packages/a/link', kind: 'symlink', mode: 0o777, to: '../b' },

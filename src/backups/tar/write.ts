@@ -2,7 +2,7 @@
  * Entries as a tar that any tool can list: ustar headers (POSIX.1-1988), and extended ones (pax, POSIX.1-2001) where a name
  * or a number does not fit. The overlay's mark is an attribute in the form that GNU tar has for those.
  */
-import type { Entry } from '../entry.ts'
+import type { BackupEntry } from '../entry.ts'
 
 export const BLOCK = 512
 
@@ -16,7 +16,7 @@ const MAX_ID = 0o7777777
 export const opaqueKey = (kind: string): string => `SCHILY.xattr.${kind}.overlay.opaque`
 
 /** The header, and an extended one before it if it takes one. The bytes of a file follow, filled up to whole blocks. */
-export function headerOf(entry: Entry): Buffer {
+export function headerOf(entry: BackupEntry): Buffer {
   const { path, kind, uid, gid, size, to = '', opaque } = entry
   const name = kind === 'folder' ? `${path}/` : path
   const records: [string, string][] = []
@@ -40,7 +40,7 @@ export const padding = (size: number): Buffer => ZEROS.subarray(0, (BLOCK - (siz
 /** Two empty blocks. */
 export const END = ZEROS
 
-function ustar({ path, mode, uid, gid, size, time, to = '' }: Entry, type: string): Buffer {
+function ustar({ path, mode, uid, gid, size, time, to = '' }: BackupEntry, type: string): Buffer {
   const header = Buffer.alloc(BLOCK)
   const octal = (value: number, max: number, at: number, digits: number) =>
     header.write((value > max ? 0 : value).toString(8).padStart(digits, '0'), at, 'latin1')
