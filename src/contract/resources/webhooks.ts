@@ -9,7 +9,7 @@ export const WEBHOOK_ACTIONS = ['rebuild', 'cleanRebuild', 'purgeCache'] as cons
 export type WebhookAction = (typeof WEBHOOK_ACTIONS)[number]
 
 export const webhookAction = oneOf(WEBHOOK_ACTIONS, {
-  description: 'Rebuild; the same without anything that the framework has cached; or purge what the edge has stored.',
+  description: 'Rebuild; rebuild without anything that the framework has cached; or purge what the edge has stored.',
 })
 
 const quietSeconds = integer({
@@ -22,6 +22,15 @@ const maxQuietSeconds = integer({
   maximum: LIMITS.maxQuietSeconds,
   description: 'However many calls come, the build begins so long after the first of them.',
 })
+/** In answers and in changes for one version after the rename, so that clients can follow. */
+const quietSecondsMost = optional(
+  integer({
+    minimum: 0,
+    maximum: LIMITS.maxQuietSeconds,
+    deprecated: true,
+    description: 'The former name of `maxQuietSeconds`, which the next version removes.',
+  }),
+)
 
 const setOf = <Url extends Record<string, ReturnType<typeof string>>>(url: Url) => ({
   name: string({ description: '`accounts/…/environments/{environment}/webhooks`' }),
@@ -35,6 +44,7 @@ const setOf = <Url extends Record<string, ReturnType<typeof string>>>(url: Url) 
   ),
   quietSeconds,
   maxQuietSeconds,
+  quietSecondsMost,
   createTime: time('When the set was made.'),
   regenerateTime: time('When its URLs were made.'),
 })
@@ -52,7 +62,7 @@ export const issuedWebhookSet = object(
 export type IssuedWebhookSet = Static<typeof issuedWebhookSet>
 
 export const changedWebhookSet = object(
-  { quietSeconds: optional(quietSeconds), maxQuietSeconds: optional(maxQuietSeconds) },
+  { quietSeconds: optional(quietSeconds), maxQuietSeconds: optional(maxQuietSeconds), quietSecondsMost },
   { title: 'ChangedWebhookSet', description: 'What is not given stays as it is.' },
 )
 export type ChangedWebhookSet = Static<typeof changedWebhookSet>
@@ -84,7 +94,7 @@ export type WebhookAnswer = Static<typeof webhookAnswer>
 export const WEBHOOK_OPERATION_STATES = ['WAITING', 'BUILDING', 'LIVE', 'PURGED', 'FAILED', 'CANCELLED'] as const
 export type WebhookOperationState = (typeof WEBHOOK_OPERATION_STATES)[number]
 
-/** Closed: whatever is added here can be read with a webhook's token. */
+/** Every field that is added here can be read with a webhook's token. */
 export const webhookOperation = object(
   {
     name: string({
@@ -129,7 +139,7 @@ export const recordedTrigger = object(
     name: string({ description: '`accounts/…/environments/{environment}/triggers/{trigger}`' }),
     action: oneOf(TRIGGER_ACTIONS),
     source: oneOf(TRIGGER_SOURCES, {
-      description: 'By a webhook, by the API, by the app itself, or by the service, which tries again what was held.',
+      description: 'A webhook, the API, the app itself, or the service, which tries held builds again.',
     }),
     requestedBy,
     createTime: time('When it came.'),
@@ -149,6 +159,6 @@ export const recordedTrigger = object(
       ),
     ),
   },
-  { title: 'Trigger', description: 'One entry of the ledger: somebody asked for a build or a purge.' },
+  { title: 'Trigger', description: 'One entry of the ledger: a request for a build or a purge.' },
 )
 export type RecordedTrigger = Static<typeof recordedTrigger>
