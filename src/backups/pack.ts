@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto'
 import { closeSync, openSync, writeFileSync } from 'node:fs'
 import { mkdir, rm, stat, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { type Clock, checkId, type NewId, removeTree } from '../base/index.ts'
+import { type Clock, checkId, type NewId, removeTree, repeat } from '../base/index.ts'
 import { createHolds, type Hold, MIGRATIONS, SchemaForeign, type Sql } from '../storage/index.ts'
 import { type Contents, contentsOf, type Part } from './contents.ts'
 import { DatabaseDamaged } from './damaged.ts'
@@ -149,21 +149,9 @@ async function copyAndRead({ sql, openSql }: PackParts, file: string): Promise<{
   }
 }
 
-/** Until it is stopped. A renewal that fails is not the end: the last one tells whether it was held all the time. */
-function keepHolding(hold: Hold, clock: Clock) {
-  const stopping = new AbortController()
-  const { signal } = stopping
-  const looping = (async () => {
-    while (!signal.aborted) {
-      await clock.sleep(RENEW_MS, signal)
-      if (!signal.aborted) await hold.renew().catch(() => undefined)
-    }
-  })()
-  return async function stop() {
-    stopping.abort()
-    await looping
-  }
-}
+/** Until it is stopped. A renewal that fails is ignored: the last one shows whether the files were held all the time. */
+const keepHolding = (hold: Hold, clock: Clock) =>
+  repeat(clock, RENEW_MS, () => hold.renew().catch(() => undefined)).stop
 
 /** In the order in which they can be restored: a folder before what is in it. */
 async function* foundOf(disk: Disk, contents: Contents, packed: Packed): AsyncGenerator<FoundFile> {

@@ -1,5 +1,6 @@
 /** Which master key goes with a backup: it is told by its name, before anything is written. */
 import { readFile } from 'node:fs/promises'
+import { absent } from '../../base/index.ts'
 import { createVault } from '../../storage/index.ts'
 import { BackupRefused } from '../entry.ts'
 
@@ -19,9 +20,7 @@ export type FoundKey = { text: string; keyId: string; from: 'setting' | 'named' 
 export async function findKey({ given, file, named }: KeySources): Promise<FoundKey | undefined> {
   if (named !== undefined) return keyOf(await readFile(named, 'utf8').catch(unreadable(named)), 'named', named)
   if (given !== undefined) return keyOf(given, 'setting', 'The setting masterKey')
-  const text = await readFile(file, 'utf8').catch((error) => {
-    if (error.code !== 'ENOENT') throw error
-  })
+  const text = await readFile(file, 'utf8').catch(absent)
   return text === undefined ? undefined : keyOf(text, 'file', file)
 }
 

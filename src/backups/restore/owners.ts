@@ -6,7 +6,7 @@ import { execFile } from 'node:child_process'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { checkTenantUid } from '../../base/index.ts'
+import { absent, checkTenantUid } from '../../base/index.ts'
 import { checkDigest, type Reader, statement } from '../../storage/index.ts'
 
 /** The user of each output, by its path in the data folder. */
@@ -29,8 +29,12 @@ export async function giveToOwners(folder: string, dataDir: string, owners: Read
   if (uid !== 0) return chown(uid, gid, [folder])
   for (const [output, user] of owners) {
     const parts = ['files', 'source'].map((part) => join(folder, output, part))
-    const there = await Promise.all(parts.map((path) => stat(path).then(() => [path], absent)))
-    await chown(user, user, there.flat())
+    const there = await Promise.all(parts.map((path) => stat(path).then(() => path, absent)))
+    await chown(
+      user,
+      user,
+      there.filter((path) => path !== undefined),
+    )
   }
 }
 
@@ -39,9 +43,4 @@ async function chown(uid: number, gid: number, paths: readonly string[]) {
   if (paths.length === 0) return
   const args = ['--recursive', '--no-dereference', '-P', `${uid}:${gid}`, '--', ...paths]
   await promisify(execFile)('chown', args, { env: { PATH: '/usr/bin:/bin' } })
-}
-
-function absent(error: NodeJS.ErrnoException): string[] {
-  if (error.code !== 'ENOENT') throw error
-  return []
 }

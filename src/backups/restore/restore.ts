@@ -8,7 +8,7 @@ import { link, mkdir, mkdtemp, readdir, rename, rm, rmdir, writeFile } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { removeTree } from '../../base/index.ts'
+import { absent, removeTree } from '../../base/index.ts'
 import { RESTORING } from '../../storage/index.ts'
 import type { OpenForeignSql } from '../database.ts'
 import { BackupRefused, broken, type Head } from '../entry.ts'
@@ -89,10 +89,7 @@ export async function checkBackup(
 }
 
 async function refuseUsed(dataDir: string) {
-  const names = await readdir(dataDir).catch((error) => {
-    if (error.code !== 'ENOENT') throw error
-    return [] as string[]
-  })
+  const names = (await readdir(dataDir).catch(absent)) ?? []
   if (names.includes(RESTORING)) throw atWork(dataDir)
   if (names.some((name) => name !== KEY))
     throw new BackupRefused(

@@ -7,6 +7,7 @@ import { lstat, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { pipeline, Readable } from 'node:stream'
 import { createZstdCompress } from 'node:zlib'
+import { absent } from '../../base/index.ts'
 import { BackupRefused } from '../entry.ts'
 
 export type Written = { bytes: number; digest: string }
@@ -16,14 +17,8 @@ type Options = { draft: string; isForced: boolean }
 export const isCompressed = (file: string): boolean => file.endsWith('.zst')
 
 export async function refuseExisting(file: string) {
-  const isThere = await lstat(file).then(
-    () => true,
-    (error) => {
-      if (error.code === 'ENOENT') return false
-      throw error
-    },
-  )
-  if (isThere) throw new BackupRefused(`${file} exists. Choose another name, or replace it with --force.`)
+  const found = await lstat(file).catch(absent)
+  if (found) throw new BackupRefused(`${file} exists. Choose another name, or replace it with --force.`)
 }
 
 export async function writeBackup(

@@ -5,8 +5,8 @@
 import { EventEmitter } from 'node:events'
 import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Clock, systemClock } from '../../base/index.ts'
-import { absent, endOf, openTail, piecesOf } from './line-files.ts'
+import { absent, type Clock, systemClock } from '../../base/index.ts'
+import { endOf, openTail, piecesOf } from './line-files.ts'
 import { createLineWriter, type LineWriter, type LogLine, type LogStream } from './line-writer.ts'
 import { createProgramLog, type LineLog } from './program-log.ts'
 
