@@ -1,4 +1,7 @@
-/** The environment that a path names: it must be there, under that app and account, before anything of it is looked at. */
+/**
+ * The environment that a path names. It must exist under that app and account before anything that belongs to it is
+ * read.
+ */
 import type { Environments } from '../apps/index.ts'
 import type { RouteCall } from './route.ts'
 
@@ -8,9 +11,9 @@ export async function environmentOf(
 ) {
   const { id, appName } = await environments.require(account.id, params.app, params.environment)
   return {
-    /** Where its things are looked for. */
+    /** For look-ups in the database. */
     path: { accountId: account.id, environmentId: id, appName },
-    /** Where callers find it. */
+    /** For names of resources. */
     at: { account: account.name, app: appName, environment: id },
   }
 }

@@ -1,8 +1,8 @@
-/** Numbers for Prometheus. Labels never name a tenant: routes are patterns, and what is counted is counted as a whole. */
+/** Metrics for Prometheus. Labels never name a tenant: routes are patterns, and figures are totals. */
 import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 
 type Gauges = {
-  /** Of this package, as it was when the process started. */
+  /** The version of this package when the process started. */
   version: string
   operationsUnfinished(): Promise<number>
   operationsRunning(): number

@@ -38,17 +38,21 @@ export type Route = {
   /** The body is a form that the handler reads from the request as it arrives. */
   takesForm?: true
   /**
-   * Every request below this path of Fastify's is the route's, with any body, content type and query: see `raw-endpoint.ts`. The
-   * handler gets nothing but the request and returns the text of the answer; its address is described by `path`.
+   * The route takes every request below this Fastify path, with any body, content type and query: see
+   * `raw-endpoint.ts`. The handler gets only the request and returns the text of the answer; `path` describes its
+   * address.
    */
   takesAnything?: string
   /** A request without a body counts as an empty object. */
   bodyIsOptional?: boolean
-  /** A change of something that has an etag: `If-Match` and the `etag` of the body are looked at, and refused elsewhere. */
+  /**
+   * A change of a resource that has an etag: `If-Match` and the `etag` of the body are checked. Other routes refuse
+   * them.
+   */
   takesEtag?: true
   /** Schema of the JSON reply; `null` for a reply without a body; a media type where the handler writes the text. */
   reply: schema.Schema | null | { mediaType: string; schema?: schema.Schema }
-  /** What can go wrong beyond what every such route has in common. */
+  /** Reasons beyond those that all routes of this kind have in common. */
   problems?: readonly Reason[]
   handle(call: RouteCall<unknown, unknown>): unknown
 }
@@ -64,7 +68,7 @@ export function route<Q = Record<string, never>, B = undefined>(typed: Typed<Q, 
   return typed as unknown as Route
 }
 
-/** Whether the reply is something with an etag, which stands in the headers, too. */
+/** Whether the reply has an etag, which is then sent in the headers, too. */
 export const showsEtag = ({ method, reply }: Route): boolean =>
   method === 'GET' && isJson(reply) && 'etag' in ((reply as { properties?: object }).properties ?? {})
 

@@ -1,4 +1,4 @@
-/** The OpenAPI document as one page to read: no script, nothing from elsewhere, and every value escaped by its tag. */
+/** The OpenAPI document as one HTML page: no script, nothing from other hosts, and every value escaped by its tag. */
 import { PROBLEMS, type Reason } from '../../contract/index.ts'
 import { curlOf, shellSettings } from './example.ts'
 import { type Html, html } from './html.ts'
@@ -96,13 +96,13 @@ ${requestBody(operation, components)}${reply(operation, components)}${errors(ope
 </article>`
 }
 
-/** The parts to fill in stand out, and a long path breaks after a slash. */
+/** Parameters are highlighted, and a long path can break after a slash. */
 const address = (path: string): Html =>
   html`${path
     .split(/(\{\w+\}|\/)/)
     .map((part) => (part === '/' ? html`/<wbr>` : part.startsWith('{') ? html`<b>${part}</b>` : html`${part}`))}`
 
-/** One click selects it all; a long address breaks after a slash, on the screen only. */
+/** One click selects it all; a long address can break after a slash, on the screen only. */
 const shell = (text: string): Html =>
   html`<pre><code>${text.split(/(?<=\/)/).map((part) => html`${part}<wbr>`)}</code></pre>`
 

@@ -1,4 +1,4 @@
-/** A schema of the OpenAPI document for readers: its type in words, and its fields as a list that nests as they do. */
+/** A schema of the OpenAPI document as HTML: its type in words, and its fields as a nested list. */
 import { type Html, html } from './html.ts'
 
 /** The keywords of JSON Schema that our documents use. */
@@ -28,13 +28,13 @@ export type Components = Record<string, Shape>
 
 const REF = '#/components/schemas/'
 
-/** What a reference stands for, and the name of the component if it is one. */
+/** The schema that a reference points to, and the name of the component if it is one. */
 export function resolve(shape: Shape, components: Components): { name?: string; shape: Shape } {
   const name = shape.$ref?.slice(REF.length)
   return name === undefined ? { shape } : { name, shape: components[name] ?? {} }
 }
 
-/** Descriptions mark code as Markdown does, and have no other marks. */
+/** Descriptions mark code with backticks, as Markdown does, and have no other markup. */
 export const prose = (text = ''): Html =>
   html`${text.split('`').map((part, index) => (index % 2 ? html`<code>${part}</code>` : html`${part}`))}`
 
@@ -82,7 +82,7 @@ function between(min: number | undefined, max: number | undefined, unit: string)
 /** Senders of an object must know which fields it needs; receivers, which ones may be missing. */
 export type Direction = 'sent' | 'received'
 
-/** The fields of an object, indented where they nest; those of a component within another wait behind its name. */
+/** The fields of an object as a nested list. Those of a component inside another can be unfolded. */
 export function fieldList(of: Shape, components: Components, as: Direction, within: readonly string[] = []): Html {
   const { name, shape } = resolve(of, components)
   const trail = name === undefined ? within : [...within, name]

@@ -71,8 +71,8 @@ export const domainRoutes = ({ environments, domains, replaceDomains, domainChec
     },
   }),
   /**
-   * As Caddy asks before it gets a certificate (`on_demand_tls`, `ask`): by GET, the name in `domain`, and any status but
-   * 2xx means no. It sends no credentials, so it is answered on this machine only.
+   * The question that Caddy asks before it gets a certificate (`on_demand_tls`, `ask`): a GET with the name in
+   * `domain`, where any status but 2xx means no. It sends no credentials, so only callers on this machine are answered.
    */
   route({
     method: 'GET',

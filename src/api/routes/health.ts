@@ -6,7 +6,7 @@ import { type Route, route } from '../route.ts'
 
 const tag = 'Health'
 
-/** What must work before this process can serve; each resolves to what is wrong, or to undefined. */
+/** Conditions for this process to serve; each resolves to what is wrong, or to undefined. */
 export type ReadyChecks = Record<string, () => Promise<string | undefined>>
 
 export const healthRoutes = ({

@@ -110,7 +110,7 @@ export function sessionRoutes({ sessions, users, invitations, browserSession }: 
   ]
 }
 
-/** There is one wherever the access is `session`. */
+/** Always present on routes whose access is `session`. */
 function sessionOf({ session }: Principal): NonNullable<Principal['session']> {
   if (!session) throw new Problem('CREDENTIALS_REQUIRED')
   return session

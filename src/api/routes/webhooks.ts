@@ -278,5 +278,5 @@ function reasonOf({ error }: Operation): Reason {
   return Object.hasOwn(PROBLEMS, reason) ? (reason as Reason) : 'INTERNAL'
 }
 
-/** Where the portal shows a resource: at its name, without `accounts/`. */
+/** The page of a resource in the portal is its name without `accounts/`. */
 const portalPage = (portal: string, name: string): string => `${portal}/${name.slice('accounts/'.length)}`
