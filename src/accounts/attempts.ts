@@ -1,6 +1,6 @@
 /**
- * Limits how often a log-in is tried. The counts live in the database: they hold across restarts and for every process.
- * Each attempt is paid before the password is looked at, so a hundred at once are not a hundred free guesses.
+ * Limits how often a log-in is tried. The counts are in the database: they survive restarts and are shared by all processes.
+ * Each attempt is counted before the password is verified, so a hundred attempts at once are not a hundred free guesses.
  *
  *   guesses   at one user from one network; a right password gives them back
  *   network   from one network, at any users
@@ -18,7 +18,7 @@ import { type Sql, statement, type Transaction } from '../storage/index.ts'
 
 export type Attempt = {
   email: string
-  /** That of the client's address. */
+  /** The network of the client's address. */
   network: string
   /** Whether the user has logged in from there before. */
   isKnown: boolean
@@ -68,7 +68,7 @@ export function createAttempts({ sql, clock }: { sql: Sql; clock: Clock }) {
         if (!isKnown) await pay(tx, { subject: `user ${email}`, limit: LOG_IN_LIMITS.user, now })
       })
     },
-    /** Something else than a log-in that must not be tried too often. */
+    /** For other actions than a log-in that must be limited. */
     async takeOne(subject: string, limit: AttemptLimit, reason: Reason) {
       const now = clock.now()
       await sql.transaction((tx) => pay(tx, { subject, limit, now, reason }))

@@ -1,13 +1,14 @@
 /**
- * The queue in front of the slow hash: one runs at a time, so that a flood of log-ins takes neither the thread pool nor the
- * processors from everything else. It is bounded, for each client and in all. Users who come from where they have logged in
- * before, and those who are logged in, have places of their own that strangers cannot fill, and every second turn.
- * Within a kind the clients take turns, so that one with many in the queue is no faster than one with a single one.
+ * The queue in front of the slow hash: one runs at a time, so that a flood of log-ins takes neither the thread pool nor
+ * the processors from everything else. It is bounded, for each client and in total. Users on networks from which they
+ * have logged in before, and users with a session, have places of their own that unknown clients cannot fill, and every
+ * second turn. Within each kind the clients take turns, so that a client with many requests is no faster than a client
+ * with one.
  */
 import { Problem, type Reason } from '../contract/index.ts'
 
 export type Kind = 'known' | 'stranger'
-/** `crowded` is what a client is told that has all its places taken. */
+/** `crowded` is the reason for a client that has all its places taken. */
 export type Guest = { client: string; kind: Kind; crowded?: Reason }
 /** Runs the work when its turn has come. */
 export type Turn = <T>(work: () => Promise<T>) => Promise<T>
@@ -15,7 +16,7 @@ export type PasswordQueueLimits = { places: Record<Kind, number>; placesOfClient
 
 export const PASSWORD_QUEUE: PasswordQueueLimits = { places: { known: 24, stranger: 24 }, placesOfClient: 8 }
 
-/** What a machine does at least: hashes of about 250 ms each. */
+/** A lower bound for a machine: hashes of about 250 ms each. */
 const HASHES_PER_SECOND = 4
 
 export function createPasswordQueue({ places, placesOfClient }: PasswordQueueLimits = PASSWORD_QUEUE) {
@@ -46,7 +47,7 @@ export function createPasswordQueue({ places, placesOfClient }: PasswordQueueLim
   }
 
   return {
-    /** Holds a place while `work` lasts. Throws at once where there is none. */
+    /** Holds a place while `work` runs. Throws at once if there is none. */
     async admit<T>(
       { client, kind, crowded = 'TOO_MANY_LOG_INS' }: Guest,
       work: (turn: Turn) => Promise<T>,
@@ -75,10 +76,10 @@ export function createPasswordQueue({ places, placesOfClient }: PasswordQueueLim
 
 export type PasswordQueue = ReturnType<typeof createPasswordQueue>
 
-/** Never rejects: whoever asked for it is told. */
+/** Never rejects: the result goes to the caller that requested it. */
 type Hash = () => Promise<void>
 
-/** One of each client, then the next of each. */
+/** One of each client, then the next one of each. */
 function createLine() {
   const byClient = new Map<string, Hash[]>()
   return {

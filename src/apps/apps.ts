@@ -15,7 +15,7 @@ export function createApps({ sql, clock, newId }: { sql: Sql; clock: Clock; newI
   }
 
   return {
-    /** Those of an account, also while their environments are being taken down. */
+    /** The number of an account's apps, including those whose environments are being deleted. */
     count,
 
     /** `max`: how many the account may have. */
@@ -52,7 +52,7 @@ export function createApps({ sql, clock, newId }: { sql: Sql; clock: Clock; newI
       return pageOf(rows.map(toApp), page)
     },
 
-    /** Takes the app out of sight and frees its name. Its row goes when its last environment is gone. */
+    /** Hides the app and frees its name. Its row is deleted with its last environment. */
     async hide(tx: Transaction, id: string) {
       const rows = await tx.query<{ account_id: string; name: string }>(
         statement`UPDATE apps SET delete_time = ${clock.now()} WHERE id = ${id} RETURNING account_id, name`,

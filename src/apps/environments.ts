@@ -3,9 +3,9 @@
  *
  *   EMPTY     the host answers "nothing deployed yet"; before the label is assigned, nothing answers at all
  *   LIVE      a deployment answers
- *   DELETING  nothing answers any more; the row goes when everything of it is gone
+ *   DELETING  nothing answers any more; the row is deleted when everything that belongs to it is gone
  *
- * EMPTY → LIVE and back with deployments; either → DELETING by a delete; out of DELETING leads nothing.
+ * EMPTY → LIVE with the first deployment; either → DELETING by a delete; no state follows DELETING.
  */
 import { type Clock, checkTenantUid, type NewId } from '../base/index.ts'
 import { names, Problem, resources } from '../contract/index.ts'
@@ -36,7 +36,7 @@ export type Environment = {
   suspiciousOutput: resources.SuspiciousOutput
   variables: SealedVariable[]
   hostLabel: string | null
-  /** The user that its code runs as, where the service may choose. */
+  /** The user that its code runs as, if the service can choose users. */
   uid: number | null
   liveDeployment: string | null
   state: resources.EnvironmentState
@@ -44,7 +44,7 @@ export type Environment = {
   updateTime: number
 }
 
-/** Without its variables, of which there may be half a megabyte: most calls ask for something else. */
+/** Without its variables, which may be half a megabyte: most requests do not need them. */
 export type EnvironmentHead = Omit<Environment, 'variables'>
 
 export type EnvironmentDraft = Pick<
@@ -82,7 +82,7 @@ const selectedHead = statement`SELECT ${headColumns} FROM environments e JOIN ap
 const selected = statement`
   SELECT ${headColumns}, e.shell_variables FROM environments e JOIN apps a ON a.id = e.app_id`
 
-/** Of sealed variables on one page. */
+/** The maximum size of the sealed variables on one page. */
 const PAGE_BYTES = 2 * 1024 * 1024
 
 export const createEnvironments = ({ sql, clock, newId }: { sql: Sql; clock: Clock; newId: NewId }) => ({
@@ -99,7 +99,7 @@ function readsOf(sql: Sql) {
     return row && toEnvironment(row)
   }
 
-  /** A page ends early where the variables of its environments are many. */
+  /** A page ends early if the variables of its environments are large. */
   async function listWhere(condition: Statement, page: Page): Promise<PageOf<Environment>> {
     const keys = await sql.query<{ id: string; bytes: number }>(statement`
       SELECT id, octet_length(shell_variables) AS bytes FROM environments
@@ -127,7 +127,7 @@ function readsOf(sql: Sql) {
       return toEnvironment(row)
     },
 
-    /** Whose it is, if it is there and not on its way out. */
+    /** The account that owns it, if it exists and is not being deleted. */
     async ownerOf(id: string): Promise<string | undefined> {
       const [row] = await sql.query<{ account_id: string }>(
         statement`SELECT account_id FROM environments WHERE id = ${id} AND state <> 'DELETING'`,
@@ -137,7 +137,7 @@ function readsOf(sql: Sql) {
 
     list: (appId: string, page: Page) => listWhere(statement`app_id = ${appId}`, page),
 
-    /** Those of all apps of an account, without those of apps that are deleted. */
+    /** All environments of an account, without those of deleted apps. */
     listOfAccount: (accountId: string, page: Page) =>
       listWhere(
         statement`account_id = ${accountId} AND app_id IN (
@@ -152,7 +152,7 @@ function readsOf(sql: Sql) {
       return rows.map(({ id }) => id)
     },
 
-    /** Those of an account, also while they are being deleted. */
+    /** The number of an account's environments, including those that are being deleted. */
     async count(accountId: string, reader: Reader = sql): Promise<number> {
       const [row] = await reader.query<{ n: number }>(
         statement`SELECT COUNT(*) AS n FROM environments WHERE account_id = ${accountId}`,
@@ -160,7 +160,7 @@ function readsOf(sql: Sql) {
       return row?.n ?? 0
     },
 
-    /** Of one account or of all, also those that are being deleted. */
+    /** Of one account or of all, including those that are being deleted. */
     async all(accountId?: string): Promise<Pick<Environment, 'id' | 'accountId' | 'appName' | 'displayName'>[]> {
       const mine = accountId === undefined ? statement`e.id IS NOT NULL` : statement`e.account_id = ${accountId}`
       const rows = await sql.query<Pick<EnvironmentRow, 'id' | 'account_id' | 'app_name' | 'display_name'>>(statement`
@@ -174,7 +174,7 @@ function readsOf(sql: Sql) {
       }))
     },
 
-    /** What the edge must answer for. */
+    /** The environments for which the edge answers. */
     async routable(): Promise<{ id: string; hostLabel: string; liveDeployment: string | null }[]> {
       const rows = await sql.query<{ id: string; host_label: string; live_deployment: string | null }>(statement`
         SELECT id, host_label, live_deployment FROM environments
@@ -239,7 +239,7 @@ const writesOf = (clock: Clock) => ({
     )
   },
 
-  /** From now on this deployment answers; nothing else changes what visitors get. */
+  /** From now on this deployment answers. Nothing else changes what visitors get. */
   async setLive(tx: Transaction, id: string, deployment: string) {
     await tx.query(statement`
       UPDATE environments SET live_deployment = ${deployment}, state = CASE WHEN state = 'EMPTY' THEN 'LIVE' ELSE state END,

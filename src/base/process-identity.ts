@@ -1,6 +1,6 @@
 /**
- * Whether a process is still the one that wrote down its id. The kernel gives ids again after a process ended, so a process is
- * known by its id, its start time and the namespace in which it has that id.
+ * Identifies a process. The kernel reuses the ids of processes that have ended, so a process is identified by its id,
+ * its start time and the namespace of the id.
  */
 import { readFileSync, readlinkSync } from 'node:fs'
 
@@ -8,7 +8,7 @@ import { readFileSync, readlinkSync } from 'node:fs'
 export function startTimeOf(pid: number): string | undefined {
   const text = unlessGone(() => readFileSync(`/proc/${pid}/stat`, 'latin1'))
   if (text === undefined) return undefined
-  // The name of the program stands in brackets, and may itself contain brackets and blanks.
+  // The name of the program is in brackets, and may itself contain brackets and blanks.
   const fields = text.slice(text.lastIndexOf(') ') + 2).split(' ')
   return /[ZX]/.test(fields[0] ?? '') ? undefined : fields[19]
 }

@@ -1,4 +1,4 @@
-/** Work that is done again and again, and waits that end early. All of them sleep by the clock that they are given. */
+/** Repeated work, and waits that can end early. All of them use the clock that they are given. */
 import type { Clock } from './clock.ts'
 
 type Sleeper = Pick<Clock, 'sleep'>

@@ -1,7 +1,7 @@
-/** Etags (AIP-154): which version of a resource a caller has read, and which one a change is meant for. */
+/** Etags (AIP-154): the version of a resource that a caller has read, and the version that a change applies to. */
 import { optional, string } from './schema.ts'
 
-/** What a change may name: the version that its caller has read. */
+/** The version that the caller of a change has read. */
 export const expectedEtag = optional(
   string({
     maxLength: 200,
@@ -10,5 +10,5 @@ export const expectedEtag = optional(
   }),
 )
 
-/** `covers` says with which changes it becomes another one. */
+/** `covers` names the changes after which the etag differs. */
 export const etagOf = (covers: string) => string({ description: `Another one after every change of ${covers}.` })

@@ -1,4 +1,4 @@
-/** What an environment cannot do for whoever asks, be it a caller, a webhook or the app itself. */
+/** Requests that an environment refuses, whether they come from the API, a webhook or the app itself. */
 import { type Row, row } from './row.ts'
 
 export const ENVIRONMENT_PROBLEMS = {

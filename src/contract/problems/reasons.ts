@@ -127,7 +127,7 @@ export const causeOf = (reason: Reason): string =>
     ? 'The cause is in the network or at the other end, not in the code of the app.'
     : CAUSES[PROBLEMS[reason].fault]
 
-/** Where the documentation of the service tells more, as a path under its address. */
+/** The page of the documentation about it, as a path under the address of the service. */
 export const helpPage = (reason: Reason): string =>
   (BUILD_FAILURES as readonly Reason[]).includes(reason)
     ? `/docs/troubleshooting/${reason.toLowerCase().replaceAll('_', '-')}`

@@ -1,4 +1,4 @@
-/** What can be wrong with a request: who asks, for what, and what was sent. */
+/** What can be wrong with a request: its caller, its target, its content. */
 import { type Row, row } from './row.ts'
 
 export const REQUEST_PROBLEMS = {

@@ -1,4 +1,4 @@
-/** What is known of each problem: how it is answered, who can mend it, and what to do. */
+/** The fields of each problem: how it is answered, who can mend it, and what to do. */
 
 /** Canonical status names with the number that an operation's error carries (google.rpc.Code). */
 export const STATUS_CODES = {

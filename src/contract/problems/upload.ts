@@ -1,4 +1,4 @@
-/** What can be wrong with an upload: the form it comes in, how it comes, and the archive itself. */
+/** What can be wrong with an upload: the form, the transfer, the archive itself. */
 import { type Row, row } from './row.ts'
 
 export const UPLOAD_PROBLEMS = {

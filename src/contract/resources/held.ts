@@ -1,4 +1,4 @@
-/** A build whose output looks wrong: when it does, what is said of it, and when it is tried again. */
+/** A build with a suspicious output: when it is one, what the API shows of it, and when it is tried again. */
 import { array, boolean, integer, object, oneOf, optional, type Static, string, time } from '../schema.ts'
 
 export const SUSPICIOUS_OUTPUT_ACTIONS = ['HOLD', 'WARN'] as const

@@ -1,4 +1,4 @@
-/** What an environment shows of its newest work, so that a list of environments tells how each of them is. */
+/** The newest work of an environment, so that a list of environments shows the state of each of them. */
 
 import { boolean, object, oneOf, optional, type Static, string, time } from '../schema.ts'
 import { BUILD_STATES, PHASES, TRIGGERS } from './operation.ts'

@@ -1,4 +1,4 @@
-/** An operation as callers see it: work that somebody asked for and can watch. */
+/** An operation as callers see it: work that was requested and can be watched. */
 import { LIMITS } from '../limits.ts'
 import { anyObject, array, boolean, integer, object, oneOf, optional, type Static, string, time } from '../schema.ts'
 import { described, requestedBy } from './people.ts'

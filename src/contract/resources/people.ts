@@ -1,4 +1,4 @@
-/** Who asked for something, and what was sent: members of the account see it, and no one else. */
+/** Who requested something, and what was sent. Only members of the account see it. */
 import { LIMITS } from '../limits.ts'
 import { commitSha, LINE_OF_TEXT, lineOfText } from '../names.ts'
 import { boolean, nullable, object, oneOf, optional, type Static, string } from '../schema.ts'
@@ -44,7 +44,7 @@ const commitFields = object(
 )
 export type Commit = Static<typeof commitFields>
 
-/** What the sender of an archive says about it. Kept with the archive: a rebuild of it shows the same. */
+/** The message and the commit that were sent with an archive. Kept with the archive: a rebuild of it shows the same. */
 export type Described = { message: string; commit: Commit | null }
 
 export const described = {
@@ -54,7 +54,7 @@ export const described = {
   commit: nullable(commitFields, { description: 'The git commit of the archive, by the word of its sender.' }),
 }
 
-/** The same as parameters of an upload: a form has one part, the archive. */
+/** The same as query parameters of an upload, since its form has one part, the archive. */
 export const describedQuery = {
   message: optional(
     string({

@@ -1,4 +1,4 @@
-/** What the API hands out and takes in. */
+/** The resources that the API returns and accepts. */
 
 import { etagOf, expectedEtag } from '../etag.ts'
 import { LIMITS } from '../limits.ts'
@@ -74,7 +74,7 @@ export const app = object(
 )
 export type App = Static<typeof app>
 
-/** Limits of size and count are not part of the schema: whoever exceeds them gets 413 with the limit. */
+/** Limits of size and count are not part of the schema: a request that exceeds them gets 413 with the limit. */
 const variableValue = string({
   pattern: '^[^\\u0000\\p{Cs}]*$',
   'x-form': 'must be valid Unicode text without a zero byte',
@@ -179,7 +179,7 @@ export const environment = object(
     latestBuild: optional(latestBuild),
     held: optional(heldDeployment),
     retry: optional(retry),
-    /** Where one environment is read that is live. */
+    /** Only where a single live environment is read. */
     freshness: optional(freshness),
     createTime: time('When it was created.'),
     updateTime: time('When it was last changed.'),
@@ -192,7 +192,7 @@ export const environment = object(
 )
 export type Environment = Static<typeof environment>
 
-/** What may come with a deletion. */
+/** The optional body of a deletion. */
 export const deletion = object({ etag: expectedEtag }, { title: 'Deletion' })
 
 /** Custom host names of one environment. */
@@ -321,11 +321,11 @@ export const clearCache = object(
 )
 export type ClearCache = Static<typeof clearCache>
 
-/** Taken from apps themselves, by a route that is not part of the public API. */
+/** Sent by apps themselves, to a route that is not part of the public API. */
 const tagTimes = mapOf(integer({ minimum: 0 }), { maxProperties: LIMITS.purgeEntries, propertyNames: purgedTag })
 export const purgedTags = object({
   tags: array(purgedTag, { maxItems: LIMITS.purgeEntries }),
-  /** Since when what has a tag and is older does not hold any more, in milliseconds of Unix time. */
+  /** The time since which older content with this tag is invalid, in milliseconds of Unix time. */
   revalidated: optional(tagTimes),
   /** When pages were made. */
   made: optional(tagTimes),

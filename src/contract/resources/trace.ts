@@ -1,4 +1,4 @@
-/** Why visitors see what they see at an address, as the API tells it. */
+/** Why visitors see what they see at an address, as the API shows it. */
 import { anyObject, array, boolean, integer, object, oneOf, optional, type Static, string, time } from '../schema.ts'
 
 export const TRACED_EVENTS = ['TRIGGER', 'BUILD', 'LIVE', 'PURGE', 'STORED', 'VALIDATED', 'EXPIRED', 'NOW'] as const

@@ -1,4 +1,4 @@
-/** The users of an account, and what a user may change by themselves. */
+/** The users of an account, and what users may change about themselves. */
 import { LIMITS } from '../limits.ts'
 import { role } from '../roles.ts'
 import { object, oneOf, optional, type Static, string, time } from '../schema.ts'

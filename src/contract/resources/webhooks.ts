@@ -1,10 +1,10 @@
-/** Webhooks as callers see them: the set of an environment, what a call is answered with, and the ledger of all calls. */
+/** Webhooks as callers see them: the set of an environment, the answer to a call, and the ledger of all calls. */
 import { LIMITS } from '../limits.ts'
 import { array, boolean, integer, object, oneOf, optional, type Static, string, time, without } from '../schema.ts'
 import { operationFields, PHASES } from './operation.ts'
 import { requestedBy } from './people.ts'
 
-/** As they stand in a webhook's URL. */
+/** As they are written in a webhook's URL. */
 export const WEBHOOK_ACTIONS = ['rebuild', 'cleanRebuild', 'purgeCache'] as const
 export type WebhookAction = (typeof WEBHOOK_ACTIONS)[number]
 
@@ -124,7 +124,7 @@ export type WebhookOperation = Static<typeof webhookOperation>
 export const TRIGGER_ACTIONS = ['REBUILD', 'CLEAN_REBUILD', 'PURGE_CACHE'] as const
 export type TriggerAction = (typeof TRIGGER_ACTIONS)[number]
 
-/** What the call of a webhook asks for. */
+/** The action of each webhook. */
 export const ACTION_OF_WEBHOOK: Record<WebhookAction, TriggerAction> = {
   rebuild: 'REBUILD',
   cleanRebuild: 'CLEAN_REBUILD',
