@@ -1,7 +1,6 @@
 /**
  * The networks from which users have logged in: there they are known, whatever attackers do from other networks. A
- * network is forgotten when it was unused for long, when many others were used after it, and when the password is
- * reset.
+ * network is forgotten when it was unused for long, when many others were used after it, and when the password changes.
  */
 import type { Clock } from '../base/index.ts'
 import { type Sql, statement, type Transaction } from '../storage/index.ts'

@@ -33,10 +33,10 @@ async function start(t: TestContext, max: number, isExempt?: (address: string) =
   return { hold, isAnswered: (from: string) => isAnswered(from).catch(() => false) }
 }
 
-const nobody = () => false
+const none = () => false
 
 test('an app that holds connections open keeps itself out, and no other', async (t) => {
-  const { hold, isAnswered } = await start(t, 5, nobody)
+  const { hold, isAnswered } = await start(t, 5, none)
   const held: Socket[] = []
   for (let count = 0; count < 5; count++) held.push(await hold('127.0.0.2'))
   assert.equal(await isAnswered('127.0.0.2'), false)

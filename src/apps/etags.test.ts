@@ -30,8 +30,8 @@ test('every change that a user can make gives another etag, and what the service
   ]
   const others = changes.map((change) => environmentEtag({ ...environment, ...change }))
   assert.equal(new Set([etag, ...others]).size, changes.length + 1)
-  const told = { state: 'LIVE', liveDeployment: 'd', updateTime: 7, hostLabel: 'shop-1' }
-  assert.equal(environmentEtag({ ...environment, ...told }), etag)
+  const uncovered = { state: 'LIVE', liveDeployment: 'd', updateTime: 7, hostLabel: 'shop-1' }
+  assert.equal(environmentEtag({ ...environment, ...uncovered }), etag)
 })
 
 test('fields that meet differently are not the same', () => {

@@ -20,7 +20,7 @@ import { type TestContext, test } from 'node:test'
 import { temporaryFolder } from '../../test/support/folder.ts'
 import { type House, house } from '../../test/support/service/retention.ts'
 import { createRetention } from '../retention/index.ts'
-import { createHolds, HOLD_MS, isHeld, openVault, statement } from '../storage/index.ts'
+import { createRetentionHolds, hasRetentionHold, openVault, RETENTION_HOLD_MS, statement } from '../storage/index.ts'
 import { openSqlite, openSqliteApart } from '../storage/sql/sqlite.ts'
 import { draftOf, pack } from './pack.ts'
 import { restore } from './restore/restore.ts'
@@ -108,7 +108,7 @@ test('what a backup reads stays until it is over, whatever is deleted and collec
   assert.equal(await readFile(join(dataDir, 'environments', blog.id, 'values', 'a'.repeat(64)), 'utf8'), 'value')
 
   // And when it is over, nothing is held, and what was let go meanwhile goes.
-  assert.equal(await isHeld(modules.sql, modules.clock.now()), false)
+  assert.equal(await hasRetentionHold(modules.sql, modules.clock.now()), false)
   assert.equal(await modules.outputs.has(gone.output), true)
   await tend(modules, shop.id)
   assert.equal(await modules.outputs.has(gone.output), false)
@@ -198,13 +198,13 @@ test('what a backup left that was killed, the next one removes', async (t) => {
   const foreign = join(elsewhere, 'not-ours.tar')
   await writeFile(draft, 'half')
   await writeFile(foreign, 'something else')
-  const holds = createHolds(modules)
+  const holds = createRetentionHolds(modules)
   const { id } = await holds.take(draft)
   await holds.take(foreign)
   await mkdir(join(modules.dataDir, `backup-${id}`))
   await drain(pack(partsOf(modules)).bytes)
   assert.deepEqual((await readdir(elsewhere)).length, 2, 'one that may still be at work is left alone')
-  await modules.clock.advance(HOLD_MS)
+  await modules.clock.advance(RETENTION_HOLD_MS)
   await drain(pack(partsOf(modules)).bytes)
   assert.deepEqual(await readdir(elsewhere), ['not-ours.tar'])
   assert.deepEqual(
@@ -223,7 +223,7 @@ test('a backup that is interrupted leaves no file, and holds nothing', async (t)
   const { bytes } = pack(partsOf(modules), { signal: stopping.signal, onProgress, draft })
   await assert.rejects(writeBackup(bytes, file, { draft, isForced: false }), /enough/)
   assert.deepEqual(await readdir(folder), [])
-  assert.equal(await isHeld(modules.sql, modules.clock.now()), false)
+  assert.equal(await hasRetentionHold(modules.sql, modules.clock.now()), false)
 })
 
 test('an output that was lost before is told, and the rest is kept; one that is being made is not missed', async (t) => {

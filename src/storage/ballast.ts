@@ -27,7 +27,7 @@ export function createBallast(path: string) {
       }
     },
 
-    /** Whether there was any. */
+    /** Returns whether there was any. */
     throwOut(): boolean {
       try {
         rmSync(path)

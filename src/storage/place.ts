@@ -1,9 +1,9 @@
-/** Between a service and a restore: at most one of them works on a data folder. */
+/** Ensures that a service and a restore do not use a data folder at the same time. */
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { absent, type Clock, repeat } from '../base/index.ts'
 
-/** In the data folder, while a restore fills it. */
+/** This folder exists in the data folder while a restore fills it. */
 export const RESTORING = 'restoring'
 
 /** Throws while a restore runs. If a restore and a service start at the same moment, one of them makes the database. */

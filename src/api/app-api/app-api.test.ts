@@ -14,7 +14,7 @@ import { createVault } from '../../storage/index.ts'
 import { createInAppServer } from './app-api.ts'
 import { IN_APP_RATES, type Rates } from './rates.ts'
 
-const NOBODY = '0199e7c0-0000-7000-8000-000000000000'
+const UNKNOWN_ID = '0199e7c0-0000-7000-8000-000000000000'
 
 async function start(t: Scope, rates: Rates = IN_APP_RATES) {
   const modules = await house(t)
@@ -99,8 +99,8 @@ test('every way to have no right to call gets the same answer', async (t) => {
     [ours.id, api(theirs.id)],
     [ours.id, kv(ours.id)],
     [theirs.id, api(ours.id)],
-    [NOBODY, api(ours.id)],
-    [NOBODY, api(NOBODY)],
+    [UNKNOWN_ID, api(ours.id)],
+    [UNKNOWN_ID, api(UNKNOWN_ID)],
     ['anything', api(ours.id)],
     [gone.id, api(gone.id)],
     [leaving.id, api(leaving.id)],
@@ -111,7 +111,7 @@ test('every way to have no right to call gets the same answer', async (t) => {
     seen.add(JSON.stringify([text, [...headers].filter(([name]) => name !== 'date')]))
   }
   for (const [id, token] of purges) see(await call('POST', purgeUrl(id), token, '{"tags":["a"]}'))
-  for (const token of [undefined, 'x', api(ours.id), kv(NOBODY), kv(gone.id), kv(leaving.id)]) {
+  for (const token of [undefined, 'x', api(ours.id), kv(UNKNOWN_ID), kv(gone.id), kv(leaving.id)]) {
     see(await call('GET', `${urls.kvStore}/a`, token))
     see(await call('PUT', `${urls.kvStore}/a`, token, '1'))
   }

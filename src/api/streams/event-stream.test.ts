@@ -26,7 +26,7 @@ function open() {
   return { clock, over, events, next, notify: (name: string) => changes.notify('a', name), followers: () => followers }
 }
 
-const told = (...names: string[]) =>
+const eventOf = (...names: string[]) =>
   names.map((name) => `event: change\ndata: {"name":"accounts/a/${name}"}\n\n`).join('')
 
 const HELLO = 'event: hello\ndata: {}\n\n'
@@ -40,7 +40,7 @@ test('the greeting comes first, and what changes after it is told at once, with 
   const waiting = next()
   await turn()
   notify('apps/shop')
-  assert.equal(await waiting, told('apps/shop'))
+  assert.equal(await waiting, eventOf('apps/shop'))
 })
 
 test('what changes between the greeting and the next reading is not lost', async () => {
@@ -48,14 +48,14 @@ test('what changes between the greeting and the next reading is not lost', async
   await next()
   notify('apps/one')
   notify('apps/two')
-  assert.equal(await next(), told('apps/one', 'apps/two'))
+  assert.equal(await next(), eventOf('apps/one', 'apps/two'))
 })
 
 test('a name that changes again and again is told once in 200 milliseconds', async () => {
   const { clock, next, notify } = open()
   await next()
   notify('apps/shop')
-  assert.equal(await next(), told('apps/shop'))
+  assert.equal(await next(), eventOf('apps/shop'))
   const events: (string | undefined)[] = []
   const reading = next().then((event) => events.push(event))
   await turn()
@@ -65,7 +65,7 @@ test('a name that changes again and again is told once in 200 milliseconds', asy
   assert.deepEqual(events, [])
   await clock.advance(1)
   await reading
-  assert.deepEqual(events, [told('apps/shop', 'apps/blog')])
+  assert.deepEqual(events, [eventOf('apps/shop', 'apps/blog')])
 })
 
 test('a reader who is far behind is told to read everything again, and is up to date after it', async () => {
@@ -76,7 +76,7 @@ test('a reader who is far behind is told to read everything again, and is up to 
   const waiting = next()
   await clock.advance(200)
   notify('apps/shop')
-  assert.equal(await waiting, told('apps/shop'))
+  assert.equal(await waiting, eventOf('apps/shop'))
 })
 
 test('a quiet stream says something every 15 seconds', async () => {

@@ -1,8 +1,8 @@
 /**
- * Puts entries into a folder that nobody uses yet, or only checks them. A name comes once, and under a folder that came before
- * it: so nothing is ever written through a link. Modes of folders come last, as they may forbid to write there. Of what is the
- * service's own, modes are those that the service itself would give; of an app's, what may be read, written and run. Everything
- * belongs to the user who restores until the rows were checked.
+ * Writes entries into a new folder, or only checks them. A name comes once, and after the folder that contains it: so
+ * nothing is ever written through a link. Modes of folders are set last, as they may forbid writing. Files of the
+ * service get the modes that the service itself would give; files of an app keep their permission bits. Everything
+ * belongs to the restoring user until the rows were checked.
  */
 
 import { createHash } from 'node:crypto'
@@ -27,14 +27,14 @@ import type { FreeSpace } from './free-space.ts'
 
 type Options = {
   folder: string
-  /** Whether to write an entry at all. */
+  /** Whether to write an entry. */
   isWanted(path: string): boolean
   freeSpace: Pick<FreeSpace, 'take'>
   signal?: AbortSignal | undefined
   max?: typeof MAX
 }
 
-/** A line of base64, and some. */
+/** A line of base64, and a margin. */
 const MAX_KEY_BYTES = 1024
 
 export function createUnpacker({ folder, isWanted, freeSpace, signal, max = MAX }: Options) {
@@ -101,7 +101,7 @@ export function createUnpacker({ folder, isWanted, freeSpace, signal, max = MAX 
       return undefined
     },
 
-    /** When everything is there. */
+    /** To be called after the last entry. */
     async finish() {
       await putMarks(folder, marks)
       for (const entry of folders.reverse()) {
@@ -116,14 +116,14 @@ export function createUnpacker({ folder, isWanted, freeSpace, signal, max = MAX 
 
 export type Unpacker = ReturnType<typeof createUnpacker>
 
-/** As in a data folder that the service made. Nothing ever runs as another user than the one who starts it. */
+/** The modes that the service itself uses; files of an app keep their permission bits. No file is ever setuid or setgid. */
 function modeOf({ path, kind, mode }: Pick<BackupEntry, 'path' | 'kind' | 'mode'>): number {
   if (isOfTenant(path)) return mode & 0o777
   if (kind === 'file') return 0o600
   return isPassage(path) ? 0o711 : 0o700
 }
 
-/** A nearly full disk takes a part. */
+/** A nearly full disk may write only a part. */
 function writeAll(file: number, piece: Buffer) {
   for (let from = 0; from < piece.byteLength; ) from += writeSync(file, piece, from)
 }

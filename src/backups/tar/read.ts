@@ -1,6 +1,6 @@
 /**
- * Reads a tar strictly: what `tar-write` does not write is refused and not guessed at, as two readers that guess differently
- * are how attackers get past the one that checks.
+ * Reads a tar strictly: anything that `tar/write` does not write is refused, because attackers use differences between
+ * two lenient readers to get past the one that checks.
  */
 import { type BackupEntry, broken, type Opaque } from '../entry.ts'
 import { BLOCK, checksumOf, headerOf, opaqueKey, padding } from './write.ts'
@@ -13,15 +13,15 @@ const KINDS: Record<string, BackupEntry['kind']> = {
   5: 'folder',
 }
 
-/** Of an extended header: two paths of the longest kind, and some. */
+/** The maximum size of an extended header: two paths of the longest kind, and a margin. */
 const MAX_RECORDS_BYTES = 64 * 1024
 
 export type Bytes = {
-  /** So many bytes, or it is broken. */
+  /** Exactly this many bytes; throws if there are fewer. */
   take(count: number): Promise<Buffer>
-  /** The same, in the pieces in which they come. */
+  /** The same, in the pieces in which they arrive. */
   pieces(count: number): AsyncGenerator<Buffer>
-  /** Whether nothing comes any more. */
+  /** Whether the input has ended. */
   isOver(): Promise<boolean>
 }
 
@@ -62,10 +62,10 @@ export function bytesOf(source: AsyncIterable<Uint8Array>): Bytes {
   }
 }
 
-/** A header with the records that stood before it, and all of it as it came. */
+/** A header with its extended records, and all their bytes as they were read. */
 export type Raw = { header: Buffer; records: Map<string, string>; written: Buffer }
 
-/** The next header; nothing at the end, of which there must be two empty blocks. */
+/** The next header; undefined at the end, which must be two empty blocks. */
 export async function nextHeader(bytes: Bytes): Promise<Raw | undefined> {
   const header = await bytes.take(BLOCK)
   if (isEmpty(header)) {
@@ -84,7 +84,7 @@ export async function nextHeader(bytes: Bytes): Promise<Raw | undefined> {
   return { header: described, records: recordsOf(body), written }
 }
 
-/** After an entry's bytes. They must be empty, since nobody else looks at them. */
+/** Reads the padding after an entry. It must be empty, since no other check covers it. */
 export async function skipPadding(bytes: Bytes, size: number) {
   if (!isEmpty(await bytes.take((BLOCK - (size % BLOCK)) % BLOCK))) throw broken('there is something between entries')
 }
@@ -111,7 +111,7 @@ export function entryOf({ header, records, written }: Raw): BackupEntry {
     ...(opaque ? { opaque } : {}),
   }
   checkEntry(entry, header, records)
-  // A field that is not looked at here may mean something to another tool.
+  // A field that is not checked here may mean something to another tool.
   if (!headerOf(entry).equals(written))
     throw broken(`the header of ${JSON.stringify(entry.path.slice(0, 200))} is altered`)
   return entry

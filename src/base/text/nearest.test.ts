@@ -28,8 +28,8 @@ test('a suggestion is one line, whatever a service calls its things', () => {
   assert.equal(didYouMean('prod', ['zzz']), '')
   assert.equal(didYouMean('Prodction', ['Production']), " Did you mean 'Production'?")
   assert.equal(didYouMean('builds shwo', ['builds show']), " Did you mean 'builds show'?")
-  const told = didYouMean('production', ['produc\x1b[2Jtion', 'product\nion', 'productio\u202en'])
-  assert.doesNotMatch(told, /[[\p{Cc}\p{Cf}]--[ ]]/v)
+  const message = didYouMean('production', ['produc\x1b[2Jtion', 'product\nion', 'productio\u202en'])
+  assert.doesNotMatch(message, /[[\p{Cc}\p{Cf}]--[ ]]/v)
 })
 
 test('names without end, and endless names, are not compared', () => {

@@ -106,8 +106,8 @@ const PIECE_BYTES = 1024 * 1024
 const PIECES_PER_COLLECTION = 8
 
 /**
- * Writes, hashes and fsyncs what a source gives. Two pieces are used in turn, so that one is on its way to the disk while
- * the other fills, and memory stays what it is.
+ * Writes, hashes and fsyncs the bytes of a source. Two buffers are used in turn, so that one is written while the other
+ * fills, and memory stays constant.
  */
 async function write(path: string, source: AsyncIterable<Uint8Array>): Promise<{ digest: Digest; bytes: number }> {
   const hash = createHash('sha256')

@@ -5,7 +5,7 @@ import { absent } from '../../base/index.ts'
 import type { LogLine } from './line-writer.ts'
 
 const PIECE_BYTES = 256 * 1024
-/** No line is longer than this, however it is written. */
+/** No line is longer than this in the file. */
 const MAX_LINE_BYTES = 128 * 1024
 
 /** Lines as they are appended to a file, by position and not from the start each time. */

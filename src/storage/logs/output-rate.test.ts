@@ -85,8 +85,8 @@ test('an app that floods its log without end is read no faster than this, and ne
   const lines = await texts()
   const keptBytes = lines.filter((line) => line.startsWith('x')).length * 1024
   assert.ok(keptBytes <= app.atOnce + app.perSecond * (passedSeconds + 1), `${keptBytes} bytes`)
-  const said = lines.filter((line) => line.includes('left out'))
-  assert.ok(said.length >= 1 && said.length <= passedSeconds / (PAUSE_MS / 1000) + 1, `${said.length} times`)
+  const notices = lines.filter((line) => line.includes('left out'))
+  assert.ok(notices.length >= 1 && notices.length <= passedSeconds / (PAUSE_MS / 1000) + 1, `${notices.length} times`)
 })
 
 test('a clock that is set back does not silence a log', async (t) => {

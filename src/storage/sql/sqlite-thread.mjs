@@ -2,8 +2,8 @@
 /**
  * The thread that owns the SQLite file: one connection that writes, one that reads what is committed.
  *
- * JavaScript, since a thread does not share the main thread's cache of compiled code: TypeScript would cost every start a
- * compiler of its own, 80 ms and 17 MB.
+ * JavaScript, since a thread does not share the main thread's cache of compiled code: with TypeScript every start would load
+ * a compiler again, 80 ms and 17 MB.
  */
 import { DatabaseSync } from 'node:sqlite'
 import { parentPort, workerData } from 'node:worker_threads'
@@ -40,8 +40,8 @@ port.on('message', (/** @type {string} */ message) => {
 })
 
 /**
- * The schema is a part of the file: no view, trigger or default of it may call what has an effect, and no statement may
- * write to it behind SQLite's back.
+ * The schema is part of the file: none of its views, triggers or defaults may call functions with side effects, and no
+ * statement may write to it directly.
  *
  * @returns {Open}
  */
@@ -60,7 +60,7 @@ function run(/** @type {QueryRequest} */ { connection, statement: number, text, 
   if (!connections) throw new Error('the database is closed')
   if (known === 'CLOSE') return close(connections)
   const { database, prepared } = connections[connection]
-  // Sent along with a BEGIN that failed, or behind a fault after which SQLite has rolled back by itself: without a
+  // Sent along with a BEGIN that failed, or after an error for which SQLite has rolled back by itself: without a
   // transaction it would be committed at once.
   if (connection === 'writer' && known !== BEGIN && !database.isTransaction) throw new Error('no transaction is active')
   let statement = prepared.get(number)

@@ -32,24 +32,24 @@ test('a folder that does not exist is refused when the database is opened', asyn
 })
 
 test('what a transaction tells is heard once it is committed, and never if it is rolled back', async (t) => {
-  const heard: string[] = []
+  const received: string[] = []
   const sql = await openSqlite(join(await temporaryFolder(t), 'told.db'), {
-    onChange: (accountId, name) => heard.push(`${accountId} ${name}`),
+    onChange: (accountId, name) => received.push(`${accountId} ${name}`),
   })
   t.after(() => sql.close())
   await sql.transaction(async (tx) => {
     await tx.query(statement`CREATE TABLE notes (id BIGINT PRIMARY KEY)`)
     tx.notify('a', 'apps/one')
     tx.notify('a', 'apps/two')
-    assert.deepEqual(heard, [])
+    assert.deepEqual(received, [])
   })
-  assert.deepEqual(heard, ['a apps/one', 'a apps/two'])
+  assert.deepEqual(received, ['a apps/one', 'a apps/two'])
   const failing = sql.transaction(async (tx) => {
     tx.notify('a', 'apps/three')
     await tx.query(statement`INSERT INTO absent VALUES (1)`)
   })
   await assert.rejects(failing, /no such table/)
-  assert.equal(heard.length, 2)
+  assert.equal(received.length, 2)
 })
 
 test('where a transaction cannot begin, it says why, and nothing of it is written', async (t) => {
