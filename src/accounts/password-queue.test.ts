@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createPasswordQueue, type Kind, PASSWORD_QUEUE, type Turn } from './password-queue.ts'
 
-/** Hashes that end when they are told to, and in which order they began. */
+/** Hashes that end when the test says so, and the order in which they began. */
 function openQueue(limits = PASSWORD_QUEUE) {
   const queue = createPasswordQueue(limits)
   const began: string[] = []
@@ -43,7 +43,7 @@ test('however many networks guess at once, only so many passwords wait, and one 
   assert.equal(maxAtOnce(), 1)
 })
 
-test('one network takes a share of the queue, and is told to wait for more', async () => {
+test('one network takes a share of the queue, and is refused more', async () => {
   const { enter, endAll, began } = openQueue()
   const flood = refusals(Array.from({ length: 100 }, () => enter('flood', 'stranger')))
   const other = enter('other', 'stranger')
@@ -53,7 +53,7 @@ test('one network takes a share of the queue, and is told to wait for more', asy
   assert.equal(began.filter((client) => client === 'flood').length, PASSWORD_QUEUE.placesOfClient)
 })
 
-test('strangers who fill the queue neither keep known users out nor before them', async () => {
+test('unknown clients who fill the queue neither keep known users out nor delay them', async () => {
   const { enter, endAll, began } = openQueue()
   const flood = refusals(Array.from({ length: 1000 }, (_, index) => enter(`network ${index}`, 'stranger')))
   const known = enter('home', 'known')
@@ -97,7 +97,7 @@ test('a place is free again however the work ends', async () => {
   }
 })
 
-test('whoever is refused is told when to come again', async () => {
+test('a refused client gets the time to retry', async () => {
   const { queue } = openQueue({ places: { known: 1, stranger: 1 }, placesOfClient: 1 })
   const { promise, resolve } = Promise.withResolvers<void>()
   const held = queue.admit({ client: 'a', kind: 'known' }, () => promise)

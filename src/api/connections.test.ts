@@ -16,7 +16,7 @@ async function start(t: TestContext, max: number, isExempt?: (address: string) =
     server.close()
   })
   const { port } = server.address() as AddressInfo
-  /** Says nothing, and stays. */
+  /** Connects, sends nothing and stays open. */
   async function hold(from: string): Promise<Socket> {
     const socket = connect({ host: '127.0.0.1', port, localAddress: from })
     socket.on('error', () => undefined)

@@ -14,7 +14,7 @@ test('a token leads to its environment, after a restart too', () => {
   assert.equal(createTokens({ vault: createVault(key) }).of(ours, 'kv-store'), token)
 })
 
-test('a token has 256 bits that nobody knows without the key', () => {
+test('a token has 256 bits that are unknown without the key', () => {
   const secretOf = (token: string) => Buffer.from(token.split('.')[1] ?? '', 'base64url')
   assert.equal(secretOf(tokens.of(ours, 'apps-api')).length, 32)
   const other = createTokens({ vault: createVault(randomBytes(32)) })
@@ -22,7 +22,7 @@ test('a token has 256 bits that nobody knows without the key', () => {
   assert.equal(tokens.environmentOf(other.of(ours, 'apps-api'), 'apps-api'), undefined)
 })
 
-test('a token of one use is none of the other', () => {
+test('a token for one use is invalid for the other', () => {
   assert.equal(tokens.environmentOf(tokens.of(ours, 'kv-store'), 'apps-api'), undefined)
   assert.equal(tokens.environmentOf(tokens.of(ours, 'apps-api'), 'kv-store'), undefined)
 })

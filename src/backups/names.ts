@@ -31,7 +31,7 @@ const MAX_PATH_BYTES = 4096
 /** Throws unless a backup may contain it. */
 export function checkName({ path, kind, to }: Pick<BackupEntry, 'path' | 'kind' | 'to'>) {
   const named = JSON.stringify(path.slice(0, 200))
-  if (path.includes('\0') || Buffer.byteLength(path) > MAX_PATH_BYTES) throw broken(`${named} is no path`)
+  if (path.includes('\0') || Buffer.byteLength(path) > MAX_PATH_BYTES) throw broken(`${named} is not a valid path`)
   // A leading slash gives an empty name.
   if (path.split('/').some((name) => name === '' || name === '.' || name === '..'))
     throw broken(`${named} leads elsewhere`)
@@ -39,7 +39,8 @@ export function checkName({ path, kind, to }: Pick<BackupEntry, 'path' | 'kind' 
     throw broken(`${named} (${kind}) has no place in a data folder`)
   if (to !== undefined && (to === '' || to.includes('\0') || Buffer.byteLength(to) > MAX_PATH_BYTES))
     throw broken(`the link ${named} leads nowhere`)
-  if (kind === 'hardlink' && topOf(to ?? '') !== topOf(path)) throw broken(`${named} is a link to what is not its own`)
+  if (kind === 'hardlink' && topOf(to ?? '') !== topOf(path))
+    throw broken(`${named} is a link to a file outside its folder`)
 }
 
 /**

@@ -35,7 +35,7 @@ export function startProof(head: Head, key: FoundKey | undefined): Proof {
   if (head.format === FORMAT_WITHOUT_TAG) return { unproven: 'it is in the first format, which proves nothing' }
   if (head.keyId === null) return { unproven: 'it was made before the service had a master key to prove it with' }
   if (!key && head.hasKey)
-    return { unproven: 'the only master key at hand is the one inside, which anybody can have put there' }
+    return { unproven: 'the only master key at hand is the one inside, which its author may have put there' }
   if (!key) return { unproven: 'there is no master key at hand to check it with' }
   if (key.keyId !== head.keyId)
     return { unproven: `it says that it was made with master key ${head.keyId}, and the one at hand is ${key.keyId}` }

@@ -29,7 +29,7 @@ function down(value: Value) {
 }
 
 function label(value: Value) {
-  if (value !== null && !/^[a-z0-9-]{1,63}$/.test(String(value))) throw new Error('the label is not one')
+  if (value !== null && !/^[a-z0-9-]{1,63}$/.test(String(value))) throw new Error('it is not a label')
 }
 
 /** `since`: the migration that added it, if backups may be older. */

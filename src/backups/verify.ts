@@ -263,7 +263,7 @@ async function* linesOf(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer, u
       yield rest.subarray(0, end)
       rest = rest.subarray(end + 1)
     }
-    if (rest.byteLength > MAX_LINE_BYTES) throw broken('its list is not one')
+    if (rest.byteLength > MAX_LINE_BYTES) throw broken('its list is malformed')
   }
   if (rest.byteLength > 0) yield rest
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createChanges } from './changes.ts'
 
-test('who follows an account hears of its changes, of no others, and of none after leaving', () => {
+test('a follower of an account receives its changes, no others, and none after leaving', () => {
   const changes = createChanges()
   const received: string[] = []
   const leave = changes.follow('a', (name) => received.push(`first ${name}`))
@@ -16,7 +16,7 @@ test('who follows an account hears of its changes, of no others, and of none aft
   assert.deepEqual(received, ['first apps/shop', 'second apps/shop', 'second apps/blog'])
 })
 
-test('a listener that leaves while it is told keeps the others from nothing', () => {
+test('a listener that leaves while it is called does not affect the others', () => {
   const changes = createChanges()
   const received: string[] = []
   const leave = changes.follow('a', (name) => {

@@ -46,7 +46,7 @@ export function aboveCeiling(kind: CeilingKind, limit: number): Problem {
   const max = limit.toLocaleString('en')
   return new Problem(
     'ACCOUNT_LIMIT',
-    `The account may have ${max} ${WORDS[kind]}. Remove what nobody needs, or ask the operator to raise ${setting}.`,
+    `The account may have ${max} ${WORDS[kind]}. Remove what is no longer needed, or ask the operator to raise ${setting}.`,
     { metadata: { kind, limit: String(limit), setting } },
   )
 }

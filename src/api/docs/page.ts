@@ -10,9 +10,9 @@ type RouteEntry = { method: string; path: string; operation: OpenApiOperation }
 type Parameter = { name: string; in: string; required: boolean; description?: string; schema: Shape }
 
 const WHO: Record<OpenApiOperation['x-access'], string> = {
-  public: 'Everybody, no credentials needed',
-  known: 'Whoever has API credentials or a session',
-  session: 'Whoever is logged in to the portal',
+  public: 'Every client, no credentials needed',
+  known: 'Clients with API credentials or a session',
+  session: 'Users who are logged in to the portal',
   viewer: 'Viewers, developers and owners of the account',
   developer: 'Developers and owners of the account',
   owner: 'Owners of the account',

@@ -78,7 +78,7 @@ export const domainRoutes = ({ environments, domains, replaceDomains, domainChec
     method: 'GET',
     path: '/v1/domains:allowed',
     tag,
-    summary: 'Tell a proxy on this machine whether a site answers on a host name, for which it may get a certificate',
+    summary: 'Let a proxy on this machine ask whether a site answers on a host name, so that it may get a certificate',
     access: 'public',
     query: schema.object({ domain: schema.string({ maxLength: 254, description: 'The host name.' }) }),
     reply: null,

@@ -52,7 +52,7 @@ export const healthRoutes = ({
     method: 'GET',
     path: '/metrics',
     tag,
-    summary: 'Numbers for Prometheus; needs a credential, or a caller on this machine',
+    summary: 'Metrics for Prometheus; needs a credential, or a caller on this machine',
     access: 'public',
     reply: { mediaType: 'text/plain' },
     problems: ['CREDENTIALS_REQUIRED', 'CREDENTIALS_WRONG'],

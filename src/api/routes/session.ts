@@ -69,7 +69,7 @@ export function sessionRoutes({ sessions, users, invitations, browserSession }: 
       method: 'POST',
       path: '/v1/session:changePassword',
       tag,
-      summary: 'Change the password of whoever is logged in, and end all their other sessions',
+      summary: 'Change the password of the logged-in user, and end all their other sessions',
       access: 'session',
       body: resources.changedPassword,
       reply: resources.empty,

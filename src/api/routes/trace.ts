@@ -15,7 +15,7 @@ export const traceRoutes = ({ environments, trace, stopping }: Parts): Route[] =
     method: 'GET',
     path: `${ENVIRONMENT}:trace`,
     tag: 'Cache',
-    summary: 'Tell why visitors see what they see at an address: what is stored, what is live, and what led there',
+    summary: 'Show why visitors see what they see at an address: what is stored, what is live, and what led there',
     access: 'viewer',
     query: schema.object({
       url: schema.string({

@@ -176,8 +176,8 @@ export function webhookRoutes({ environments, webhookSets, webhooks, ledger, sit
 
 const triggersQuery = schema.object({
   ...pageFields,
-  operation: schema.optional({ ...names.operationId, description: 'Only what this operation satisfied.' }),
-  source: schema.optional(schema.oneOf(resources.TRIGGER_SOURCES, { description: 'Only what came this way.' })),
+  operation: schema.optional({ ...names.operationId, description: 'Only triggers that this operation satisfied.' }),
+  source: schema.optional(schema.oneOf(resources.TRIGGER_SOURCES, { description: 'Only triggers of this source.' })),
 })
 
 /** Takes the former name of `maxQuietSeconds`, too. */

@@ -31,10 +31,10 @@ const eventOf = (...names: string[]) =>
 
 const HELLO = 'event: hello\ndata: {}\n\n'
 
-/** Lets what can go on go on. */
+/** Lets pending work run. */
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-test('the greeting comes first, and what changes after it is told at once, with the whole name', async () => {
+test('the greeting comes first, and a change after it is sent at once, with the whole name', async () => {
   const { next, notify } = open()
   assert.ok((await next())?.endsWith(HELLO))
   const waiting = next()
@@ -51,7 +51,7 @@ test('what changes between the greeting and the next reading is not lost', async
   assert.equal(await next(), eventOf('apps/one', 'apps/two'))
 })
 
-test('a name that changes again and again is told once in 200 milliseconds', async () => {
+test('a name that changes again and again is sent once in 200 milliseconds', async () => {
   const { clock, next, notify } = open()
   await next()
   notify('apps/shop')
@@ -68,7 +68,7 @@ test('a name that changes again and again is told once in 200 milliseconds', asy
   assert.deepEqual(events, [eventOf('apps/shop', 'apps/blog')])
 })
 
-test('a reader who is far behind is told to read everything again, and is up to date after it', async () => {
+test('a reader who is far behind is asked to read everything again, and is up to date after it', async () => {
   const { clock, next, notify } = open()
   await next()
   for (let at = 0; at < 10_000; at++) notify(`apps/a${at}`)
@@ -79,7 +79,7 @@ test('a reader who is far behind is told to read everything again, and is up to 
   assert.equal(await waiting, eventOf('apps/shop'))
 })
 
-test('a quiet stream says something every 15 seconds', async () => {
+test('a quiet stream sends a comment every 15 seconds', async () => {
   const { clock, next } = open()
   await next()
   const waiting = next()
@@ -88,7 +88,7 @@ test('a quiet stream says something every 15 seconds', async () => {
   assert.match((await waiting) ?? '', /^: .*\n\n$/)
 })
 
-test('a stream that is over ends at once, and follows nobody any more', async () => {
+test('a stream that is over ends at once, and unsubscribes', async () => {
   const { over, events, followers } = open()
   await events.next()
   assert.equal(followers(), 1)

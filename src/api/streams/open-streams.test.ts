@@ -20,7 +20,7 @@ const MOST: Record<string, number> = {
   service: LIMITS.serviceStreams,
 }
 
-test('each caller has so many streams of a kind and no more; one that is closed makes room', () => {
+test('each caller has a limit of streams of a kind; closing one allows another', () => {
   for (const [kind, max] of [
     ['events', LIMITS.eventStreams],
     ['logs', LIMITS.logStreams],

@@ -26,7 +26,7 @@ export function createFreeSpace(folder: string, look: (folder: string) => Free =
       left.files -= 1
       if (left.bytes < 0 || left.files < 0)
         throw new BackupRefused(
-          `There is not enough room in ${folder}: the backup goes on with a file of ${bytes} bytes. Make room, or restore to another disk.`,
+          `There is not enough space in ${folder}: the backup goes on with a file of ${bytes} bytes. Free some space, or restore to another disk.`,
         )
     },
   }

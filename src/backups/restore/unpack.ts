@@ -50,10 +50,10 @@ export function createUnpacker({ folder, isWanted, freeSpace, signal, max = MAX 
     if (kinds.has(path)) throw broken(`it has ${named} twice`)
     const above = path.includes('/') ? path.slice(0, path.lastIndexOf('/')) : undefined
     if (above !== undefined && kinds.get(above) !== 'folder') throw broken(`${named} lies in no folder`)
-    if (kind === 'hardlink' && kinds.get(to) !== 'file') throw broken(`${named} is a link to no file`)
+    if (kind === 'hardlink' && kinds.get(to) !== 'file') throw broken(`${named} is a link to a missing file`)
     nameBytes += path.length + to.length
     if (kinds.size >= max.entries || nameBytes > max.nameBytes) throw broken('it has more entries than any data folder')
-    if (path === 'master.key' && entry.size > MAX_KEY_BYTES) throw broken('its key is none')
+    if (path === 'master.key' && entry.size > MAX_KEY_BYTES) throw broken('its key is malformed')
     kinds.set(path, kind)
   }
 

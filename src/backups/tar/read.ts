@@ -123,14 +123,14 @@ function checkEntry({ path, kind, mode, size, opaque }: BackupEntry, header: Buf
   const named = JSON.stringify(path.slice(0, 200))
   for (const key of records.keys()) if (!KNOWN.has(key)) throw broken(`${named} says ${JSON.stringify(key)}`)
   if (mode > 0o777) throw broken(`${named} has more than plain permissions`)
-  if (kind !== 'file' && size > 0) throw broken(`${named} has bytes and is no file`)
+  if (kind !== 'file' && size > 0) throw broken(`${named} has bytes and is not a file`)
   if (opaque && kind !== 'folder') throw broken(`${named} is marked as a folder`)
   if (kind === 'whiteout' && (numberAt(header, 329, 7) !== 0 || numberAt(header, 337, 7) !== 0))
     throw broken(`${named} is a device`)
 }
 
 function checkHeader(header: Buffer) {
-  if (header.toString('latin1', 257, 265) !== 'ustar\x0000') throw broken('a header is not one')
+  if (header.toString('latin1', 257, 265) !== 'ustar\x0000') throw broken('a header is malformed')
   const isTold = header.toString('latin1', 154, 156) === '\0 ' && numberAt(header, 148, 6) === checksumOf(header)
   if (!isTold) throw broken('a header does not match its checksum')
 }
@@ -147,13 +147,13 @@ function textAt(header: Buffer, at: number, length: number): string {
 
 function numberAt(header: Buffer, at: number, digits: number): number {
   const text = header.toString('latin1', at, at + digits)
-  if (!/^[0-7]+$/.test(text)) throw broken('a number in a header is not one')
+  if (!/^[0-7]+$/.test(text)) throw broken('a number in a header is malformed')
   return Number.parseInt(text, 8)
 }
 
 function wholeNumber(text: string): number {
   const number = Number(text)
-  if (!/^\d+$/.test(text) || !Number.isSafeInteger(number)) throw broken('a number in an extended header is not one')
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(number)) throw broken('a number in an extended header is malformed')
   return number
 }
 
@@ -165,9 +165,9 @@ function recordsOf(body: Buffer): Map<string, string> {
     const record = body.subarray(blank + 1, at + length)
     const equals = record.indexOf(0x3d)
     if (at + length > body.byteLength || equals < 1 || record.at(-1) !== 0x0a)
-      throw broken('an extended header is not one')
+      throw broken('an extended header is malformed')
     const key = utf8(record.subarray(0, equals))
-    if (records.has(key)) throw broken('an extended header says something twice')
+    if (records.has(key)) throw broken('an extended header has a key twice')
     records.set(key, utf8(record.subarray(equals + 1, -1)))
     at += length
   }

@@ -126,14 +126,17 @@ const REFUSED: Record<string, [Buffer, RegExp]> = {
     forged((header) => header.write('0004755', 100)),
     /more than plain permissions/,
   ],
-  'a link with bytes': [forged((header) => header.write('1', 156), { ...plain, size: 5 }), /has bytes and is no file/],
+  'a link with bytes': [
+    forged((header) => header.write('1', 156), { ...plain, size: 5 }),
+    /has bytes and is not a file/,
+  ],
   'a number in base 256': [forged((header) => header.writeUInt8(0x80, 124)), /a number in a header/],
-  'a header of another format': [forged((header) => header.write('ustar  \0', 257, 'latin1')), /a header is not one/],
+  'a header of another format': [forged((header) => header.write('ustar  \0', 257, 'latin1')), /a header is malformed/],
   'a name that is not UTF-8': [forged((header) => header.writeUInt8(0xff, 0)), /not UTF-8/],
-  'an attribute that nobody wrote': [withRecords('31 SCHILY.xattr.security.x=abc\n'), /says "SCHILY/],
-  'a record with a wrong length': [withRecords('99 path=a\n'), /extended header is not one/],
-  'a record twice': [withRecords('9 path=a\n9 path=b\n'), /says something twice/],
-  'a record without an end': [withRecords('9 path=ab'), /extended header is not one/],
+  'an attribute that Headland does not write': [withRecords('31 SCHILY.xattr.security.x=abc\n'), /says "SCHILY/],
+  'a record with a wrong length': [withRecords('99 path=a\n'), /extended header is malformed/],
+  'a record twice': [withRecords('9 path=a\n9 path=b\n'), /has a key twice/],
+  'a record without an end': [withRecords('9 path=ab'), /extended header is malformed/],
   'a negative size': [withRecords('11 size=-1\n'), /a number in an extended header/],
 }
 

@@ -6,7 +6,7 @@ export const BUILD_PROBLEMS = {
     http: 400,
     status: 'FAILED_PRECONDITION',
     fault: 'app',
-    meaning: 'Nothing in the archive tells how to build or serve it, or what it says cannot be followed.',
+    meaning: 'Nothing in the archive says how to build or serve it, or its instructions cannot be followed.',
     todo: 'The message names the file to change, or lists what was looked for: add a `package.json` with `build` and `start`, or an `index.html`.',
   }),
   INSTALL_FAILED: row({
@@ -173,8 +173,8 @@ export const BUILD_PROBLEMS = {
     http: 503,
     status: 'UNAVAILABLE',
     fault: 'service',
-    meaning: 'There was no room left on the disk, or the app has used up its share.',
-    todo: 'The operator makes room; a Clean Rebuild may need less.',
+    meaning: 'There was no space left on the disk, or the app has used up its share.',
+    todo: 'The operator frees disk space; a Clean Rebuild may need less.',
     retryable: true,
   }),
   BUILD_TIMEOUT: row({

@@ -26,7 +26,7 @@ export const PROBLEMS = {
     http: 499,
     status: 'CANCELLED',
     fault: 'caller',
-    meaning: 'Somebody cancelled the operation before it ended.',
+    meaning: 'The operation was cancelled before it ended.',
     todo: 'Nothing to mend: ask for the work again if it is still wanted.',
   }),
   OPERATION_ABANDONED: row({
@@ -56,7 +56,7 @@ export const PROBLEMS = {
     http: 503,
     status: 'UNAVAILABLE',
     fault: 'service',
-    meaning: 'A part of the service is not working yet, or any more.',
+    meaning: 'A part of the service is not working yet, or has failed.',
     todo: 'The message names the part; `metadata` has its fault.',
     retryable: true,
   }),

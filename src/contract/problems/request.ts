@@ -104,7 +104,7 @@ export const REQUEST_PROBLEMS = {
     http: 404,
     status: 'NOT_FOUND',
     fault: 'caller',
-    meaning: 'No environment answers for that host name; and callers on other machines are never told which do.',
+    meaning: 'No environment answers for that host name. Callers on other machines always get this answer.',
     todo: 'Nothing to mend: a proxy needs no certificate for it. Ask from the machine that the service runs on.',
   }),
   INVITATION_NOT_FOUND: row({
@@ -216,7 +216,7 @@ export const REQUEST_PROBLEMS = {
     http: 409,
     status: 'ALREADY_EXISTS',
     fault: 'caller',
-    meaning: 'The address is taken, and whether it belongs to the person whom you mean only the operator can tell.',
+    meaning: 'The address is taken, and only the operator knows whether it belongs to the person you mean.',
     todo: 'Ask the operator for `headland users create EMAIL --account NAME`.',
   }),
   LAST_OWNER: row({
@@ -224,7 +224,7 @@ export const REQUEST_PROBLEMS = {
     status: 'FAILED_PRECONDITION',
     fault: 'caller',
     meaning: 'The account would be left without an owner who can log in.',
-    todo: 'Make somebody else an owner first.',
+    todo: 'Make another user an owner first.',
   }),
   PASSWORD_WRONG: row({
     http: 400,
@@ -305,7 +305,7 @@ export const REQUEST_PROBLEMS = {
     status: 'RESOURCE_EXHAUSTED',
     fault: 'caller',
     meaning: 'DNS was asked for too many domains of the account of late.',
-    todo: 'Wait as long as `Retry-After` says. What was found a moment ago is told without asking again.',
+    todo: 'Wait as long as `Retry-After` says. Recent results are shown without asking again.',
     retryable: true,
   }),
   TOO_MANY_STREAMS: row({
@@ -313,7 +313,7 @@ export const REQUEST_PROBLEMS = {
     status: 'RESOURCE_EXHAUSTED',
     fault: 'caller',
     meaning:
-      'As many streams of events and logs are open as may be: of the user or the credential, of the account, or of the service.',
+      'The limit of open streams of events and logs is reached: of the user or the credential, of the account, or of the service.',
     todo: 'Close some, share one between the pages of a browser, or read now and then instead.',
     retryable: true,
   }),

@@ -35,7 +35,7 @@ export const UPLOAD_PROBLEMS = {
     http: 408,
     status: 'INVALID_ARGUMENT',
     fault: 'caller',
-    meaning: 'The upload stood still, or crept, for too long.',
+    meaning: 'The upload made no progress, or too little, for too long.',
     todo: 'Send it again over a better line.',
     retryable: true,
   }),

@@ -58,13 +58,13 @@ export const build = object(
           addresses: array(string()),
           protocol: oneOf(['tcp', 'udp', 'dns']),
           port: optional(integer()),
-          new: boolean({ description: 'The build before did not call it.' }),
-          refused: boolean({ description: 'The network let nothing through.' }),
+          new: boolean({ description: 'Whether the previous build did not contact it.' }),
+          refused: boolean({ description: 'Whether the network blocked it.' }),
           outcome: optional(contactOutcome),
         }),
         {
           description:
-            'Whom it called over the network, where the machine can tell. Not in lists: ask for the build itself.',
+            'The hosts that it contacted over the network, if the machine records that. Not in lists: read the build itself.',
         },
       ),
     ),
@@ -85,7 +85,7 @@ export const build = object(
           cause: string({ description: 'Where the cause is: in the app, the network, the request or the service.' }),
           todo: string({ description: 'What to do about it; empty where the message says it.' }),
           page: string({
-            description: 'Where the documentation of the service tells more, as a path under its address.',
+            description: 'The page of the documentation about it, as a path under the address of the service.',
           }),
           changes: array(string(), { description: 'What is not as it was for the last build that went well.' }),
         },
@@ -110,5 +110,5 @@ export type Build = Static<typeof build>
 
 export const validatedPlan = object(
   { plan },
-  { title: 'ValidatedPlan', description: 'What would be done; nothing was.' },
+  { title: 'ValidatedPlan', description: 'What a build would do; nothing was done.' },
 )

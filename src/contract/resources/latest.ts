@@ -10,7 +10,7 @@ const reason = optional(
 export const latestOperation = object(
   {
     name: string({ description: '`accounts/…/environments/{environment}/operations/{operation}`' }),
-    trigger: oneOf(TRIGGERS, { description: 'What asked for it.' }),
+    trigger: oneOf(TRIGGERS, { description: 'What requested it.' }),
     phase: oneOf(PHASES),
     done: boolean(),
     build: string({ description: 'The build; ends in `/builds/no_build` where nothing is built.' }),
@@ -30,7 +30,7 @@ export const latestBuild = object(
     name: string({ description: '`accounts/…/environments/{environment}/builds/{build}`' }),
     state: oneOf(BUILD_STATES),
     phase: oneOf(PHASES),
-    trigger: oneOf(TRIGGERS, { description: 'What asked for it.' }),
+    trigger: oneOf(TRIGGERS, { description: 'What requested it.' }),
     reason,
     createTime: time('When it was asked for.'),
     finishTime: optional(time('When it was over.')),

@@ -44,7 +44,7 @@ export const waiting = object(
     ahead: integer({ description: 'How many end or begin before it.' }),
     message: string({ description: 'The same for people.' }),
   },
-  { title: 'Waiting', description: 'Why it has not begun.' },
+  { title: 'Waiting', description: 'Why it has not started.' },
 )
 export type Waiting = Static<typeof waiting>
 
@@ -59,7 +59,7 @@ export const operationFields = {
     ),
     createTime: time('When it was asked for.'),
     phase: oneOf(PHASES),
-    trigger: oneOf(TRIGGERS, { description: 'What asked for it.' }),
+    trigger: oneOf(TRIGGERS, { description: 'What requested it.' }),
     requestedBy,
     ...described,
     queuePosition: optional(integer({ description: 'While it waits: how many builds are before it, and itself.' })),
@@ -73,11 +73,11 @@ export const operationFields = {
     triggerCount: optional(integer({ description: 'How many calls it satisfies; where one operation is read.' })),
   }),
   done: boolean(),
-  response: optional(anyObject({ description: 'When done and well: the environment, or `{}` if it is deleted.' })),
+  response: optional(anyObject({ description: 'If it succeeded: the environment, or `{}` if it is deleted.' })),
   error: optional(
     object(
       { code: integer(), message: string(), details: array(anyObject()) },
-      { title: 'OperationError', description: 'When done and not well: google.rpc.Status.' },
+      { title: 'OperationError', description: 'If it failed: google.rpc.Status.' },
     ),
   ),
 }

@@ -51,7 +51,7 @@ export const described = {
   message: string({
     description: "What the sender wrote about the archive; where nothing was written, the commit's subject, or empty.",
   }),
-  commit: nullable(commitFields, { description: 'The git commit of the archive, by the word of its sender.' }),
+  commit: nullable(commitFields, { description: 'The git commit of the archive, as its sender states it.' }),
 }
 
 /** The same as query parameters of an upload, since its form has one part, the archive. */

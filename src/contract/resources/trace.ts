@@ -13,8 +13,8 @@ const storedObject = object(
   {
     status: integer(),
     storeTime: time('When the edge stored it.'),
-    validateTime: time('When the app last said that it is still right, or when it was stored.'),
-    ageSeconds: integer({ description: 'As the header `Age` would tell it now.' }),
+    validateTime: time('When the app last confirmed that it is still valid, or when it was stored.'),
+    ageSeconds: integer({ description: 'The value that the header `Age` would have now.' }),
     lifetimeSeconds: integer({ description: 'How old it may become before it is stale.' }),
     lifetimeFrom: string({ description: 'The header that says so, as `cache-control: s-maxage=60`.' }),
     fresh: boolean(),

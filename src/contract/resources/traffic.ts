@@ -15,8 +15,7 @@ const counts = {
   status4xx: integer({ description: 'Answers with a status of 400 to 499: 404 where there is no such page.' }),
   errors: integer({ description: 'Answers with a status of 500 and above.' }),
   p50Ms: number({
-    description:
-      'Milliseconds until the answer began, for half of the requests. Told from a histogram, so about right.',
+    description: 'Milliseconds until the answer began, for half of the requests. Estimated from a histogram.',
   }),
   p95Ms: number({ description: 'The same, for 95 of 100 requests.' }),
 }

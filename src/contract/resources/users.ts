@@ -11,12 +11,12 @@ const userFields = {
   email: string(),
   role,
   state: oneOf(USER_STATES, {
-    description: '`INVITED` until somebody who was a user already has accepted: until then they have no access.',
+    description: '`INVITED` until an existing user has accepted the invitation: until then they have no access.',
   }),
   createTime: time('When the user was invited or added to the account.'),
 }
 
-export const user = object(userFields, { title: 'User', description: 'Somebody who logs in to the portal.' })
+export const user = object(userFields, { title: 'User', description: 'A person who logs in to the portal.' })
 export type User = Static<typeof user>
 
 export const newUser = object(

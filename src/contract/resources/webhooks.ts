@@ -144,7 +144,7 @@ export const recordedTrigger = object(
     requestedBy,
     createTime: time('When it came.'),
     address: string({ description: 'Where it came from; empty for the app itself and for the service.' }),
-    userAgent: string({ description: 'What the caller called itself.' }),
+    userAgent: string({ description: 'The User-Agent of the caller.' }),
     answer: integer({ description: 'HTTP status that it was answered with.' }),
     reason: optional(string({ description: 'Why it was refused: one of the reasons of the error reference.' })),
     operation: string({ description: 'The operation that satisfied it; empty where none did.' }),

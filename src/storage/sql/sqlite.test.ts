@@ -31,7 +31,7 @@ test('a folder that does not exist is refused when the database is opened', asyn
   await assert.rejects(openSqlite('/nowhere/at/all.db'), { name: 'StorageUnavailable' })
 })
 
-test('what a transaction tells is heard once it is committed, and never if it is rolled back', async (t) => {
+test('notifications of a transaction are delivered once it is committed, and never if it is rolled back', async (t) => {
   const received: string[] = []
   const sql = await openSqlite(join(await temporaryFolder(t), 'told.db'), {
     onChange: (accountId, name) => received.push(`${accountId} ${name}`),
@@ -71,7 +71,7 @@ test('what was sent along with the end of a transaction is not written without o
   const sql = await openSqlite(join(await temporaryFolder(t), 'over.db'))
   t.after(() => sql.close())
   await sql.transaction((tx) => tx.query(statement`CREATE TABLE notes (id BIGINT PRIMARY KEY)`))
-  // As SQLite does by itself after some faults of the disk.
+  // As SQLite does by itself after some disk errors.
   const over = sql.transaction((tx) =>
     Promise.all([tx.query(statement`ROLLBACK`), tx.query(statement`INSERT INTO notes (id) VALUES (${1})`)]),
   )

@@ -51,7 +51,7 @@ const SECTIONS = [
   {
     folder: 'decisions',
     title: 'Decisions',
-    about: 'What was decided where nothing was given, and why.',
+    about: 'Design decisions, and the reasons for them.',
     isFolded: true,
   },
 ] as const
