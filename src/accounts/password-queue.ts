@@ -7,24 +7,24 @@
  */
 import { Problem, type Reason } from '../contract/index.ts'
 
-export type Kind = 'known' | 'stranger'
+export type Kind = 'known' | 'unknown'
 /** `crowded` is the reason for a client that has all its places taken. */
 export type Guest = { client: string; kind: Kind; crowded?: Reason }
 /** Runs the work when its turn has come. */
 export type Turn = <T>(work: () => Promise<T>) => Promise<T>
 export type PasswordQueueLimits = { places: Record<Kind, number>; placesOfClient: number }
 
-export const PASSWORD_QUEUE: PasswordQueueLimits = { places: { known: 24, stranger: 24 }, placesOfClient: 8 }
+export const PASSWORD_QUEUE: PasswordQueueLimits = { places: { known: 24, unknown: 24 }, placesOfClient: 8 }
 
 /** A lower bound for a machine: hashes of about 250 ms each. */
 const HASHES_PER_SECOND = 4
 
 export function createPasswordQueue({ places, placesOfClient }: PasswordQueueLimits = PASSWORD_QUEUE) {
-  const taken = { known: 0, stranger: 0 }
+  const taken = { known: 0, unknown: 0 }
   const takenBy = new Map<string, number>()
-  const waiting = { known: createLine(), stranger: createLine() }
+  const waiting = { known: createLine(), unknown: createLine() }
   let isRunning = false
-  let lastKind: Kind = 'stranger'
+  let lastKind: Kind = 'unknown'
 
   async function run() {
     if (isRunning) return
@@ -34,7 +34,7 @@ export function createPasswordQueue({ places, placesOfClient }: PasswordQueueLim
   }
 
   function takeNext(): Hash | undefined {
-    const other: Kind = lastKind === 'known' ? 'stranger' : 'known'
+    const other: Kind = lastKind === 'known' ? 'unknown' : 'known'
     const kind = waiting[other].isEmpty() ? lastKind : other
     lastKind = kind
     return waiting[kind].shift()
@@ -42,7 +42,7 @@ export function createPasswordQueue({ places, placesOfClient }: PasswordQueueLim
 
   function busy(reason: Reason): Problem {
     return new Problem(reason, undefined, {
-      retryAfterSeconds: Math.ceil((taken.known + taken.stranger) / HASHES_PER_SECOND),
+      retryAfterSeconds: Math.ceil((taken.known + taken.unknown) / HASHES_PER_SECOND),
     })
   }
 

@@ -25,7 +25,7 @@ export function createSessions({ sql, clock }: { sql: Sql; clock: Clock }) {
       const email = foldEmail(emailGiven)
       const network = clientNetwork(address)
       const isKnown = await networks.isKnown(email, network)
-      return passwordQueue.admit({ client: network, kind: isKnown ? 'known' : 'stranger' }, async (turn) => {
+      return passwordQueue.admit({ client: network, kind: isKnown ? 'known' : 'unknown' }, async (turn) => {
         await attempts.take({ email, network, isKnown })
         const [user] = await sql.query<{ id: string; email: string; password_hash: string }>(
           statement`SELECT id, email, password_hash FROM users WHERE email = ${email}`,

@@ -45,7 +45,7 @@ test('an app that holds connections open keeps itself out, and no other', async 
   await until(() => isAnswered('127.0.0.2'))
 })
 
-test('callers on this machine itself cannot be told apart, and are not counted', async (t) => {
+test('callers on this machine itself cannot be distinguished, and are not counted', async (t) => {
   const { hold, isAnswered } = await start(t, 2)
   for (let count = 0; count < 5; count++) await hold('127.0.0.1')
   assert.equal(await isAnswered('127.0.0.1'), true)

@@ -103,7 +103,7 @@ export function createApiServer({
     portalFiles.answersPage(request, reply) ? reply : refuseUnknown(routes, request)
   app.setNotFoundHandler(answerUnknown)
 
-  // Tells the watchdog where the work for a request begins or continues.
+  // Informs the watchdog where the work for a request begins or continues.
   app.addHook('onRequest', (request, _reply, done) => {
     doing(workOf(request))
     done()

@@ -101,7 +101,7 @@ export const RESERVED_VARIABLES: readonly string[] = [
 /** As short as git abbreviates commits. */
 export const shortSha = (sha: string): string => sha.slice(0, 7)
 
-/** The beginning of a digest tells archives apart. */
+/** The beginning of a digest identifies an archive. */
 export const shortDigest = (digest: string): string => digest.replace(/^sha256:/, '').slice(0, 8)
 
 /** Names that differ only in case are the same name. Every name is ASCII, so lower case is enough. */

@@ -266,7 +266,7 @@ test('an environment that calls too often gets a Retry-After, and others do not 
   assert.equal(purged.length, 5)
 })
 
-test("a stranger's calls are not counted against the environment that they name", async (t) => {
+test('calls of an unknown caller are not counted against the environment that they name', async (t) => {
   const { purge, ours, theirs, tokens } = await start(t, SMALL)
   for (let times = 0; times < 10; times++) {
     assert.equal((await purge(ours.id, { tags: ['a'] }, tokens.of(theirs.id, 'apps-api'))).status, 401)

@@ -43,7 +43,7 @@ ${STYLE}
 <p>Programs send an API user id and its password by Basic authentication; an owner makes them with
 <code>headland credentials create</code>. An error is JSON with a <code>reason</code> to branch on, which never
 changes, and a message for people, which may.</p></div>
-<div class="aside"><h2 class="label">Set once, then paste any example</h2>
+<div class="beside"><h2 class="label">Set once, then paste any example</h2>
 ${shell(shellSettings(document.servers[0]?.url ?? '', Object.keys(document.paths)))}</div>
 </section>
 ${groups.map(({ tag, entries }) => group(tag, entries, components))}
@@ -89,7 +89,7 @@ function route({ method, path, operation }: RouteEntry, components: Components):
 <div class="about"><h3 id="${operationId}-title"><a href="#${operationId}">${summary}</a></h3>
 <p class="address">${badge(method)} <code>${address(path)}</code></p>
 <p class="who"><span class="label">Who may call</span> ${WHO[operation['x-access']]}</p></div>
-<div class="aside"><h4 class="label">Example</h4>
+<div class="beside"><h4 class="label">Example</h4>
 ${shell(curlOf(method, path, operation, components))}</div>
 <div class="detail">${parameters.length > 0 ? parameterTable(parameters) : undefined}
 ${requestBody(operation, components)}${reply(operation, components)}${errors(operation['x-reasons'])}</div>

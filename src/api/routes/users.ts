@@ -12,7 +12,7 @@ export const userRoutes = ({ members }: { members: Members }): Route[] => [
     method: 'GET',
     path: USERS,
     tag,
-    summary: 'List the users of an account, and those whom it has invited',
+    summary: 'List the users of an account, and the users it has invited',
     access: 'viewer',
     query: pageQuery,
     reply: listOf('users', resources.user),

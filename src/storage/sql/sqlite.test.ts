@@ -33,7 +33,7 @@ test('a folder that does not exist is refused when the database is opened', asyn
 
 test('notifications of a transaction are delivered once it is committed, and never if it is rolled back', async (t) => {
   const received: string[] = []
-  const sql = await openSqlite(join(await temporaryFolder(t), 'told.db'), {
+  const sql = await openSqlite(join(await temporaryFolder(t), 'notify.db'), {
     onChange: (accountId, name) => received.push(`${accountId} ${name}`),
   })
   t.after(() => sql.close())
