@@ -28,7 +28,7 @@ for (const url of [
   test(`is read: ${url.replace(PATH, '…').replace(TOKEN, '…')}`, () => assert.deepEqual(readWebhookUrl(url), READ))
 }
 
-test('a token ends where its letters end, and is empty where there is none', () => {
+test('a token ends at the first other character, and is empty if it is missing', () => {
   const tokenOf = (query: string) => readWebhookUrl(`${PATH}${query}`)?.token
   assert.deepEqual(
     [

@@ -27,7 +27,7 @@ test('a token for one use is invalid for the other', () => {
   assert.equal(tokens.environmentOf(tokens.of(ours, 'apps-api'), 'kv-store'), undefined)
 })
 
-test("a token with another environment's name, with a changed end, or of another form is none", () => {
+test("a token with another environment's name, with a changed end, or of another form is invalid", () => {
   const token = tokens.of(ours, 'kv-store')
   const [, secret = ''] = token.split('.')
   const changed = `${token.slice(0, -2)}${token.at(-2) === 'A' ? 'B' : 'A'}${token.at(-1)}`

@@ -5,10 +5,9 @@ import { optional, string } from './schema.ts'
 export const expectedEtag = optional(
   string({
     maxLength: 200,
-    description:
-      'The `etag` that was read. If it is not the one that there is now, nothing is done: 409, `ETAG_MISMATCH`.',
+    description: 'The `etag` that was read. If it is not the current one, nothing is done: 409, `ETAG_MISMATCH`.',
   }),
 )
 
 /** `covers` names the changes after which the etag differs. */
-export const etagOf = (covers: string) => string({ description: `Another one after every change of ${covers}.` })
+export const etagOf = (covers: string) => string({ description: `It differs after every change of ${covers}.` })

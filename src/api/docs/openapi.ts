@@ -89,7 +89,7 @@ const IF_MATCH = {
   name: 'If-Match',
   in: 'header',
   required: false,
-  description: 'Etags that were read, or `*`. Unless one is that of now, nothing is done: 409, `ETAG_MISMATCH`.',
+  description: 'Etags that were read, or `*`. If none is the current one, nothing is done: 409, `ETAG_MISMATCH`.',
   schema: { type: 'string' },
 }
 

@@ -53,7 +53,7 @@ export const domainRoutes = ({ environments, domains, replaceDomains, domainChec
     path: `${DOMAINS}:check`,
     tag,
     summary:
-      'Look whether the custom host names of an environment lead here and with which certificate they are answered, and what to enter in DNS',
+      'Check whether the custom host names of an environment lead here and with which certificate they are answered, and what to enter in DNS',
     access: 'viewer',
     query: schema.object({
       fresh: schema.optional(

@@ -26,8 +26,7 @@ export const userRoutes = ({ members }: { members: Members }): Route[] => [
     method: 'POST',
     path: USERS,
     tag,
-    summary:
-      "Add a user to an account; a new user's password is in this answer only, and one who is a user already is invited",
+    summary: "Add a user to an account; a new user's password is in this answer only, and an existing user is invited",
     access: 'owner',
     body: resources.newUser,
     reply: resources.addedUser,
@@ -55,7 +54,7 @@ export const userRoutes = ({ members }: { members: Members }): Route[] => [
     method: 'DELETE',
     path: `${USERS}/{user}`,
     tag,
-    summary: 'Remove a user from the account, or withdraw an invitation; their sessions have no access any more',
+    summary: 'Remove a user from the account, or withdraw an invitation; their sessions lose access',
     access: 'owner',
     reply: resources.empty,
     problems: ['USER_NOT_FOUND', 'LAST_OWNER'],

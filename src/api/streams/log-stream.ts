@@ -15,7 +15,7 @@ export const logQuery = schema.object({
   offset: schema.optional(
     schema.integer({
       minimum: 0,
-      description: 'Leave out so many lines from the start; `X-Next-Offset` says how to go on.',
+      description: 'How many lines to skip from the start; `X-Next-Offset` is the value for the next request.',
     }),
   ),
 })

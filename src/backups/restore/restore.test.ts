@@ -280,7 +280,7 @@ test('a file is for its owner alone, is compressed by its name, and is not repla
   assert.deepEqual(await readdir(dir), ['x.tar.zst'])
 })
 
-test('a fault of what is packed is that of the file, and leaves none', async (t) => {
+test('an error of the source rejects the write, and leaves no file', async (t) => {
   const dir = await temporaryFolder(t)
   async function* failing() {
     yield made.tar.subarray(0, 1000)

@@ -16,7 +16,7 @@ export const suspiciousOutput = object(
       minimum: 0,
       maximum: 100,
       description:
-        'An output is suspicious that lost more than this share of the pages of the live deployment. 100: never.',
+        'An output is suspicious if it lost more than this percentage of the pages of the live deployment. 100: never.',
     }),
     minLostPages: integer({
       minimum: 1,
@@ -27,7 +27,7 @@ export const suspiciousOutput = object(
   {
     title: 'SuspiciousOutput',
     description:
-      'What is done with a rebuild that could not reach a server that the variables name, or that lost pages which the live deployment has.',
+      'What to do with a rebuild that could not reach a server that the variables name, or that lost pages of the live deployment.',
   },
 )
 export type SuspiciousOutput = Static<typeof suspiciousOutput>

@@ -15,7 +15,7 @@ export const latestOperation = object(
     done: boolean(),
     build: string({ description: 'The build; ends in `/builds/no_build` where nothing is built.' }),
     reason,
-    createTime: time('When it was asked for.'),
+    createTime: time('When it was requested.'),
   },
   {
     title: 'LatestOperation',
@@ -32,8 +32,8 @@ export const latestBuild = object(
     phase: oneOf(PHASES),
     trigger: oneOf(TRIGGERS, { description: 'What requested it.' }),
     reason,
-    createTime: time('When it was asked for.'),
-    finishTime: optional(time('When it was over.')),
+    createTime: time('When it was requested.'),
+    finishTime: optional(time('When it ended.')),
   },
   { title: 'LatestBuild', description: 'The newest build, whether or not it went live.' },
 )

@@ -42,7 +42,7 @@ export const waiting = object(
         '`QUIET_PERIOD`: for further calls. `ENVIRONMENT`: for another operation of its environment. `MACHINE`: for others on this machine. `NEXT`: it begins at once.',
     }),
     ahead: integer({ description: 'How many end or begin before it.' }),
-    message: string({ description: 'The same for people.' }),
+    message: string({ description: 'The same in words.' }),
   },
   { title: 'Waiting', description: 'Why it has not started.' },
 )
@@ -55,16 +55,18 @@ export const operationFields = {
     build: string({ description: 'The build; ends in `/builds/no_build` where nothing is built.' }),
     deployment: string({ description: 'The deployment; empty until traffic is switched to it.' }),
     unchanged: optional(
-      boolean({ description: 'True where visitors got the output already: the deployment that was live stays so.' }),
+      boolean({ description: 'True if visitors got the output already: the live deployment stays live.' }),
     ),
-    createTime: time('When it was asked for.'),
+    createTime: time('When it was requested.'),
     phase: oneOf(PHASES),
     trigger: oneOf(TRIGGERS, { description: 'What requested it.' }),
     requestedBy,
     ...described,
     queuePosition: optional(integer({ description: 'While it waits: how many builds are before it, and itself.' })),
     waiting: optional(waiting),
-    settlesUntil: optional(time('While it lets a burst of calls settle: when it begins if no further one comes.')),
+    settlesUntil: optional(
+      time('While it waits for a burst of calls to settle: when it begins if no further call comes.'),
+    ),
     triggers: optional(
       array(string(), {
         description: `The calls that it satisfies, the newest first, at most ${LIMITS.triggersShown}; where one operation is read.`,

@@ -19,7 +19,7 @@ const requester = object(
 export type Requester = Static<typeof requester>
 
 export const requestedBy = nullable(requester, {
-  description: 'Who asked for it. Null where an earlier version of the service did not record it.',
+  description: 'Who requested it. Null if an earlier version of the service did not record it.',
 })
 
 const branch = string({
@@ -35,7 +35,7 @@ const subject = string({
   description: "The first line of the commit's message.",
 })
 const isDirty = boolean({
-  description: 'Whether what was sent differs from the commit. Absent where that is not known.',
+  description: 'Whether the archive differs from the commit. Absent if that is not known.',
 })
 
 const commitFields = object(
@@ -49,7 +49,7 @@ export type Described = { message: string; commit: Commit | null }
 
 export const described = {
   message: string({
-    description: "What the sender wrote about the archive; where nothing was written, the commit's subject, or empty.",
+    description: "The sender's message about the archive; without one, the commit's subject, or empty.",
   }),
   commit: nullable(commitFields, { description: 'The git commit of the archive, as its sender states it.' }),
 }

@@ -185,7 +185,7 @@ export const environment = object(
     updateTime: time('When it was last changed.'),
     etag: etagOf('what `PATCH` can set. Builds, deployments and domains leave it as it is'),
     shellVariableEtags: mapOf(string(), {
-      description: 'Of each variable, by its key: another one after every change of that variable.',
+      description: 'The etag of each variable, by its key: it differs after every change of that variable.',
     }),
   },
   { title: 'Environment' },
@@ -362,8 +362,7 @@ export const session = object(
     email: string(),
     accounts: array(account),
     invitations: array(invitation, {
-      description:
-        'Accounts that ask the user to belong to them. They are not among `accounts` until they are accepted.',
+      description: 'Accounts that ask the user to join them. They are not among `accounts` until they are accepted.',
     }),
     expireTime: time('When the session ends by itself.'),
   },

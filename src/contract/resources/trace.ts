@@ -27,7 +27,7 @@ const storedObject = object(
     }),
     etag: optional(string()),
     lastModified: optional(string()),
-    hits: integer({ description: 'How often it was the answer.' }),
+    hits: integer({ description: 'How often it was served.' }),
     place: oneOf(['memory', 'disk']),
     comparison: oneOf(COMPARISONS, { description: 'With what the live deployment answers now.' }),
   },

@@ -36,7 +36,7 @@ export const addedUser = object(
   {
     ...userFields,
     password: optional(
-      string({ description: 'Of a new user, shown this once. One who has a password already keeps it.' }),
+      string({ description: 'The password of a new user, shown only once. An existing user keeps theirs.' }),
     ),
   },
   { title: 'AddedUser' },
@@ -50,7 +50,10 @@ export const invitation = object(
     inviter: string({ description: 'E-mail address of the owner who asks; empty where a program did.' }),
     createTime: time('When the user was invited.'),
   },
-  { title: 'Invitation', description: 'An account asks the user to belong to it. It gives access to nothing.' },
+  {
+    title: 'Invitation',
+    description: 'An account asks the user to join it. Until it is accepted, it gives no access.',
+  },
 )
 export type Invitation = Static<typeof invitation>
 
@@ -58,7 +61,7 @@ export const changedUser = object({ role }, { title: 'ChangedUser' })
 
 export const changedPassword = object(
   {
-    password: string({ maxLength: LIMITS.maxPasswordLength, description: 'The one that it is now.' }),
+    password: string({ maxLength: LIMITS.maxPasswordLength, description: 'The current password.' }),
     newPassword: string({ minLength: LIMITS.minPasswordLength, maxLength: LIMITS.maxPasswordLength }),
   },
   { title: 'ChangedPassword' },

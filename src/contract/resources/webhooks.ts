@@ -15,12 +15,12 @@ export const webhookAction = oneOf(WEBHOOK_ACTIONS, {
 const quietSeconds = integer({
   minimum: 0,
   maximum: LIMITS.quietSeconds,
-  description: 'A build that webhooks asked for begins when no further call came for so long. 0: at once.',
+  description: 'A build that webhooks requested begins when no further call came for this many seconds. 0: at once.',
 })
 const maxQuietSeconds = integer({
   minimum: 0,
   maximum: LIMITS.maxQuietSeconds,
-  description: 'However many calls come, the build begins so long after the first of them.',
+  description: 'The build begins at most this many seconds after the first call, however many calls come.',
 })
 /** In answers and in changes for one version after the rename, so that clients can follow. */
 const quietSecondsMost = optional(
@@ -56,14 +56,14 @@ export const webhookSet = object(setOf({}), {
 export type WebhookSet = Static<typeof webhookSet>
 
 export const issuedWebhookSet = object(
-  setOf({ url: string({ description: 'To be called by POST. It holds a token, and is shown this once.' }) }),
+  setOf({ url: string({ description: 'To be called by POST. It contains a token, and is shown only once.' }) }),
   { title: 'IssuedWebhookSet' },
 )
 export type IssuedWebhookSet = Static<typeof issuedWebhookSet>
 
 export const changedWebhookSet = object(
   { quietSeconds: optional(quietSeconds), maxQuietSeconds: optional(maxQuietSeconds), quietSecondsMost },
-  { title: 'ChangedWebhookSet', description: 'What is not given stays as it is.' },
+  { title: 'ChangedWebhookSet', description: 'Absent fields keep their values.' },
 )
 export type ChangedWebhookSet = Static<typeof changedWebhookSet>
 
@@ -74,7 +74,7 @@ const job = object(
     state: oneOf(['PENDING', 'DONE']),
     createdAt: integer({ description: 'Milliseconds since 1970.' }),
   },
-  { description: 'The operation once more, in the form that plugins made for other hosts look for.' },
+  { description: 'The same operation, in the form that plugins for other hosts expect.' },
 )
 
 export const webhookAnswer = object(
@@ -104,19 +104,21 @@ export const webhookOperation = object(
       description: 'LIVE: visitors get what was built. PURGED: the cache was purged, and nothing is built.',
     }),
     phase: oneOf(PHASES),
-    done: boolean({ description: 'Whether the state is the last one.' }),
-    waitingUntil: optional(time('While it lets a burst of calls settle: when it begins if no further one comes.')),
+    done: boolean({ description: 'Whether the state is final.' }),
+    waitingUntil: optional(
+      time('While it waits for a burst of calls to settle: when it begins if no further call comes.'),
+    ),
     reason: optional(string({ description: 'Why it failed: one of the reasons of the error reference.' })),
     message: optional(string({ description: 'The reason in words. What the build wrote is not in it.' })),
     buildUrl: string({
       description: 'The page of the build in the portal, for those who may log in; empty for a purge.',
     }),
     siteUrl: string({ description: 'Where the site answers.' }),
-    createTime: time('When it was asked for.'),
+    createTime: time('When it was requested.'),
   },
   {
     title: 'WebhookOperation',
-    description: 'What became of a call of a webhook, as far as its own token may read it.',
+    description: 'The result of a webhook call, as far as its own token may read it.',
   },
 )
 export type WebhookOperation = Static<typeof webhookOperation>

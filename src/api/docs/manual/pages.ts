@@ -30,7 +30,7 @@ export type ManualPages = {
   pictures: ReadonlyMap<string, Picture>
 }
 
-/** The root of the package, which is as far from `dist/api/manual` as from `src/api/manual`. */
+/** The root of the package, which is as far from `dist/api/docs/manual` as from `src/api/docs/manual`. */
 const TOP = fileURLToPath(new URL('../../../..', import.meta.url))
 
 const SECTIONS = [
