@@ -6,8 +6,9 @@
  *   network   from one network, at any users
  *   user      at one user from all networks together where that user has never logged in
  *
- * Attackers cannot lock a user out: networks from which the user has logged in do not pay for `user`, and are not refused by
- * it. So many machines together get a hundred guesses at a user and then one a minute, and the user can still log in.
+ * Attackers cannot lock a user out: attempts from networks from which the user has logged in are not counted for `user`, and
+ * not refused by it. Many machines together get a hundred guesses at a user and then one a minute, and the user can still
+ * log in.
  *
  * The arithmetic is that of a leaky bucket kept as one time (GCRA): `paid_until` moves one interval per attempt, and an
  * attempt is refused while that time lies more than the burst ahead.
@@ -29,7 +30,7 @@ type Payment = {
   subject: string
   limit: AttemptLimit
   now: number
-  /** Of the refusal. */
+  /** The reason of a refusal. */
   reason?: Reason
 }
 
