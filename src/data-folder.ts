@@ -12,13 +12,16 @@ import {
   createSessions,
   createUsers,
 } from './accounts/index.ts'
-import { createApps, createCmsInstalls, createEnvironments } from './apps/index.ts'
+import { createApps, createCmsInstalls, createEnvironments, newestAppId } from './apps/index.ts'
 import { createChanges, createIds, systemClock } from './base/index.ts'
-import { createOperations } from './operations/index.ts'
+import { newestBuildId } from './builds/index.ts'
+import { newestDeploymentId } from './deployments/index.ts'
+import { createOperations, newestOperationId } from './operations/index.ts'
 import type { Config } from './settings.ts'
 import { openDiskBlobs } from './storage/blobs/blobs-disk.ts'
-import { createBallast, MIGRATIONS, migrate, newestId, refuseRestoring, refuseTriggers } from './storage/index.ts'
+import { createBallast, MIGRATIONS, migrate, type Reader, refuseRestoring, refuseTriggers } from './storage/index.ts'
 import { openSqlite, openSqliteApart } from './storage/sql/sqlite.ts'
+import { newestTriggerId } from './triggers/index.ts'
 import { version } from './version.ts'
 
 export const filesIn = (dataDir: string) => ({
@@ -77,6 +80,19 @@ export async function openDatabase(dataDir: string, onDeath?: (error: Error) => 
     cmsInstalls: createCmsInstalls({ sql }),
     operations: createOperations({ sql, clock, newId }),
   }
+}
+
+/**
+ * The newest id in the database. Ids carry the time and are the order of everything (the last upload, the next operation), so
+ * a process whose clock is behind goes on from here. Undefined in a new database.
+ */
+export async function newestId(sql: Reader): Promise<string | undefined> {
+  const owners = [newestAppId, newestOperationId, newestBuildId, newestDeploymentId, newestTriggerId]
+  const ids = await Promise.all(owners.map((newest) => newest(sql)))
+  return ids
+    .filter((id) => id !== undefined)
+    .toSorted()
+    .at(-1)
 }
 
 export type Database = Awaited<ReturnType<typeof openDatabase>>

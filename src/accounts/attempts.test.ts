@@ -5,7 +5,7 @@ import { createAttempts, LOG_IN_LIMITS } from './attempts.ts'
 
 const HOUR_MS = 3_600_000
 
-test('a clock that is set back keeps nobody from logging in until it has caught up', async (t) => {
+test('a clock that is set back keeps no user from logging in until it has caught up', async (t) => {
   const modules = await lowerModules(t)
   const { take } = createAttempts(modules)
   const attempt = () => take({ email: 'ann@example.com', network: '192.0.2.1', isKnown: false })

@@ -1,13 +1,14 @@
 /**
- * Limits how often a log-in is tried. The counts live in the database: they hold across restarts and for every process.
- * Each attempt is paid before the password is looked at, so a hundred at once are not a hundred free guesses.
+ * Limits how often a log-in is tried. The counts are in the database: they survive restarts and are shared by all processes.
+ * Each attempt is counted before the password is verified, so a hundred attempts at once are not a hundred free guesses.
  *
  *   guesses   at one user from one network; a right password gives them back
- *   network   from one network, at whatever users
+ *   network   from one network, at any users
  *   user      at one user from all networks together where that user has never logged in
  *
- * Strangers use up only what is theirs: a user's own networks do not pay for `user`, and are not refused by it. So many
- * machines together get a hundred guesses at a user and then one a minute, and the user logs in meanwhile.
+ * Attackers cannot lock a user out: attempts from networks from which the user has logged in are not counted for `user`, and
+ * not refused by it. Many machines together get a hundred guesses at a user and then one a minute, and the user can still
+ * log in.
  *
  * The arithmetic is that of a leaky bucket kept as one time (GCRA): `paid_until` moves one interval per attempt, and an
  * attempt is refused while that time lies more than the burst ahead.
@@ -18,12 +19,20 @@ import { type Sql, statement, type Transaction } from '../storage/index.ts'
 
 export type Attempt = {
   email: string
-  /** That of the client's address. */
+  /** The network of the client's address. */
   network: string
   /** Whether the user has logged in from there before. */
   isKnown: boolean
 }
 export type AttemptLimit = { burst: number; intervalMs: number }
+
+type Payment = {
+  subject: string
+  limit: AttemptLimit
+  now: number
+  /** The reason of a refusal. */
+  reason?: Reason
+}
 
 export const LOG_IN_LIMITS = {
   guesses: { burst: 10, intervalMs: 60_000 },
@@ -32,18 +41,13 @@ export const LOG_IN_LIMITS = {
 } as const satisfies Record<string, AttemptLimit>
 
 export function createAttempts({ sql, clock }: { sql: Sql; clock: Clock }) {
-  async function pay(
-    tx: Transaction,
-    subject: string,
-    { burst, intervalMs }: AttemptLimit,
-    now: number,
-    reason: Reason = 'TOO_MANY_LOG_INS',
-  ) {
+  async function pay(tx: Transaction, { subject, limit, now, reason = 'TOO_MANY_LOG_INS' }: Payment) {
+    const { burst, intervalMs } = limit
     const [row] = await tx.query<{ paid_until: number }>(
       statement`SELECT paid_until FROM log_in_attempts WHERE subject = ${subject}`,
     )
     const known = row?.paid_until ?? 0
-    // Nobody can owe more than the burst: then the clock was set back, and nobody could log in until it has caught up.
+    // More than the burst cannot be owed. If it is, the clock was set back, and log-ins would fail until it has caught up.
     const owed = known - now > burst * intervalMs ? 0 : known
     const paidUntil = Math.max(now, owed) + intervalMs
     const waitMs = paidUntil - now - burst * intervalMs
@@ -60,15 +64,15 @@ export function createAttempts({ sql, clock }: { sql: Sql; clock: Clock }) {
       const now = clock.now()
       await sql.transaction(async (tx) => {
         await tx.query(statement`DELETE FROM log_in_attempts WHERE paid_until < ${now}`)
-        await pay(tx, `network ${network}`, LOG_IN_LIMITS.network, now)
-        await pay(tx, guessesOf({ email, network }), LOG_IN_LIMITS.guesses, now)
-        if (!isKnown) await pay(tx, `user ${email}`, LOG_IN_LIMITS.user, now)
+        await pay(tx, { subject: `network ${network}`, limit: LOG_IN_LIMITS.network, now })
+        await pay(tx, { subject: guessesOf({ email, network }), limit: LOG_IN_LIMITS.guesses, now })
+        if (!isKnown) await pay(tx, { subject: `user ${email}`, limit: LOG_IN_LIMITS.user, now })
       })
     },
-    /** Something else than a log-in that must not be tried too often. */
+    /** For other actions than a log-in that must be limited. */
     async takeOne(subject: string, limit: AttemptLimit, reason: Reason) {
       const now = clock.now()
-      await sql.transaction((tx) => pay(tx, subject, limit, now, reason))
+      await sql.transaction((tx) => pay(tx, { subject, limit, now, reason }))
     },
     async forgive(tx: Transaction, attempt: Pick<Attempt, 'email' | 'network'>) {
       await forgiveOne(tx, guessesOf(attempt))
@@ -81,5 +85,5 @@ async function forgiveOne(tx: Transaction, subject: string) {
   await tx.query(statement`DELETE FROM log_in_attempts WHERE subject = ${subject}`)
 }
 
-/** The network first, which has no blank: no address of a user makes it the subject of somebody else. */
+/** The network comes first and has no blank: so no e-mail address makes it the subject of another user. */
 const guessesOf = ({ email, network }: Pick<Attempt, 'email' | 'network'>): string => `guesses ${network} ${email}`

@@ -20,10 +20,10 @@ export function createCredentials({ sql, clock, newId }: { sql: Sql; clock: Cloc
   }
 
   return {
-    /** Those of an account. */
+    /** The number of credentials of an account. */
     count,
 
-    /** `most`: how many the account may have. */
+    /** `max`: how many the account may have. */
     async issue(
       accountId: string,
       { role, displayName, max = 0 }: { role: Role; displayName: string; max?: number },
@@ -41,7 +41,10 @@ export function createCredentials({ sql, clock, newId }: { sql: Sql; clock: Cloc
       return { credential: toCredential(made as CredentialRow), password: new Secret(password) }
     },
 
-    /** The account, role and name behind a user id and password; asked anew for every request, so a revocation holds at once. */
+    /**
+     * The account, role and name of a user id and password. Looked up for every request, so a revocation takes effect
+     * at once.
+     */
     async verify(
       userId: string,
       password: string,

@@ -5,7 +5,7 @@ import { statement, toPage } from '../storage/index.ts'
 
 type Scope = Parameters<typeof lowerModules>[0]
 
-/** Ann, whom the operator made in `home`, and the account `other` with an owner of its own. */
+/** The user Ann, made by the operator in `home`, and the account `other` with an owner of its own. */
 async function withAnn(t: Scope) {
   const modules = await lowerModules(t)
   await modules.users.create('ann@example.com', 'home', 'developer', { makeAccount: true })
@@ -22,7 +22,7 @@ async function withAnn(t: Scope) {
   return { ...modules, other, idOf, accountsOf, invite, ann: await idOf('ann@example.com') }
 }
 
-test('somebody who is a user already belongs to another account only after they have said so', async (t) => {
+test('an existing user belongs to another account only after accepting', async (t) => {
   const { invite, invitations, members, accountsOf, other, ann } = await withAnn(t)
   const { member, password } = await invite('owner')
   assert.deepEqual([member.state, password], ['INVITED', undefined])
@@ -57,7 +57,7 @@ test('a declined invitation leaves nothing, and neither does one that is withdra
   assert.deepEqual(await accountsOf('ann@example.com'), ['home'])
 })
 
-test('nobody answers for somebody else', async (t) => {
+test('no user can answer the invitation of another', async (t) => {
   const { invite, invitations, idOf, accountsOf, ann } = await withAnn(t)
   const { member } = await invite()
   const owner = await idOf('owner@example.com')
@@ -87,7 +87,7 @@ test('the role of an invitation can be changed, and is the one that is accepted'
   ])
 })
 
-test('nobody is invited twice, nor if they belong to the account', async (t) => {
+test('no user is invited twice, nor while being a member', async (t) => {
   const { invite, invitations, ann } = await withAnn(t)
   const { member } = await invite()
   await assert.rejects(invite(), { reason: 'USER_EXISTS', message: /has not answered yet/ })
@@ -95,7 +95,7 @@ test('nobody is invited twice, nor if they belong to the account', async (t) => 
   await assert.rejects(invite(), { reason: 'USER_EXISTS', message: /belongs to the account already/ })
 })
 
-test('a user whom nothing holds any more is removed: with the last membership, or the last invitation', async (t) => {
+test('a user is removed with the last membership or the last invitation', async (t) => {
   const { invite, invitations, members, accounts, idOf, ann } = await withAnn(t)
   const home = await accounts.byName('home')
   const { member } = await invite()
@@ -106,10 +106,10 @@ test('a user whom nothing holds any more is removed: with the last membership, o
   assert.equal(await idOf('ann@example.com'), '')
 })
 
-test('an account that made a user for somebody of its choice has to ask the person whom the operator gives the password', async (t) => {
+test('an account that made a user must invite that user again after the operator has reset the password', async (t) => {
   const { invite, invitations, users, accountsOf, idOf } = await withAnn(t)
   const { member, password } = await invite('viewer', 'victim@example.com')
-  assert.ok(password, 'the account made the user, and needs nobody’s word for it')
+  assert.ok(password, 'the account made the user, and needs no consent')
   assert.deepEqual(await accountsOf('victim@example.com'), ['other'])
 
   await users.resetPassword('victim@example.com')
@@ -120,7 +120,7 @@ test('an account that made a user for somebody of its choice has to ask the pers
     [[member.id, 'other']],
   )
   await invitations.accept(victim, member.id)
-  // It was accepted: another password does not take that back.
+  // It was accepted: a new password does not undo that.
   await users.resetPassword('victim@example.com')
   assert.deepEqual(await accountsOf('victim@example.com'), ['other'])
 })

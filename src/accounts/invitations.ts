@@ -1,6 +1,6 @@
 /**
- * Invitations: an account asks somebody who is a user already to belong to it. Nobody is made a member without having
- * said so: a membership names the account to every tool of the user, and projects may ask those tools to use it.
+ * Invitations: an account asks an existing user to join it. A user becomes a member only after accepting: a membership
+ * shows the account to every tool of the user, and projects may ask those tools to use it.
  *
  *   open  →  accepted: a membership under the same id  |  declined by the user or withdrawn by an owner: gone
  *
@@ -17,7 +17,7 @@ export type Invitation = {
   id: string
   account: Account
   role: Role
-  /** The owner who asks; empty where a program did. */
+  /** The owner who invites; empty if a program did. */
   inviter: string
   createTime: number
 }
@@ -76,7 +76,7 @@ type InvitationRow = {
   create_time: number
 }
 
-/** A user who belongs to no account, and whom none asks to, is removed: the address is free again. */
+/** A user who belongs to no account, and has no invitation, is removed, so that the address is free again. */
 export async function removeStray(tx: Transaction, userId: string) {
   await tx.query(statement`
     DELETE FROM users WHERE id = ${userId}

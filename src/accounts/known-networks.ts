@@ -1,6 +1,6 @@
 /**
- * From where users have logged in: there they are no strangers, whatever strangers do elsewhere. A network is forgotten
- * when it was not used for long, when many others came after it, and when the password changes hands.
+ * The networks from which users have logged in: there they are known, whatever attackers do from other networks. A
+ * network is forgotten when it was unused for long, when many others were used after it, and when the password changes.
  */
 import type { Clock } from '../base/index.ts'
 import { type Sql, statement, type Transaction } from '../storage/index.ts'

@@ -1,14 +1,14 @@
 /**
- * Members: the users of an account, as its owners see and choose them. What belongs to the account is the membership; of
- * the user behind it nothing is shown but the e-mail address.
+ * Members: the users of an account, as its owners see and choose them. The account owns the membership; of the user it
+ * sees only the e-mail address.
  *
- * An owner who adds somebody new makes a user, and sees the first password. Nobody has proved that the address is theirs.
- * So such a user can be added to another account by the operator only: otherwise an owner could make users under the
- * addresses of strangers, and wait until somebody else lets them in.
+ * An owner who adds a new e-mail address makes a user, and sees the first password. It is not proved that the address
+ * belongs to that person. So only the operator can add such a user to another account: otherwise an owner could make users
+ * with other people's addresses, and wait until another account lets them in.
  *
- * Somebody who is a user already is invited, and listed beside the members until they have answered.
+ * An existing user is invited, and listed beside the members until they have answered.
  *
- * A user who belongs to no account any more, and whom none invites, is removed, and the address is free again.
+ * A user who no longer belongs to any account, and has no invitation, is removed, and the address is free again.
  */
 import { type Clock, type NewId, randomToken, Secret } from '../base/index.ts'
 import { Problem, type resources } from '../contract/index.ts'
@@ -25,7 +25,7 @@ type State = resources.UserState
 export type Member = { id: string; email: string; role: Role; state: State; createTime: number }
 type MemberRow = { id: string; email: string; role: Role; state: State; create_time: number }
 
-/** Of one account. Each costs a slow hash, and tells whether an address is taken. */
+/** The limit for one account. Each addition costs a slow hash, and reveals whether an address is taken. */
 export const NEW_USER_LIMIT: AttemptLimit = { burst: 20, intervalMs: 30_000 }
 
 type Parts = { sql: Sql; clock: Clock; newId: NewId }
@@ -41,8 +41,8 @@ export function createMembers({ sql, clock, newId }: Parts) {
   }
 
   /**
-   * Asked after the change of a member, within its transaction: an account that has an owner who can log in keeps one.
-   * (Those that are used by programs alone have none.)
+   * Checked after a change of a member, within its transaction: an account that has an owner who can log in must keep
+   * one. (Accounts that only programs use have none.)
    */
   async function checkOwned(tx: Transaction, accountId: string, { role, state }: Member) {
     if (role !== 'owner' || state !== 'ACTIVE') return
@@ -54,13 +54,13 @@ export function createMembers({ sql, clock, newId }: Parts) {
 
   return {
     async list(accountId: string, page: Page): Promise<PageOf<Member>> {
-      // Named as a whole: the condition and the order of a page are on the column `id`.
+      // As a sub-select, because the condition and the order of a page use the column `id`.
       const rows = await sql.query<MemberRow>(statement`
         SELECT * FROM (${peopleOf(accountId)}) AS people WHERE ${page.after} ${page.order}`)
       return pageOf(rows.map(toMember), page)
     },
 
-    /** The password is that of a new user; one who is a user already keeps theirs, and is asked whether they agree. */
+    /** The password of a new user; an existing user keeps theirs, and is invited. */
     async add(
       accountId: string,
       { email: given, role, inviter }: { email: string; role: Role; inviter: string },
@@ -68,7 +68,7 @@ export function createMembers({ sql, clock, newId }: Parts) {
       await attempts.takeOne(`users of ${accountId}`, NEW_USER_LIMIT, 'TOO_MANY_NEW_USERS')
       const email = foldEmail(given)
       const password = randomToken()
-      // Also where it is not needed: how long the answer takes tells nothing.
+      // Also hashed if it is not needed, so that the time of the answer reveals nothing.
       const guest = { client: `account ${accountId}`, kind: 'known', crowded: 'TOO_MANY_NEW_USERS' } as const
       const passwordHash = await passwordQueue.admit(guest, (turn) => hashPassword(password, turn))
       return sql.transaction(async (tx) => {
@@ -103,7 +103,7 @@ export function createMembers({ sql, clock, newId }: Parts) {
       })
     },
 
-    /** Their sessions have no access any more: memberships are looked up for every request. */
+    /** Their sessions lose access, since memberships are looked up for every request. */
     async remove(accountId: string, id: string) {
       await sql.transaction(async (tx) => {
         const { userId, ...member } = await require(tx, accountId, id)
@@ -119,7 +119,7 @@ export function createMembers({ sql, clock, newId }: Parts) {
 
 export type Members = ReturnType<typeof createMembers>
 
-/** A user whom the operator made, or this account; or one of its members, whoever made them. */
+/** A user that was made by the operator or by this account, or a member of this account. */
 async function requireVouched(tx: Transaction, accountId: string, email: string): Promise<string> {
   const [vouched] = await tx.query<{ id: string }>(statement`
     SELECT id FROM users WHERE email = ${email} AND (made_by IS NULL OR made_by = ${accountId}
@@ -143,7 +143,7 @@ async function invite(tx: Transaction, { id, accountId, email, role, inviter, no
   if (!row) throw new Problem('USER_EXISTS', `${email} is invited already, and has not answered yet.`)
 }
 
-/** Everybody whom the account lists: its members, and those whom it has invited. */
+/** All users that the account lists: its members, and those it has invited. */
 const peopleOf = (accountId: string) => statement`
   SELECT m.id, u.email, m.role, 'ACTIVE' AS state, m.create_time, m.user_id
   FROM memberships m JOIN users u ON u.id = m.user_id WHERE m.account_id = ${accountId}

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createPasswordQueue, type Kind, PASSWORD_QUEUE, type Turn } from './password-queue.ts'
 
-/** Hashes that end when they are told to, and in which order they began. */
+/** Hashes that end when the test says so, and the order in which they began. */
 function openQueue(limits = PASSWORD_QUEUE) {
   const queue = createPasswordQueue(limits)
   const began: string[] = []
@@ -34,28 +34,28 @@ const refusals = async (entered: Promise<void>[]): Promise<string[]> =>
 
 test('however many networks guess at once, only so many passwords wait, and one is hashed at a time', async () => {
   const { enter, endAll, maxAtOnce, began } = openQueue()
-  const entered = refusals(Array.from({ length: 10_000 }, (_, index) => enter(`network ${index}`, 'stranger')))
+  const entered = refusals(Array.from({ length: 10_000 }, (_, index) => enter(`network ${index}`, 'unknown')))
   await endAll()
   const refused = await entered
-  assert.equal(began.length, PASSWORD_QUEUE.places.stranger)
-  assert.equal(refused.length, 10_000 - PASSWORD_QUEUE.places.stranger)
+  assert.equal(began.length, PASSWORD_QUEUE.places.unknown)
+  assert.equal(refused.length, 10_000 - PASSWORD_QUEUE.places.unknown)
   assert.deepEqual([...new Set(refused)], ['PASSWORDS_BUSY'])
   assert.equal(maxAtOnce(), 1)
 })
 
-test('one network takes a share of the queue, and is told to wait for more', async () => {
+test('one network takes a share of the queue, and is refused more', async () => {
   const { enter, endAll, began } = openQueue()
-  const flood = refusals(Array.from({ length: 100 }, () => enter('flood', 'stranger')))
-  const other = enter('other', 'stranger')
+  const flood = refusals(Array.from({ length: 100 }, () => enter('flood', 'unknown')))
+  const other = enter('other', 'unknown')
   await endAll()
   await other
   assert.deepEqual([...new Set(await flood)], ['TOO_MANY_LOG_INS'])
   assert.equal(began.filter((client) => client === 'flood').length, PASSWORD_QUEUE.placesOfClient)
 })
 
-test('strangers who fill the queue neither keep known users out nor before them', async () => {
+test('unknown clients who fill the queue neither keep known users out nor delay them', async () => {
   const { enter, endAll, began } = openQueue()
-  const flood = refusals(Array.from({ length: 1000 }, (_, index) => enter(`network ${index}`, 'stranger')))
+  const flood = refusals(Array.from({ length: 1000 }, (_, index) => enter(`network ${index}`, 'unknown')))
   const known = enter('home', 'known')
   await endAll()
   await known
@@ -63,27 +63,27 @@ test('strangers who fill the queue neither keep known users out nor before them'
   assert.ok(began.indexOf('home') <= 2, `after ${began.indexOf('home')} others`)
 })
 
-test('known users who come without end leave strangers every second turn', async () => {
+test('known users who come without end leave unknown clients every second turn', async () => {
   const { enter, endAll, began } = openQueue()
   const flood = refusals(Array.from({ length: 1000 }, (_, index) => enter(`home ${index}`, 'known')))
-  const stranger = enter('stranger', 'stranger')
+  const unknown = enter('unknown', 'unknown')
   await endAll()
-  await stranger
+  await unknown
   await flood
-  assert.ok(began.indexOf('stranger') <= 2, `after ${began.indexOf('stranger')} others`)
+  assert.ok(began.indexOf('unknown') <= 2, `after ${began.indexOf('unknown')} others`)
 })
 
 test('the client with one in the queue is not behind all of another that has many', async () => {
   const { enter, endAll, began } = openQueue()
-  const all = [...Array.from({ length: 8 }, () => enter('many', 'stranger')), enter('single', 'stranger')]
+  const all = [...Array.from({ length: 8 }, () => enter('many', 'unknown')), enter('single', 'unknown')]
   await endAll()
   await Promise.all(all)
   assert.ok(began.indexOf('single') <= 2, began.join(' '))
 })
 
 test('a place is free again however the work ends', async () => {
-  const { queue } = openQueue({ places: { known: 1, stranger: 1 }, placesOfClient: 1 })
-  const guest = { client: 'a', kind: 'stranger' } as const
+  const { queue } = openQueue({ places: { known: 1, unknown: 1 }, placesOfClient: 1 })
+  const guest = { client: 'a', kind: 'unknown' } as const
   for (let times = 0; times < 3; times++) {
     await assert.rejects(
       queue.admit(guest, (turn) => turn(() => Promise.reject(new Error('of the hash')))),
@@ -97,8 +97,8 @@ test('a place is free again however the work ends', async () => {
   }
 })
 
-test('whoever is refused is told when to come again', async () => {
-  const { queue } = openQueue({ places: { known: 1, stranger: 1 }, placesOfClient: 1 })
+test('a refused client gets the time to retry', async () => {
+  const { queue } = openQueue({ places: { known: 1, unknown: 1 }, placesOfClient: 1 })
   const { promise, resolve } = Promise.withResolvers<void>()
   const held = queue.admit({ client: 'a', kind: 'known' }, () => promise)
   for (const client of ['a', 'b']) {

@@ -1,29 +1,30 @@
 /**
- * The queue in front of the slow hash: one runs at a time, so that a flood of log-ins takes neither the thread pool nor the
- * processors from everything else. It is bounded, for each client and in all. Users who come from where they have logged in
- * before, and those who are logged in, have places of their own that strangers cannot fill, and every second turn.
- * Within a kind the clients take turns, so that one with many in the queue is no faster than one with a single one.
+ * The queue in front of the slow hash: one runs at a time, so that a flood of log-ins takes neither the thread pool nor
+ * the processors from everything else. It is bounded, for each client and in total. Users on networks from which they
+ * have logged in before, and users with a session, have places of their own that unknown clients cannot fill, and every
+ * second turn. Within each kind the clients take turns, so that a client with many requests is no faster than a client
+ * with one.
  */
 import { Problem, type Reason } from '../contract/index.ts'
 
-export type Kind = 'known' | 'stranger'
-/** `crowded` is what a client is told that has all its places taken. */
+export type Kind = 'known' | 'unknown'
+/** `crowded` is the reason for a client that has all its places taken. */
 export type Guest = { client: string; kind: Kind; crowded?: Reason }
 /** Runs the work when its turn has come. */
 export type Turn = <T>(work: () => Promise<T>) => Promise<T>
 export type PasswordQueueLimits = { places: Record<Kind, number>; placesOfClient: number }
 
-export const PASSWORD_QUEUE: PasswordQueueLimits = { places: { known: 24, stranger: 24 }, placesOfClient: 8 }
+export const PASSWORD_QUEUE: PasswordQueueLimits = { places: { known: 24, unknown: 24 }, placesOfClient: 8 }
 
-/** What a machine does at least: hashes of about 250 ms each. */
+/** A lower bound for a machine: hashes of about 250 ms each. */
 const HASHES_PER_SECOND = 4
 
 export function createPasswordQueue({ places, placesOfClient }: PasswordQueueLimits = PASSWORD_QUEUE) {
-  const taken = { known: 0, stranger: 0 }
+  const taken = { known: 0, unknown: 0 }
   const takenBy = new Map<string, number>()
-  const waiting = { known: createLine(), stranger: createLine() }
+  const waiting = { known: createLine(), unknown: createLine() }
   let isRunning = false
-  let lastKind: Kind = 'stranger'
+  let lastKind: Kind = 'unknown'
 
   async function run() {
     if (isRunning) return
@@ -33,7 +34,7 @@ export function createPasswordQueue({ places, placesOfClient }: PasswordQueueLim
   }
 
   function takeNext(): Hash | undefined {
-    const other: Kind = lastKind === 'known' ? 'stranger' : 'known'
+    const other: Kind = lastKind === 'known' ? 'unknown' : 'known'
     const kind = waiting[other].isEmpty() ? lastKind : other
     lastKind = kind
     return waiting[kind].shift()
@@ -41,12 +42,12 @@ export function createPasswordQueue({ places, placesOfClient }: PasswordQueueLim
 
   function busy(reason: Reason): Problem {
     return new Problem(reason, undefined, {
-      retryAfterSeconds: Math.ceil((taken.known + taken.stranger) / HASHES_PER_SECOND),
+      retryAfterSeconds: Math.ceil((taken.known + taken.unknown) / HASHES_PER_SECOND),
     })
   }
 
   return {
-    /** Holds a place while `work` lasts. Throws at once where there is none. */
+    /** Holds a place while `work` runs. Throws at once if there is none. */
     async admit<T>(
       { client, kind, crowded = 'TOO_MANY_LOG_INS' }: Guest,
       work: (turn: Turn) => Promise<T>,
@@ -75,10 +76,10 @@ export function createPasswordQueue({ places, placesOfClient }: PasswordQueueLim
 
 export type PasswordQueue = ReturnType<typeof createPasswordQueue>
 
-/** Never rejects: whoever asked for it is told. */
+/** Never rejects: the result goes to the caller that requested it. */
 type Hash = () => Promise<void>
 
-/** One of each client, then the next of each. */
+/** One of each client, then the next one of each. */
 function createLine() {
   const byClient = new Map<string, Hash[]>()
   return {

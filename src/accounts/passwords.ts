@@ -1,6 +1,6 @@
 /**
- * People's passwords, hashed with scrypt at OWASP's second set of parameters (N=2^15, r=8, p=3: 32 MiB, and the machine's
- * own scrypt from the platform). Each waits for its turn in the one queue of the process.
+ * Passwords of people, hashed with scrypt at OWASP's second set of parameters (N=2^15, r=8, p=3: 32 MiB, with the
+ * platform's own scrypt). All hashes of the process share one queue.
  */
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
@@ -10,7 +10,7 @@ const derive = promisify<string, Buffer, number, ScryptOptions, Buffer>(scrypt)
 const COST = { N: 2 ** 15, r: 8, p: 3 } as const
 const KEY_BYTES = 32
 
-/** One for the process, as its processors and its thread pool are. */
+/** One for the process, which has one set of processors and one thread pool. */
 export const passwordQueue = createPasswordQueue()
 
 export async function hashPassword(password: string, turn: Turn): Promise<string> {
@@ -19,14 +19,17 @@ export async function hashPassword(password: string, turn: Turn): Promise<string
   return `scrypt$${COST.N}$${COST.r}$${COST.p}$${salt.toString('base64url')}$${key.toString('base64url')}`
 }
 
-/** Without a stored hash it does the same work and answers no, so that nobody learns who has an account. */
+/**
+ * Without a stored hash it does the same work and returns false, so that the time of the answer does not reveal whether
+ * the user exists.
+ */
 export async function verifyPassword(password: string, stored: string | undefined, turn: Turn): Promise<boolean> {
-  const { cost, salt, key } = stored ? parse(stored) : NOBODY
+  const { cost, salt, key } = stored ? parse(stored) : NO_USER
   const given = await turn(() => run(password, salt, cost))
   return timingSafeEqual(given, key) && stored !== undefined
 }
 
-const NOBODY = { cost: COST, salt: randomBytes(16), key: randomBytes(KEY_BYTES) }
+const NO_USER = { cost: COST, salt: randomBytes(16), key: randomBytes(KEY_BYTES) }
 
 function parse(stored: string) {
   const [scheme, N, r, p, salt, key] = stored.split('$')

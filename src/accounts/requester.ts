@@ -1,4 +1,7 @@
-/** The names under which those who ask are recorded: as they are at that time, so that a name outlives its owner. */
+/**
+ * The names under which requesters are recorded: as they are at that time, so that the name stays after its owner is
+ * removed.
+ */
 import { LIMITS, type resources } from '../contract/index.ts'
 
 export const userRequester = ({ email }: { email: string }): resources.Requester => ({

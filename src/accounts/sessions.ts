@@ -1,6 +1,6 @@
 /**
- * Sessions of the portal. The cookie holds 256 random bits; the database holds their digest. A session ends when it is
- * deleted, when its user's password is reset or changed elsewhere, or when its time is over.
+ * Sessions of the portal. The cookie contains 256 random bits; the database contains their digest. A session ends when
+ * it is deleted, when its user's password is reset or changed elsewhere, or when it expires.
  */
 import { type Clock, digestOf, randomToken, Secret } from '../base/index.ts'
 import { Problem } from '../contract/index.ts'
@@ -25,7 +25,7 @@ export function createSessions({ sql, clock }: { sql: Sql; clock: Clock }) {
       const email = foldEmail(emailGiven)
       const network = clientNetwork(address)
       const isKnown = await networks.isKnown(email, network)
-      return passwordQueue.admit({ client: network, kind: isKnown ? 'known' : 'stranger' }, async (turn) => {
+      return passwordQueue.admit({ client: network, kind: isKnown ? 'known' : 'unknown' }, async (turn) => {
         await attempts.take({ email, network, isKnown })
         const [user] = await sql.query<{ id: string; email: string; password_hash: string }>(
           statement`SELECT id, email, password_hash FROM users WHERE email = ${email}`,
@@ -39,7 +39,7 @@ export function createSessions({ sql, clock }: { sql: Sql; clock: Clock }) {
         await sql.transaction(async (tx) => {
           await attempts.forgive(tx, { email, network })
           await tx.query(statement`DELETE FROM sessions WHERE expire_time <= ${now}`)
-          // The password may have been changed while it was looked at, which ended every session but this one.
+          // The password may have been changed while it was verified, which ended every session but this one.
           const [opened] = await tx.query(statement`
             INSERT INTO sessions (digest, user_id, create_time, expire_time)
             SELECT ${digestOf(token)}, id, ${now}, ${expireTime} FROM users
@@ -68,9 +68,9 @@ export function createSessions({ sql, clock }: { sql: Sql; clock: Clock }) {
     },
 
     /**
-     * Every session but this one ends. The password is asked for although somebody is logged in: a browser that was left
-     * open must not be enough. Guesses are counted for the user wherever they come from: only who has a session can make
-     * them, so strangers cannot use them up.
+     * Every session but this one ends. The current password is required although the user is logged in: access to an
+     * open browser must not be enough. Guesses are counted for the user across all networks: only a client with a
+     * session can make them, so other clients cannot use them up.
      */
     async changePassword({ token, user }: { token: string; user: User }, given: ChangedPassword, address: string) {
       const subject = `password of ${user.id}`
@@ -86,7 +86,7 @@ export function createSessions({ sql, clock }: { sql: Sql; clock: Clock }) {
           const [changed] = await tx.query(statement`
             UPDATE users SET password_hash = ${next}
             WHERE id = ${user.id} AND password_hash = ${row?.password_hash ?? ''} RETURNING id`)
-          // Somebody else changed it in this very moment: it is not the password any more.
+          // Another request changed it at the same moment: this is no longer the password.
           if (!changed) throw new Problem('PASSWORD_WRONG')
           await attempts.forgiveOne(tx, subject)
           await tx.query(statement`DELETE FROM sessions WHERE user_id = ${user.id} AND digest <> ${digestOf(token)}`)

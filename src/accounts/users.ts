@@ -18,8 +18,8 @@ type Parts = { sql: Sql; clock: Clock; newId: NewId; accounts: Accounts }
 export function createUsers({ sql, clock, newId, accounts }: Parts) {
   return {
     /**
-     * A new user gets a generated password, returned this once. Somebody who is a user already joins the account and
-     * keeps their password. They are not asked: the operator, who may see everything anyway, vouches for them.
+     * A new user gets a generated password, returned only here. An existing user joins the account and keeps the
+     * password, without being asked: the operator, who can see everything anyway, vouches for the user.
      */
     async create(
       email: string,
@@ -49,9 +49,9 @@ export function createUsers({ sql, clock, newId, accounts }: Parts) {
     },
 
     /**
-     * A new password, and the end of every session that the old one opened. Only the operator can do this, who vouches for
-     * the user by it: whoever knew the old password is out. An account that had made the user for somebody of its own
-     * choice has to ask the person who has the password now.
+     * Sets a new password, and ends every session that the old one opened. Only the operator can do this, and thereby
+     * vouches for the user: a person who knew the old password has no access any more. An account that had made the
+     * user itself must now ask the person who has the new password.
      */
     async resetPassword(email: string): Promise<{ password: Secret }> {
       const password = randomToken()
@@ -85,7 +85,7 @@ async function requireUser(reader: Reader, email: string): Promise<{ id: string 
   return found
 }
 
-/** The membership that the user never accepted, since the account made the user, becomes an invitation. */
+/** The membership that the user never accepted, because the account made the user, becomes an invitation. */
 async function askAgain(tx: Transaction, userId: string) {
   const [made] = await tx.query<{ account_id: string; id: string }>(statement`
     INSERT INTO invitations (id, user_id, account_id, role, inviter, create_time)

@@ -2,9 +2,9 @@
 import type { Clock } from '../base/index.ts'
 import type { resources } from '../contract/index.ts'
 import type { Asked } from '../triggers/index.ts'
-import type { Call } from './route.ts'
+import type { RouteCall } from './route.ts'
 
-type Caller = Pick<Call<unknown, unknown>, 'request' | 'principal'>
+type Caller = Pick<RouteCall<unknown, unknown>, 'request' | 'principal'>
 
 export const askedBy = ({ request, principal }: Caller, action: resources.TriggerAction, clock: Clock): Asked => ({
   action,

@@ -1,4 +1,4 @@
-/** Who calls, and what they may do. Runs before the body is read: a stranger costs one look-up. */
+/** Who calls, and what they may do. Runs before the body is read: an unknown caller costs one look-up. */
 import type { FastifyRequest } from 'fastify'
 import {
   type Account,
@@ -12,7 +12,12 @@ import {
 } from '../accounts/index.ts'
 import { names, Problem, resources } from '../contract/index.ts'
 import type { BrowserSession } from './browser-session.ts'
-import type { Access } from './route.ts'
+
+/**
+ * Who may call: every client; clients with credentials or a session; clients with a session; or members of the account in
+ * the path with at least this role.
+ */
+export type Access = 'public' | 'known' | 'session' | resources.Role
 
 export type Principal = {
   /** The same for all requests of one user or one credential. */
@@ -70,7 +75,7 @@ export function createAuth({ credentials, sessions, users, browserSession }: Par
 
 export type Auth = ReturnType<typeof createAuth>
 
-/** Another account's name and one that nobody has get the same answer. */
+/** The answer is the same for another account's name and for one that does not exist. */
 export function membershipIn(principal: Principal, accountName: string): { account: Account; role: resources.Role } {
   const membership = principal.memberships.find(({ account }) => account.name === accountName)
   if (!membership) throw new Problem('ACCOUNT_NOT_FOUND')

@@ -55,7 +55,7 @@ test('whatever bytes a neighbour plants, the session is a token that stands alon
       // The name ends at the first equals sign.
       const isExact = before === '' && /^(?:$|=)/.test(middle)
       const token = tokenOf(request({ cookie: `a=b; ${planted}; ${NAME}=ours; c=d` }))
-      // One that has the exact name can only be one that the browser let through: then neither is believed.
+      // A second cookie with the exact name must have been accepted by the browser: then neither is trusted.
       assert.equal(token, isExact ? undefined : 'ours')
     }),
     500,

@@ -1,6 +1,6 @@
 /**
- * What a browser sends by itself, and when it is believed. The service is used by people at one address; the sites of tenants
- * are its neighbours, and may be of the same "site" in the eyes of a browser.
+ * Session cookies, and when they are trusted. People use the service at one host name; the sites of tenants are beside
+ * it, and browsers may count them as the same site.
  */
 import type { FastifyRequest } from 'fastify'
 import { Problem } from '../contract/index.ts'
@@ -13,20 +13,20 @@ const ATTRIBUTES = 'Path=/; HttpOnly; SameSite=Strict'
 export function createBrowserSession({ publicUrl }: { publicUrl?: string | undefined }) {
   const front = publicUrl === undefined ? undefined : new URL(publicUrl)
   const isHttps = front?.protocol === 'https:'
-  // A neighbour can set cookies for the domain they share, but none with this prefix (RFC 6265bis, 4.1.3.2).
+  // A tenant's site can set cookies for the shared domain, but none with this prefix (RFC 6265bis, 4.1.3.2).
   const name = isHttps ? `__Host-${SESSION_COOKIE}` : SESSION_COOKIE
   const attributes = `${ATTRIBUTES}${isHttps ? '; Secure' : ''}`
   const prefix = `${name}=`
 
   return {
-    /** The value of Set-Cookie; with 0 seconds the cookie goes. */
+    /** The value of Set-Cookie; 0 seconds delete the cookie. */
     cookieFor: (token: string, maxAgeSeconds: number): string =>
       `${name}=${token}; ${attributes}; Max-Age=${maxAgeSeconds}`,
 
     /**
-     * Browsers put exactly `; ` between cookies (RFC 6265, 4.2.1). Any other blank belongs to a name: one that begins with
-     * U+00A0 is no `__Host-` to a browser, so a neighbour may set it. Two cookies of the name are none, since nothing tells
-     * which of them is ours.
+     * Browsers put exactly `; ` between cookies (RFC 6265, 4.2.1). Any other blank belongs to a name: a name that
+     * begins with U+00A0 does not have the prefix `__Host-` for a browser, so a tenant's site may set it. If there are
+     * two cookies of the name, neither is trusted, since it cannot be known which one is ours.
      */
     tokenOf({ headers }: FastifyRequest): string | undefined {
       const [found, ...more] = (headers.cookie ?? '').split('; ').filter((cookie) => cookie.startsWith(prefix))

@@ -16,7 +16,7 @@ async function start(t: TestContext, max: number, isExempt?: (address: string) =
     server.close()
   })
   const { port } = server.address() as AddressInfo
-  /** Says nothing, and stays. */
+  /** Connects, sends nothing and stays open. */
   async function hold(from: string): Promise<Socket> {
     const socket = connect({ host: '127.0.0.1', port, localAddress: from })
     socket.on('error', () => undefined)
@@ -33,10 +33,10 @@ async function start(t: TestContext, max: number, isExempt?: (address: string) =
   return { hold, isAnswered: (from: string) => isAnswered(from).catch(() => false) }
 }
 
-const nobody = () => false
+const none = () => false
 
 test('an app that holds connections open keeps itself out, and no other', async (t) => {
-  const { hold, isAnswered } = await start(t, 5, nobody)
+  const { hold, isAnswered } = await start(t, 5, none)
   const held: Socket[] = []
   for (let count = 0; count < 5; count++) held.push(await hold('127.0.0.2'))
   assert.equal(await isAnswered('127.0.0.2'), false)
@@ -45,7 +45,7 @@ test('an app that holds connections open keeps itself out, and no other', async 
   await until(() => isAnswered('127.0.0.2'))
 })
 
-test('callers on this machine itself cannot be told apart, and are not counted', async (t) => {
+test('callers on this machine itself cannot be distinguished, and are not counted', async (t) => {
   const { hold, isAnswered } = await start(t, 2)
   for (let count = 0; count < 5; count++) await hold('127.0.0.1')
   assert.equal(await isAnswered('127.0.0.1'), true)

@@ -1,8 +1,8 @@
-/** So many connections from one address at a time; one more is closed as it comes. */
+/** Limits the connections from one address at a time; one more is closed at once. */
 import type { Server } from 'node:http'
 import { isLoopback } from './loopback.ts'
 
-/** Without networks of their own all apps call from this machine's address, and cannot be told apart. */
+/** Without networks of their own, all apps call from this machine's address and cannot be distinguished. */
 export function limitConnections(server: Server, max: number, isExempt: (address: string) => boolean = isLoopback) {
   const open = new Map<string, number>()
   server.on('connection', (socket) => {

@@ -1,16 +1,19 @@
-/** The environment that a path names: it must be there, under that app and account, before anything of it is looked at. */
+/**
+ * The environment that a path names. It must exist under that app and account before anything that belongs to it is
+ * read.
+ */
 import type { Environments } from '../apps/index.ts'
-import type { Call } from './route.ts'
+import type { RouteCall } from './route.ts'
 
 export async function environmentOf(
   environments: Environments,
-  { account, params }: Pick<Call<unknown, unknown>, 'account' | 'params'>,
+  { account, params }: Pick<RouteCall<unknown, unknown>, 'account' | 'params'>,
 ) {
   const { id, appName } = await environments.require(account.id, params.app, params.environment)
   return {
-    /** Where its things are looked for. */
+    /** For look-ups in the database. */
     path: { accountId: account.id, environmentId: id, appName },
-    /** Where callers find it. */
+    /** For names of resources. */
     at: { account: account.name, app: appName, environment: id },
   }
 }

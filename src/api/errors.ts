@@ -1,4 +1,4 @@
-/** Where everything that was thrown on the way becomes an answer: the only catch of the API. */
+/** Turns everything that was thrown into an answer: the only catch of the API. */
 import type { Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { errorBody, LIMITS, PROBLEMS, Problem, type Reason } from '../contract/index.ts'
@@ -6,7 +6,7 @@ import { isDiskFull, StorageUnavailable } from '../storage/index.ts'
 
 const RETRY_AFTER_SECONDS = 5
 
-/** Faults that Fastify finds before a route is reached. */
+/** Errors that Fastify finds before a route is reached. */
 const FRAMEWORK_PROBLEMS: Record<string, Reason> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'CONTENT_TYPE_UNSUPPORTED',
   FST_ERR_CTP_EMPTY_TYPE: 'CONTENT_TYPE_UNSUPPORTED',
@@ -31,14 +31,14 @@ export function toProblem(error: unknown): Problem {
       metadata: { limit: String(limit) },
     })
   }
-  // Fastify's own words repeat the whole address, and that may hold a token.
+  // Fastify's own message repeats the whole address, which may contain a token.
   if (code === 'FST_ERR_BAD_URL') return new Problem('REQUEST_MALFORMED', 'The path has an escape that is not valid.')
   if (reason === 'REQUEST_MALFORMED') return new Problem(reason, message)
   return reason ? new Problem(reason) : new Problem('INTERNAL', undefined, { cause: error })
 }
 
 export function sendProblem(error: unknown, request: FastifyRequest, reply: FastifyReply) {
-  // The caller left in the middle of the body: that is no fault of ours, and nobody reads the answer.
+  // The caller closed the connection in the middle of the body: no fault of the service, and the answer is not read.
   const isCutOff = request.raw.errored && !(error instanceof Problem)
   const problem = isCutOff ? new Problem('REQUEST_MALFORMED', 'The body broke off.') : toProblem(error)
   const { http, fault } = PROBLEMS[problem.reason]
@@ -47,7 +47,7 @@ export function sendProblem(error: unknown, request: FastifyRequest, reply: Fast
   if (http === 405) reply.header('allow', problem.metadata.allow)
   if (problem.retryAfterSeconds !== undefined) reply.header('retry-after', problem.retryAfterSeconds)
   // A connection that is closed while its caller still sends is reset, and the answer is lost with it. So the rest of a
-  // body is read and thrown away where it is not much; otherwise the caller has to be stopped.
+  // short body is read and discarded; for a long one, the connection is closed.
   if (http === 408 || (isStillSending(request) && !isSoonOver(request))) reply.header('connection', 'close')
   else reply.removeHeader('connection')
   request.raw.resume()
@@ -55,9 +55,9 @@ export function sendProblem(error: unknown, request: FastifyRequest, reply: Fast
 }
 
 /**
- * A browser that reads `Basic` asks its owner for a password by itself: over the portal, which has a log-in of its own and says
- * who it is, and over the page of a CMS that calls a webhook. RFC 9110, section 15.5.2 wants a challenge; browsers do not know
- * the other two.
+ * A browser that receives `Basic` opens its own password dialog: over the portal, which has a log-in of its own and
+ * identifies itself by a header, and over the page of a CMS that calls a webhook. RFC 9110, section 15.5.2 requires a
+ * challenge; browsers ignore the other two schemes.
  */
 function schemeFor({ reason }: Problem, { headers }: FastifyRequest): string {
   if (reason === 'WEBHOOK_REFUSED') return 'Token'

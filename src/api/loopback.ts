@@ -1,4 +1,4 @@
-/** Whether a caller is on this machine. Told by the connection: what headers say can be made up. */
+/** Whether a caller is on this machine. Decided by the connection, since headers can be forged. */
 import { isIPv4 } from 'node:net'
 import type { FastifyRequest } from 'fastify'
 

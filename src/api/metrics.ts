@@ -1,8 +1,8 @@
-/** Numbers for Prometheus. Labels never name a tenant: routes are patterns, and what is counted is counted as a whole. */
+/** Metrics for Prometheus. Labels never name a tenant: routes are patterns, and figures are totals. */
 import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 
 type Gauges = {
-  /** Of this package, as it was when the process started. */
+  /** The version of this package when the process started. */
   version: string
   operationsUnfinished(): Promise<number>
   operationsRunning(): number
@@ -26,7 +26,7 @@ export function createMetrics(gauges: Gauges) {
   })
   new Gauge({
     name: 'headland_build_info',
-    help: 'Always 1; the label tells which version runs.',
+    help: 'Always 1; the label is the version that runs.',
     labelNames: ['version'],
     registers,
   }).set({ version }, 1)
@@ -66,7 +66,7 @@ export function createMetrics(gauges: Gauges) {
   })
   new Gauge({
     name: 'headland_disk_free_bytes',
-    help: 'What is left on the disk of the data folder.',
+    help: 'Free space on the disk of the data folder.',
     registers,
     async collect() {
       this.set(await diskFree())
@@ -75,7 +75,7 @@ export function createMetrics(gauges: Gauges) {
 
   const stalls = new Histogram({
     name: 'headland_stall_seconds',
-    help: 'How long an event loop stood still, of 50 ms and more; all that the process has to do waits meanwhile.',
+    help: 'How long an event loop was blocked, if 50 ms or more; all other work of the process waits meanwhile.',
     labelNames: ['process'],
     buckets: [0.1, 0.25, 0.5, 1, 2, 5, 10, 30],
     registers,

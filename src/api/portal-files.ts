@@ -1,9 +1,9 @@
 /**
- * The portal: its files, and its one page for every address that people see in their browser. What an API route has is
- * never reached by this.
+ * The portal: its files, and its one page for every address that people see in their browser. Addresses of API routes are
+ * never answered here.
  *
- * The headers let the page do what it needs and nothing else: its own scripts and styles, calls to its own origin.
- * Nobody may show it in a frame, and it tells nobody where its reader came from.
+ * The headers let the page do only what it needs: its own scripts and styles, calls to its own origin. No other page may
+ * show it in a frame, and it sends no referrer.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Portal } from '../portal/index.ts'
@@ -20,7 +20,7 @@ const POLICY = [
   "form-action 'none'",
   "frame-ancestors 'none'",
   "base-uri 'none'",
-  // Text never becomes script: the one address that a script starts a worker from passes a policy of this name.
+  // Text never becomes script: the one URL from which a script starts a worker passes a policy of this name.
   "require-trusted-types-for 'script'",
   'trusted-types headland',
 ].join('; ')
@@ -34,7 +34,7 @@ const HEADERS = {
   'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=(), browsing-topics=()',
 }
 
-/** No account has a name this short, so no page of the portal lies under one of them. */
+/** No account has a name this short, so no page of the portal has one of these prefixes. */
 const API = /^\/(?:v1|fu|wh)(?:[/?]|$)/
 
 export function createPortalFiles(portal: Portal) {
@@ -52,7 +52,7 @@ export function createPortalFiles(portal: Portal) {
   }
 
   return {
-    /** Answers with the page where a person asks for an address that is not the API's; tells whether it did. */
+    /** Answers with the page if a browser requests an address that is not the API's; returns whether it did. */
     answersPage(request: FastifyRequest, reply: FastifyReply): boolean {
       const isReading = request.method === 'GET' || request.method === 'HEAD'
       if (!isReading || API.test(request.url) || !request.headers.accept?.includes('text/html')) return false
@@ -76,15 +76,15 @@ const BUILDING = html`<!doctype html>
 <head><meta charset="utf-8"><meta name="color-scheme" content="light dark"><meta http-equiv="refresh" content="2">
 <title>The portal is being built</title></head>
 <body><h1>The portal is being built</h1>
-<p>This happens once after each change and takes a few seconds. The page comes by itself.</p></body>
+<p>This happens once after each change and takes a few seconds. The page then loads by itself.</p></body>
 </html>`.text
 
-/** Why stands in the log: the fault may name folders of this machine, and everybody can read this page. */
+/** The cause is only in the log: it may name folders of this machine, and this page is public. */
 const FAILED = html`<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="color-scheme" content="light dark">
 <title>The portal could not be built</title></head>
 <body><h1>The portal could not be built</h1>
-<p>The API and all sites work. The log of the service says why. Whoever runs it can mend it: run <code>npm ci</code> in the
+<p>The API and all sites work. The log of the service says why. The operator can mend it: run <code>npm ci</code> in the
 folder of Headland, then start it again.</p></body>
 </html>`.text

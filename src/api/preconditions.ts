@@ -1,16 +1,18 @@
-/** Which versions a change is meant for: `etag` in the body, `If-Match` in the headers, or both. */
+/** The versions that a change applies to: `etag` in the body, `If-Match` in the headers, or both. */
 import type { FastifyRequest } from 'fastify'
 import type { Preconditions } from '../apps/index.ts'
 import { fieldInvalid } from '../contract/index.ts'
 import { readEntityTag, readEntityTags } from '../http/index.ts'
 
-/** Those that must hold; none where the caller names no version. */
+/** The preconditions of a request; none if the caller names no version. */
 export function preconditionsOf(request: FastifyRequest, { etag }: { etag?: string } = {}): Preconditions {
   const ifMatch = request.headers['if-match']
   return [...(etag === undefined ? [] : [inBody(etag)]), ...(ifMatch === undefined ? [] : [inHeader(ifMatch)])]
 }
 
-/** Whoever sends a precondition counts on it: where none is looked at, it is refused and not passed over. */
+/**
+ * A client relies on the precondition that it sends: a route that does not check it refuses it instead of ignoring it.
+ */
 export function refusePreconditions({ headers }: FastifyRequest) {
   if (headers['if-match'] === undefined) return
   throw fieldInvalid('If-Match', 'is not taken here: this call has no etag to compare with. Leave the header out')

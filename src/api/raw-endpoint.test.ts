@@ -8,7 +8,7 @@ import { sendClientError, sendProblem } from './errors.ts'
 import { rawEndpoint } from './raw-endpoint.ts'
 import type { Route } from './route.ts'
 
-/** A server with nothing but the door. */
+/** A server with only the raw endpoint. */
 async function open(t: Scope, handle: Route['handle']): Promise<string> {
   const app = fastify({ clientErrorHandler: sendClientError, forceCloseConnections: true })
   app.setErrorHandler(sendProblem)
@@ -29,7 +29,7 @@ test('the answer is made before the body is there, and is text that is sent as i
   connection.send(post('Content-Type: application/json\r\nContent-Length: 10\r\n'))
   const { status, body, header } = await connection.answer()
   assert.deepEqual([status, body, header('content-type')], [200, '{"taken":true}', 'application/json; charset=utf-8'])
-  // The rest of it, and the next call on the same connection.
+  // The rest of the body, and the next call on the same connection.
   connection.send(`0123456789${post('Content-Length: 0\r\n')}`)
   assert.equal((await connection.answer()).status, 200)
   assert.equal(bodiesSeen, 0)
@@ -72,7 +72,7 @@ test('a caller who leaves in the middle of the body costs nothing but its call',
   assert.equal(calls, 3)
 })
 
-test('a page of another origin may call and read, and any other method is told which to use', async (t) => {
+test('a page of another origin may call and read, and the answer to any other method names the right one', async (t) => {
   const address = await open(t, () => '{}')
   const asked = (method: string) => sendRaw(address, post('').replace('POST', method), { head: method === 'HEAD' })
   const preflight = await asked('OPTIONS')

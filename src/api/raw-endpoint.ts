@@ -1,12 +1,12 @@
 /**
- * A route that takes whatever comes: any body of any type, any further query parameter, from any page of the web. Those who
- * call it were not written for us, cannot be changed, and hold somebody up until they are answered. So the answer is sent
- * before the body is read, and the body is thrown away.
+ * A route that accepts any body of any type and any further query parameter, from any page of the web. Its callers were
+ * written for other services, cannot be changed, and block an editor until they are answered. So the answer is sent
+ * before the body is read, and the body is discarded.
  */
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
 import { LIMITS, Problem } from '../contract/index.ts'
-import type { Call, Route } from './route.ts'
+import type { Route, RouteCall } from './route.ts'
 
 const METHODS: HTTPMethods[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
@@ -20,11 +20,11 @@ export function rawEndpoint(app: FastifyInstance, path: string, { method, handle
     config: { isInLedger: true },
     async onRequest(request, reply) {
       if (hasBody(request)) discardBody(request)
-      // Some plugins call from the editor's browser, and tell the editor that it failed if they cannot read the answer.
+      // Some plugins call from the editor's browser, and report a failure if they cannot read the answer.
       reply.header('access-control-allow-origin', '*').header('referrer-policy', 'no-referrer')
       if (request.method === 'OPTIONS') return answerPreflight(reply)
       if (request.method !== method) throw wrongMethod(method)
-      const answer = await handle({ request, reply } as Call<unknown, unknown>)
+      const answer = await handle({ request, reply } as RouteCall<unknown, unknown>)
       return reply.type('application/json; charset=utf-8').send(answer)
     },
     onSend(request, reply, payload, done) {
@@ -33,7 +33,7 @@ export function rawEndpoint(app: FastifyInstance, path: string, { method, handle
       reply.header('content-length', Buffer.byteLength(payload))
       done(null, Readable.from(answerAndLinger(payload, request)))
     },
-    // Never reached: it is answered above, where nothing has looked at the body yet.
+    // Never reached: `onRequest` answers before the body is read.
     handler: () => undefined,
   })
 }
@@ -57,7 +57,10 @@ const wrongMethod = (method: string) =>
 const hasBody = ({ raw: { headers } }: FastifyRequest): boolean =>
   headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0'
 
-/** Until it ends. One that does not, or not soon, is cut off: whoever sends it has its answer. */
+/**
+ * Reads the body until it ends. If it is too long or too slow, the connection is closed: its caller has the answer
+ * already.
+ */
 function discardBody({ raw }: FastifyRequest) {
   let bytes = 0
   raw.on('data', (chunk: Buffer) => {
@@ -70,8 +73,9 @@ function discardBody({ raw }: FastifyRequest) {
 }
 
 /**
- * The whole answer at once, and its end when the body has ended: a connection that is to be closed after the answer (HTTP/1.0,
- * `Connection: close`) would be reset while the caller still sends, and the answer lost with it (RFC 9112, 9.6).
+ * Sends the whole answer at once, and ends it when the body has ended: a connection that is to be closed after the
+ * answer (HTTP/1.0, `Connection: close`) would be reset while the caller still sends, and the answer lost with it (RFC
+ * 9112, 9.6).
  */
 async function* answerAndLinger(payload: string, { raw }: FastifyRequest) {
   yield payload

@@ -1,4 +1,7 @@
-/** Records as the contract shows them. Environments are described in the room that also records them in operations. */
+/**
+ * Records as the contract shows them. Environments are described in `deployments/`, which also records them in
+ * operations.
+ */
 import type { Account, Credential, Invitation, Member } from '../accounts/index.ts'
 import { type App, appEtag } from '../apps/index.ts'
 import { toRfc3339 } from '../base/index.ts'
@@ -16,19 +19,19 @@ export const renderApp = (account: Account, app: App): resources.App => ({
   etag: appEtag(app),
 })
 
-type Told = {
-  /** Where it waits in a queue. */
+type OperationContext = {
+  /** Its position in the queue. */
   queuePosition?: number
-  /** Why it has not begun. */
+  /** Why it has not started. */
   waiting?: Waiting | undefined
-  /** Whom it satisfies. */
+  /** The triggers that it satisfies. */
   triggers?: { ids: string[]; count: number }
 }
 
 export function renderOperation(
   account: Account,
   operation: Operation,
-  { queuePosition = 0, waiting, triggers }: Told = {},
+  { queuePosition = 0, waiting, triggers }: OperationContext = {},
 ): resources.Operation {
   const at = { account: account.name, app: operation.appName, environment: operation.environmentId }
   return {
@@ -58,7 +61,7 @@ export function renderOperation(
   }
 }
 
-/** For a caller with a token of a webhook: without the environment, and without people and what they wrote. */
+/** For a caller with a webhook's token: without the environment, and without people and what they wrote. */
 export function renderForToken(account: Account, operation: Operation) {
   const { response: _, metadata, ...shown } = renderOperation(account, operation)
   const { requestedBy: _who, message: _message, commit: _commit, ...facts } = metadata
@@ -129,7 +132,7 @@ export function renderBuild(at: names.EnvironmentPath, build: Build, waiting?: W
   }
 }
 
-/** Where the sender wrote nothing, the commit speaks. */
+/** If the sender gave no message, the subject of the commit is shown. */
 const renderDescribed = ({ message, commit = null }: Partial<resources.Described>): resources.Described => ({
   message: message || (commit?.subject ?? ''),
   commit,

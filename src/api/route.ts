@@ -5,17 +5,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Account } from '../accounts/index.ts'
 import { type Reason, type resources, schema } from '../contract/index.ts'
-import type { Principal } from './auth.ts'
-
-/**
- * Who may call: everybody; whoever is known; whoever has logged in; or members of the account in the path with at least
- * this role.
- */
-export type Access = 'public' | 'known' | 'session' | resources.Role
+import type { Access, Principal } from './auth.ts'
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
-export type Call<Query, Body> = {
+export type RouteCall<Query, Body> = {
   /** Path segments by name, already of the form that the contract demands. */
   params: Record<
     'account' | 'app' | 'environment' | 'operation' | 'build' | 'deployment' | 'credential' | 'user' | 'invitation',
@@ -44,25 +38,29 @@ export type Route = {
   /** The body is a form that the handler reads from the request as it arrives. */
   takesForm?: true
   /**
-   * Every request below this path of Fastify's is the route's, with any body, content type and query: see `open-door.ts`. The
-   * handler gets nothing but the request and returns the text of the answer; its address is described by `path`.
+   * The route takes every request below this Fastify path, with any body, content type and query: see
+   * `raw-endpoint.ts`. The handler gets only the request and returns the text of the answer; `path` describes its
+   * address.
    */
   takesAnything?: string
   /** A request without a body counts as an empty object. */
   bodyIsOptional?: boolean
-  /** A change of something that has an etag: `If-Match` and the `etag` of the body are looked at, and refused elsewhere. */
+  /**
+   * A change of a resource that has an etag: `If-Match` and the `etag` of the body are checked. Other routes refuse
+   * them.
+   */
   takesEtag?: true
   /** Schema of the JSON reply; `null` for a reply without a body; a media type where the handler writes the text. */
   reply: schema.Schema | null | { mediaType: string; schema?: schema.Schema }
-  /** What can go wrong beyond what every such route has in common. */
+  /** Reasons beyond those that all routes of this kind have in common. */
   problems?: readonly Reason[]
-  handle(call: Call<unknown, unknown>): unknown
+  handle(call: RouteCall<unknown, unknown>): unknown
 }
 
 type Typed<Q, B> = Omit<Route, 'query' | 'body' | 'handle'> & {
   query?: schema.ObjectSchema<Q>
   body?: schema.ObjectSchema<B>
-  handle(call: Call<Q, B>): unknown
+  handle(call: RouteCall<Q, B>): unknown
 }
 
 /** Ties the types of query and body to their schemas. */
@@ -70,7 +68,7 @@ export function route<Q = Record<string, never>, B = undefined>(typed: Typed<Q, 
   return typed as unknown as Route
 }
 
-/** Whether the reply is something with an etag, which stands in the headers, too. */
+/** Whether the reply has an etag, which is then sent in the headers, too. */
 export const showsEtag = ({ method, reply }: Route): boolean =>
   method === 'GET' && isJson(reply) && 'etag' in ((reply as { properties?: object }).properties ?? {})
 

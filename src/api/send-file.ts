@@ -1,4 +1,4 @@
-/** A file of ours from memory, in the form that its reader takes, or 304 where they have it already. */
+/** Sends a file from memory, compressed as the client accepts it, or 304 if the client has it already. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { PortalFile } from '../portal/index.ts'
 

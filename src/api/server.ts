@@ -1,4 +1,4 @@
-/** The API listener: takes the list of routes and serves it. */
+/** The API listener: serves the list of routes. */
 import { isUtf8 } from 'node:buffer'
 import {
   type FastifyBaseLogger,
@@ -19,7 +19,7 @@ import type { Metrics } from './metrics.ts'
 import { createPortalFiles } from './portal-files.ts'
 import { refusePreconditions } from './preconditions.ts'
 import { rawEndpoint } from './raw-endpoint.ts'
-import { type Call, isJson, type Route, showsEtag } from './route.ts'
+import { isJson, type Route, type RouteCall, showsEtag } from './route.ts'
 import { createCheck } from './validation/index.ts'
 import { withoutSecrets } from './webhook-url.ts'
 
@@ -70,7 +70,7 @@ export function createApiServer({
     genReqId: newId,
     bodyLimit: LIMITS.bodyBytes,
     trustProxy: trustedProxies.length > 0 ? trustedProxies : false,
-    // An upload may take as long as it moves; every other body has its own limit below.
+    // An upload may take as long as it makes progress; every other body has its own limit below.
     requestTimeout: 0,
     keepAliveTimeout: 65_000,
     return503OnClosing: false,
@@ -91,7 +91,7 @@ export function createApiServer({
       done(error as Error)
     }
   })
-  // Handed over as a stream: whoever takes it counts, checks and limits it.
+  // Passed on as a stream: the handler counts, checks and limits it.
   app.addContentTypeParser('multipart/form-data', (request, body, done) => {
     if (request.routeOptions.config.takesForm) return done(null, body)
     done(new Problem('CONTENT_TYPE_UNSUPPORTED'))
@@ -103,7 +103,7 @@ export function createApiServer({
     portalFiles.answersPage(request, reply) ? reply : refuseUnknown(routes, request)
   app.setNotFoundHandler(answerUnknown)
 
-  // For the watchdog: wherever the work for a request begins or goes on.
+  // Informs the watchdog where the work for a request begins or continues.
   app.addHook('onRequest', (request, _reply, done) => {
     doing(workOf(request))
     done()
@@ -127,8 +127,8 @@ export function createApiServer({
   app.addHook('onResponse', (request, reply, done) => {
     const { url = 'unknown', config } = request.routeOptions
     metrics.observeRequest(request.method, url, reply.statusCode, reply.elapsedTime)
-    // The path without its query: a query may carry a token.
-    // Reading is most of what callers do, and tells least; and what is in the ledger is told there.
+    // The path without its query, which may carry a token. Successful reads are frequent and of little interest, and
+    // calls in the ledger are recorded there: both are logged at debug level.
     const isRoutine = (request.method === 'GET' || config?.isInLedger) && reply.statusCode < 400
     if (isRoutine && !log.isLevelEnabled('debug')) return done()
     log[isRoutine ? 'debug' : 'info'](
@@ -157,7 +157,7 @@ export function createApiServer({
 declare module 'fastify' {
   interface FastifyContextConfig {
     takesForm?: boolean
-    /** Every call that succeeds is written down where its account can see it. */
+    /** The account can see every successful call of these routes in its ledger. */
     isInLedger?: boolean
   }
 }
@@ -191,7 +191,7 @@ function register(app: FastifyInstance, auth: Auth, routes: readonly Route[], ro
       const principal = request.getDecorator<Principal>('principal')
       const membership = account === undefined || access === 'public' ? {} : membershipIn(principal, account)
       const { params, query, body } = request
-      const call = { params, query, body, principal, ...membership, request, reply } as Call<unknown, unknown>
+      const call = { params, query, body, principal, ...membership, request, reply } as RouteCall<unknown, unknown>
       const answer = await route.handle(call)
       if (hasEtag) reply.header('etag', (answer as { etag: string }).etag)
       return route.reply === null ? reply.send() : answer
@@ -201,12 +201,12 @@ function register(app: FastifyInstance, auth: Auth, routes: readonly Route[], ro
 
 const BODY_MS = 60_000
 
-/** A JSON body that drips in is cut off: it would hold a connection for nothing. */
+/** A JSON body that arrives too slowly is cut off, since it holds a connection. */
 function limitBodyTime({ raw }: FastifyRequest) {
   if (raw.headers['content-length'] === undefined && raw.headers['transfer-encoding'] === undefined) return
   const tooSlow = Object.assign(new Error('the body came too slowly'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
   const timer = setTimeout(() => {
-    // A body that nobody reads, such as an empty one, never tells its end. It is here all the same.
+    // A body that is not read, such as an empty one, never emits `end`, although it has arrived.
     if (!raw.complete) sendClientError(tooSlow, raw.socket)
   }, BODY_MS)
   raw.once('end', () => clearTimeout(timer))
@@ -225,7 +225,7 @@ function parseJson(body: Buffer): unknown {
   if (body.length === 0) return undefined
   if (!isUtf8(body)) throw new Problem('JSON_MALFORMED', 'The body is not valid UTF-8.')
   const value = parseText(body.toString('utf8'))
-  // Fastify hands an absent body to the check as null: the two are told apart here.
+  // Fastify passes an absent body to the check as null; here null and absent are told apart.
   if (value === null) throw fieldInvalid('body', 'must be a JSON object')
   return value
 }
@@ -238,7 +238,7 @@ function parseText(text: string): unknown {
   }
 }
 
-/** The pattern, which names nobody and holds no token. */
+/** The route's pattern, which contains neither names nor tokens. */
 const workOf = ({ method, routeOptions }: FastifyRequest): string => `${method} ${routeOptions.url ?? 'unknown'}`
 
 const hasVerb = (url: string): boolean => /:[^/]*$/.test(url.split('?', 1)[0] ?? '')

@@ -1,4 +1,7 @@
-/** Webhook URLs as strangers write them: whatever was made is read, nothing throws, and no token is left in what is logged. */
+/**
+ * Webhook URLs as unknown clients write them: a valid URL is read, nothing throws, and no token is left in what is
+ * logged.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

@@ -28,7 +28,7 @@ for (const url of [
   test(`is read: ${url.replace(PATH, '…').replace(TOKEN, '…')}`, () => assert.deepEqual(readWebhookUrl(url), READ))
 }
 
-test('a token ends where its letters end, and is empty where there is none', () => {
+test('a token ends at the first other character, and is empty if it is missing', () => {
   const tokenOf = (query: string) => readWebhookUrl(`${PATH}${query}`)?.token
   assert.deepEqual(
     [
@@ -47,7 +47,7 @@ test('a token ends where its letters end, and is empty where there is none', () 
   )
 })
 
-test('what is no address of a webhook is none', () => {
+test('any other address is not read as a webhook', () => {
   for (const url of [
     '/wh',
     '/wh/',
@@ -69,13 +69,13 @@ test('what is no address of a webhook is none', () => {
   }
 })
 
-test('an escape that is none does not throw', () => {
+test('an invalid escape does not throw', () => {
   assert.equal(readWebhookUrl(`${PATH.replace('blog', '%zz')}?token=x`)?.at.app, '%zz')
   assert.equal(readWebhookUrl(`${PATH.replace(':', '%')}?token=x`), undefined)
 })
 
-test('a long address is read in no time that could be noticed', () => {
-  // Would be minutes if an expression went back over what it read, and fails by the test's time limit then.
+test('a long address is read in linear time', () => {
+  // Takes minutes if an expression backtracks, and then fails by the test's time limit.
   const long = 'a'.repeat(16_000)
   for (const url of [
     `${PATH}?${'&token'.repeat(3000)}`,

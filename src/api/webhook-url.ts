@@ -1,6 +1,6 @@
 /**
- * Reads the URL of a webhook as callers send it. Some escape the colon, add a slash at the end, or hang parameters of their
- * own behind the token, with a second question mark too. Pure.
+ * Reads the URL of a webhook as callers send it. Some escape the colon, add a slash at the end, or append parameters of
+ * their own to the token, also after a second question mark. Pure.
  */
 import type { names } from '../contract/index.ts'
 
@@ -10,10 +10,10 @@ export type WebhookUrl = { at: names.EnvironmentPath; action: string; token: str
 const PATH =
   /^(?:https?:\/\/[^/]+)?\/wh\/v1\/accounts\/([^/]+)\/apps\/([^/]+)\/environments\/([^/]+)\/webhooks\/webhook:([^/]+)\/?$/
 
-/** The first of them, as far as its own letters go: a token has no others. */
+/** The first token, up to the first character that a token cannot contain. */
 const TOKEN = /[?&]token=([\w-]*)/
 
-/** Nothing where it does not look like the URL of a webhook at all. */
+/** Undefined if it is not the URL of a webhook. */
 export function readWebhookUrl(url: string): WebhookUrl | undefined {
   const end = url.indexOf('?')
   const path = decode(end < 0 ? url : url.slice(0, end))
@@ -24,8 +24,8 @@ export function readWebhookUrl(url: string): WebhookUrl | undefined {
 }
 
 /**
- * A path for logs and messages. A caller that escapes the question mark, once or more, or puts something else in its place,
- * has its token in the path: nothing is shown that stands behind a webhook's action.
+ * A path for logs and messages. A caller that escapes the question mark, once or more, or replaces it, has its token in
+ * the path: so nothing after a webhook's action is shown.
  */
 export const withoutSecrets = (url: string): string =>
   (url.split(/\?|%(?:25)*3f/i, 1)[0] ?? '').replace(/(\/webhook(?::|%(?:25)*3a)[a-z]*).*/is, '$1')

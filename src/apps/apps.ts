@@ -15,10 +15,10 @@ export function createApps({ sql, clock, newId }: { sql: Sql; clock: Clock; newI
   }
 
   return {
-    /** Those of an account, also while their environments are being taken down. */
+    /** The number of an account's apps, including those whose environments are being deleted. */
     count,
 
-    /** `most`: how many the account may have. */
+    /** `max`: how many the account may have. */
     async create(accountId: string, name: string, region: App['region'], { max = 0 } = {}): Promise<App> {
       return sql.transaction(async (tx) => {
         const [made] = await tx.query<AppRow>(statement`
@@ -52,7 +52,7 @@ export function createApps({ sql, clock, newId }: { sql: Sql; clock: Clock; newI
       return pageOf(rows.map(toApp), page)
     },
 
-    /** Takes the app out of sight and frees its name. Its row goes when its last environment is gone. */
+    /** Hides the app and frees its name. Its row is deleted with its last environment. */
     async hide(tx: Transaction, id: string) {
       const rows = await tx.query<{ account_id: string; name: string }>(
         statement`UPDATE apps SET delete_time = ${clock.now()} WHERE id = ${id} RETURNING account_id, name`,
@@ -69,6 +69,13 @@ export function createApps({ sql, clock, newId }: { sql: Sql; clock: Clock; newI
 }
 
 export type Apps = ReturnType<typeof createApps>
+
+/** The newest id of an app or an environment; undefined where there is none. */
+export async function newestAppId(reader: Reader): Promise<string | undefined> {
+  const [row] = await reader.query<{ id: string | null }>(statement`
+    SELECT MAX(id) AS id FROM (SELECT MAX(id) AS id FROM apps UNION ALL SELECT MAX(id) FROM environments) newest`)
+  return row?.id ?? undefined
+}
 
 const toApp = (row: AppRow): App => ({
   id: row.id,

@@ -1,4 +1,4 @@
-/** Addresses of content-management installs, registered by the operator and handed to the apps that name them. */
+/** Addresses of CMS installs, registered by the operator and passed to the apps that name them. */
 import { type Sql, statement } from '../storage/index.ts'
 
 export function createCmsInstalls({ sql }: { sql: Sql }) {

@@ -73,7 +73,7 @@ test('of two who ask for a name at once, one gets it', async (t) => {
   assert.equal([...(await of(first)), ...(await of(second))].length, 1)
 })
 
-test('the database itself lets no name have two owners', async (t) => {
+test('a constraint of the database lets no name have two owners', async (t) => {
   const { sql, replace, first, second } = await modules(t)
   await replace(first, ['www.example.com'])
   await assert.rejects(
@@ -122,7 +122,7 @@ test('names of the service, names under them, and those of the visitor’s own m
   assert.deepEqual(domains.check(others), others.toSorted())
 })
 
-test('every name that cannot be taken is told, and one that is given twice in other words', async (t) => {
+test('every name that cannot be taken is reported, also one that is given twice in different spellings', async (t) => {
   const { domains } = await modules(t)
   assert.throws(() => domains.check(['www.example.com', '*.example.com', 'WWW.example.com.', '10.0.0.1']), {
     reason: 'FIELD_INVALID',

@@ -1,17 +1,19 @@
 /**
- * Custom host names of environments. A name has one owner on the whole instance: whoever asked first. It is free again
- * when it is left out of the list, and as soon as the deletion of its environment is asked for. A name may redirect to
- * another one of the same list that does not redirect itself, so redirects never form a loop or a chain.
+ * Custom host names of environments. A name has one owner on the whole instance: the first environment that asked for
+ * it. It is free again when it is removed from the list, and as soon as the deletion of its environment is requested. A
+ * name may redirect to another one of the same list that does not redirect itself, so redirects never form a loop or a
+ * chain.
  */
 import type { Clock } from '../base/index.ts'
 import { type FieldViolation, LIMITS, Problem, type resources } from '../contract/index.ts'
-import { list, notifyBelow, type Reader, type Sql, statement, type Transaction } from '../storage/index.ts'
+import { list, type Reader, type Sql, statement, type Transaction } from '../storage/index.ts'
 import { isWithin, readHostName } from './host-name.ts'
+import { notifyBelow } from './notify-below.ts'
 
 type Parts = {
   sql: Sql
   clock: Clock
-  /** Where the environments' own host names are: each is a label under it. */
+  /** The domain of the environments' own host names: each is a label under it. */
   domain: string
   /** Further names by which the service itself is reached. */
   ownHosts?: readonly string[]
@@ -25,8 +27,8 @@ export type Domain = { name: string; redirectTo: string | null }
 
 export function createDomains({ sql, clock, domain, ownHosts = [] }: Parts) {
   /**
-   * Nothing at or below a name of the service: cookies know neither ports nor, upwards, subdomains, so a site there could
-   * read or set those of the portal. And localhost is each visitor's own machine.
+   * No name of the service, nor one under it, can be taken: cookies ignore ports and are shared with parent domains, so
+   * a site there could read or set those of the portal. And localhost is each visitor's own machine.
    */
   const reserved = [domain, ...ownHosts, 'localhost']
 
@@ -37,7 +39,7 @@ export function createDomains({ sql, clock, domain, ownHosts = [] }: Parts) {
   }
 
   return {
-    /** The names in the form in which they are kept; a Problem names every one that cannot be taken. */
+    /** The names in their stored form; the Problem names every one that cannot be taken. */
     check(given: readonly string[]): string[] {
       if (given.length > LIMITS.domains) throw tooMany('domains')
       const names = new Set<string>()
@@ -53,7 +55,7 @@ export function createDomains({ sql, clock, domain, ownHosts = [] }: Parts) {
       return [...names].sort()
     },
 
-    /** The redirects in the form in which they are kept; a Problem names every one that cannot be made among these names. */
+    /** The redirects in their stored form; the Problem names every one that is not possible among these names. */
     checkRedirects(names: readonly string[], given: readonly resources.DomainRedirect[]): resources.DomainRedirect[] {
       if (given.length > LIMITS.domains) throw tooMany('redirects')
       const nameOf = (text: string) => {
@@ -125,7 +127,7 @@ export function createDomains({ sql, clock, domain, ownHosts = [] }: Parts) {
       return names
     },
 
-    /** Those of one environment, with their redirects. */
+    /** The names of one environment, with their redirects. */
     async read(environmentId: string, reader: Reader = sql): Promise<DomainList> {
       const owned = grouped(await readOwned([environmentId], reader)).get(environmentId) ?? []
       return {
@@ -136,14 +138,14 @@ export function createDomains({ sql, clock, domain, ownHosts = [] }: Parts) {
       }
     },
 
-    /** Those of every environment. */
+    /** The names of every environment. */
     async all(): Promise<Map<string, Domain[]>> {
       return grouped(
         await sql.query<Owned>(statement`SELECT environment_id, name, redirect_to FROM domains ORDER BY name`),
       )
     },
 
-    /** Whether a site may be found there: a custom host name, or an environment's own. */
+    /** Whether a site answers there: a custom host name, or an environment's own. */
     async isKnown(host: string): Promise<boolean> {
       const found = readHostName(host)
       if ('wrong' in found) return false
@@ -186,7 +188,7 @@ function refuse(faults: readonly FieldViolation[]) {
 const sentence = (faults: readonly FieldViolation[]): string =>
   `${faults.map(({ field, description }) => `${field} ${description}`).join('; ')}.`
 
-/** Whose it is is not said: it may be another account's. */
+/** The message does not name the owner, which may be another account. */
 const domainTaken = (names: readonly string[]): Problem =>
   new Problem('DOMAIN_TAKEN', `Another environment has: ${names.join(', ')}.`, {
     metadata: { domains: names.join(',') },

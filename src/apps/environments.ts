@@ -3,15 +3,14 @@
  *
  *   EMPTY     the host answers "nothing deployed yet"; before the label is assigned, nothing answers at all
  *   LIVE      a deployment answers
- *   DELETING  nothing answers any more; the row goes when everything of it is gone
+ *   DELETING  nothing answers any more; the row is deleted when everything that belongs to it is gone
  *
- * EMPTY → LIVE and back with deployments; either → DELETING by a delete; out of DELETING leads nothing.
+ * EMPTY → LIVE with the first deployment; either → DELETING by a delete; no state follows DELETING.
  */
 import { type Clock, checkTenantUid, type NewId } from '../base/index.ts'
 import { names, Problem, resources } from '../contract/index.ts'
 import {
   list,
-  notifyBelow,
   type Page,
   type PageOf,
   pageWithin,
@@ -22,6 +21,7 @@ import {
   type Transaction,
 } from '../storage/index.ts'
 import { newHostLabel } from './label.ts'
+import { notifyBelow } from './notify-below.ts'
 import type { SealedVariable } from './variables.ts'
 
 export type Environment = {
@@ -36,7 +36,7 @@ export type Environment = {
   suspiciousOutput: resources.SuspiciousOutput
   variables: SealedVariable[]
   hostLabel: string | null
-  /** The user that its code runs as, where the service may choose. */
+  /** The user that its code runs as, if the service can choose users. */
   uid: number | null
   liveDeployment: string | null
   state: resources.EnvironmentState
@@ -44,7 +44,7 @@ export type Environment = {
   updateTime: number
 }
 
-/** Without its variables, of which there may be half a megabyte: most calls ask for something else. */
+/** Without its variables, which may be half a megabyte: most requests do not need them. */
 export type EnvironmentHead = Omit<Environment, 'variables'>
 
 export type EnvironmentDraft = Pick<
@@ -82,16 +82,24 @@ const selectedHead = statement`SELECT ${headColumns} FROM environments e JOIN ap
 const selected = statement`
   SELECT ${headColumns}, e.shell_variables FROM environments e JOIN apps a ON a.id = e.app_id`
 
-/** Of sealed variables on one page. */
+/** The maximum size of the sealed variables on one page. */
 const PAGE_BYTES = 2 * 1024 * 1024
 
-export function createEnvironments({ sql, clock, newId }: { sql: Sql; clock: Clock; newId: NewId }) {
+export const createEnvironments = ({ sql, clock, newId }: { sql: Sql; clock: Clock; newId: NewId }) => ({
+  newId,
+  ...readsOf(sql),
+  ...writesOf(clock),
+})
+
+export type Environments = ReturnType<typeof createEnvironments>
+
+function readsOf(sql: Sql) {
   async function byId(reader: Reader, id: string): Promise<Environment | undefined> {
     const [row] = await reader.query<EnvironmentRow>(statement`${selected} WHERE e.id = ${id}`)
     return row && toEnvironment(row)
   }
 
-  /** A page ends early where the variables of its environments are many. */
+  /** A page ends early if the variables of its environments are large. */
   async function listWhere(condition: Statement, page: Page): Promise<PageOf<Environment>> {
     const keys = await sql.query<{ id: string; bytes: number }>(statement`
       SELECT id, octet_length(shell_variables) AS bytes FROM environments
@@ -105,7 +113,6 @@ export function createEnvironments({ sql, clock, newId }: { sql: Sql; clock: Clo
   }
 
   return {
-    newId,
     byId,
 
     async require(accountId: string, appName: string, id: string, reader: Reader = sql): Promise<EnvironmentHead> {
@@ -120,7 +127,7 @@ export function createEnvironments({ sql, clock, newId }: { sql: Sql; clock: Clo
       return toEnvironment(row)
     },
 
-    /** Whose it is, if it is there and not on its way out. */
+    /** The account that owns it, if it exists and is not being deleted. */
     async ownerOf(id: string): Promise<string | undefined> {
       const [row] = await sql.query<{ account_id: string }>(
         statement`SELECT account_id FROM environments WHERE id = ${id} AND state <> 'DELETING'`,
@@ -130,7 +137,7 @@ export function createEnvironments({ sql, clock, newId }: { sql: Sql; clock: Clo
 
     list: (appId: string, page: Page) => listWhere(statement`app_id = ${appId}`, page),
 
-    /** Those of all apps of an account, without those of apps that are deleted. */
+    /** All environments of an account, without those of deleted apps. */
     listOfAccount: (accountId: string, page: Page) =>
       listWhere(
         statement`account_id = ${accountId} AND app_id IN (
@@ -145,73 +152,7 @@ export function createEnvironments({ sql, clock, newId }: { sql: Sql; clock: Clo
       return rows.map(({ id }) => id)
     },
 
-    async insert(tx: Transaction, app: { id: string; accountId: string }, id: string, draft: EnvironmentDraft) {
-      const now = clock.now()
-      await tx.query(statement`
-        INSERT INTO environments (id, account_id, app_id, display_name, branch, cms_environment, root_directory,
-          suspicious_output, shell_variables, state, create_time, update_time)
-        VALUES (${id}, ${app.accountId}, ${app.id}, ${draft.displayName}, ${draft.branch}, ${draft.cmsEnvironment},
-          ${draft.rootDirectory}, ${draft.suspiciousOutput ? JSON.stringify(draft.suspiciousOutput) : null}, ${JSON.stringify(draft.variables)}, 'EMPTY', ${now}, ${now})`)
-      await notifyBelow(tx, id, '')
-    },
-
-    async update(tx: Transaction, before: Environment, change: EnvironmentChange) {
-      const after = { ...before, ...change }
-      await tx.query(statement`
-        UPDATE environments SET display_name = ${after.displayName}, cms_environment = ${after.cmsEnvironment},
-          root_directory = ${after.rootDirectory}, suspicious_output = ${JSON.stringify(after.suspiciousOutput)},
-          shell_variables = ${JSON.stringify(after.variables)},
-          update_time = ${clock.now()}
-        WHERE id = ${before.id}`)
-      await notifyBelow(tx, before.id, '')
-    },
-
-    async markDeleting(tx: Transaction, id: string) {
-      await tx.query(
-        statement`UPDATE environments SET state = 'DELETING', update_time = ${clock.now()} WHERE id = ${id}`,
-      )
-      await notifyBelow(tx, id, '')
-    },
-
-    /** Gives the environment its host label, once. */
-    async assignHostLabel(tx: Transaction, { id, appName, hostLabel }: Environment) {
-      for (let tries = 0; hostLabel === null && tries < 5; tries++) {
-        const label = newHostLabel(appName)
-        const [taken] = await tx.query(statement`SELECT id FROM environments WHERE host_label = ${label}`)
-        if (taken) continue
-        await tx.query(statement`UPDATE environments SET host_label = ${label} WHERE id = ${id}`)
-        await notifyBelow(tx, id, '')
-        return
-      }
-      if (hostLabel === null) throw new Error('five random host labels in a row were taken')
-    },
-
-    /** Gives the environment the user id that its code runs as, once; no other ever gets the same. */
-    async assignUid(tx: Transaction, { id, uid }: Environment) {
-      if (uid !== null) return
-      const [next] = await tx.query<{ value: number }>(
-        statement`UPDATE revisions SET value = value + 1 WHERE name = 'uids' RETURNING value`,
-      )
-      await tx.query(
-        statement`UPDATE environments SET uid = ${next ? checkTenantUid(next.value) : null} WHERE id = ${id}`,
-      )
-    },
-
-    /** From now on this deployment answers; nothing else changes what visitors get. */
-    async setLive(tx: Transaction, id: string, deployment: string) {
-      await tx.query(statement`
-        UPDATE environments SET live_deployment = ${deployment}, state = CASE WHEN state = 'EMPTY' THEN 'LIVE' ELSE state END,
-          update_time = ${clock.now()}
-        WHERE id = ${id}`)
-      await notifyBelow(tx, id, '')
-    },
-
-    async remove(tx: Transaction, id: string) {
-      await notifyBelow(tx, id, '')
-      await tx.query(statement`DELETE FROM environments WHERE id = ${id}`)
-    },
-
-    /** Those of an account, also while they are being deleted. */
+    /** The number of an account's environments, including those that are being deleted. */
     async count(accountId: string, reader: Reader = sql): Promise<number> {
       const [row] = await reader.query<{ n: number }>(
         statement`SELECT COUNT(*) AS n FROM environments WHERE account_id = ${accountId}`,
@@ -219,7 +160,7 @@ export function createEnvironments({ sql, clock, newId }: { sql: Sql; clock: Clo
       return row?.n ?? 0
     },
 
-    /** Of one account or of all, also those that are being deleted. */
+    /** Of one account or of all, including those that are being deleted. */
     async all(accountId?: string): Promise<Pick<Environment, 'id' | 'accountId' | 'appName' | 'displayName'>[]> {
       const mine = accountId === undefined ? statement`e.id IS NOT NULL` : statement`e.account_id = ${accountId}`
       const rows = await sql.query<Pick<EnvironmentRow, 'id' | 'account_id' | 'app_name' | 'display_name'>>(statement`
@@ -233,7 +174,7 @@ export function createEnvironments({ sql, clock, newId }: { sql: Sql; clock: Clo
       }))
     },
 
-    /** What the edge must answer for. */
+    /** The environments for which the edge answers. */
     async routable(): Promise<{ id: string; hostLabel: string; liveDeployment: string | null }[]> {
       const rows = await sql.query<{ id: string; host_label: string; live_deployment: string | null }>(statement`
         SELECT id, host_label, live_deployment FROM environments
@@ -247,7 +188,71 @@ export function createEnvironments({ sql, clock, newId }: { sql: Sql; clock: Clo
   }
 }
 
-export type Environments = ReturnType<typeof createEnvironments>
+const writesOf = (clock: Clock) => ({
+  async insert(tx: Transaction, app: { id: string; accountId: string }, id: string, draft: EnvironmentDraft) {
+    const now = clock.now()
+    await tx.query(statement`
+      INSERT INTO environments (id, account_id, app_id, display_name, branch, cms_environment, root_directory,
+        suspicious_output, shell_variables, state, create_time, update_time)
+      VALUES (${id}, ${app.accountId}, ${app.id}, ${draft.displayName}, ${draft.branch}, ${draft.cmsEnvironment},
+        ${draft.rootDirectory}, ${draft.suspiciousOutput ? JSON.stringify(draft.suspiciousOutput) : null}, ${JSON.stringify(draft.variables)}, 'EMPTY', ${now}, ${now})`)
+    await notifyBelow(tx, id, '')
+  },
+
+  async update(tx: Transaction, before: Environment, change: EnvironmentChange) {
+    const after = { ...before, ...change }
+    await tx.query(statement`
+      UPDATE environments SET display_name = ${after.displayName}, cms_environment = ${after.cmsEnvironment},
+        root_directory = ${after.rootDirectory}, suspicious_output = ${JSON.stringify(after.suspiciousOutput)},
+        shell_variables = ${JSON.stringify(after.variables)},
+        update_time = ${clock.now()}
+      WHERE id = ${before.id}`)
+    await notifyBelow(tx, before.id, '')
+  },
+
+  async markDeleting(tx: Transaction, id: string) {
+    await tx.query(statement`UPDATE environments SET state = 'DELETING', update_time = ${clock.now()} WHERE id = ${id}`)
+    await notifyBelow(tx, id, '')
+  },
+
+  /** Gives the environment its host label, once. */
+  async assignHostLabel(tx: Transaction, { id, appName, hostLabel }: Environment) {
+    for (let tries = 0; hostLabel === null && tries < 5; tries++) {
+      const label = newHostLabel(appName)
+      const [taken] = await tx.query(statement`SELECT id FROM environments WHERE host_label = ${label}`)
+      if (taken) continue
+      await tx.query(statement`UPDATE environments SET host_label = ${label} WHERE id = ${id}`)
+      await notifyBelow(tx, id, '')
+      return
+    }
+    if (hostLabel === null) throw new Error('five random host labels in a row were taken')
+  },
+
+  /** Gives the environment the user id that its code runs as, once; no other ever gets the same. */
+  async assignUid(tx: Transaction, { id, uid }: Environment) {
+    if (uid !== null) return
+    const [next] = await tx.query<{ value: number }>(
+      statement`UPDATE revisions SET value = value + 1 WHERE name = 'uids' RETURNING value`,
+    )
+    await tx.query(
+      statement`UPDATE environments SET uid = ${next ? checkTenantUid(next.value) : null} WHERE id = ${id}`,
+    )
+  },
+
+  /** From now on this deployment answers. Nothing else changes what visitors get. */
+  async setLive(tx: Transaction, id: string, deployment: string) {
+    await tx.query(statement`
+      UPDATE environments SET live_deployment = ${deployment}, state = CASE WHEN state = 'EMPTY' THEN 'LIVE' ELSE state END,
+        update_time = ${clock.now()}
+      WHERE id = ${id}`)
+    await notifyBelow(tx, id, '')
+  },
+
+  async remove(tx: Transaction, id: string) {
+    await notifyBelow(tx, id, '')
+    await tx.query(statement`DELETE FROM environments WHERE id = ${id}`)
+  },
+})
 
 const at = (accountId: string, appName: string, id: string) => statement`
   e.id = ${id} AND e.account_id = ${accountId} AND a.folded_name = ${names.fold(appName)} AND a.delete_time IS NULL`

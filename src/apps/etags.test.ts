@@ -30,11 +30,11 @@ test('every change that a user can make gives another etag, and what the service
   ]
   const others = changes.map((change) => environmentEtag({ ...environment, ...change }))
   assert.equal(new Set([etag, ...others]).size, changes.length + 1)
-  const told = { state: 'LIVE', liveDeployment: 'd', updateTime: 7, hostLabel: 'shop-1' }
-  assert.equal(environmentEtag({ ...environment, ...told }), etag)
+  const uncovered = { state: 'LIVE', liveDeployment: 'd', updateTime: 7, hostLabel: 'shop-1' }
+  assert.equal(environmentEtag({ ...environment, ...uncovered }), etag)
 })
 
-test('fields that meet differently are not the same', () => {
+test('fields that are split differently have different etags', () => {
   assert.notEqual(
     environmentEtag({ ...environment, displayName: 'a","b', cmsEnvironment: 'c' }),
     environmentEtag({ ...environment, displayName: 'a', cmsEnvironment: 'b","c' }),
@@ -51,7 +51,7 @@ test('fields that meet differently are not the same', () => {
   )
 })
 
-test('an etag tells nothing by which a value could be guessed: the same value has another one each time', () => {
+test('an etag reveals nothing about a value: the same value has another one each time', () => {
   const sealed = Array.from({ length: 3 }, () => variables.seal(ID, [{ key: 'A', value: 'hunter2' }]))
   assert.equal(new Set(sealed.map(([each]) => each && variableEtag(each))).size, 3)
   assert.equal(new Set(sealed.map((each) => environmentEtag({ ...environment, variables: each }))).size, 3)

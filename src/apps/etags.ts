@@ -1,7 +1,7 @@
 /**
- * Etags of what users can change. Each is a digest of what is kept of those fields and of nothing else: a build that goes
- * live meanwhile makes no edit of variables fail. Of variables the sealed form is taken, which has a random part: the etag
- * tells that a value is another one, and nothing by which the value could be guessed.
+ * Etags of what users can change. Each is a digest of those fields as stored, and of nothing else: a build that goes
+ * live meanwhile does not make an edit of variables fail. For variables the sealed form is used, which has a random
+ * part: the etag shows that a value changed, and nothing from which the value could be guessed.
  */
 import { hash } from 'node:crypto'
 import { Problem } from '../contract/index.ts'
@@ -11,7 +11,7 @@ import type { DomainList } from './domains.ts'
 import type { Environment } from './environments.ts'
 import type { SealedVariable } from './variables.ts'
 
-/** All of them must hold. */
+/** All of them must match. */
 export type Preconditions = readonly EntityTags[]
 
 export const appEtag = ({ id, region }: App): string => etagOf([id, region])
@@ -32,7 +32,7 @@ export const variableEtag = (variable: SealedVariable): string => etagOf(variabl
 export const domainsEtag = (environmentId: string, { names, redirects }: DomainList): string =>
   etagOf(redirects.length === 0 ? [environmentId, names] : [environmentId, names, redirects])
 
-/** Throws unless what there is now is what the caller has read. `what` is a word for it. */
+/** Throws unless the current version is the one that the caller has read. `what` names the resource. */
 export function requireEtag(preconditions: Preconditions, etag: string, what: string) {
   const isMet = (tags: EntityTags) => tags === '*' || tags.some((tag) => weak(tag) === etag)
   if (preconditions.every(isMet)) return

@@ -1,4 +1,4 @@
-export { type App, type Apps, createApps } from './apps.ts'
+export { type App, type Apps, createApps, newestAppId } from './apps.ts'
 export { type CmsInstalls, createCmsInstalls } from './cms-installs.ts'
 export { createDomains, type Domain, type DomainList, type Domains } from './domains.ts'
 export {
@@ -16,5 +16,6 @@ export {
   requireEtag,
   variableEtag,
 } from './etags.ts'
+export { notifyBelow } from './notify-below.ts'
 export { createTokens, type Tokens, type TokenUse } from './tokens.ts'
 export { createVariables, type SealedVariable, type Variables } from './variables.ts'

@@ -1,10 +1,10 @@
 /**
- * The host label of an environment: readable, and random enough (50 bits) that nobody can choose an app's name to end up
- * with another environment's host. A DNS label: lower-case letters, digits and single hyphens, at most 63 characters.
+ * The host label of an environment: readable, and random enough (50 bits) that no choice of an app's name leads to
+ * another environment's host. A DNS label: lower-case letters, digits and single hyphens, at most 63 characters.
  */
 import { randomBytes } from 'node:crypto'
 
-/** Crockford's base 32: no letter that is read as a digit. 32 symbols, so a byte taken modulo 32 is not biased. */
+/** Crockford's base 32: no letter that looks like a digit. 32 symbols, so a byte modulo 32 is not biased. */
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'
 const RANDOM_LENGTH = 10
 

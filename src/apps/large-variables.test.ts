@@ -1,4 +1,4 @@
-/** Half a megabyte of variables in each environment is allowed, and costs only those who ask for them. */
+/** Half a megabyte of variables in each environment is allowed, and costs only requests that read them. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { lowerModules } from '../../test/support/parts.ts'
@@ -38,7 +38,7 @@ async function setUp(t: TestContext) {
     app,
     ids,
     environments: createEnvironments({ ...modules, sql: counting }),
-    /** What the database handed out since the last look. */
+    /** The bytes that the database returned since the last check. */
     bytesRead() {
       const read = bytes
       bytes = 0

@@ -14,7 +14,7 @@ test('a token leads to its environment, after a restart too', () => {
   assert.equal(createTokens({ vault: createVault(key) }).of(ours, 'kv-store'), token)
 })
 
-test('a token has 256 bits that nobody knows without the key', () => {
+test('a token has 256 bits that are unknown without the key', () => {
   const secretOf = (token: string) => Buffer.from(token.split('.')[1] ?? '', 'base64url')
   assert.equal(secretOf(tokens.of(ours, 'apps-api')).length, 32)
   const other = createTokens({ vault: createVault(randomBytes(32)) })
@@ -22,12 +22,12 @@ test('a token has 256 bits that nobody knows without the key', () => {
   assert.equal(tokens.environmentOf(other.of(ours, 'apps-api'), 'apps-api'), undefined)
 })
 
-test('a token of one use is none of the other', () => {
+test('a token for one use is invalid for the other', () => {
   assert.equal(tokens.environmentOf(tokens.of(ours, 'kv-store'), 'apps-api'), undefined)
   assert.equal(tokens.environmentOf(tokens.of(ours, 'apps-api'), 'kv-store'), undefined)
 })
 
-test("a token with another environment's name, with a changed end, or of another form is none", () => {
+test("a token with another environment's name, with a changed end, or of another form is invalid", () => {
   const token = tokens.of(ours, 'kv-store')
   const [, secret = ''] = token.split('.')
   const changed = `${token.slice(0, -2)}${token.at(-2) === 'A' ? 'B' : 'A'}${token.at(-1)}`

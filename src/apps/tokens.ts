@@ -1,7 +1,7 @@
 /**
- * The tokens by which an app calls the service from inside. Each is made from the master key for one environment and one use,
- * so that nothing has to be kept, a restart changes none, and what can purge cannot read values. It names its environment,
- * since some calls do not.
+ * The tokens with which a running app calls the service. Each is derived from the master key for one environment and
+ * one use, so that nothing is stored, a restart changes none, and a token for purges cannot read values. It contains
+ * its environment, since some calls do not name it.
  */
 import { sameDigest } from '../base/index.ts'
 import type { Vault } from '../storage/index.ts'
@@ -17,7 +17,7 @@ export function createTokens({ vault }: { vault: Pick<Vault, 'derive'> }) {
   return {
     of: tokenOf,
 
-    /** The environment whose token this is; whether there still is such an environment is for others to know. */
+    /** The environment of this token. The caller checks whether that environment still exists. */
     environmentOf(token: string, use: TokenUse): string | undefined {
       const [, environmentId] = FORM.exec(token) ?? []
       return environmentId !== undefined && sameDigest(token, tokenOf(environmentId, use)) ? environmentId : undefined

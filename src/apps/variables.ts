@@ -1,6 +1,6 @@
 /**
- * Shell variables: checked as a set, and sealed one by one so that the database never holds a value in the clear, be it a
- * secret or not. So a variable changes its kind and keeps its value as it is.
+ * Shell variables: checked as a set, and sealed one by one, secret or not, so that the database never contains a plain
+ * value. So a variable can change its kind and keep its sealed value.
  */
 import {
   fieldInvalid,
@@ -15,7 +15,9 @@ import type { Vault } from '../storage/index.ts'
 
 type ChangedVariable = resources.ChangedVariable
 
-/** Lists of them are compared as JSON, so the order of the fields counts: `kind` is first, as migration 15 writes it. */
+/**
+ * Lists of them are compared as JSON, so the order of the fields matters: `kind` is first, as migration 15 writes it.
+ */
 export type SealedVariable = { kind: VariableKind; key: string; sealed: string }
 export type OpenVariable = { key: string; kind: VariableKind; value: string }
 
@@ -31,8 +33,8 @@ export function createVariables({ vault }: { vault: Vault }) {
 
   return {
     /**
-     * A variable without a value keeps the sealed one it had, and so does one with the same value: a list that was read can
-     * be sent back and changes nothing. One without a kind keeps that, too, and if it is new its name decides.
+     * A variable without a value keeps its sealed one, and so does one with the same value: a list that was read can be
+     * sent back and changes nothing. One without a kind keeps its kind; for a new variable, the name decides.
      */
     seal(
       environmentId: string,
@@ -50,7 +52,7 @@ export function createVariables({ vault }: { vault: Vault }) {
         const kind = givenKind ?? had?.kind ?? kindByName(key)
         const field = `shellVariables[${index}].value`
         if (value === undefined && !had) throw fieldInvalid(field, `is required: ${key} has no value yet`)
-        // A plain value is shown to everybody in the account: only a caller who knows the secret may make it one.
+        // A plain value is shown to every member of the account: only a caller who knows the secret may make it plain.
         if (value === undefined && had?.kind === 'SECRET' && kind === 'PLAIN') {
           throw fieldInvalid(field, `is required: ${key} is a secret, and becomes PLAIN only together with its value`)
         }
@@ -63,7 +65,7 @@ export function createVariables({ vault }: { vault: Vault }) {
       return variables.map((variable) => openOne(environmentId, variable))
     },
 
-    /** As callers see them: BASIC leaves the values of secrets closed. */
+    /** As callers see them: BASIC leaves out the values of secrets. */
     shown(
       environmentId: string,
       variables: readonly SealedVariable[],

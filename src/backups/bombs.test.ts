@@ -1,4 +1,4 @@
-/** Small backups that want to be large: disk, memory and names have a limit, and what goes beyond is refused before it is taken. */
+/** Small backups that expand: disk, memory and names have limits, and anything beyond is refused before it is used. */
 import assert from 'node:assert/strict'
 import { readdir } from 'node:fs/promises'
 import { Readable } from 'node:stream'
@@ -7,7 +7,7 @@ import { constants, createZstdCompress, zstdCompressSync } from 'node:zlib'
 import { temporaryFolder } from '../../test/support/folder.ts'
 import { assertRefused, attempt, type Backup, makeBackup, pieces, plain } from '../../test/support/service/backup.ts'
 import { openSqliteApart } from '../storage/sql/sqlite.ts'
-import type { Entry } from './entry.ts'
+import type { BackupEntry } from './entry.ts'
 import { createFreeSpace, type Free, RESERVE_BYTES } from './restore/free-space.ts'
 import { checkBackup } from './restore/restore.ts'
 import { createUnpacker } from './restore/unpack.ts'
@@ -21,9 +21,9 @@ before(async () => {
   made = await makeBackup({ after: (end) => ends.push(end) })
 })
 
-const folder = (path: string): Entry => ({ ...plain(path), kind: 'folder', mode: 0o755 })
+const folder = (path: string): BackupEntry => ({ ...plain(path), kind: 'folder', mode: 0o755 })
 
-/** The beginning of a real one, and then a file of a petabyte. */
+/** The beginning of a real backup, and then a file of a petabyte. */
 function bomb(): Buffer {
   const [head] = made.entries
   assert.ok(head)
@@ -42,7 +42,7 @@ test('a file that is larger than the disk is refused before any of it is written
     const { top, done } = await attempt(t, tar, { key: made.key })
     await assert.rejects(
       done,
-      /There is not enough room in .*: the backup goes on with a file of 1125899906842624 bytes/,
+      /There is not enough space in .*: the backup goes on with a file of 1125899906842624 bytes/,
     )
     assert.deepEqual(await readdir(top), [])
   }
@@ -65,29 +65,29 @@ test('a check of something endless ends when it is interrupted', async () => {
 
 test('a compressed backup that asks for too much memory is refused', async (t) => {
   const params = { [constants.ZSTD_c_windowLog]: 28 }
-  // As a stream of unknown length, it asks for the whole window.
+  // A stream of unknown length needs the whole window.
   const zipped = Buffer.concat(await Readable.from(pieces(made.tar)).compose(createZstdCompress({ params })).toArray())
   await assertRefused(t, zipped, /cannot be unzipped|not a backup/, { key: made.key })
 })
 
-test('room is asked for before it is taken, and some is left for others', () => {
+test('free space is checked before it is used, and some is left for others', () => {
   const free: Free = { bytes: RESERVE_BYTES + 1024 * 1024, files: 10_002 }
   let looks = 0
   const look = () => {
     looks += 1
     return free
   }
-  assert.throws(() => createFreeSpace('/x', look).take(1024 * 1024), /not enough room in \/x/)
+  assert.throws(() => createFreeSpace('/x', look).take(1024 * 1024), /not enough space in \/x/)
   const freeSpace = createFreeSpace('/x', look)
   freeSpace.take(1000)
   freeSpace.take(0)
-  // The disk has changed meanwhile: it is looked at again when what was there is used up.
+  // The free space has changed meanwhile: it is read again when the known space is used up.
   assert.throws(() => {
     for (let count = 0; count < 1_000_000; count++) {
       free.files = 10_000
       freeSpace.take(0)
     }
-  }, /not enough room/)
+  }, /not enough space/)
   assert.ok(looks < 5, `${looks} looks`)
 })
 

@@ -1,10 +1,10 @@
-/** What belongs into a backup, by the rows of one moment, and what of it must be there. */
+/** The contents of a backup, by the rows of one moment, and which of them must exist. */
 import { createBuildRetention } from '../builds/index.ts'
 import { MIGRATIONS, type Sql, statement } from '../storage/index.ts'
 
 export type Part = {
   path: string
-  /** Nobody is about to make it or to remove it: where it is missing, it was lost. */
+  /** No operation is about to make or remove it: if it is missing, it was lost. */
   isDue: boolean
 }
 
@@ -12,19 +12,19 @@ export type Contents = {
   archives: Part[]
   outputs: Part[]
   packages: Part[]
-  /** What apps keep in the key-value store. */
+  /** The apps' key-value store. */
   values: string[]
 }
 
-/** The migration that brought the table of newest and pinned archives. */
+/** The migration that added the table of newest and pinned archives. */
 export const SOURCES_SINCE = MIGRATIONS.find(({ name }) => name === 'sources')?.id ?? 0
 
 /** `schema`: the newest migration of the database, which may be one of an earlier version. */
 export async function contentsOf(sql: Sql, schema: number): Promise<Contents> {
   const buildRetention = createBuildRetention({ sql })
   const ids = (rows: { id: string }[]) => rows.map(({ id }) => id)
-  // An operation that goes on may have written down what it will leave, or removed what will be gone. When it is taken up again
-  // it finds out.
+  // A running operation may have recorded files that it has yet to write, or removed files whose rows it has yet to
+  // delete. When it is resumed, it detects that.
   const unsettled = new Set(
     ids(await sql.query(statement`SELECT DISTINCT environment_id AS id FROM operations WHERE done_time IS NULL`)),
   )

@@ -1,2 +1,2 @@
-/** The database is not one that the service could work with. */
+/** The database is damaged or invalid. */
 export class DatabaseDamaged extends Error {}

@@ -1,18 +1,21 @@
-/** The database as one file: copied while others write to it, and examined. The one place that knows it is SQLite. */
+/**
+ * The database as one file: copied while others write to it, and examined. The only file of this module that knows that
+ * it is SQLite.
+ */
 import { checkSchema, MIGRATIONS, type Sql, statement } from '../storage/index.ts'
 import { DatabaseDamaged } from './damaged.ts'
 import { checkRows } from './rows.ts'
 
 export type OpenSql = (file: string) => Promise<Sql>
 
-/** For a file that is not trusted: the signal ends every query. */
+/** For an untrusted file: the signal ends every query. */
 export type OpenForeignSql = (file: string, options: { signal?: AbortSignal | undefined }) => Promise<Sql>
 
 export type Facts = { schema: number; keyId: string | null }
 
 /**
- * The rows of one moment. Readers of a write-ahead log hold up nobody who writes, and what is copied row by row leaves behind
- * what was deleted.
+ * Copies the rows of one moment. Readers of a write-ahead log do not block writers, and a copy row by row leaves out
+ * deleted data.
  */
 export async function copyDatabase(sql: Sql, to: string) {
   await sql.query(statement`VACUUM INTO ${to}`)
@@ -20,7 +23,7 @@ export async function copyDatabase(sql: Sql, to: string) {
 
 const IN_MEMORY = ':memory:'
 
-/** Throws unless it has the tables of one of our migrations and nothing else. To be asked before everything else. */
+/** Throws unless it has exactly the tables of one of our migrations. To be called before everything else. */
 export async function examineSchema(sql: Sql, schema: number, openSql: OpenSql) {
   const blank = await openSql(IN_MEMORY)
   try {
@@ -34,11 +37,11 @@ export async function examineSchema(sql: Sql, schema: number, openSql: OpenSql) 
   }
 }
 
-/** Throws unless it is whole, and its rows are such that the service can work with them. */
+/** Throws unless it is intact, and its rows are valid. */
 export async function examineDatabase(sql: Sql): Promise<Facts> {
   const faults = await sql.query<{ integrity_check: string }>(statement`PRAGMA integrity_check(3)`)
-  const said = faults.map(({ integrity_check }) => integrity_check).join('; ')
-  if (said !== 'ok') throw new DatabaseDamaged(`The database is damaged: ${said}`)
+  const report = faults.map(({ integrity_check }) => integrity_check).join('; ')
+  if (report !== 'ok') throw new DatabaseDamaged(`The database is damaged: ${report}`)
   const [strays] = await sql.query(statement`PRAGMA foreign_key_check`)
   if (strays) throw new DatabaseDamaged('The database refers to rows that are not there.')
   const [row] = await sql.query<{ schema: number | null }>(statement`SELECT MAX(id) AS schema FROM schema_migrations`)
@@ -47,7 +50,9 @@ export async function examineDatabase(sql: Sql): Promise<Facts> {
   return { schema: row?.schema ?? 0, keyId: key?.value ?? null }
 }
 
-/** Nobody works on a copy: what was unfinished is taken up at once, and does not wait for leases of another machine. */
+/**
+ * No process works on a copy: unfinished operations are resumed at once, and do not wait for leases of another machine.
+ */
 export async function releaseAll(sql: Sql) {
   await sql.transaction(async (tx) => {
     await tx.query(statement`DELETE FROM holds`)

@@ -1,4 +1,4 @@
-/** Hostile databases, restored with --trust or a stolen key: nothing of them runs, and no row is trusted. */
+/** Hostile databases, restored with --trust or a stolen key: nothing in them is executed, and no row is trusted. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
@@ -26,7 +26,7 @@ before(async () => {
   made = await makeBackup({ after: (end) => ends.push(end) })
 })
 
-/** Packed with the right key, so that the database is all that is wrong. */
+/** Packed with the right key, so that only the database is wrong. */
 async function withSql(t: TestContext, text: string): Promise<Buffer> {
   const entries = await withDatabase(t, made, async (file) => {
     const database = new DatabaseSync(file, { enableForeignKeyConstraints: false })
@@ -70,13 +70,13 @@ for (const [what, text] of Object.entries(SCHEMAS)) {
   })
 }
 
-test('a name of a hostile database is told without what a terminal would act upon', async (t) => {
+test('a name of a hostile database is shown without what a terminal would act upon', async (t) => {
   const tar = await withSql(t, 'CREATE VIEW "\x1b[2J\u009b31m\u202e" AS SELECT 1')
   const why = /the view "\\u001b\[2J\\u009b31m\\u202e", which is not of Headland's making/
   await assertRefused(t, tar, why, { key: made.key, isTrusted: true })
 })
 
-/** A plan as it is kept, with one thing changed. */
+/** A stored plan with one change. */
 const plan = (change: object): string =>
   JSON.stringify({
     rootDirectory: '',
@@ -105,7 +105,7 @@ const ROWS: Record<string, string> = {
   'a plan that is writable elsewhere': `UPDATE builds SET plan = '${plan({ writable: ['../../../../etc'] })}'`,
   'a plan that is writable at the top': `UPDATE builds SET plan = '${plan({ writable: ['/etc'] })}'`,
   'a plan whose output lies elsewhere': `UPDATE builds SET plan = '${plan({ folder: 'a/../../b' })}'`,
-  'a plan that is none': "UPDATE builds SET plan = '[]'",
+  'a plan of a wrong type': "UPDATE builds SET plan = '[]'",
   'a plan that is not even JSON': "UPDATE builds SET plan = '{'",
   'a plan that starts something that is no list of words': `UPDATE builds SET plan = '${plan({ start: { argv: [{}] } })}'`,
   'tools that are a path': `UPDATE builds SET tools = '{"node":"../../../../tmp/x","packageManager":null}'`,
@@ -131,7 +131,7 @@ test('a question that never ends is ended by an interruption, and nothing is lef
       query() {
         setImmediate(() => {
           stopping.abort(new Error('enough'))
-          // The query is sent in this very turn of the loop, to a process that is dead and has not been missed yet.
+          // The query is sent in the same turn of the loop, to a process that is dead without being noticed yet.
           while (hasLivingChild()) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5)
         })
         return sql.query(endless) as never
@@ -145,7 +145,7 @@ test('a question that never ends is ended by an interruption, and nothing is lef
 
 function hasLivingChild(): boolean {
   const children = readFileSync(`/proc/${process.pid}/task/${process.pid}/children`, 'utf8').split(' ')
-  // The first thread may be a zombie while others still hold the files open.
+  // The first thread may be a zombie while others still have the files open.
   return children.some((pid) => pid !== '' && !/^State:\s+Z.*^Threads:\s+1$/ms.test(statusOf(pid)))
 }
 

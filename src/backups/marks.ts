@@ -1,12 +1,12 @@
 /**
- * The overlay's marks, which Node can neither read nor make: the attribute of a folder that hides what lies below it, and the
- * device that hides a file. GNU tar does both, and is part of every Debian.
+ * The overlay's marks, which Node can neither read nor write: the attribute of a folder that hides the lower layer, and
+ * the device that hides a file. GNU tar does both, and is part of every Debian.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { BackupRefused, type Entry, type Opaque } from './entry.ts'
+import { type BackupEntry, BackupRefused, type Opaque } from './entry.ts'
 import { bytesOf, nextHeader } from './tar/read.ts'
 import { END, headerOf, opaqueKey } from './tar/write.ts'
 
@@ -15,7 +15,7 @@ const ATTRIBUTES = [
   ...(['trusted', 'user'] as const).map((kind) => `--xattrs-include=${kind}.overlay.opaque`),
 ]
 
-/** Which of these folders of `top` are marked. Paths are relative to it. */
+/** The marked ones among these folders of `top`. Paths are relative to it. */
 export async function opaqueAmong(top: string, folders: readonly string[]): Promise<Map<string, Opaque>> {
   const marked = new Map<string, Opaque>()
   if (folders.length === 0) return marked
@@ -24,7 +24,7 @@ export async function opaqueAmong(top: string, folders: readonly string[]): Prom
   const names = folders.map((folder) => `./${folder}\0`)
   await runTar(options, Readable.from([names.join('')]), async (stdout) => {
     const bytes = bytesOf(stdout)
-    // The number of folders is known, so the end need not be.
+    // The number of folders is known, so the end marker need not be read.
     for (const folder of folders) {
       const { records } = (await nextHeader(bytes)) ?? {}
       const kind = (['trusted', 'user'] as const).find((one) => records?.get(opaqueKey(one)) === 'y')
@@ -35,8 +35,8 @@ export async function opaqueAmong(top: string, folders: readonly string[]): Prom
   return marked
 }
 
-/** Puts whiteouts and marks into a folder. The marked folders exist already. */
-export async function putMarks(folder: string, entries: readonly Entry[]) {
+/** Writes whiteouts and marks into a folder. The marked folders exist already. */
+export async function putMarks(folder: string, entries: readonly BackupEntry[]) {
   if (entries.length === 0) return
   const options = ['--extract', '--file=-', ...ATTRIBUTES, '--no-same-owner', '--same-permissions']
   const source = Readable.from([...entries.map(headerOf), END])
@@ -47,16 +47,16 @@ export async function putMarks(folder: string, entries: readonly Entry[]) {
 
 async function runTar(args: string[], input: Readable, read: (stdout: Readable) => Promise<void>) {
   const child = spawn('tar', args, { env: { PATH: '/usr/bin:/bin', LC_ALL: 'C.UTF-8' }, stdio: 'pipe' })
-  let said = ''
+  let errorOutput = ''
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    said = (said + text).slice(-2000)
+    errorOutput = (errorOutput + text).slice(-2000)
   })
   const ended = once(child, 'close').catch((error) => {
     throw new BackupRefused('Layers of outputs cannot be kept without GNU tar. Install the package tar.', {
       cause: error,
     })
   })
-  // Why the pipe broke, its exit code tells.
+  // Its exit code shows why the pipe broke.
   const [[code]] = await Promise.all([ended, read(child.stdout), pipeline(input, child.stdin).catch(() => undefined)])
-  if (code !== 0) throw new Error(`tar ended with ${code}: ${said.trim()}`)
+  if (code !== 0) throw new Error(`tar ended with ${code}: ${errorOutput.trim()}`)
 }

@@ -1,4 +1,6 @@
-/** What a backup says of owners and modes counts for the files of apps at most: the service's own are as the service makes them. */
+/**
+ * Owners and modes in a backup apply to the files of apps at most: those of the service are as the service makes them.
+ */
 import assert from 'node:assert/strict'
 import { chown, lstat, mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'

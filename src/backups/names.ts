@@ -1,10 +1,10 @@
 /**
- * Which names a backup may hold, and what may lie under each. Pure. Links and whiteouts are the apps' own, inside of an output or
- * of packages: there a link leads wherever the app liked, and nobody follows it when it is restored.
+ * The names that a backup may contain, and the kinds of entries under each. Pure. Links and whiteouts are only in
+ * outputs and packages of apps: there a link may lead anywhere, and it is not followed when it is restored.
  */
-import { broken, type Entry } from './entry.ts'
+import { type BackupEntry, broken } from './entry.ts'
 
-type Kind = Entry['kind']
+type Kind = BackupEntry['kind']
 type Place = { form: RegExp; kinds: readonly Kind[] }
 
 const OUTPUT = 'outputs/[0-9a-f]{64}'
@@ -18,7 +18,7 @@ const PLACES: readonly Place[] = [
   { form: /^logs\/(builds|runtime)\/[A-Za-z0-9_-]+(\.older)?\.log$/, kinds: ['file'] },
   { form: new RegExp(`^environments/${ID}(/values)?$`), kinds: ['folder'] },
   { form: new RegExp(`^environments/${ID}/values/[0-9a-f]{64}$`), kinds: ['file'] },
-  // The parts of an output are folders: the edge and the sandbox would follow a link in their place.
+  // The parts of an output must be folders: the edge and the sandbox would follow a link in their place.
   { form: new RegExp(`^(${OUTPUT}(/(files|source|edge))?|packages/${ID})$`), kinds: ['folder'] },
   {
     form: new RegExp(`^(${OUTPUT}/(files|source|edge)|packages/${ID})/.`, 's'),
@@ -28,26 +28,30 @@ const PLACES: readonly Place[] = [
 
 const MAX_PATH_BYTES = 4096
 
-/** Throws unless it may be there. */
-export function checkName({ path, kind, to }: Pick<Entry, 'path' | 'kind' | 'to'>) {
+/** Throws unless a backup may contain it. */
+export function checkName({ path, kind, to }: Pick<BackupEntry, 'path' | 'kind' | 'to'>) {
   const named = JSON.stringify(path.slice(0, 200))
-  if (path.includes('\0') || Buffer.byteLength(path) > MAX_PATH_BYTES) throw broken(`${named} is no path`)
-  // A leading slash leaves an empty name.
+  if (path.includes('\0') || Buffer.byteLength(path) > MAX_PATH_BYTES) throw broken(`${named} is not a valid path`)
+  // A leading slash gives an empty name.
   if (path.split('/').some((name) => name === '' || name === '.' || name === '..'))
     throw broken(`${named} leads elsewhere`)
   if (!PLACES.some(({ form, kinds }) => form.test(path) && kinds.includes(kind)))
     throw broken(`${named} (${kind}) has no place in a data folder`)
   if (to !== undefined && (to === '' || to.includes('\0') || Buffer.byteLength(to) > MAX_PATH_BYTES))
     throw broken(`the link ${named} leads nowhere`)
-  if (kind === 'hardlink' && topOf(to ?? '') !== topOf(path)) throw broken(`${named} is a link to what is not its own`)
+  if (kind === 'hardlink' && topOf(to ?? '') !== topOf(path))
+    throw broken(`${named} is a link to a file outside its folder`)
 }
 
-/** Whether it is the app's: what a build left, its source, and installed packages. All else is the service's own. */
+/**
+ * Whether it belongs to an app: the output of a build, its source, and installed packages. All else belongs to the
+ * service.
+ */
 export const isOfTenant = (path: string): boolean => TENANTS.test(path)
 
 const TENANTS = new RegExp(`^(${OUTPUT}/(files|source)|packages/${ID})(/|$)`)
 
-/** Folders of the service that lead to those of apps: they can be passed through and not listed. */
+/** Folders of the service above those of apps: they can be passed through and not listed. */
 export const isPassage = (path: string): boolean => PASSAGE.test(path)
 
 const PASSAGE = new RegExp(`^(outputs|packages|environments|${OUTPUT}|environments/${ID})$`)
@@ -55,6 +59,6 @@ const PASSAGE = new RegExp(`^(outputs|packages|environments|${OUTPUT}|environmen
 /** The output or the packages that a path belongs to. */
 const topOf = (path: string): string => path.split('/').slice(0, 2).join('/')
 
-/** Whether a file that lies there belongs into a backup; drafts and what is on its way out do not. */
+/** Whether a file at this path belongs in a backup; drafts and files that are being removed do not. */
 export const isNameOf = (kind: Kind, path: string): boolean =>
   PLACES.some(({ form, kinds }) => form.test(path) && kinds.includes(kind))

@@ -20,7 +20,7 @@ import { type TestContext, test } from 'node:test'
 import { temporaryFolder } from '../../test/support/folder.ts'
 import { type House, house } from '../../test/support/service/retention.ts'
 import { createRetention } from '../retention/index.ts'
-import { createHolds, HOLD_MS, isHeld, openVault, statement } from '../storage/index.ts'
+import { createRetentionHolds, hasRetentionHold, openVault, RETENTION_HOLD_MS, statement } from '../storage/index.ts'
 import { openSqlite, openSqliteApart } from '../storage/sql/sqlite.ts'
 import { draftOf, pack } from './pack.ts'
 import { restore } from './restore/restore.ts'
@@ -46,7 +46,7 @@ async function restored(t: TestContext, pieces: readonly Buffer[]) {
   return { dataDir, ...(await restore(parts, from(pieces))) }
 }
 
-/** All that removes files by itself. */
+/** Everything that removes files by itself. */
 async function tend(modules: House, environmentId: string) {
   const ballast = { bytes: 0, load: async () => undefined, throwOut: () => false }
   const { rounds } = createRetention({
@@ -74,9 +74,9 @@ test('what a backup reads stays until it is over, whatever is deleted and collec
   const old = await modules.deploy(shop, given)
   const gone = await modules.deploy(blog, { archive: 'other', output: 'of the blog', packages: 'more' })
   await modules.write(join(modules.folders.values(blog.id), 'a'.repeat(64)), 'value')
-  // One that was just received stays in any case.
+  // An archive that was just received is kept in any case.
   for (const { archive } of [old, gone]) await utimes(join(modules.dataDir, blob(archive)), 1, 1)
-  // Larger than one piece, so that the backup stands still with most of it unread.
+  // Larger than one piece, so that the backup pauses with most of it unread.
   await modules.write(
     join(modules.dataDir, 'outputs', hex(old.output), 'files', 'large'),
     randomBytes(2 ** 21).toString('hex'),
@@ -107,8 +107,8 @@ test('what a backup reads stays until it is over, whatever is deleted and collec
   assert.equal((await readdir(join(dataDir, 'logs/builds'))).length, 2 + 1)
   assert.equal(await readFile(join(dataDir, 'environments', blog.id, 'values', 'a'.repeat(64)), 'utf8'), 'value')
 
-  // And when it is over, nothing is held, and what was let go meanwhile goes.
-  assert.equal(await isHeld(modules.sql, modules.clock.now()), false)
+  // When the backup is over, nothing is retained, and files without references are removed.
+  assert.equal(await hasRetentionHold(modules.sql, modules.clock.now()), false)
   assert.equal(await modules.outputs.has(gone.output), true)
   await tend(modules, shop.id)
   assert.equal(await modules.outputs.has(gone.output), false)
@@ -157,7 +157,7 @@ test('links, rights and the marks of layers survive, and files belong to the use
 
 const ATTRIBUTES = ['--xattrs', '--xattrs-include=trusted.overlay.opaque']
 
-/** By the one program of every Debian that can. */
+/** GNU tar is the only program of every Debian that can set it. */
 function attributesOf(top: string, path: string): string {
   return execFileSync('tar', ['-c', '--format=pax', ...ATTRIBUTES, '-C', top, path]).toString('latin1')
 }
@@ -170,13 +170,13 @@ function markOpaque(top: string, path: string) {
   assert.match(attributesOf(top, path), /trusted\.overlay\.opaque=y/)
 }
 
-test('a backup that was not held all the time is none', async (t) => {
+test('a backup whose retention hold expired is refused', async (t) => {
   const modules = await house(t)
   await modules.deploy(await modules.environment())
   const { bytes } = pack(partsOf(modules))
   const reading = bytes[Symbol.asyncIterator]()
   await reading.next()
-  // As when the machine sleeps: nobody renews.
+  // As when the machine sleeps: the hold is not renewed.
   await modules.sql.transaction((tx) => tx.query(statement`UPDATE holds SET until = ${modules.clock.now()}`))
   await assert.rejects(
     (async () => {
@@ -190,7 +190,7 @@ test('a backup that was not held all the time is none', async (t) => {
   )
 })
 
-test('what a backup left that was killed, the next one removes', async (t) => {
+test('the next backup removes what a killed one left', async (t) => {
   const modules = await house(t)
   await modules.deploy(await modules.environment())
   const elsewhere = await temporaryFolder(t)
@@ -198,13 +198,13 @@ test('what a backup left that was killed, the next one removes', async (t) => {
   const foreign = join(elsewhere, 'not-ours.tar')
   await writeFile(draft, 'half')
   await writeFile(foreign, 'something else')
-  const holds = createHolds(modules)
+  const holds = createRetentionHolds(modules)
   const { id } = await holds.take(draft)
   await holds.take(foreign)
   await mkdir(join(modules.dataDir, `backup-${id}`))
   await drain(pack(partsOf(modules)).bytes)
   assert.deepEqual((await readdir(elsewhere)).length, 2, 'one that may still be at work is left alone')
-  await modules.clock.advance(HOLD_MS)
+  await modules.clock.advance(RETENTION_HOLD_MS)
   await drain(pack(partsOf(modules)).bytes)
   assert.deepEqual(await readdir(elsewhere), ['not-ours.tar'])
   assert.deepEqual(
@@ -213,7 +213,7 @@ test('what a backup left that was killed, the next one removes', async (t) => {
   )
 })
 
-test('a backup that is interrupted leaves no file, and holds nothing', async (t) => {
+test('a backup that is interrupted leaves no file and no retention hold', async (t) => {
   const modules = await house(t)
   await modules.deploy(await modules.environment())
   const folder = await temporaryFolder(t)
@@ -223,10 +223,10 @@ test('a backup that is interrupted leaves no file, and holds nothing', async (t)
   const { bytes } = pack(partsOf(modules), { signal: stopping.signal, onProgress, draft })
   await assert.rejects(writeBackup(bytes, file, { draft, isForced: false }), /enough/)
   assert.deepEqual(await readdir(folder), [])
-  assert.equal(await isHeld(modules.sql, modules.clock.now()), false)
+  assert.equal(await hasRetentionHold(modules.sql, modules.clock.now()), false)
 })
 
-test('an output that was lost before is told, and the rest is kept; one that is being made is not missed', async (t) => {
+test('an output that was lost before is reported, and the rest is kept; one that is being made is not missed', async (t) => {
   const modules = await house(t)
   const [shop, blog] = [await modules.environment(), await modules.environment()]
   const lost = await modules.deploy(shop)
@@ -241,7 +241,7 @@ test('an output that was lost before is told, and the rest is kept; one that is 
   assert.deepEqual(await readdir(join(dataDir, 'outputs')), [hex(kept.output)])
 })
 
-test('an archive with a byte that has changed on the disk is told', async (t) => {
+test('an archive with a byte that has changed on the disk is reported', async (t) => {
   const modules = await house(t)
   const { archive } = await modules.deploy(await modules.environment(), { archive: 'as it was' })
   await writeFile(join(modules.dataDir, blob(archive)), 'as it is!')

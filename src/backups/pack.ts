@@ -1,20 +1,20 @@
 /**
- * The story of a backup, as the bytes of a tar: hold what is on the disk, copy the database, then read everything that its rows
- * refer to, and list it at the end. The service goes on meanwhile; a backup without its end is not one.
+ * Makes a backup, as the bytes of a tar: takes a retention hold on the files, copies the database, then reads everything that
+ * its rows refer to, and lists it at the end. The service goes on meanwhile; a backup without its end is invalid.
  */
 import { createHash } from 'node:crypto'
 import { closeSync, openSync, writeFileSync } from 'node:fs'
 import { mkdir, rm, stat, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { type Clock, checkId, type NewId, removeTree } from '../base/index.ts'
-import { createHolds, type Hold, MIGRATIONS, SchemaForeign, type Sql } from '../storage/index.ts'
+import { type Clock, checkId, type NewId, removeTree, repeat } from '../base/index.ts'
+import { createRetentionHolds, MIGRATIONS, type RetentionHold, SchemaForeign, type Sql } from '../storage/index.ts'
 import { type Contents, contentsOf, type Part } from './contents.ts'
 import { DatabaseDamaged } from './damaged.ts'
 import { copyDatabase, examineDatabase, examineSchema, type Facts, type OpenSql, releaseAll } from './database.ts'
-import { atEnd, BackupRefused, type Entry, FORMAT, HEAD, type Head, LIST, lineOf, MOST, TAG } from './entry.ts'
+import { atEnd, type BackupEntry, BackupRefused, FORMAT, HEAD, type Head, LIST, lineOf, MAX, TAG } from './entry.ts'
 import { opaqueAmong } from './marks.ts'
 import { startTag, type Tag, writtenTag } from './proof.ts'
-import { createDisk, type Disk, type Found, openFile } from './read-disk.ts'
+import { createDisk, type Disk, type FoundFile, openFile } from './read-disk.ts'
 import { checkOwnKey, type FoundKey } from './restore/keys.ts'
 import { END, headerOf, padding } from './tar/write.ts'
 
@@ -24,37 +24,37 @@ export type PackParts = {
   newId: NewId
   dataDir: string
   openSql: OpenSql
-  /** Of this Headland. */
+  /** The version of this Headland. */
   version: string
 }
 
 export type PackOptions = {
   /** The master key, which authenticates the backup. A service has none before its first start. */
   key?: FoundKey | undefined
-  /** Whether the key itself goes with the rest. */
+  /** Whether the key itself is included. */
   isKeyInside?: boolean
-  /** The file that is written, for the next one to remove if this one dies. */
+  /** The file that is being written, which the next backup removes if this one dies. */
   draft?: string | undefined
   signal?: AbortSignal
   onProgress?(progress: { files: number; bytes: number }): void
 }
 
-/** Known when all bytes were taken. */
+/** Known when all bytes were read. */
 export type Packed = {
   files: number
-  /** Of the files, before they are packed. */
+  /** The size of the files, before they are packed. */
   bytes: number
   keyId: string | null
   /** Paths that rows refer to, and that were lost before. */
   missing: string[]
-  /** Archives that are not what their names say. */
+  /** Archives whose bytes do not match their digest. */
   damaged: string[]
-  /** Names that are not UTF-8, and sockets and the like. */
+  /** Files with names that are not UTF-8, and kinds such as sockets. */
   leftOut: string[]
 }
 
 const RENEW_MS = 30_000
-/** Small files go on together: a piece for each would cost more than reading it. */
+/** Small files are sent together: a piece for each would cost more than reading it. */
 const PIECE_BYTES = 256 * 1024
 
 export function pack(parts: PackParts, options: PackOptions = {}): { bytes: AsyncIterable<Buffer>; packed: Packed } {
@@ -64,14 +64,14 @@ export function pack(parts: PackParts, options: PackOptions = {}): { bytes: Asyn
 
 async function* packInto(packed: Packed, parts: PackParts, options: PackOptions): AsyncGenerator<Buffer> {
   const { clock, dataDir, version } = parts
-  const holds = createHolds(parts)
+  const holds = createRetentionHolds(parts)
   for (const { id, draft } of await holds.abandoned()) {
     await removeTree(scratchOf(dataDir, id))
     if (draft !== null && isDraft(draft)) await rm(draft, { force: true })
     await holds.forget(id)
   }
   const hold = await holds.take(options.draft ?? null)
-  const stopHolding = keepHolding(hold, clock)
+  const stopHolding = keepRenewing(hold, clock)
   const scratch = scratchOf(dataDir, hold.id)
   try {
     await mkdir(scratch, { mode: 0o700 })
@@ -103,7 +103,7 @@ async function* packInto(packed: Packed, parts: PackParts, options: PackOptions)
         yield* foundOf(disk, contents, packed)
       }),
     )
-    // Nothing that was read may have gone while it was read.
+    // No file may have been removed while it was read.
     await hold.renew()
     const listed = openFile(list, LIST)
     yield* whole({ ...listed, entry: atEnd(LIST, listed.entry.size, head) })
@@ -117,26 +117,26 @@ async function* packInto(packed: Packed, parts: PackParts, options: PackOptions)
   }
 }
 
-/** The id may be that of a row which another process left. */
+/** The id may come from a row that another process left. */
 const scratchOf = (dataDir: string, holdId: string): string => join(dataDir, `backup-${checkId(holdId)}`)
 
-function* whole({ entry, bytes }: Found): Generator<Buffer> {
+function* whole({ entry, bytes }: FoundFile): Generator<Buffer> {
   yield headerOf(entry)
   yield* bytes?.() ?? []
   yield padding(entry.size)
 }
 
-/** How names end of what is being written. The path comes from a row: nothing else is ever removed. */
+/** The ends of the names of drafts. The path comes from a row: nothing else is ever removed. */
 export const draftOf = (file: string, random: string): string => `${file}.partial-${random}`
 const isDraft = (path: string): boolean => resolve(path) === path && /\.partial-[\w-]{43}$/.test(path)
 
 async function copyAndRead({ sql, openSql }: PackParts, file: string): Promise<{ facts: Facts; contents: Contents }> {
-  // SQLite would make it for everybody to read.
+  // SQLite would make it readable by every user.
   await writeFile(file, '', { flag: 'wx', mode: 0o600 })
   await copyDatabase(sql, file)
   const copy = await openSql(file)
   try {
-    // What a restore would refuse is told now, while there is still something to mend.
+    // Anything that a restore would refuse is an error now, while it can still be mended.
     await examineSchema(copy, MIGRATIONS.at(-1)?.id ?? 0, openSql)
     await releaseAll(copy)
     const facts = await examineDatabase(copy)
@@ -149,27 +149,15 @@ async function copyAndRead({ sql, openSql }: PackParts, file: string): Promise<{
   }
 }
 
-/** Until it is stopped. A renewal that fails is not the end: the last one tells whether it was held all the time. */
-function keepHolding(hold: Hold, clock: Clock) {
-  const stopping = new AbortController()
-  const { signal } = stopping
-  const looping = (async () => {
-    while (!signal.aborted) {
-      await clock.sleep(RENEW_MS, signal)
-      if (!signal.aborted) await hold.renew().catch(() => undefined)
-    }
-  })()
-  return async function stop() {
-    stopping.abort()
-    await looping
-  }
-}
+/** Until it is stopped. A renewal that fails is ignored: the last one shows whether the files were held all the time. */
+const keepRenewing = (hold: RetentionHold, clock: Clock) =>
+  repeat(clock, RENEW_MS, () => hold.renew().catch(() => undefined)).stop
 
-/** In the order in which they can be restored: a folder before what is in it. */
-async function* foundOf(disk: Disk, contents: Contents, packed: Packed): AsyncGenerator<Found> {
+/** In the order in which they can be restored: a folder before its content. */
+async function* foundOf(disk: Disk, contents: Contents, packed: Packed): AsyncGenerator<FoundFile> {
   const made = new Set<string>()
-  /** The folders above, each once. */
-  function* above(path: string): Generator<Found> {
+  /** The parent folders, each once. */
+  function* above(path: string): Generator<FoundFile> {
     const names = path.split('/')
     for (let count = 1; count < names.length; count++) {
       const folder = names.slice(0, count).join('/')
@@ -178,7 +166,7 @@ async function* foundOf(disk: Disk, contents: Contents, packed: Packed): AsyncGe
       if (found) yield found
     }
   }
-  function* top({ path, isDue }: Part, kind: Entry['kind']): Generator<Found, boolean> {
+  function* top({ path, isDue }: Part, kind: BackupEntry['kind']): Generator<FoundFile, boolean> {
     const found = disk.find(path)
     if (found?.entry.kind !== kind) {
       if (isDue) packed.missing.push(path)
@@ -201,18 +189,18 @@ async function* foundOf(disk: Disk, contents: Contents, packed: Packed): AsyncGe
   }
 }
 
-/** Only what was built in layers has any: an output over its source, and packages. */
+/** Only layered folders have marks: an output over its source, and packages. */
 async function marksIn(disk: Disk, path: string) {
   if (path.startsWith('outputs/') && !disk.find(`${path}/source`)) return undefined
   return opaqueAmong(disk.dataDir, disk.foldersIn(path))
 }
 
-/** Headers and bytes of what is found, and the list of it in a file. */
+/** The headers and bytes of the files, and the list of them in a file. */
 async function* entries(
   packed: Packed,
   { list, tag }: { list: string; tag: Tag | undefined },
   { signal, onProgress }: PackOptions,
-  found: () => AsyncGenerator<Found>,
+  found: () => AsyncGenerator<FoundFile>,
 ): AsyncGenerator<Buffer> {
   const lines = openSync(list, 'wx', 0o600)
   let text = ''
@@ -238,7 +226,7 @@ async function* entries(
       if (text.length > PIECE_BYTES) write()
       packed.files += 1
       nameBytes += entry.path.length + (entry.to?.length ?? 0)
-      if (packed.files > MOST.entries || nameBytes > MOST.nameBytes) throw tooMany()
+      if (packed.files > MAX.entries || nameBytes > MAX.nameBytes) throw tooMany()
       packed.bytes += entry.size
       onProgress?.(packed)
     }
@@ -250,10 +238,10 @@ async function* entries(
 
 const tooMany = (): BackupRefused =>
   new BackupRefused(
-    `The data folder has more than ${MOST.entries} files, which no restore takes. Keep fewer deployments.`,
+    `The data folder has more than ${MAX.entries} files, which no restore takes. Keep fewer deployments.`,
   )
 
-/** In larger pieces. Each is copied, or handed on as it is where it is large itself. */
+/** Joins small pieces by copying them; large ones are passed on as they are. */
 async function* joined(pieces: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
   let held: Buffer[] = []
   let bytes = 0
@@ -268,12 +256,12 @@ async function* joined(pieces: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
   if (bytes > 0) yield Buffer.concat(held)
 }
 
-const ownedAs = ({ uid, gid }: { uid: number; gid: number }, { entry, ...more }: Found): Found => ({
+const ownedAs = ({ uid, gid }: { uid: number; gid: number }, { entry, ...more }: FoundFile): FoundFile => ({
   entry: { ...entry, uid, gid, mode: 0o600 },
   ...more,
 })
 
-function inMemory(path: string, text: string, clock: Clock): Found {
+function inMemory(path: string, text: string, clock: Clock): FoundFile {
   const bytes = Buffer.from(text)
   const time = Math.floor(clock.now() / 1000)
   return {

@@ -1,4 +1,4 @@
-/** Where a backup comes from: without the master key, none can be made or altered that is restored without --trust. */
+/** Proof of origin: without the master key, no backup can be made or altered that is restored without --trust. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { lstat, readdir } from 'node:fs/promises'
@@ -53,7 +53,7 @@ test('a backup with altered rows is refused, though its list is right', async (t
   assert.equal((await done).unproven, undefined)
 })
 
-test('a backup that claims another key, none or the first format is refused without --trust, and told with it', async (t) => {
+test('a backup that claims another key, none or the first format is refused without --trust, and reported with it', async (t) => {
   for (const [entries, given] of [
     [headWith(made, { format: 1 }).filter(({ entry }) => entry.path !== TAG), { key: made.key }],
     [made.entries, { key: undefined }],
@@ -65,7 +65,7 @@ test('a backup that claims another key, none or the first format is refused with
   }
   await assertRefused(t, withKey.tar, /the only master key at hand is the one inside/, {})
   const trusted = await attempt(t, withKey.tar, { isTrusted: true })
-  assert.match((await trusted.done).unproven ?? '', /the one inside, which anybody can have put there/)
+  assert.match((await trusted.done).unproven ?? '', /the one inside, which its author may have put there/)
   const proven = await attempt(t, withKey.tar, { key: withKey.key })
   assert.equal((await proven.done).unproven, undefined)
 })
@@ -132,7 +132,7 @@ test('an altered byte of a compressed backup is refused, or makes no difference 
 
 type Change = (entries: Whole[], from: number, to: number) => Whole[]
 
-/** What may be done to entries, with the list as it was. */
+/** Changes to entries that leave the list as it was. */
 const CHANGES: Record<string, Change> = {
   removed: (entries, from) => entries.toSpliced(from, 1),
   doubled: (entries, from, to) => entries.toSpliced(to, 0, entries[from] as Whole),
@@ -178,7 +178,7 @@ test('an entry that is removed, doubled, moved, added, longer or given away is r
   )
 })
 
-test('a tag of nothing, of something else or with something behind it is none', async (t) => {
+test('a tag that is empty, of something else or too long is refused', async (t) => {
   const tag = made.entries.at(-1) as Whole
   for (const body of [nothing, Buffer.alloc(65, '0'), Buffer.concat([tag.body, Buffer.from('0')])]) {
     const tar = joined(replaced(made.entries, TAG, body))

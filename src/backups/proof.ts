@@ -1,7 +1,8 @@
 /**
- * Where a backup comes from. Its list names every entry with its digest, and is authenticated with a key that is derived from
- * the master key: so a copy of the master key elsewhere than in the backup proves that it was not made or altered by others. A
- * restored database decides what runs on the machine and as whom; digests alone can be made by anybody.
+ * Proof of the origin of a backup. Its list names every entry with its digest, and is authenticated with a key that is
+ * derived from the master key: so a copy of the master key from outside the backup proves that the backup was not made
+ * or altered by others. A restored database decides what runs on the machine and as which user; digests alone could be
+ * made by an attacker.
  */
 import { createHmac, type Hmac } from 'node:crypto'
 import { sameDigest } from '../base/index.ts'
@@ -15,33 +16,33 @@ export type Tag = Hmac
 export const startTag = ({ text }: Pick<FoundKey, 'text'>): Tag =>
   createHmac('sha256', Buffer.from(createVault(Buffer.from(text, 'base64')).derive('list of a backup'), 'base64url'))
 
-/** Whether there is a tag behind the list. */
+/** Whether a tag follows the list. */
 export const hasTag = ({ format, keyId }: Head): boolean => format !== FORMAT_WITHOUT_TAG && keyId !== null
 
-/** As it stands in the backup. */
+/** As it is in the backup. */
 export const TAG_BYTES = 65
 export const writtenTag = (tag: Tag): string => `${tag.digest('hex')}\n`
 
 export type Proof = {
-  /** Takes the bytes of the list. */
+  /** Receives the bytes of the list. */
   tag?: Tag
-  /** Why the backup may be anybody's. */
+  /** Why the origin of the backup is not proven. */
   unproven?: string
 }
 
-/** Before the list is read: what there is to prove it with. */
+/** Before the list is read: the key to prove it with. */
 export function startProof(head: Head, key: FoundKey | undefined): Proof {
   if (head.format === FORMAT_WITHOUT_TAG) return { unproven: 'it is in the first format, which proves nothing' }
   if (head.keyId === null) return { unproven: 'it was made before the service had a master key to prove it with' }
   if (!key && head.hasKey)
-    return { unproven: 'the only master key at hand is the one inside, which anybody can have put there' }
+    return { unproven: 'the only master key at hand is the one inside, which its author may have put there' }
   if (!key) return { unproven: 'there is no master key at hand to check it with' }
   if (key.keyId !== head.keyId)
     return { unproven: `it says that it was made with master key ${head.keyId}, and the one at hand is ${key.keyId}` }
   return { tag: startTag(key) }
 }
 
-/** When the list was read. */
+/** After the list was read. */
 export function endProof({ tag, unproven }: Proof, written: string): string | undefined {
   if (!tag) return unproven
   return sameDigest(writtenTag(tag), written)

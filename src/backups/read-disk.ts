@@ -1,26 +1,26 @@
 /**
- * Reads parts of the data folder as entries, in the order in which they can be restored. Calls of the file system are
- * synchronous: this process has nothing else to do, and for a hundred thousand small files that takes a third of the time.
+ * Reads parts of the data folder as entries, in the order in which they can be restored. File system calls are
+ * synchronous: this process does nothing else, and for a hundred thousand small files that takes a third of the time.
  */
 import { closeSync, fstatSync, lstatSync, openSync, readdirSync, readlinkSync, readSync, type Stats } from 'node:fs'
 import { join } from 'node:path'
-import type { Entry, Opaque } from './entry.ts'
+import type { BackupEntry, Opaque } from './entry.ts'
 import { isNameOf } from './names.ts'
 
-/** A file is open until all of its bytes were taken. */
-export type Found = { entry: Entry; bytes?: () => Generator<Buffer> }
+/** The file stays open until all of its bytes were read. */
+export type FoundFile = { entry: BackupEntry; bytes?: () => Generator<Buffer> }
 
 const PIECE = 1024 * 1024
 
 export function createDisk(dataDir: string) {
-  /** Names that cannot be written down, and kinds that no program needs: they are told and left out. */
+  /** Names that are not UTF-8, and kinds that no program needs, such as sockets: they are reported and left out. */
   const leftOut: string[] = []
 
-  /** Paths below a part of the data folder, folders before what is in them. */
+  /** Paths below a part of the data folder, folders before their content. */
   function* pathsIn(path: string): Generator<{ path: string; isFolder: boolean }> {
     for (const entry of readdirSync(join(dataDir, path), { withFileTypes: true })) {
       const inner = `${path}/${entry.name}`
-      // A name that is not UTF-8 is read with this character in it, and cannot be opened by what was read.
+      // A name that is not UTF-8 is read with this character in it, and cannot be opened by that text.
       if (entry.name.includes('\u{fffd}')) leftOut.push(inner)
       else {
         yield { path: inner, isFolder: entry.isDirectory() }
@@ -29,8 +29,11 @@ export function createDisk(dataDir: string) {
     }
   }
 
-  /** Nothing for a kind that has no place in a backup. `marks` are of folders, `links` of files that were found before. */
-  function find(path: string, marks?: ReadonlyMap<string, Opaque>, links?: Map<number, string>): Found | undefined {
+  /**
+   * Undefined for a kind that a backup does not contain. `marks` are those of folders, `links` those of files that were
+   * found before.
+   */
+  function find(path: string, marks?: ReadonlyMap<string, Opaque>, links?: Map<number, string>): FoundFile | undefined {
     const full = join(dataDir, path)
     const stats = lstatSync(full)
     if (stats.isFile()) {
@@ -52,20 +55,20 @@ export function createDisk(dataDir: string) {
     return undefined
   }
 
-  const findIfThere = (path: string): Found | undefined => unlessAbsent(() => find(path))
+  const findIfThere = (path: string): FoundFile | undefined => unlessAbsent(() => find(path))
 
   return {
     dataDir,
     leftOut,
-    /** The same, and nothing where nothing is. */
+    /** The same; undefined if it does not exist. */
     find: findIfThere,
 
-    /** Every folder inside, for whoever wants to know more about them first. */
+    /** Every folder inside, for callers that need their marks first. */
     foldersIn: (path: string): string[] =>
       [...pathsIn(path)].filter(({ isFolder }) => isFolder).map((found) => found.path),
 
-    /** All of a folder that never changes. */
-    *tree(path: string, marks?: ReadonlyMap<string, Opaque>): Generator<Found> {
+    /** The whole of a folder that never changes. */
+    *tree(path: string, marks?: ReadonlyMap<string, Opaque>): Generator<FoundFile> {
       const links = new Map<number, string>()
       for (const inner of pathsIn(path)) {
         const found = find(inner.path, marks, links)
@@ -73,8 +76,8 @@ export function createDisk(dataDir: string) {
       }
     },
 
-    /** What is in a folder that others write to, as far as it belongs there. */
-    *written(path: string): Generator<Found> {
+    /** The files of a folder that is being written to, as far as they belong in a backup. */
+    *written(path: string): Generator<FoundFile> {
       const top = findIfThere(path)
       if (top?.entry.kind !== 'folder') return
       yield top
@@ -107,8 +110,8 @@ const about = (path: string, { mode, uid, gid, mtimeMs }: Stats) => ({
   size: 0,
 })
 
-/** As long as it is now: what is appended meanwhile belongs to the next backup. */
-export function openFile(full: string, path: string): Found {
+/** At its current length: what is appended meanwhile belongs to the next backup. */
+export function openFile(full: string, path: string): FoundFile {
   const file = openSync(full, 'r')
   const stats = fstatSync(file)
   return {

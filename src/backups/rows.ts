@@ -1,6 +1,6 @@
 /**
- * What must be true of rows that decide about paths, users and programs, authenticated or not: ids are ids, digests are
- * digests, users are those of tenants, and no path leads up. The places that use them look once more.
+ * Checks of rows that decide about paths, users and programs, whether the backup is authenticated or not: ids are ids,
+ * digests are digests, users are those of tenants, and no path leads upwards. The code that uses them checks again.
  */
 import { checkId, isTenantUid, TENANT_UIDS } from '../base/index.ts'
 import { checkPlan, checkTools } from '../builds/index.ts'
@@ -29,13 +29,13 @@ function down(value: Value) {
 }
 
 function label(value: Value) {
-  if (value !== null && !/^[a-z0-9-]{1,63}$/.test(String(value))) throw new Error('the label is not one')
+  if (value !== null && !/^[a-z0-9-]{1,63}$/.test(String(value))) throw new Error('it is not a label')
 }
 
-/** `since`: the migration that brought it, where backups may be older. */
+/** `since`: the migration that added it, if backups may be older. */
 type Table = { table: string; since?: number; columns: Record<string, Check>; read(after: Statement): Statement }
 
-/** Each page begins behind the row that was read last. */
+/** Each page begins after the last row of the one before. */
 const TABLES: readonly Table[] = [
   {
     table: 'environments',
@@ -97,7 +97,7 @@ const TABLES: readonly Table[] = [
 
 const PAGE = 500
 
-/** Throws at the first row that is not as it must be. */
+/** Throws at the first invalid row. */
 export async function checkRows(reader: Reader, schema: number) {
   for (const { table, since = 0, columns, read } of TABLES) {
     if (schema < since) continue

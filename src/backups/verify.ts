@@ -1,7 +1,7 @@
 /**
- * Reads a backup to its end and believes nothing: each entry must be one that may be there, the list must say of each what was
- * read, and be proven to be of our making. Only then is the database opened, and it must be whole, made of what our migrations
- * make, and be that of the first entry.
+ * Reads a whole backup without trusting it: each entry must be allowed, the list must match what was read, and must be
+ * authenticated. Only then is the database opened, and it must be intact, have exactly the schema of our migrations,
+ * and match the first entry.
  */
 import { createHash } from 'node:crypto'
 import { closeSync, createReadStream, openSync, writeFileSync } from 'node:fs'
@@ -43,11 +43,11 @@ export type Verified = {
   bytes: number
   /** Paths that its rows refer to, and that were lost before it was made. */
   missing: string[]
-  /** Why it may be anybody's, where that was not to stop it. */
+  /** Why its origin is not proven, if the user accepted that. */
   unproven: string | undefined
 }
 
-/** How zstd begins (RFC 8878, section 3.1.1). */
+/** The magic number of zstd (RFC 8878, section 3.1.1). */
 const ZSTD = Buffer.from([0x28, 0xb5, 0x2f, 0xfd])
 
 const PIECE_BYTES = 1024 * 1024
@@ -55,7 +55,7 @@ const PIECE_BYTES = 1024 * 1024
 /** Memory that a compressed file may ask for, as a power of two: 128 MiB, the most that zstd itself takes unasked. */
 const MAX_WINDOW_LOG = 27
 
-/** What was compressed comes out plain. */
+/** Decompresses a compressed backup. */
 export async function plain(source: AsyncIterable<Uint8Array>): Promise<AsyncIterable<Uint8Array>> {
   const iterator = source[Symbol.asyncIterator]()
   let start = Buffer.alloc(0)
@@ -68,7 +68,7 @@ export async function plain(source: AsyncIterable<Uint8Array>): Promise<AsyncIte
     for (let next = await iterator.next(); !next.done; next = await iterator.next()) yield next.value
   }
   if (!start.subarray(0, ZSTD.byteLength).equals(ZSTD)) return whole()
-  // Whoever reads is told of a fault, be it one of the source.
+  // Errors, also those of the source, reach the reader of the stream.
   const params = { [constants.ZSTD_d_windowLogMax]: MAX_WINDOW_LOG }
   const unzip = createZstdDecompress({ chunkSize: PIECE_BYTES, params })
   return unzipped(pipeline(Readable.from(whole()), unzip, () => undefined))
@@ -108,7 +108,7 @@ const VERSION = /^[\w.+-]{1,64}$/
 const KEY_ID = /^[0-9a-f]{16}$/
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
-/** Every part is in its one form, as it is told to people. */
+/** Every field is checked, since it is shown to people. */
 function parse(body: Buffer): Head {
   let cause: unknown
   try {
@@ -133,12 +133,12 @@ type Verifying = {
   folder: string
   openForeignSql: OpenForeignSql
   proof: Proof
-  /** Whether a backup without proof will do. */
+  /** Whether a backup without proof is accepted. */
   isTrusted: boolean
   isWanted(path: string): boolean
 }
 
-/** With the users of its outputs. */
+/** Including the users of its outputs. */
 export async function verify(
   given: Verifying,
   options: VerifyOptions,
@@ -177,14 +177,14 @@ async function readDatabase({ folder, openForeignSql, first }: Verifying, signal
   }
 }
 
-/** A disk that is full, say, is no fault of the backup. */
+/** An error such as a full disk is not a fault of the backup. */
 function damaged(cause: Error): never {
   throw cause instanceof StorageUnavailable
     ? cause
     : broken(`its database cannot be used (${cause.message})`, { cause })
 }
 
-/** Behind the list, up to the end of all. */
+/** Reads what follows the list, up to the end. */
 async function readTag(bytes: Bytes, head: Head): Promise<string> {
   let text = ''
   if (hasTag(head)) {
@@ -197,7 +197,7 @@ async function readTag(bytes: Bytes, head: Head): Promise<string> {
   return text
 }
 
-/** Every entry up to the list, which must say of each what was read. */
+/** Reads every entry up to the list, which must match them. */
 async function takeAll(
   { bytes, first, folder, proof }: Verifying,
   unpacker: Unpacker,
@@ -232,7 +232,9 @@ async function takeAll(
   return count
 }
 
-/** The list in the backup with the one of what was read. The first line that differs names what is broken. */
+/**
+ * Compares the list of the backup with the one of what was read. The first line that differs names the broken entry.
+ */
 async function compare(bytes: Bytes, size: number, seen: string, { tag }: Proof) {
   const lines = linesOf(createReadStream(seen))
   async function* tagged() {
@@ -252,7 +254,7 @@ async function compare(bytes: Bytes, size: number, seen: string, { tag }: Proof)
 
 const MAX_LINE_BYTES = 64 * 1024
 
-/** Without their ends; what follows the last end is a line, too. */
+/** Lines without their ends; text after the last line end is a line, too. */
 async function* linesOf(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer, undefined> {
   let rest: Buffer = Buffer.alloc(0)
   for await (const piece of source) {
@@ -261,7 +263,7 @@ async function* linesOf(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer, u
       yield rest.subarray(0, end)
       rest = rest.subarray(end + 1)
     }
-    if (rest.byteLength > MAX_LINE_BYTES) throw broken('its list is not one')
+    if (rest.byteLength > MAX_LINE_BYTES) throw broken('its list is malformed')
   }
   if (rest.byteLength > 0) yield rest
 }

@@ -16,7 +16,7 @@ test('so much is paid at once, and then so much a second', async () => {
   assert.equal(take('a', 1, RATE), 1)
   await clock.advance(1)
   assert.deepEqual([take('a', 1, RATE), take('a', 1, RATE)], [0, 500])
-  // However long nobody asks, no more than at once is saved up.
+  // However long no call comes, no more than the burst is saved up.
   await clock.advance(3_600_000)
   assert.deepEqual(
     [1, 2, 3, 4].map(() => take('a', 1, RATE)),
@@ -39,7 +39,7 @@ test('a cost that is more than all at once is never paid', async () => {
   assert.ok(take('a', 4, RATE) > 0)
 })
 
-test('a clock that is set back makes nobody wait until it has caught up', async () => {
+test('a clock that is set back makes no caller wait until it has caught up', async () => {
   const clock = handClock()
   const { take } = createBuckets(clock)
   for (let times = 0; times < 3; times++) take('a', 1, RATE)
@@ -65,10 +65,10 @@ test('ten thousand are remembered: those that owe nothing go first, and then the
   take('paid', 1, once)
   await clock.advance(1000)
   for (let key = 0; key < 9999; key++) take(`${key}`, 1, once)
-  // "paid" owes nothing any more and makes room.
+  // "paid" owes nothing any more and is removed.
   take('one more', 1, once)
   assert.ok(take('0', 1, once) > 0)
-  // Now all of them owe, and the first makes room: it is let in again, which puts out the next.
+  // Now all of them owe, and the oldest is removed: when it comes again, the next one is removed.
   take('two more', 1, once)
   assert.equal(take('0', 1, once), 0)
   assert.equal(take('1', 1, once), 0)

@@ -2,29 +2,29 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createChanges } from './changes.ts'
 
-test('who follows an account hears of its changes, of no others, and of none after leaving', () => {
+test('a follower of an account receives its changes, no others, and none after leaving', () => {
   const changes = createChanges()
-  const heard: string[] = []
-  const leave = changes.follow('a', (name) => heard.push(`first ${name}`))
-  changes.follow('a', (name) => heard.push(`second ${name}`))
-  changes.follow('b', (name) => heard.push(`other ${name}`))
+  const received: string[] = []
+  const leave = changes.follow('a', (name) => received.push(`first ${name}`))
+  changes.follow('a', (name) => received.push(`second ${name}`))
+  changes.follow('b', (name) => received.push(`other ${name}`))
   changes.notify('a', 'apps/shop')
   leave()
   leave()
   changes.notify('a', 'apps/blog')
   changes.notify('c', 'apps/none')
-  assert.deepEqual(heard, ['first apps/shop', 'second apps/shop', 'second apps/blog'])
+  assert.deepEqual(received, ['first apps/shop', 'second apps/shop', 'second apps/blog'])
 })
 
-test('a listener that leaves while it is told keeps the others from nothing', () => {
+test('a listener that leaves while it is called does not affect the others', () => {
   const changes = createChanges()
-  const heard: string[] = []
+  const received: string[] = []
   const leave = changes.follow('a', (name) => {
-    heard.push(`one ${name}`)
+    received.push(`one ${name}`)
     leave()
   })
-  changes.follow('a', (name) => heard.push(`two ${name}`))
+  changes.follow('a', (name) => received.push(`two ${name}`))
   changes.notify('a', 'x')
   changes.notify('a', 'y')
-  assert.deepEqual(heard, ['one x', 'two x', 'two y'])
+  assert.deepEqual(received, ['one x', 'two x', 'two y'])
 })

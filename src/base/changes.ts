@@ -1,21 +1,21 @@
 /**
- * Who wants to know when something of an account changes, and what did. Told after the commit, within this process, and
- * never kept: a name says what to read again, and no more.
+ * Subscriptions to changes of an account. Listeners are called after the commit, within this process; nothing is
+ * stored. The name says what to read again, and nothing else.
  */
 
-/** The name of what has changed, as it stands below its account: `apps/shop/environments/…`. */
+/** The name of the changed resource below its account: `apps/shop/environments/…`. */
 export type OnChange = (name: string) => void
 
 export function createChanges() {
   const followers = new Map<string, Set<OnChange>>()
 
   return {
-    /** Listeners must not throw: whoever changed something is not to blame. */
+    /** Listeners must not throw, since the caller that made the change is not responsible for them. */
     notify(accountId: string, name: string) {
       for (const listener of followers.get(accountId) ?? []) listener(name)
     },
 
-    /** Returns what ends the following. */
+    /** Returns the function that unsubscribes. */
     follow(accountId: string, listener: OnChange): () => void {
       const mine = followers.get(accountId) ?? new Set()
       followers.set(accountId, mine.add(listener))

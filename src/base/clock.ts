@@ -1,4 +1,4 @@
-/** Time as an argument, so that tests turn the hands instead of sleeping. */
+/** The clock is passed as an argument, so that tests can move the time instead of waiting. */
 import { setTimeout as wait } from 'node:timers/promises'
 
 export interface Clock {

@@ -11,7 +11,7 @@ export type NewId = () => string
 
 const FORM = /^[A-Za-z0-9_-]{1,64}$/
 
-/** An id may come from a stored record: it becomes a part of a path only after this. */
+/** Ids may come from stored records: one becomes part of a path only after this check. */
 export function checkId(id: string): string {
   if (!isId(id)) throw new Error(`not an id: ${JSON.stringify(id)?.slice(0, 80)}`)
   return id
@@ -21,11 +21,11 @@ export const isId = (id: unknown): id is string => typeof id === 'string' && FOR
 
 const BYTES_PER_ID = 10
 
-/** `after`: an id that was made before, here or elsewhere; all that come sort after it. */
+/** `after`: an id that was made before, in this process or another; all new ids sort after it. */
 export function createIds(clock: Pick<Clock, 'now'>, after?: string): NewId {
   let lastMs = after === undefined ? 0 : Number.parseInt(after.slice(0, 8) + after.slice(9, 13), 16)
   let counter = after === undefined ? 0 : Number.parseInt(after.slice(15, 18), 16)
-  // Random bytes are drawn for many ids at once: a request has an id too, and drawing costs more than all the rest.
+  // Random bytes are drawn for many ids at once: every request has an id, and drawing is the most expensive part.
   let pool = Buffer.alloc(0)
   let used = 0
 

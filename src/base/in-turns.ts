@@ -1,9 +1,11 @@
-/** Work on lists whose length somebody else chooses: after so many items everybody else in the process gets a turn. */
+/**
+ * Work on lists whose length a client or a tenant chooses: after a number of items, the event loop handles other work.
+ */
 import { setImmediate as turn } from 'node:timers/promises'
 
 const AT_A_TIME = 1000
 
-/** Hands out the items of a list, with a turn for others now and then. */
+/** Yields the items of a list in batches, with a turn of the event loop after each. */
 export async function* inTurns<T>(items: Iterable<T>): AsyncGenerator<T[]> {
   let some: T[] = []
   for (const item of items) {
@@ -15,7 +17,7 @@ export async function* inTurns<T>(items: Iterable<T>): AsyncGenerator<T[]> {
   yield some
 }
 
-/** As `toSorted` does it: stable, and by the order of code units unless another is given. */
+/** Sorts as `toSorted` does: stable, by the code units of the keys. */
 export async function sortInTurns<T>(items: readonly T[], keyOf: (item: T) => string): Promise<T[]> {
   let runs: T[][] = []
   for await (const some of inTurns(items)) runs.push(some.sort((a, b) => compare(keyOf(a), keyOf(b))))

@@ -1,4 +1,4 @@
-/** Where the log is text and where JSON, on real pipes and real pseudo terminals. */
+/** Whether the log is text or JSON, on real pipes and real pseudo terminals. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { test } from 'node:test'
@@ -8,10 +8,10 @@ const SCRIPT = `
   import { createLog } from ${JSON.stringify(new URL('./log.ts', import.meta.url).href)}
   createLog('info', process.argv[1]).info({ port: 8081 }, 'it listens')`
 
-/** What stderr gets from a program with this setting and this environment. Escapes are made visible. */
+/** The stderr of a program with this setting and this environment. Escapes are made visible. */
 async function logged({ format = 'auto', isTerminal = false, env = {} }): Promise<string> {
   const command = [process.execPath, '--input-type=module', '-e', SCRIPT, format]
-  // It gives the command a terminal of its own, and prints what that shows.
+  // `script` gives the command a terminal of its own, and prints its output.
   const quoted = command.map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ')
   const [file = '', ...args] = isTerminal ? ['script', '-qefc', quoted, '/dev/null'] : command
   const running = promisify(execFile)(file, args, {
@@ -31,7 +31,7 @@ const NONE = { NO_COLOR: '1' }
 
 for (const [what, given, expected] of [
   ['a pipe gets JSON', {}, JSON_LINE],
-  ['a pipe gets JSON, whatever is said about colours', { env: FORCED }, JSON_LINE],
+  ['a pipe gets JSON, whatever the settings for colours are', { env: FORCED }, JSON_LINE],
   ['a terminal gets text in colours', { isTerminal: true }, COLOURED],
   ['a terminal gets text without colours where NO_COLOR is set', { isTerminal: true, env: NONE }, TEXT],
   ['a terminal that cannot show colours gets none', { isTerminal: true, env: { TERM: 'dumb' } }, TEXT],

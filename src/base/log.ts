@@ -1,6 +1,6 @@
 /**
- * Logs go to stderr: as JSON lines for programs, as text where a person looks at a terminal. Stdout belongs to the `ready`
- * line and to what commands print.
+ * Logs go to stderr: as JSON lines for programs, as text on a terminal. Stdout is for the `ready` line and the output
+ * of commands.
  */
 import { isatty } from 'node:tty'
 import { styleText } from 'node:util'
@@ -19,8 +19,8 @@ export type LogFormat = (typeof LOG_FORMATS)[number]
 const STDERR = 2
 
 export function createLog(level: LogLevel, format: LogFormat = 'auto'): Log {
-  // Not waiting for each line: under load, lines that come while one is written go together, and a terminal that is
-  // held (Ctrl-S) holds up nothing else.
+  // Asynchronous: under load, lines that arrive while one is written are written together, and a paused terminal
+  // (Ctrl-S) blocks nothing else.
   const stderr = destination({ fd: STDERR, sync: false })
   const isText = format === 'text' || (format === 'auto' && isatty(STDERR))
   return pino(
@@ -35,7 +35,7 @@ export function createLog(level: LogLevel, format: LogFormat = 'auto'): Log {
 }
 
 function asText(stderr: DestinationStream): DestinationStream {
-  // Node knows what NO_COLOR, FORCE_COLOR and the terminal say: it styles where there are colours.
+  // Node evaluates NO_COLOR, FORCE_COLOR and the terminal, and adds colours only if they are supported.
   const isColoured = styleText('bold', 'x', { stream: process.stderr }) !== 'x'
   return { write: (line) => stderr.write(logText(line, isColoured)) }
 }

@@ -1,6 +1,6 @@
 /**
- * Removes a folder that other people's programs filled. Node goes by whole paths, which may be longer than the kernel takes,
- * and holds every name of a folder at once; `rm` does neither, and does it in a process of its own.
+ * Removes a folder that untrusted programs filled. Node uses whole paths, which may be longer than the kernel allows,
+ * and reads every name of a folder at once; `rm` does neither, and runs in a process of its own.
  */
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { inspect } from 'node:util'
 import { digestOf, randomToken, Secret, sameDigest } from './secret.ts'
 
-test('a secret shows itself to nobody who does not ask for it', () => {
+test('a secret is shown only by an explicit call', () => {
   const secret = new Secret('hunter2')
   for (const shown of [String(secret), `${secret}`, JSON.stringify({ secret }), inspect({ secret }), inspect(secret)]) {
     assert.doesNotMatch(shown, /hunter2/)

@@ -26,12 +26,12 @@ export class Secret {
 export const randomToken = (): string => randomBytes(32).toString('base64url')
 
 /**
- * The digest under which a random token is stored. A plain hash is enough where the token itself has 256 random bits:
- * there is nothing to guess, so slowness would protect nobody. People's passwords are hashed elsewhere, slowly.
+ * The digest under which a random token is stored. A plain hash is enough for a token of 256 random bits: it cannot be
+ * guessed, so a slow hash would add no protection. Passwords of people are hashed elsewhere, slowly.
  */
 export const digestOf = (token: string): string => hash('sha256', token, 'base64url')
 
-/** Compares two strings of equal length in a time that does not tell where they differ. */
+/** Compares two strings of equal length in constant time. */
 export function sameDigest(a: string, b: string): boolean {
   const [left, right] = [Buffer.from(a), Buffer.from(b)]
   return left.length === right.length && timingSafeEqual(left, right)

@@ -1,4 +1,4 @@
-/** Long work in small slices, between which others have their turn on the event loop. */
+/** Long work in small slices, between which the event loop handles other work. */
 import { setImmediate } from 'node:timers/promises'
 
 const SLICE_MS = 8
@@ -8,7 +8,7 @@ export function createSlices() {
   let steps = 0
   let end = performance.now() + SLICE_MS
   return {
-    /** To be asked after each small step. When it says yes, `rest` is to be awaited. */
+    /** To be called after each small step. If it returns true, `rest` must be awaited. */
     isOver(): boolean {
       steps += 1
       return steps % STEPS_BETWEEN_LOOKS === 0 && performance.now() >= end

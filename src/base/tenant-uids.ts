@@ -1,10 +1,12 @@
-/** The users that code of tenants runs as: one for each environment, far above those of a machine, and never root. */
+/**
+ * The user ids that tenants' code runs as: one for each environment, far above those of the machine, and never root.
+ */
 export const TENANT_UIDS = { min: 200_001, max: 2_000_000_000 }
 
 export const isTenantUid = (uid: unknown): uid is number =>
   Number.isInteger(uid) && (uid as number) >= TENANT_UIDS.min && (uid as number) <= TENANT_UIDS.max
 
-/** A uid comes from a stored record: a program is started and a file is given away only after this. */
+/** A uid comes from a stored record: it is used for a process or a file only after this check. */
 export function checkTenantUid(uid: number): number {
   if (isTenantUid(uid)) return uid
   throw new Error(

@@ -25,7 +25,7 @@ test('work on another thing does not wait', async () => {
   await waiting
 })
 
-test('work that fails tells only whoever asked for it', async () => {
+test('work that fails rejects only for its own caller', async () => {
   const inTurn = createTurns()
   const failed = assert.rejects(
     inTurn('x', async () => Promise.reject(new Error('no'))),

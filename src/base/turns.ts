@@ -1,4 +1,7 @@
-/** Work on one thing happens one at a time, in the order it was asked for; work on different things does not wait. */
+/**
+ * Work with the same key runs one at a time, in the order in which it was requested; work with different keys does not
+ * wait.
+ */
 export function createTurns() {
   const last = new Map<string, Promise<void>>()
 

@@ -12,6 +12,7 @@ export {
   type Contacts,
   createBuilds,
   type LatestBuild,
+  newestBuildId,
   type Suspected,
 } from './records/builds.ts'
 export { type BuildFacts, changesSince, describeChanges } from './records/changes.ts'

@@ -1,4 +1,4 @@
-/** How many of something one account may have, so that none of them takes the place of the others. */
+/** Limits for each account, so that one account cannot use up what the others need. */
 import { Problem } from './problems/problems.ts'
 
 export const CEILING_KINDS = [
@@ -17,7 +17,7 @@ export type Ceilings = Record<CeilingKind, number>
 
 export const NO_CEILINGS = Object.fromEntries(CEILING_KINDS.map((kind) => [kind, 0])) as Ceilings
 
-/** The setting by which the operator changes each. */
+/** The setting with which the operator changes each limit. */
 export const CEILING_SETTINGS = {
   APPS: 'accountApps',
   ENVIRONMENTS: 'accountEnvironments',
@@ -40,13 +40,13 @@ const WORDS: Record<CeilingKind, string> = {
 
 export const isAbove = (count: number, limit: number): boolean => limit > 0 && count > limit
 
-/** What to say to an account that wants more of something than it may have. */
+/** The problem for an account that would exceed a limit. */
 export function aboveCeiling(kind: CeilingKind, limit: number): Problem {
   const setting = CEILING_SETTINGS[kind]
   const max = limit.toLocaleString('en')
   return new Problem(
     'ACCOUNT_LIMIT',
-    `The account may have ${max} ${WORDS[kind]}. Remove what nobody needs, or ask the operator to raise ${setting}.`,
+    `The account may have ${max} ${WORDS[kind]}. Remove what is no longer needed, or ask the operator to raise ${setting}.`,
     { metadata: { kind, limit: String(limit), setting } },
   )
 }

@@ -1,4 +1,4 @@
-/** What people see of the command line: the form of a command, how it ends, and rows as columns. */
+/** The form of commands, their exit codes, and tables, as the command line shows them. */
 
 /** 0 done; 1 the caller's or the app's fault; 2 wrong usage; 3 the service's fault or unreachable, worth a retry. */
 export const EXIT = { done: 0, caller: 1, usage: 2, service: 3 } as const
@@ -7,9 +7,9 @@ export type OptionForm = {
   type: 'string' | 'boolean'
   short?: string
   multiple?: boolean
-  /** What stands for the value in the help: `URL`. The option's name in capitals unless given. */
+  /** The placeholder of the value in the help: `URL`. The option's name in capitals unless given. */
   value?: string
-  /** All that it can be; shells complete them. */
+  /** All possible values; shells complete them. */
   oneOf?: readonly string[]
   describe: string
 }
@@ -17,11 +17,11 @@ export type OptionForm = {
 export type CommandForm = {
   /** As it is typed: one or two words. */
   name: string
-  /** What follows the name: `NAME`, `[DIR]` where it may be left out, `[PATH…]` for any number. */
+  /** What follows the name: `NAME`, `[DIR]` if optional, `[PATH…]` for any number. */
   positionals: readonly string[]
   summary: string
   options: Record<string, OptionForm>
-  /** What else is worth knowing, a line each. */
+  /** Further notes, a line each. */
   notes?: readonly string[]
 }
 
@@ -29,27 +29,27 @@ export type OptionValues = Record<string, string | boolean | (string | boolean)[
 
 export const JSON_OPTION = { json: { type: 'boolean', describe: 'Print JSON.' } } as const
 
-/** The command was typed in a way that it does not understand; nothing was done. */
+/** The command line is not valid; nothing was done. */
 export class UsageError extends Error {}
 
-/** What was asked for cannot be done as things are, and whoever asked can see to that; nothing was done. */
+/** The command cannot be carried out now, and the user can change that; nothing was done. */
 export class Refused extends Error {}
 
-/** The text of an option, or undefined where it was not given. */
+/** The text of an option, or undefined if it was not given. */
 export function optionText(options: OptionValues, name: string): string | undefined {
   const value = options[name]
   if (value === '') throw new UsageError(`--${name} is empty`)
   return typeof value === 'string' ? value : undefined
 }
 
-/** The text of an option that the command cannot do without. */
+/** The text of a required option. */
 export function requiredOption(options: OptionValues, name: string): string {
   const value = optionText(options, name)
   if (value === undefined) throw new UsageError(`--${name} is required`)
   return value
 }
 
-/** Rows as aligned columns, under the names of their fields. A cell has one line, whatever was written into it. */
+/** Rows as aligned columns, under the names of their fields. Line breaks in a cell become blanks. */
 export function table(rows: readonly Record<string, string>[]): string {
   const headings = Object.keys(rows[0] ?? {})
   const lines = [

@@ -1,14 +1,13 @@
-/** Etags (AIP-154): which version of a resource a caller has read, and which one a change is meant for. */
+/** Etags (AIP-154): the version of a resource that a caller has read, and the version that a change applies to. */
 import { optional, string } from './schema.ts'
 
-/** What a change may name: the version that its caller has read. */
+/** The version that the caller of a change has read. */
 export const expectedEtag = optional(
   string({
     maxLength: 200,
-    description:
-      'The `etag` that was read. If it is not the one that there is now, nothing is done: 409, `ETAG_MISMATCH`.',
+    description: 'The `etag` that was read. If it is not the current one, nothing is done: 409, `ETAG_MISMATCH`.',
   }),
 )
 
-/** `covers` says with which changes it becomes another one. */
-export const etagOf = (covers: string) => string({ description: `Another one after every change of ${covers}.` })
+/** `covers` names the changes after which the etag differs. */
+export const etagOf = (covers: string) => string({ description: `It differs after every change of ${covers}.` })

@@ -1,4 +1,4 @@
-/** What a caller may send, in one place. `docs/reference/limits.md` is checked against this table. */
+/** Limits of what callers may send and what is kept of it. `docs/reference/limits.md` is checked against this table. */
 export const LIMITS = {
   /** Bytes of a JSON request body. */
   bodyBytes: 1024 * 1024,
@@ -8,7 +8,7 @@ export const LIMITS = {
   appNameLength: 40,
   /** Characters of a displayName or a cmsEnvironment. */
   textLength: 100,
-  /** Characters of a message about an archive, and of the subject of its commit: they travel in the request line. */
+  /** Characters of a message about an archive, and of the subject of its commit: they are sent in the request line. */
   messageLength: 300,
   /** Characters of the name of a git branch. */
   branchLength: 200,
@@ -26,23 +26,23 @@ export const LIMITS = {
   variableTotalBytes: 512 * 1024,
   /** Custom host names of one environment. */
   domains: 50,
-  /** Items of a list page, when none are asked for and at most. */
+  /** Items of a list page: the default and the maximum. */
   pageSizeDefault: 50,
   maxPageSize: 200,
-  /** Seconds that one call of operations:wait holds, when none are asked for and at most. */
+  /** Seconds that one call of operations:wait holds: the default and the maximum. */
   waitSecondsDefault: 30,
   maxWaitSeconds: 60,
-  /** Waits for operations that an account has open at a time. */
+  /** Calls of operations:wait that an account has open at a time. */
   waitsAtOnce: 200,
-  /** Changes of one environment (other variables, another deployment made live) that wait or are under way. */
+  /** Changes of one environment (of variables, or of the live deployment) that wait or are being made. */
   changesWaiting: 20,
-  /** Builds before a waiting one that are counted for its place in the queue, itself included. */
+  /** Builds that are counted for the position of a waiting build in the queue, itself included. */
   queueCounted: 1000,
   /** Paths and tags together that one call purges. */
   purgeEntries: 1000,
-  /** Characters of one path or tag of them. */
+  /** Characters of one of these paths or tags. */
   purgeEntryLength: 2048,
-  /** Characters of a key of the key-value store, as it stands in the address. */
+  /** Characters of a key of the key-value store, as it is written in the address. */
   valueKeyLength: 4096,
   /** Bytes of one value of the key-value store. */
   valueBytes: 2 * 1024 * 1024,
@@ -50,7 +50,7 @@ export const LIMITS = {
   valueTotalBytes: 64 * 1024 * 1024,
   /** Characters of an e-mail address. */
   emailLength: 254,
-  /** Characters of a password that a user chooses, at least and at most. */
+  /** Characters of a password that a user chooses: minimum and maximum. */
   minPasswordLength: 12,
   maxPasswordLength: 1024,
   /** Event streams that one user or credential has open at a time. */
@@ -63,17 +63,20 @@ export const LIMITS = {
   /** Seconds that a build may wait for a burst of webhook calls to settle: after the last call, and after the first. */
   quietSeconds: 300,
   maxQuietSeconds: 3600,
-  /** Calls that an operation lists as satisfied by it. */
+  /** Triggers that an operation lists as satisfied by it. */
   triggersShown: 100,
   /** Characters of a caller's name (User-Agent) that the ledger keeps. */
   userAgentLength: 200,
-  /** Entries of the ledger that are kept for one environment, of each for builds and for purges: of webhooks, the API, the app, the service. */
+  /**
+   * Entries of the ledger that are kept for one environment, separately for builds and for purges: of webhooks, the
+   * API, the app, the service.
+   */
   triggersKeptOfWebhooks: 10_000,
   triggersKeptOfApi: 1000,
   triggersKeptOfApp: 100,
   triggersKeptOfService: 100,
-  /** How often operations that webhooks of one environment asked for are read with a webhook's token: at once, and per minute. */
+  /** How often operations of webhooks of one environment are read with a webhook's token: at once, and per minute. */
   webhookReads: 600,
-  /** Bytes of a webhook call's body that are read and thrown away; with more, the connection is closed. */
+  /** Bytes of a webhook call's body that are read and discarded; beyond that, the connection is closed. */
   webhookBodyBytes: 64 * 1024 * 1024,
 } as const

@@ -1,4 +1,6 @@
-/** The patterns of names, against the same rules written as plain code: what is let in by one of them only is a mistake. */
+/**
+ * The patterns of names, compared with the same rules as plain code: a text that only one of them accepts is a mistake.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -21,7 +23,7 @@ const isLetter = (c: string) => isLower(c) || (c >= 'A' && c <= 'Z' && c.length 
 const isDigit = (c: string) => c >= '0' && c <= '9' && c.length === 1
 const isHex = (c: string) => isDigit(c) || (c >= 'a' && c <= 'f' && c.length === 1)
 
-/** No character that moves a cursor, ends a line, or is half of another. */
+/** No character that moves a cursor, ends a line, or is a lone surrogate. */
 function isOneLine(text: string): boolean {
   return [...text].every((c) => {
     const code = c.codePointAt(0) as number

@@ -1,4 +1,4 @@
-/** The forms of names, and the path-like resource names that are made of them. */
+/** Patterns of names, and the path-like resource names that are made of them. */
 import { LIMITS } from './limits.ts'
 import { string } from './schema.ts'
 
@@ -9,7 +9,7 @@ export const REGIONS = {
   'EU-W': 'Europe West',
 } as const
 
-/** The build id that stands for "nothing was built". */
+/** The build id that means "nothing was built". */
 export const NO_BUILD = 'no_build'
 
 const uuid7 = '^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$'
@@ -78,7 +78,7 @@ export const rootDirectory = string({
   description: 'Folder of the archive that holds the app, relative, without `..`; empty for the top.',
 })
 
-/** Variables that the service itself gives to every app. A caller's value would never be seen, so it is refused. */
+/** Variables that the service sets for every app. A caller's value would never be used, so it is refused. */
 export const RESERVED_VARIABLES: readonly string[] = [
   'PORT',
   'HOST',
@@ -98,13 +98,13 @@ export const RESERVED_VARIABLES: readonly string[] = [
   'HEADLESS_CMS_ENVIRONMENT',
 ]
 
-/** As git abbreviates commits. */
+/** As short as git abbreviates commits. */
 export const shortSha = (sha: string): string => sha.slice(0, 7)
 
-/** The beginning of a digest tells archives apart. */
+/** The beginning of a digest identifies an archive. */
 export const shortDigest = (digest: string): string => digest.replace(/^sha256:/, '').slice(0, 8)
 
-/** Names that differ in case only are the same name. Every name is ASCII, so this is the whole of folding. */
+/** Names that differ only in case are the same name. Every name is ASCII, so lower case is enough. */
 export const fold = (name: string): string => name.toLowerCase()
 
 export type AppPath = { account: string; app: string }

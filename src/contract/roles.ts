@@ -1,4 +1,4 @@
-/** What somebody may do in an account. */
+/** What a member may do in an account. */
 import { oneOf } from './schema.ts'
 
 export const ROLES = ['viewer', 'developer', 'owner'] as const

@@ -1,10 +1,9 @@
 /**
  * A small typed way to write JSON Schema.
  *
- * Every schema here is plain JSON Schema (2020-12), so the same value validates a request, serializes a reply and stands
- * in the OpenAPI document; its TypeScript type is carried along and costs nothing at run time. A schema with a `title`
- * becomes a named component of the OpenAPI document. `x-form` says in words what a `pattern` wants, as they follow the name
- * of the field: "must be …".
+ * Every schema here is plain JSON Schema (2020-12), so the same value validates a request, serializes a reply and is part
+ * of the OpenAPI document; its TypeScript type costs nothing at run time. A schema with a `title` becomes a named component
+ * of the OpenAPI document. `x-form` describes a `pattern` in words that follow the name of the field: "must be …".
  */
 
 declare const accepted: unique symbol
@@ -50,7 +49,7 @@ export function mapOf<S extends Schema>(values: S, keywords: Keywords = {}): Sch
   return { type: 'object', additionalProperties: values, ...keywords }
 }
 
-/** Any JSON object: what it holds is described elsewhere, in words. */
+/** Any JSON object, whose content is described elsewhere in words. */
 export const anyObject = (keywords: Keywords = {}): Schema<Record<string, unknown>> => ({
   type: 'object',
   additionalProperties: true,

@@ -1,4 +1,7 @@
-/** Which variables are secrets: their values are struck from logs, and shown only to callers who may see secrets and ask. */
+/**
+ * Which variables are secrets: their values are removed from logs, and shown only to callers who ask for them and may
+ * see secrets.
+ */
 import { oneOf } from './schema.ts'
 
 export const VARIABLE_KINDS = ['SECRET', 'PLAIN'] as const
@@ -15,7 +18,7 @@ export const PUBLIC_PREFIXES: readonly string[] = [
   'EXPO_PUBLIC_',
 ]
 
-/** The kind of a variable that is new and given without one. Frameworks tell case apart, so prefixes do too. */
+/** The kind of a new variable that is sent without one. Frameworks distinguish case, so these prefixes do too. */
 export const kindByName = (key: string): VariableKind =>
   PUBLIC_PREFIXES.some((prefix) => key.startsWith(prefix)) ? 'PLAIN' : 'SECRET'
 

@@ -19,6 +19,7 @@ export {
   type Deployments,
   type HeldDeployment,
   isActivatable,
+  newestDeploymentId,
 } from './records/deployments.ts'
 export type { Origin } from './records/origins.ts'
 export { createPins, type Pins } from './records/pins.ts'

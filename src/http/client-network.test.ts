@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { holds } from '../../test/support/fuzz.ts'
 import { clientNetwork } from './client-network.ts'
 
-test('whom an address belongs to', () => {
+test('the client that an address belongs to', () => {
   const clients: Record<string, string> = {
     '192.0.2.1': '192.0.2.1',
     '2001:db8:1:2:3:4:5:6': '2001:db8:1:2::/64',

@@ -1,7 +1,7 @@
 /**
- * Which client an address belongs to, for everything that is counted by address. One customer of an IPv6 network has a
- * /64 at least (RFC 6177), so its 2^64 addresses are one client; of IPv4 every address is one. An IPv4 address in IPv6
- * form (RFC 4291, section 2.5.5.2) is the IPv4 address.
+ * The client that an address belongs to, for everything that is counted by address. One customer of an IPv6 network has
+ * a /64 at least (RFC 6177), so its 2^64 addresses are one client; in IPv4 every address is one. An IPv4 address in
+ * IPv6 form (RFC 4291, section 2.5.5.2) is the IPv4 address.
  */
 import { isIPv6 } from 'node:net'
 

@@ -1,18 +1,18 @@
 /**
- * Entity tags as callers write them (RFC 9110, sections 8.8.3 and 13.1.1). What is read is the part between the quotes: a
- * proxy that compresses makes a strong tag a weak one, so `W/` tells nothing about which version is meant.
+ * Entity tags as clients send them (RFC 9110, sections 8.8.3 and 13.1.1). Only the part between the quotes counts: a
+ * proxy that compresses makes a strong tag weak, so `W/` does not say which version is meant.
  */
 
-/** Any version that there is, or one of these. */
+/** Any existing version, or one of these. */
 export type EntityTags = '*' | readonly string[]
 
 const ONE = /^(?:W\/)?"([\x21\x23-\x7e\x80-\xff]*)"$/
 const NEXT = /[ \t]*(?:(?:W\/)?"([\x21\x23-\x7e\x80-\xff]*)"[ \t]*)?(?:,|$)/y
 
-/** One tag; nothing where it is not written as one. */
+/** One tag; undefined if it is malformed. */
 export const readEntityTag = (text: string): string | undefined => ONE.exec(text)?.[1]
 
-/** What `If-Match` says; nothing where it is not written as it must be, or names no version. */
+/** The value of `If-Match`; undefined if it is malformed or names no version. */
 export function readEntityTags(text: string): EntityTags | undefined {
   if (/^[ \t]*\*[ \t]*$/.test(text)) return '*'
   const tags: string[] = []
@@ -20,7 +20,7 @@ export function readEntityTags(text: string): EntityTags | undefined {
     NEXT.lastIndex = at
     const found = NEXT.exec(text)
     if (!found) return undefined
-    // Nothing between two commas is allowed, and means nothing (RFC 9110, section 5.6.1).
+    // Empty elements between commas are allowed and ignored (RFC 9110, section 5.6.1).
     if (found[1] !== undefined) tags.push(found[1])
   }
   return tags.length > 0 ? tags : undefined

@@ -1,9 +1,9 @@
 /**
- * Text of headers by HTTP's rules, which know bytes and ASCII. Node gives each byte as one character, and JavaScript's own
- * `trim()` and `\s` take U+00A0 for a blank: a value that they call the same is another one to the app.
+ * Header text by the rules of HTTP, which are about bytes and ASCII. Node gives each byte as one character, and
+ * JavaScript's own `trim()` and `\s` treat U+00A0 as a blank: values that are equal after them differ for the app.
  */
 
-/** Without the blanks around it: spaces and tabs, and nothing else (RFC 9110, section 5.6.3). */
+/** Without leading and trailing spaces and tabs (RFC 9110, section 5.6.3). */
 export function trimBlanks(text: string): string {
   let start = 0
   let end = text.length
@@ -12,7 +12,7 @@ export function trimBlanks(text: string): string {
   return start === 0 && end === text.length ? text : text.slice(start, end)
 }
 
-/** Letters of ASCII in lower case; every other byte stays what it is. */
+/** ASCII letters in lower case; every other byte is unchanged. */
 export const lowerAscii = (text: string): string =>
   OTHER.test(text) ? text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase()) : text.toLowerCase()
 

@@ -3,6 +3,7 @@ export {
   createOperations,
   type Ending,
   type HandedOn,
+  newestOperationId,
   type Operation,
   type OperationPath,
   type Operations,

@@ -419,6 +419,12 @@ export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock
 
 export type Operations = ReturnType<typeof createOperations>
 
+/** Undefined where there is none. */
+export async function newestOperationId(reader: Reader): Promise<string | undefined> {
+  const [row] = await reader.query<{ id: string | null }>(statement`SELECT MAX(id) AS id FROM operations`)
+  return row?.id ?? undefined
+}
+
 const toColumns = (ending: Ending) => ({
   response: 'response' in ending ? JSON.stringify(ending.response) : null,
   error: 'error' in ending ? JSON.stringify(operationError(ending.error)) : null,

@@ -17,7 +17,7 @@ import {
 } from '../deployments/index.ts'
 import type { Operations } from '../operations/index.ts'
 import type { Supervisor } from '../runtime/index.ts'
-import { isHeld, type LineLogs, type Reader } from '../storage/index.ts'
+import { hasRetentionHold, type LineLogs, type Reader } from '../storage/index.ts'
 import type { Figures } from './figures.ts'
 
 type Parts = {
@@ -103,7 +103,7 @@ export function createCollect(parts: Parts) {
     },
   }
 
-  const isCopied = () => isHeld(sql, clock.now())
+  const isCopied = () => hasRetentionHold(sql, clock.now())
 
   async function environmentIds(): Promise<Set<string>> {
     return new Set((await environments.all()).map(({ id }) => id))

@@ -9,7 +9,7 @@ import type { BuildRetention, Holder, Outputs, PackageStore } from '../builds/in
 import type { Deployments } from '../deployments/index.ts'
 import type { Operations } from '../operations/index.ts'
 import type { Supervisor } from '../runtime/index.ts'
-import { type Digest, isHeld, type Reader, type Sql } from '../storage/index.ts'
+import { type Digest, hasRetentionHold, type Reader, type Sql } from '../storage/index.ts'
 import { type Decision, decide } from './decide.ts'
 
 type Parts = {
@@ -68,7 +68,7 @@ export function createRetain(parts: Parts) {
 
   /** By a build, or by somebody who copies what builds held a moment ago. */
   async function isNeeded(digest: Digest): Promise<boolean> {
-    return (await buildRetention.isOutputHeld(digest)) || isHeld(sql, clock.now())
+    return (await buildRetention.isOutputHeld(digest)) || hasRetentionHold(sql, clock.now())
   }
 
   /** What was let go. */

@@ -1,6 +1,6 @@
 /** What the service keeps in the database beside what operators' commands use, and the secrets that are sealed there. */
 import { ownHosts } from '../addresses.ts'
-import { createDomains, createTokens, createVariables } from '../apps/index.ts'
+import { createDomains, createTokens, createVariables, notifyBelow } from '../apps/index.ts'
 import { createBuildRetention, createBuilds, createSources } from '../builds/index.ts'
 import type { Database } from '../data-folder.ts'
 import { createDeployments, createRetries, createRevalidations } from '../deployments/index.ts'
@@ -15,13 +15,13 @@ export function createRecords({ config, database, vault }: { config: Config; dat
     tokens: createTokens({ vault }),
     variables: createVariables({ vault }),
     domains: createDomains({ sql, clock, domain: config.domain, ownHosts: ownHosts(config) }),
-    builds: createBuilds({ sql, clock, newId }),
+    builds: createBuilds({ sql, clock, newId, notifyBelow }),
     buildRetention: createBuildRetention({ sql }),
-    sources: createSources({ sql, clock }),
+    sources: createSources({ sql, clock, notifyBelow }),
     deployments: createDeployments({ sql, clock, newId }),
     retries: createRetries({ sql, clock, intervalMs: config.retryInterval * 1000 }),
     revalidations: createRevalidations({ sql, clock }),
-    ledger: createLedger({ sql, newId }),
+    ledger: createLedger({ sql, newId, notifyBelow }),
     webhookSets: createWebhookSets({ sql, clock, newId }),
   }
 }

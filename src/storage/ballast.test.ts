@@ -10,7 +10,7 @@ async function setUp(t: TestContext) {
   return { folder, ballast: createBallast(join(folder, 'ballast')) }
 }
 
-test('ballast takes room until it is thrown out, once', async (t) => {
+test('ballast takes disk space until it is thrown out, once', async (t) => {
   const { folder, ballast } = await setUp(t)
   assert.equal(ballast.throwOut(), false)
   await ballast.load()

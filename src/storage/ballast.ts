@@ -1,10 +1,11 @@
 /**
- * A file that does nothing but take room. On a full disk the database throws it overboard and writes once more: so an
- * environment can be deleted that makes the disk full, which takes a few rows to be written first.
+ * A file that only takes disk space. On a full disk the database removes it and writes once more: so an environment that
+ * fills the disk can be deleted, for which a few rows must be written first.
  */
 import { randomBytes } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { open, rename, rm, stat } from 'node:fs/promises'
+import { absent } from '../base/index.ts'
 
 const BYTES = 8 * 1024 * 1024
 
@@ -12,15 +13,12 @@ export function createBallast(path: string) {
   return {
     bytes: BYTES,
 
-    /** Takes the room again, if it was given away. */
+    /** Takes the space again, if it was freed. */
     async load() {
-      const isThere = await stat(path).catch((error) => {
-        if (error.code !== 'ENOENT') throw error
-      })
-      if (isThere) return
+      if (await stat(path).catch(absent)) return
       const draft = `${path}.new`
       try {
-        // Random, since some file systems keep zeros without keeping room for them.
+        // Random bytes, since some file systems store zeros without allocating space for them.
         const file = await open(draft, 'w', 0o600)
         await file.writeFile(randomBytes(BYTES)).finally(() => file.close())
         await rename(draft, path)
@@ -29,7 +27,7 @@ export function createBallast(path: string) {
       }
     },
 
-    /** Whether there was any. */
+    /** Returns whether there was any. */
     throwOut(): boolean {
       try {
         rmSync(path)

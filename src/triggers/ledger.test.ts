@@ -8,8 +8,8 @@ import { type Asked, createLedger, type Outcome } from './ledger.ts'
 
 async function open(t: Scope) {
   const modules = await lowerModules(t)
-  const { sql, clock, newId, accounts, apps, environments, operations } = modules
-  const ledger = createLedger({ sql, newId })
+  const { sql, clock, newId, notifyBelow, accounts, apps, environments, operations } = modules
+  const ledger = createLedger({ sql, newId, notifyBelow })
   const account = await accounts.create('ours')
   const app = await apps.create(account.id, 'app', 'regions/UK')
   const draft = { displayName: 'x', branch: 'uploadable', cmsEnvironment: 'x', rootDirectory: '', variables: [] }
@@ -150,12 +150,12 @@ test('what came one way can be asked for alone', async (t) => {
 })
 
 test('of a share it is the oldest that go, also those that an earlier process wrote', async (t) => {
-  const { id, asked, add, sql, newId, ledger } = await open(t)
+  const { id, asked, add, sql, newId, notifyBelow, ledger } = await open(t)
   const purges = Array.from({ length: 150 }, (_, index) =>
     asked({ source: 'APP', action: 'PURGE_CACHE', userAgent: `${index}` }),
   )
   await add(id, purges)
-  const next = createLedger({ sql, newId })
+  const next = createLedger({ sql, newId, notifyBelow })
   await sql.transaction((tx) =>
     next.add(tx, id, [asked({ source: 'APP', action: 'PURGE_CACHE', userAgent: 'last' })], { answer: 200 }),
   )

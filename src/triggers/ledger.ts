@@ -8,10 +8,11 @@
 import type { NewId } from '../base/index.ts'
 import { LIMITS, type Reason, type resources } from '../contract/index.ts'
 import {
-  notifyBelow,
+  type NotifyBelow,
   type Page,
   type PageOf,
   pageOf,
+  type Reader,
   rows as rowsOf,
   type Sql,
   statement,
@@ -70,7 +71,7 @@ const ROWS_AT_ONCE = [64, 16, 4, 1] as const
 
 const MAX_COUNTED = 10_000
 
-export function createLedger({ sql, newId }: { sql: Sql; newId: NewId }) {
+export function createLedger({ sql, newId, notifyBelow }: { sql: Sql; newId: NewId; notifyBelow: NotifyBelow }) {
   /** How many entries were written since old ones were last removed, by environment and share. */
   const written = new Map<string, number>()
 
@@ -199,6 +200,12 @@ export function createLedger({ sql, newId }: { sql: Sql; newId: NewId }) {
 }
 
 export type Ledger = ReturnType<typeof createLedger>
+
+/** Undefined where there is none. */
+export async function newestTriggerId(reader: Reader): Promise<string | undefined> {
+  const [row] = await reader.query<{ id: string | null }>(statement`SELECT MAX(id) AS id FROM triggers`)
+  return row?.id ?? undefined
+}
 
 const EVERYTHING = statement`t.id IS NOT NULL`
 

@@ -5,7 +5,7 @@ import { doing, MIN_STALL_MS, type Stall, watchStalls } from './watchdog.ts'
 
 const STALL_MS = 6 * MIN_STALL_MS
 
-/** Processor time of this thread, which no other program lengthens. */
+/** CPU time of this thread, which other programs do not lengthen. */
 const cpuMs = (): number => {
   const { user, system } = process.threadCpuUsage()
   return (user + system) / 1000
@@ -19,14 +19,14 @@ function work(ms: number) {
 function watch(t: TestContext) {
   const first = Promise.withResolvers<Stall>()
   const end = watchStalls((stall) => {
-    // Others come from the noise of the machine, and take no processor time.
+    // Other stalls come from the noise of the machine, and take no CPU time.
     if (stall.cpuMs > STALL_MS / 2) first.resolve(stall)
   })
   t.after(end)
   return first.promise
 }
 
-test('a stall is told with its length, its processor time and what was being done', async (t) => {
+test('a stall is reported with its length, its CPU time and the work in progress', async (t) => {
   const stall = watch(t)
   await wait(60)
   doing('GET /v1/slow')
@@ -47,7 +47,7 @@ test('what was begun after the slow piece of work, before the timer could go off
   assert.equal((await stall).doing, 'slow')
 })
 
-test('work without a breadcrumb is not laid at the door of what was done long before', async (t) => {
+test('work without a breadcrumb is not blamed on an old breadcrumb', async (t) => {
   const stall = watch(t)
   doing('long ago')
   await wait(200)
@@ -55,7 +55,7 @@ test('work without a breadcrumb is not laid at the door of what was done long be
   assert.equal((await stall).doing, 'nothing that has a name')
 })
 
-test('a watch that was ended tells nothing, and holds no process', async () => {
+test('a watch that was ended reports nothing, and does not keep the process alive', async () => {
   const stalls: Stall[] = []
   watchStalls((stall) => stalls.push(stall))()
   work(STALL_MS)

@@ -1,21 +1,24 @@
 /**
- * Notices when the event loop of this process stood still, and says what it was doing meanwhile. A timer that goes off late
- * tells how long; breadcrumbs tell what. A breadcrumb costs a look at the clock and two assignments, so that a request at
- * the edge can afford one. It is kept for the process and not handed through, as there is one event loop.
+ * Detects when the event loop of this process was blocked, and by what. A timer that fires late shows how long;
+ * breadcrumbs show the work. A breadcrumb costs one reading of the clock and two assignments, cheap enough for every
+ * request at the edge. It is global to the process, since there is one event loop.
  */
 
 export type Stall = {
-  /** How late the timer was: the loop stood still at least this long. */
+  /** How late the timer was: the loop was blocked at least this long. */
   ms: number
-  /** Processor time of this thread meanwhile. Much less than `ms`: the machine was busy, or the disk slow. */
+  /** CPU time of this thread meanwhile. If it is much less than `ms`, the machine was busy, or the disk slow. */
   cpuMs: number
-  /** What was begun last before the longest silence. Work that goes on after an `await` leaves no breadcrumb of its own. */
+  /**
+   * The work that began last before the longest silence. Work that continues after an `await` leaves no breadcrumb of
+   * its own.
+   */
   doing: string
 }
 
-/** A stall below this is noise of the machine, and is not told. */
+/** Shorter stalls are noise of the machine, and are not reported. */
 export const MIN_STALL_MS = 50
-/** How often the timer goes off. A stall is told too short by at most this much. */
+/** The interval of the timer. A stall is reported too short by at most this much. */
 export const TICK_MS = 25
 
 const NOTHING = 'nothing that has a name'
@@ -25,7 +28,7 @@ let since = 0
 let longestMs = 0
 let longestLabel = NOTHING
 
-/** Leaves a breadcrumb: from here on this is what the process does. */
+/** Leaves a breadcrumb: from now on the process does this. */
 export function doing(what: string) {
   const now = performance.now()
   if (now - since > longestMs) {
@@ -36,7 +39,7 @@ export function doing(what: string) {
   since = now
 }
 
-/** Returns what ends the watch. */
+/** Returns the function that ends the watch. */
 export function watchStalls(onStall: (stall: Stall) => void): () => void {
   let due = performance.now() + TICK_MS
   let cpu = process.threadCpuUsage()
@@ -45,7 +48,7 @@ export function watchStalls(onStall: (stall: Stall) => void): () => void {
 
   const timer = setInterval(() => {
     const lateMs = performance.now() - due
-    // Ends the silence that may go on until now.
+    // Ends the silence that may last until now.
     doing(NOTHING)
     const [doingThen, cpuBefore] = [longestLabel, cpu]
     cpu = process.threadCpuUsage()

@@ -3,10 +3,12 @@
  * build. They are made, regenerated and deleted together. Only digests are kept, and every call looks them up anew: what
  * was regenerated or deleted stops when that is committed, in every process of the service.
  */
+
 import type { Account } from '../accounts/index.ts'
+import { notifyBelow } from '../apps/index.ts'
 import { type Clock, digestOf, type NewId, randomToken, Secret, sameDigest } from '../base/index.ts'
 import { fieldInvalid, names, Problem, resources } from '../contract/index.ts'
-import { notifyBelow, type Reader, type Sql, statement, type Transaction } from '../storage/index.ts'
+import { type Reader, type Sql, statement, type Transaction } from '../storage/index.ts'
 
 export type WebhookSet = {
   environmentId: string

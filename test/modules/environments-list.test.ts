@@ -33,7 +33,7 @@ async function start(t: Scope) {
       return modules.sql.query(asked)
     },
   }
-  const parts = { sql, clock: modules.clock, newId: modules.newId }
+  const parts = { sql, clock: modules.clock, newId: modules.newId, notifyBelow: modules.notifyBelow }
   const builds = createBuilds(parts)
   const [apps, environments, operations] = [createApps(parts), createEnvironments(parts), createOperations(parts)]
   const routes = environmentRoutes({

@@ -7,7 +7,7 @@ import {
   createSessions,
   createUsers,
 } from '../../src/accounts/index.ts'
-import { createApps, createEnvironments } from '../../src/apps/index.ts'
+import { createApps, createEnvironments, notifyBelow } from '../../src/apps/index.ts'
 import { createIds } from '../../src/base/index.ts'
 import { createOperations } from '../../src/operations/index.ts'
 import { handClock } from './clock.ts'
@@ -21,6 +21,7 @@ export async function lowerModules(t: Scope) {
   const accounts = createAccounts(parts)
   return {
     ...parts,
+    notifyBelow,
     accounts,
     users: createUsers({ ...parts, accounts }),
     credentials: createCredentials(parts),

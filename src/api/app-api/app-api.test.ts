@@ -14,7 +14,7 @@ import { createVault } from '../../storage/index.ts'
 import { createInAppServer } from './app-api.ts'
 import { IN_APP_RATES, type Rates } from './rates.ts'
 
-const NOBODY = '0199e7c0-0000-7000-8000-000000000000'
+const UNKNOWN_ID = '0199e7c0-0000-7000-8000-000000000000'
 
 async function start(t: Scope, rates: Rates = IN_APP_RATES) {
   const modules = await house(t)
@@ -85,7 +85,7 @@ test('tags are purged for the environment of the token, and paths both as paths 
   ])
 })
 
-test('every way to have no right to call gets the same answer', async (t) => {
+test('every call without the right token gets the same answer', async (t) => {
   const { call, purgeUrl, tokens, urls, ours, theirs, kv, purged, sql, environments, environment } = await start(t)
   const gone = await environment()
   await sql.transaction((tx) => environments.remove(tx, gone.id))
@@ -99,8 +99,8 @@ test('every way to have no right to call gets the same answer', async (t) => {
     [ours.id, api(theirs.id)],
     [ours.id, kv(ours.id)],
     [theirs.id, api(ours.id)],
-    [NOBODY, api(ours.id)],
-    [NOBODY, api(NOBODY)],
+    [UNKNOWN_ID, api(ours.id)],
+    [UNKNOWN_ID, api(UNKNOWN_ID)],
     ['anything', api(ours.id)],
     [gone.id, api(gone.id)],
     [leaving.id, api(leaving.id)],
@@ -111,7 +111,7 @@ test('every way to have no right to call gets the same answer', async (t) => {
     seen.add(JSON.stringify([text, [...headers].filter(([name]) => name !== 'date')]))
   }
   for (const [id, token] of purges) see(await call('POST', purgeUrl(id), token, '{"tags":["a"]}'))
-  for (const token of [undefined, 'x', api(ours.id), kv(NOBODY), kv(gone.id), kv(leaving.id)]) {
+  for (const token of [undefined, 'x', api(ours.id), kv(UNKNOWN_ID), kv(gone.id), kv(leaving.id)]) {
     see(await call('GET', `${urls.kvStore}/a`, token))
     see(await call('PUT', `${urls.kvStore}/a`, token, '1'))
   }
@@ -135,7 +135,7 @@ test('a body that is no list of tags is refused, and an empty list is nothing to
   assert.equal((await purge(ours.id, { tags: [] })).status, 200)
 })
 
-test('a purge that the edge does not confirm is told, with when to come again', async (t) => {
+test('a purge that the edge does not confirm is an error that says when to retry', async (t) => {
   const { purge, purges, ours } = await start(t)
   purges.problem = new Problem('PURGE_NOT_CONFIRMED', undefined, { retryAfterSeconds: 5 })
   const { status, reason, headers } = await purge(ours.id, { tags: ['a'] })
@@ -176,7 +176,7 @@ test('a value has its limit, to the byte, and so has a key', async (t) => {
   assert.ok((await get(ours.id, 'a')).text === largest)
 })
 
-/** What comes back for bytes that no client library would send. */
+/** The answer to bytes that no client library would send. */
 function talk(port: number, ...pieces: string[]): Promise<string> {
   return new Promise((resolve) => {
     const socket = connect({ host: '127.0.0.1', port })
@@ -196,7 +196,7 @@ function talk(port: number, ...pieces: string[]): Promise<string> {
   })
 }
 
-test('a body that is too long is told so, whether it says its length or not', async (t) => {
+test('a body that is too long is refused, with or without a Content-Length', async (t) => {
   const { port, kv, ours, get } = await start(t)
   const head = `PUT /kv/v1/a HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${kv(ours.id)}\r\ncontent-type: application/json\r\n`
   assert.match(
@@ -221,7 +221,7 @@ test('a body that breaks off leaves no value', async (t) => {
   assert.equal((await get(ours.id, 'a')).text, '"old"')
 })
 
-test('two lengths, two requests in one and strange targets get nobody anywhere', async (t) => {
+test('two lengths, two requests in one and strange targets are all refused', async (t) => {
   const { port, kv, ours } = await start(t)
   const auth = `host: x\r\nauthorization: Bearer ${kv(ours.id)}\r\n`
   for (const target of ['/v1/accounts', '/healthz', '/metrics', '*', 'http://x/kv/v1/a', '/kv/v1', '/', '//kv/v1/a']) {
@@ -234,13 +234,13 @@ test('two lengths, two requests in one and strange targets get nobody anywhere',
   const both = `PUT /kv/v1/a HTTP/1.1\r\n${auth}content-length: 1\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n`
   assert.match(await talk(port, both), /^HTTP\/1\.1 400 /)
   assert.match(await talk(port, `GET /kv/v1/a b HTTP/1.1\r\n${auth}\r\n`), /^HTTP\/1\.1 400 /)
-  // A stranger's second request in the same packet is not answered.
+  // The second request in the packet of an unknown caller is not answered.
   const refused = await talk(port, `GET /kv/v1/a HTTP/1.1\r\nhost: x\r\n\r\nGET /kv/v1/a HTTP/1.1\r\n${auth}\r\n`)
   assert.equal(refused.match(/HTTP\/1\.1 /g)?.length, 1)
   assert.match(refused, /^HTTP\/1\.1 401 /)
 })
 
-test('another method is told which there are', async (t) => {
+test('the answer to another method names the allowed ones', async (t) => {
   const { call, urls, kv, ours, purgeUrl } = await start(t)
   const value = await call('DELETE', `${urls.kvStore}/a`, kv(ours.id))
   assert.deepEqual([value.status, value.headers.get('allow')], [405, 'GET, PUT'])
@@ -255,7 +255,7 @@ const SMALL: Rates = {
   accountShare: 4,
 }
 
-test('an environment that calls too often is told when to come again, and others are not held up', async (t) => {
+test('an environment that calls too often gets a Retry-After, and others do not wait', async (t) => {
   const { purge, purged, ours, theirs, clock } = await start(t, SMALL)
   for (let times = 0; times < 3; times++) assert.equal((await purge(ours.id, { tags: ['a'] })).status, 200)
   const { status, reason, headers } = await purge(ours.id, { tags: ['a'] })
@@ -266,7 +266,7 @@ test('an environment that calls too often is told when to come again, and others
   assert.equal(purged.length, 5)
 })
 
-test("a stranger's calls are not counted against the environment that they name", async (t) => {
+test('calls of an unknown caller are not counted against the environment that they name', async (t) => {
   const { purge, ours, theirs, tokens } = await start(t, SMALL)
   for (let times = 0; times < 10; times++) {
     assert.equal((await purge(ours.id, { tags: ['a'] }, tokens.of(theirs.id, 'apps-api'))).status, 401)

@@ -1,7 +1,7 @@
 /**
- * The listener for apps: what they ask of the service from inside, and nothing of the public API. It stands where apps reach it
- * and builds and strangers do not. Who calls is known by the token alone. An environment that is somebody else's, one that is
- * not there and a token that is none get the same answer.
+ * The listener for calls of running apps. It serves nothing of the public API. Apps can reach it; builds and other
+ * machines cannot. The token alone identifies the caller. The answer is the same for another tenant's environment, for
+ * one that does not exist, and for an invalid token.
  */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -14,14 +14,25 @@ import type { Kv } from '../../kv/index.ts'
 import { doing } from '../../watchdog/index.ts'
 import { limitConnections } from '../connections.ts'
 import { sendClientError, toProblem } from '../errors.ts'
-import { type Answer, APPS_API, type Call, createInAppCalls, KV_STORE, readTarget, type Wanted } from './calls.ts'
+import {
+  APPS_API,
+  createInAppCalls,
+  type InAppCall,
+  type InAppResponse,
+  KV_STORE,
+  readTarget,
+  type Wanted,
+} from './calls.ts'
 import { type Caller, createRates, type Rates } from './rates.ts'
 
-/** How long a call may take to come in, and a connection stand still. */
+/** How long a request may take to arrive, and how long a connection may be idle. */
 const TIMES_MS = { headers: 15_000, request: 30_000, still: 30_000, keepAlive: 65_000 }
-/** How often connections are looked at that are too slow. */
+/** How often slow connections are checked. */
 const LOOK_MS = 5000
-/** Of one app, which has an address of its own; and of all of them, so that the awake apps of one account do not take them all. */
+/**
+ * Limits for one app, which has an address of its own, and for all apps, so that the awake apps of one account cannot
+ * take every connection.
+ */
 const MAX_CONNECTIONS = { app: 128, all: 16_384 }
 
 type Parts = {
@@ -53,7 +64,7 @@ export function createInAppServer({ clock, log, environments, tokens, purges, va
       try {
         send(response, await answer(request, (release) => released.push(release)))
       } catch (error) {
-        // Who left in the middle of the call does not wait for an answer.
+        // A caller that closed the connection does not wait for an answer.
         if (response.destroyed || request.errored) return response.destroy()
         const problem = toProblem(error)
         if (PROBLEMS[problem.reason].fault === 'service') log.error({ err: problem.cause ?? problem }, problem.message)
@@ -67,7 +78,7 @@ export function createInAppServer({ clock, log, environments, tokens, purges, va
   limitConnections(server, MAX_CONNECTIONS.app)
   server.on('clientError', sendClientError)
 
-  async function answer(request: IncomingMessage, onRelease: Call['onRelease']): Promise<Answer> {
+  async function answer(request: IncomingMessage, onRelease: InAppCall['onRelease']): Promise<InAppResponse> {
     const wanted = readTarget(request.url ?? '')
     if (!(wanted.methods as readonly string[]).includes(request.method ?? '')) {
       throw new Problem('METHOD_NOT_ALLOWED', undefined, { metadata: { allow: wanted.methods.join(', ') } })
@@ -78,7 +89,10 @@ export function createInAppServer({ clock, log, environments, tokens, purges, va
     return wanted.use === 'apps-api' ? calls.purge(call) : calls.value(call, wanted.key)
   }
 
-  /** The count comes before the look into the database, and the token before the count: nobody uses up another's. */
+  /**
+   * The rate is counted before the database is asked, and the token is checked before the count: so no app uses up the
+   * rate of another.
+   */
   async function admit(request: IncomingMessage, wanted: Wanted): Promise<Caller> {
     const [, token = ''] = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '') ?? []
     const id = tokens.environmentOf(token, wanted.use)
@@ -100,7 +114,7 @@ export function createInAppServer({ clock, log, environments, tokens, purges, va
       return { port, urls: { appsApi: `${origin}${APPS_API}`, kvStore: `${origin}${KV_STORE}` } }
     },
 
-    /** Call it when no app runs any more. */
+    /** To be called when no app runs any more. */
     async close() {
       if (!server.listening) return
       server.close()
@@ -114,18 +128,18 @@ export type InAppUrls = { appsApi: string; kvStore: string }
 
 const JSON_TYPE = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' }
 
-function send(response: ServerResponse, { status, body }: Answer) {
+function send(response: ServerResponse, { status, body }: InAppResponse) {
   if (body === undefined) return response.writeHead(status).end()
   const length = typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength
   response.writeHead(status, { ...JSON_TYPE, 'content-length': length }).end(body)
 }
 
-/** What is still to come of a body is read up to here, or the answer would be lost with the connection. */
+/** The rest of a body is read up to this many bytes; otherwise the answer would be lost with the connection. */
 const MAX_DISCARDED_BYTES = 64 * 1024
 
 /**
- * Who may not call, or not so often, loses the connection: to make a new one takes time, and the rules of the network allow
- * so many in a second. So does who still sends what nobody will read.
+ * A caller that is refused or calls too often loses the connection: a new one takes time, and the firewall limits how
+ * many can be opened in a second. So does a caller that still sends a body which is not read.
  */
 function sendProblem(request: IncomingMessage, response: ServerResponse, problem: Problem) {
   const { http } = PROBLEMS[problem.reason]

@@ -1,4 +1,4 @@
-/** What an app can ask of the service from inside: to purge its own pages, and to keep values. */
+/** The calls that an app can make to the service: purge its own pages, and store values. */
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import { fieldInvalid, LIMITS, Problem, resources } from '../../contract/index.ts'
@@ -7,7 +7,7 @@ import type { Kv } from '../../kv/index.ts'
 import { createCheck } from '../validation/index.ts'
 import type { Caller, InAppRates } from './rates.ts'
 
-/** Where an app finds them, below the address of the listener. */
+/** Paths below the address of the listener. */
 export const APPS_API = '/v1'
 export const KV_STORE = '/kv/v1'
 
@@ -17,7 +17,7 @@ export type Wanted =
   | { use: 'kv-store'; methods: readonly ['GET', 'PUT']; key: string }
 
 export function readTarget(target: string): Wanted {
-  // As it came: keys hold slashes, escapes and whatever else their app puts there, and nobody but the app reads them.
+  // The key is taken as it was sent: it may contain slashes and escapes, and only the app interprets it.
   if (target.startsWith(`${KV_STORE}/`)) {
     return { use: 'kv-store', methods: ['GET', 'PUT'], key: target.slice(KV_STORE.length + 1) }
   }
@@ -28,17 +28,17 @@ export function readTarget(target: string): Wanted {
 
 const PURGE = new RegExp(`^${APPS_API}/envs/([^/]+)/edge/cache/tags:purge$`)
 
-export type Answer = { status: 200 | 204; body?: string | Uint8Array }
+export type InAppResponse = { status: 200 | 204; body?: string | Uint8Array }
 
 type Parts = { purges: Pick<Purges, 'byApp'>; values: Kv; rates: InAppRates }
 
-/** `release` is called when the bytes of the call are not in memory any more. */
-export type Call = { caller: Caller; request: IncomingMessage; onRelease(release: () => void): void }
+/** `release` is called when the bytes of the call are no longer in memory. */
+export type InAppCall = { caller: Caller; request: IncomingMessage; onRelease(release: () => void): void }
 
 export function createInAppCalls({ purges, values, rates }: Parts) {
   const checkTags = createCheck(resources.purgedTags, 'body')
 
-  async function bodyOf({ caller, request, onRelease }: Call, use: Wanted['use'], max: number): Promise<Buffer> {
+  async function bodyOf({ caller, request, onRelease }: InAppCall, use: Wanted['use'], max: number): Promise<Buffer> {
     if (!/^application\/json\s*(;|$)/i.test(request.headers['content-type'] ?? '')) {
       throw new Problem('CONTENT_TYPE_UNSUPPORTED')
     }
@@ -47,7 +47,7 @@ export function createInAppCalls({ purges, values, rates }: Parts) {
     onRelease(rates.hold(caller, use, length))
     const chunks: Buffer[] = []
     let bytes = 0
-    // Who sends too much is told so; the usual loop would hang up.
+    // The iterator does not destroy the request, so that a caller that sends too much gets an answer.
     for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       bytes += chunk.length
       if (bytes > max) throw tooLarge(max)
@@ -60,8 +60,8 @@ export function createInAppCalls({ purges, values, rates }: Parts) {
   }
 
   return {
-    /** A path is a tag of its page, too; so what begins with a slash is purged as both. */
-    async purge(call: Call): Promise<Answer> {
+    /** A path is also a tag of its page, so a tag that begins with a slash is purged as both. */
+    async purge(call: InAppCall): Promise<InAppResponse> {
       const found = checkTags(parseJson(await bodyOf(call, 'apps-api', LIMITS.bodyBytes)))
       if ('error' in found) throw found.error
       const { tags, ...times } = found.value as resources.PurgedTags
@@ -70,8 +70,8 @@ export function createInAppCalls({ purges, values, rates }: Parts) {
       return { status: 200, body: '{}' }
     },
 
-    /** The value is handed back as it was sent: whoever reads it is whoever wrote it, so nobody here parses it. */
-    async value(call: Call, key: string): Promise<Answer> {
+    /** The value is returned as it was stored. Only the app reads it, so it is not parsed here. */
+    async value(call: InAppCall, key: string): Promise<InAppResponse> {
       const { caller, request, onRelease } = call
       const { environmentId } = caller
       if (key === '' || key.length > LIMITS.valueKeyLength) {

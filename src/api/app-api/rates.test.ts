@@ -53,7 +53,7 @@ test('bytes are held until they are given back, and given back once', () => {
   assert.throws(() => hold(caller('others'), 'kv-store', 1))
 })
 
-test('however many apps an account has, it leaves room for the apps of others', () => {
+test('however many apps an account has, it leaves capacity for the apps of others', () => {
   const clock = handClock()
   const rates = createRates({ clock })
   for (let app = 0; app < 100; app++) {

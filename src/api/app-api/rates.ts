@@ -1,7 +1,7 @@
 /**
- * How much one environment, and all of one account together, may ask of the service from inside, so that an app that runs wild
- * slows nobody but itself and an account with many apps no other account. Asked before any work is done for the call. Counts are
- * in memory: a restart gives everybody a fresh start.
+ * How much one environment, and all of one account together, may ask of the service, so that a faulty app slows only
+ * itself, and an account with many apps slows no other account. Checked before any work is done for the call. Counts
+ * are in memory: a restart resets them.
  */
 import type { TokenUse } from '../../apps/index.ts'
 import { type Clock, createBuckets, type Rate } from '../../base/index.ts'
@@ -9,15 +9,17 @@ import { Problem } from '../../contract/index.ts'
 
 export type Rates = {
   calls: Record<TokenUse, Rate>
-  /** Of what is sent or stored. What has to be parsed costs the service far more than what is handed on. */
+  /**
+   * Bytes that are sent or stored. Bytes that must be parsed cost the service far more than bytes that are only stored.
+   */
   bytes: Record<TokenUse, Rate>
-  /** Bytes of calls that are under way, which are in memory: of one environment, of one account and of all. */
+  /** Bytes of current calls, which are in memory: of one environment, of one account and of all. */
   heldBytes: { environment: number; account: number; all: number }
-  /** An account has so many times what one of its environments has, however many it has. */
+  /** The limits of an account, as a multiple of those of one environment, however many environments it has. */
   accountShare: number
 }
 
-/** Whose call it is. */
+/** The caller's environment and account. */
 export type Caller = { environmentId: string; accountId: string }
 
 const MIB = 1024 * 1024
@@ -46,17 +48,17 @@ export function createRates({ clock, rates = IN_APP_RATES }: { clock: Clock; rat
   })
 
   return {
-    /** Pays for one call of an environment, before anything is known of it. Throws if there were too many. */
+    /** Counts one call of an environment, before anything is known of it. Throws if there were too many. */
     call(environmentId: string, use: TokenUse) {
       refuse(calls.take(`${use} ${environmentId}`, 1, rates.calls[use]))
     },
 
-    /** Pays for one call of its account. Throws if there were too many. */
+    /** Counts one call of its account. Throws if there were too many. */
     callOfAccount(accountId: string, use: TokenUse) {
       refuse(calls.take(`${use} account ${accountId}`, 1, ofAccount(rates.calls[use])))
     },
 
-    /** Pays for bytes, and holds them until what it returns is called. Throws if there were too many. */
+    /** Counts bytes as in memory until the returned function is called. Throws if there were too many. */
     hold({ environmentId, accountId }: Caller, use: TokenUse, count: number): () => void {
       const { environment, account, all } = rates.heldBytes
       const holders: [name: string, max: number][] = [

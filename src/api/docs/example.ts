@@ -1,11 +1,11 @@
-/** A call of a route that can be pasted into a shell, with a body made from the schema. */
+/** A curl command for a route, with a body made from the schema. */
 
 import type { OpenApiOperation } from './openapi.ts'
 import { type Components, resolve, type Shape } from './schema.ts'
 
 /**
- * Telling values by the name of the field. A field that may be left out is in an example only if it has one here, so an
- * example shows what people send and not all that they could.
+ * Example values by the name of the field. An optional field is in an example only if it has a value here, so an
+ * example shows what people usually send.
  */
 const TELLING: Record<string, unknown> = {
   appId: 'shop',
@@ -20,7 +20,7 @@ const TELLING: Record<string, unknown> = {
 const COOKIE_FILE = 'cookies.txt'
 const LOG_IN_PATH = '/v1/session'
 
-/** What the examples expect in the shell. */
+/** The variables that the examples expect in the shell. */
 export const shellSettings = (baseUrl: string, paths: readonly string[]): string => {
   const known: Record<string, string> = { ACCOUNT: 'default', APP: 'shop' }
   const parameters = new Set(
@@ -48,7 +48,7 @@ function logInOf({ 'x-access': access }: OpenApiOperation, verb: string, path: s
   return verb === 'POST' && path === LOG_IN_PATH ? ` -c ${COOKIE_FILE}` : ''
 }
 
-/** In braces before a colon, which some shells would take for a modifier. */
+/** In braces before a colon, which some shells would read as a modifier. */
 const inShell = (path: string): string =>
   path.replaceAll(/\{(\w+)\}(:?)/g, (_, name, colon) => (colon ? `\${${shellName(name)}}:` : `$${shellName(name)}`))
 

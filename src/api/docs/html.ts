@@ -1,6 +1,6 @@
 /**
- * Markup that values cannot change: whatever is put into the tag below is escaped, in text and in quoted attributes
- * alike, unless the tag itself made it.
+ * HTML that values cannot change: every value in the template is escaped, in text and in quoted attributes alike,
+ * unless this tag made it.
  */
 
 const made: unique symbol = Symbol('html')

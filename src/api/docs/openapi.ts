@@ -1,4 +1,4 @@
-/** The OpenAPI 3.1 document, made from the very routes that are served. */
+/** The OpenAPI 3.1 document, made from the routes that are served. */
 import { PROBLEMS, type Reason, resources, schema } from '../../contract/index.ts'
 import { isJson, type Route, showsEtag } from '../route.ts'
 import { parametersOf } from '../server.ts'
@@ -89,7 +89,7 @@ const IF_MATCH = {
   name: 'If-Match',
   in: 'header',
   required: false,
-  description: 'Etags that were read, or `*`. Unless one is that of now, nothing is done: 409, `ETAG_MISMATCH`.',
+  description: 'Etags that were read, or `*`. If none is the current one, nothing is done: 409, `ETAG_MISMATCH`.',
   schema: { type: 'string' },
 }
 
@@ -106,7 +106,7 @@ function securityOf({ access }: Route): Json[] {
   return access === 'session' ? [{ session: [] }] : [{ basic: [] }, { session: [] }]
 }
 
-/** What the route itself names, and what every route of its kind can answer. */
+/** The reasons of the route itself, and those of every route of its kind. */
 export function reasonsOf({ access, path, body, method, takesEtag, problems = [] }: Route): Reason[] {
   const known: Reason[] = access === 'public' ? [] : ['CREDENTIALS_REQUIRED', 'CREDENTIALS_WRONG']
   const member: Reason[] = path.includes('{account}') ? ['ACCOUNT_NOT_FOUND'] : []
@@ -154,7 +154,7 @@ function parameters({ properties, required }: schema.ObjectSchema, place: 'path'
   }))
 }
 
-/** A schema with a title becomes a component, and what stood there a reference to it. */
+/** A schema with a title becomes a component, and is replaced by a reference to it. */
 function refer(of: unknown, components: Record<string, Json>): Json {
   const { title, ...rest } = of as Json
   const resolved = Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, walk(value, components)]))

@@ -44,7 +44,7 @@ const ROUTES: Route[] = [
   }),
 ]
 
-/** What a reader sees: the page without its marks and its style. */
+/** The text of the page, without markup and style. */
 const readable = (page: string): string =>
   page
     .replace(/<style>.*<\/style>/s, '')
@@ -74,7 +74,7 @@ test('every path stands on the page with its method, and the side list leads to 
   }
 })
 
-test('a route tells who may call it, what it takes and what can go wrong', () => {
+test('a route shows who may call it, what it takes and what can go wrong', () => {
   const about = partAbout('Create an app')
   assert.match(about, /Developers and owners of the account/)
   assert.match(about, /appId\s+required/)

@@ -1,4 +1,4 @@
-/** The OpenAPI document as one page to read: no script, nothing from elsewhere, and every value escaped by its tag. */
+/** The OpenAPI document as one HTML page: no script, nothing from other hosts, and every value escaped by its tag. */
 import { PROBLEMS, type Reason } from '../../contract/index.ts'
 import { curlOf, shellSettings } from './example.ts'
 import { type Html, html } from './html.ts'
@@ -6,13 +6,13 @@ import type { OpenApi, OpenApiOperation } from './openapi.ts'
 import { type Components, type Direction, fieldList, need, prose, resolve, type Shape, typeInWords } from './schema.ts'
 import { STYLE } from './style.ts'
 
-type Entry = { method: string; path: string; operation: OpenApiOperation }
+type RouteEntry = { method: string; path: string; operation: OpenApiOperation }
 type Parameter = { name: string; in: string; required: boolean; description?: string; schema: Shape }
 
 const WHO: Record<OpenApiOperation['x-access'], string> = {
-  public: 'Everybody, no credentials needed',
-  known: 'Whoever has API credentials or a session',
-  session: 'Whoever is logged in to the portal',
+  public: 'Every client, no credentials needed',
+  known: 'Clients with API credentials or a session',
+  session: 'Users who are logged in to the portal',
   viewer: 'Viewers, developers and owners of the account',
   developer: 'Developers and owners of the account',
   owner: 'Owners of the account',
@@ -43,7 +43,7 @@ ${STYLE}
 <p>Programs send an API user id and its password by Basic authentication; an owner makes them with
 <code>headland credentials create</code>. An error is JSON with a <code>reason</code> to branch on, which never
 changes, and a message for people, which may.</p></div>
-<div class="aside"><h2 class="label">Set once, then paste any example</h2>
+<div class="beside"><h2 class="label">Set once, then paste any example</h2>
 ${shell(shellSettings(document.servers[0]?.url ?? '', Object.keys(document.paths)))}</div>
 </section>
 ${groups.map(({ tag, entries }) => group(tag, entries, components))}
@@ -56,7 +56,7 @@ ${Object.entries(components).map(([name, shape]) => component(name, shape, compo
 `.text
 }
 
-function entriesOf({ paths }: OpenApi, tag: string): Entry[] {
+function entriesOf({ paths }: OpenApi, tag: string): RouteEntry[] {
   return Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods)
       .filter(([, { tags }]) => tags.includes(tag))
@@ -68,7 +68,7 @@ const tagId = (tag: string): string => `tag-${tag.toLowerCase().replaceAll(/[^a-
 
 const badge = (method: string): Html => html`<span class="method ${method}">${method.toUpperCase()}</span>`
 
-const sideList = (groups: { tag: string; entries: Entry[] }[]): Html => html`<ul>
+const sideList = (groups: { tag: string; entries: RouteEntry[] }[]): Html => html`<ul>
 ${groups.map(
   ({ tag, entries }) => html`<li><a class="tag" href="#${tagId(tag)}">${tag}</a><ul>
 ${entries.map(
@@ -77,11 +77,11 @@ ${entries.map(
 )}</ul></li>`,
 )}<li><a class="tag" href="#schemas">Schemas</a></li></ul>`
 
-const group = (tag: string, entries: Entry[], components: Components): Html => html`
+const group = (tag: string, entries: RouteEntry[], components: Components): Html => html`
 <section aria-labelledby="${tagId(tag)}"><h2 id="${tagId(tag)}">${tag}</h2>
 ${entries.map((entry) => route(entry, components))}</section>`
 
-function route({ method, path, operation }: Entry, components: Components): Html {
+function route({ method, path, operation }: RouteEntry, components: Components): Html {
   const { operationId, summary } = operation
   const parameters = operation.parameters as Parameter[]
   return html`
@@ -89,20 +89,20 @@ function route({ method, path, operation }: Entry, components: Components): Html
 <div class="about"><h3 id="${operationId}-title"><a href="#${operationId}">${summary}</a></h3>
 <p class="address">${badge(method)} <code>${address(path)}</code></p>
 <p class="who"><span class="label">Who may call</span> ${WHO[operation['x-access']]}</p></div>
-<div class="aside"><h4 class="label">Example</h4>
+<div class="beside"><h4 class="label">Example</h4>
 ${shell(curlOf(method, path, operation, components))}</div>
 <div class="detail">${parameters.length > 0 ? parameterTable(parameters) : undefined}
 ${requestBody(operation, components)}${reply(operation, components)}${errors(operation['x-reasons'])}</div>
 </article>`
 }
 
-/** The parts to fill in stand out, and a long path breaks after a slash. */
+/** Parameters are highlighted, and a long path can break after a slash. */
 const address = (path: string): Html =>
   html`${path
     .split(/(\{\w+\}|\/)/)
     .map((part) => (part === '/' ? html`/<wbr>` : part.startsWith('{') ? html`<b>${part}</b>` : html`${part}`))}`
 
-/** One click selects it all; a long address breaks after a slash, on the screen only. */
+/** One click selects it all; a long address can break after a slash, on the screen only. */
 const shell = (text: string): Html =>
   html`<pre><code>${text.split(/(?<=\/)/).map((part) => html`${part}<wbr>`)}</code></pre>`
 

@@ -1,4 +1,4 @@
-/** A schema of the OpenAPI document for readers: its type in words, and its fields as a list that nests as they do. */
+/** A schema of the OpenAPI document as HTML: its type in words, and its fields as a nested list. */
 import { type Html, html } from './html.ts'
 
 /** The keywords of JSON Schema that our documents use. */
@@ -6,6 +6,7 @@ export type Shape = {
   $ref?: string
   type?: string
   description?: string
+  deprecated?: boolean
   properties?: Record<string, Shape>
   required?: readonly string[]
   additionalProperties?: boolean | Shape
@@ -27,13 +28,13 @@ export type Components = Record<string, Shape>
 
 const REF = '#/components/schemas/'
 
-/** What a reference stands for, and the name of the component if it is one. */
+/** The schema that a reference points to, and the name of the component if it is one. */
 export function resolve(shape: Shape, components: Components): { name?: string; shape: Shape } {
   const name = shape.$ref?.slice(REF.length)
   return name === undefined ? { shape } : { name, shape: components[name] ?? {} }
 }
 
-/** Descriptions mark code as Markdown does, and have no other marks. */
+/** Descriptions mark code with backticks, as Markdown does, and have no other markup. */
 export const prose = (text = ''): Html =>
   html`${text.split('`').map((part, index) => (index % 2 ? html`<code>${part}</code>` : html`${part}`))}`
 
@@ -61,7 +62,7 @@ const oneOf = (values: readonly unknown[]): Html => {
   return codes.length === 1 ? html`always ${codes}` : html`one of ${codes}`
 }
 
-/** The description says it in words; whoever writes a program wants the letter of it too. */
+/** The description says it in words; authors of clients need the exact pattern too. */
 const patternOf = (pattern: string): Html =>
   html`<details class="pattern"><summary>pattern</summary><code>${pattern}</code></details>`
 
@@ -78,10 +79,10 @@ function between(min: number | undefined, max: number | undefined, unit: string)
   return min === undefined ? '' : `at least ${number(min)}${unit}`
 }
 
-/** Whoever sends an object must know what it needs; whoever gets one, what may be missing from it. */
+/** Senders of an object must know which fields it needs; receivers, which ones may be missing. */
 export type Direction = 'sent' | 'received'
 
-/** The fields of an object, indented where they nest; those of a component within another wait behind its name. */
+/** The fields of an object as a nested list. Those of a component inside another can be unfolded. */
 export function fieldList(of: Shape, components: Components, as: Direction, within: readonly string[] = []): Html {
   const { name, shape } = resolve(of, components)
   const trail = name === undefined ? within : [...within, name]
@@ -89,7 +90,7 @@ export function fieldList(of: Shape, components: Components, as: Direction, with
   if (fields.length === 0) return html`<p class="quiet">${typeInWords(shape)}</p>`
   return html`<ul class="fields">${fields.map(([field, part]) => {
     const isRequired = shape.required?.includes(field)
-    return html`<li><code class="name">${field}</code> ${as === 'sent' || !isRequired ? need(isRequired) : undefined}
+    return html`<li><code class="name">${field}</code> ${as === 'sent' || !isRequired ? need(isRequired) : undefined}${part.deprecated ? html` <span class="need optional">deprecated</span>` : undefined}
 <span class="type">${typeInWords(part)}</span>
 ${part.description ? html`<p>${prose(part.description)}</p>` : undefined}${nested(part, components, as, trail)}</li>`
   })}</ul>`

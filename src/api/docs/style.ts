@@ -130,7 +130,7 @@ summary h4, summary span { display: inline }
 }
 @media (min-width: 84rem) {
   .route, .start { display: grid; grid-template-columns: minmax(0, 1.3fr) minmax(0, 1fr); grid-template-rows: auto 1fr; column-gap: clamp(2rem, 3vw, 3.5rem) }
-  .aside { grid-column: 2; grid-row: 1 / 3; margin-top: 0 !important; position: sticky; top: 4.5rem; align-self: start }
+  .beside { grid-column: 2; grid-row: 1 / 3; margin-top: 0 !important; position: sticky; top: 4.5rem; align-self: start }
   .detail, .about { grid-column: 1 }
   .schema { max-width: 60rem }
 }

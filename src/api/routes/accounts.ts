@@ -33,7 +33,7 @@ export const accountRoutes = ({ isolation }: { isolation: resources.Isolation })
     method: 'GET',
     path: '/v1/isolation',
     tag,
-    summary: 'Tell how this machine keeps builds and apps apart, and what it does not protect',
+    summary: 'Show how this machine isolates builds and apps, and what it does not protect',
     access: 'known',
     reply: resources.isolation,
     handle: () => isolation,

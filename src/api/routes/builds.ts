@@ -121,7 +121,7 @@ export function buildRoutes({
       method: 'GET',
       path: `${BUILDS}/{build}/log`,
       tag,
-      summary: 'Read the log of a build, as text or as it is written',
+      summary: 'Read the log of a build, as text or as a stream',
       access: 'viewer',
       query: logQuery,
       reply: { mediaType: 'text/plain' },

@@ -14,7 +14,7 @@ export const cacheRoutes = ({ clock, clearCache }: Parts): Route[] => [
     method: 'POST',
     path: `${ENVIRONMENT}:clearCache`,
     tag: 'Cache',
-    summary: 'Clear the cache, as a whole or by path and tag; it is done when the answer comes',
+    summary: 'Clear the cache, as a whole or by path and tag; it is cleared when the answer arrives',
     access: 'developer',
     body: resources.clearCache,
     bodyIsOptional: true,

@@ -100,7 +100,7 @@ export function deploymentRoutes({
       method: 'GET',
       path: `${ENVIRONMENT}/logs`,
       tag,
-      summary: 'Read what the app writes while it runs, as text or as it is written',
+      summary: 'Read the log of the running app, as text or as a stream',
       access: 'viewer',
       query: logQuery,
       reply: { mediaType: 'text/plain' },

@@ -4,9 +4,9 @@ import { type Route, route } from '../route.ts'
 
 const tag = 'Documentation'
 
-/** Describes all other routes and itself: hence the list as a function. */
+/** Describes all other routes and itself, so the list of routes is passed as a function. */
 export function documentationRoutes({ all, publicUrl }: { all: () => Route[]; publicUrl: () => string }): Route[] {
-  // Made when first asked for: neither changes while the service runs.
+  // Made at the first request: neither changes while the service runs.
   let json: string | undefined
   let page: string | undefined
 

@@ -53,7 +53,7 @@ export const domainRoutes = ({ environments, domains, replaceDomains, domainChec
     path: `${DOMAINS}:check`,
     tag,
     summary:
-      'Look whether the custom host names of an environment lead here and with which certificate they are answered, and what to enter in DNS',
+      'Check whether the custom host names of an environment lead here and with which certificate they are answered, and what to enter in DNS',
     access: 'viewer',
     query: schema.object({
       fresh: schema.optional(
@@ -71,14 +71,14 @@ export const domainRoutes = ({ environments, domains, replaceDomains, domainChec
     },
   }),
   /**
-   * As Caddy asks before it gets a certificate (`on_demand_tls`, `ask`): by GET, the name in `domain`, and any status but
-   * 2xx means no. It sends no credentials, so it is answered on this machine only.
+   * The question that Caddy asks before it gets a certificate (`on_demand_tls`, `ask`): a GET with the name in
+   * `domain`, where any status but 2xx means no. It sends no credentials, so only callers on this machine are answered.
    */
   route({
     method: 'GET',
     path: '/v1/domains:allowed',
     tag,
-    summary: 'Tell a proxy on this machine whether a site answers on a host name, for which it may get a certificate',
+    summary: 'Let a proxy on this machine ask whether a site answers on a host name, so that it may get a certificate',
     access: 'public',
     query: schema.object({ domain: schema.string({ maxLength: 254, description: 'The host name.' }) }),
     reply: null,

@@ -37,48 +37,11 @@ type Parts = {
   siteUrl: SiteUrl
 }
 
-export function environmentRoutes(parts: Parts): Route[] {
-  const { apps, environments, domains, variables, operations, builds, deployments, requests, siteUrl } = parts
-  const { sources, pins, retries } = parts
+export const environmentRoutes = (parts: Parts): Route[] => [...collectionRoutes(parts), ...itemRoutes(parts)]
 
-  async function show(account: Account, found: Environment[], view: 'BASIC' | 'FULL') {
-    const ids = found.map(({ id }) => id)
-    const reconciling = await operations.reconciling(ids)
-    const names = await domains.of(ids)
-    const latestOperations = await operations.latestOf(ids)
-    const latestBuilds = await builds.latestOf(ids)
-    const pinned = await sources.pinsOf(ids)
-    const held = await deployments.heldOf(ids)
-    const waiting = await retries.of(ids)
-    const liveBuilds = await deployments.buildsOf(found.flatMap(({ liveDeployment }) => liveDeployment ?? []))
-    return found.map((environment) =>
-      describeEnvironment(
-        {
-          environment,
-          accountName: account.name,
-          domains: names.get(environment.id) ?? [],
-          isReconciling: reconciling.has(environment.id),
-          liveBuild: liveBuilds.get(environment.liveDeployment ?? ''),
-          pin: pinned.get(environment.id),
-          latestOperation: latestOperations.get(environment.id),
-          latestBuild: latestBuilds.get(environment.id),
-          held: held.get(environment.id),
-          retry: waiting.get(environment.id),
-          shellVariables: variables.shown(environment.id, environment.variables, view),
-        },
-        siteUrl,
-      ),
-    )
-  }
-
-  async function freshnessOfLive({ id, accountId, liveDeployment }: Environment) {
-    const live = liveDeployment ? await deployments.whole(liveDeployment) : undefined
-    if (!live) return undefined
-    const { plan } = await builds.require({ accountId, environmentId: id }, live.buildId)
-    const own = variables.open(id, live.variables).map(({ key, value }) => [key, value])
-    return plan ? freshnessOf(plan, Object.fromEntries(own)) : undefined
-  }
-
+/** Routes of all environments of an app or an account. */
+function collectionRoutes(parts: Parts): Route[] {
+  const { apps, environments, requests } = parts
   return [
     route({
       method: 'POST',
@@ -107,7 +70,7 @@ export function environmentRoutes(parts: Parts): Route[] {
         if (view === 'FULL') checkRole(role, 'developer')
         const app = await apps.require(account.id, params.app)
         const { items, nextPageToken } = await environments.list(app.id, toPage(pageRequest(query)))
-        return { environments: await show(account, items, view), nextPageToken }
+        return { environments: await show(parts, account, items, view), nextPageToken }
       },
     }),
     route({
@@ -122,9 +85,16 @@ export function environmentRoutes(parts: Parts): Route[] {
       async handle({ account, query }) {
         const page = toPage(pageRequest(query), `${account.id}/apps/-/environments`)
         const { items, nextPageToken } = await environments.listOfAccount(account.id, page)
-        return { environments: await show(account, items, 'BASIC'), nextPageToken }
+        return { environments: await show(parts, account, items, 'BASIC'), nextPageToken }
       },
     }),
+  ]
+}
+
+/** Routes of one environment. */
+function itemRoutes(parts: Parts): Route[] {
+  const { environments, pins, requests } = parts
+  return [
     route({
       method: 'GET',
       path: `${ENVIRONMENTS}/{environment}`,
@@ -138,8 +108,8 @@ export function environmentRoutes(parts: Parts): Route[] {
         const { view = 'BASIC' } = query
         if (view === 'FULL') checkRole(role, 'developer')
         const found = await environments.requireWhole(account.id, params.app, params.environment)
-        const [shown] = await show(account, [found], view)
-        const freshness = await freshnessOfLive(found)
+        const [shown] = await show(parts, account, [found], view)
+        const freshness = await freshnessOfLive(parts, found)
         return shown && { ...shown, ...(freshness ? { freshness } : {}) }
       },
     }),
@@ -181,7 +151,7 @@ export function environmentRoutes(parts: Parts): Route[] {
       async handle({ account, params: { app, environment } }) {
         await pins.unpin(account, app, environment)
         const found = await environments.requireWhole(account.id, app, environment)
-        return (await show(account, [found], 'BASIC'))[0]
+        return (await show(parts, account, [found], 'BASIC'))[0]
       },
     }),
     route({
@@ -210,4 +180,47 @@ function parseMask(updateMask: string | undefined, { etag: _, ...body }: resourc
   const unknown = given.find((field) => !CHANGEABLE.includes(field as Changeable))
   if (unknown !== undefined) throw fieldInvalid('updateMask', `may only name ${CHANGEABLE.join(', ')}`)
   return given as Changeable[]
+}
+
+/** Environments as callers see them, with one query for each kind of record that goes with them. */
+async function show(parts: Parts, account: Account, found: Environment[], view: 'BASIC' | 'FULL') {
+  const { domains, variables, operations, builds, sources, deployments, retries, siteUrl } = parts
+  const ids = found.map(({ id }) => id)
+  const reconciling = await operations.reconciling(ids)
+  const names = await domains.of(ids)
+  const latestOperations = await operations.latestOf(ids)
+  const latestBuilds = await builds.latestOf(ids)
+  const pinned = await sources.pinsOf(ids)
+  const held = await deployments.heldOf(ids)
+  const waiting = await retries.of(ids)
+  const liveBuilds = await deployments.buildsOf(found.flatMap(({ liveDeployment }) => liveDeployment ?? []))
+  return found.map((environment) =>
+    describeEnvironment(
+      {
+        environment,
+        accountName: account.name,
+        domains: names.get(environment.id) ?? [],
+        isReconciling: reconciling.has(environment.id),
+        liveBuild: liveBuilds.get(environment.liveDeployment ?? ''),
+        pin: pinned.get(environment.id),
+        latestOperation: latestOperations.get(environment.id),
+        latestBuild: latestBuilds.get(environment.id),
+        held: held.get(environment.id),
+        retry: waiting.get(environment.id),
+        shellVariables: variables.shown(environment.id, environment.variables, view),
+      },
+      siteUrl,
+    ),
+  )
+}
+
+async function freshnessOfLive(
+  { deployments, builds, variables }: Parts,
+  { id, accountId, liveDeployment }: Environment,
+) {
+  const live = liveDeployment ? await deployments.whole(liveDeployment) : undefined
+  if (!live) return undefined
+  const { plan } = await builds.require({ accountId, environmentId: id }, live.buildId)
+  const own = variables.open(id, live.variables).map(({ key, value }) => [key, value])
+  return plan ? freshnessOf(plan, Object.fromEntries(own)) : undefined
 }

@@ -6,7 +6,7 @@ import { type Route, route } from '../route.ts'
 
 const tag = 'Health'
 
-/** What must work before this process can serve; each resolves to what is wrong, or to undefined. */
+/** Conditions for this process to serve; each resolves to what is wrong, or to undefined. */
 export type ReadyChecks = Record<string, () => Promise<string | undefined>>
 
 export const healthRoutes = ({
@@ -52,7 +52,7 @@ export const healthRoutes = ({
     method: 'GET',
     path: '/metrics',
     tag,
-    summary: 'Numbers for Prometheus; needs a credential, or a caller on this machine',
+    summary: 'Metrics for Prometheus; needs a credential, or a caller on this machine',
     access: 'public',
     reply: { mediaType: 'text/plain' },
     problems: ['CREDENTIALS_REQUIRED', 'CREDENTIALS_WRONG'],

@@ -88,7 +88,7 @@ export type RouteParts = {
   /** Throws when this machine cannot keep the builds of several accounts apart, and there are several. */
   isolation: resources.Isolation
   checkIsolation(): Promise<void>
-  /** Throws where a build could not be begun anyway. */
+  /** Throws if a build could not start anyway. */
   admitBuild(account: Account, environmentId: string): Promise<void>
   ready: ReadyChecks
   siteUrl: SiteUrl

@@ -4,12 +4,12 @@ import type { Operations } from '../../operations/index.ts'
 import { toPage } from '../../storage/index.ts'
 import type { Ledger } from '../../triggers/index.ts'
 import { renderOperation } from '../render.ts'
-import { type Call, listOf, pageQuery, pageRequest, type Route, route } from '../route.ts'
+import { listOf, pageQuery, pageRequest, type Route, type RouteCall, route } from '../route.ts'
 
 const OPERATIONS = '/v1/accounts/{account}/apps/{app}/environments/{environment}/operations'
 const tag = 'Operations'
 
-const pathOf = ({ account, params }: Pick<Call<unknown, unknown>, 'account' | 'params'>) => ({
+const pathOf = ({ account, params }: Pick<RouteCall<unknown, unknown>, 'account' | 'params'>) => ({
   accountId: account.id,
   appName: params.app,
   environmentId: params.environment,

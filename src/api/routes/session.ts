@@ -69,7 +69,7 @@ export function sessionRoutes({ sessions, users, invitations, browserSession }: 
       method: 'POST',
       path: '/v1/session:changePassword',
       tag,
-      summary: 'Change the password of whoever is logged in, and end all their other sessions',
+      summary: 'Change the password of the logged-in user, and end all their other sessions',
       access: 'session',
       body: resources.changedPassword,
       reply: resources.empty,
@@ -110,7 +110,7 @@ export function sessionRoutes({ sessions, users, invitations, browserSession }: 
   ]
 }
 
-/** There is one wherever the access is `session`. */
+/** Always present on routes whose access is `session`. */
 function sessionOf({ session }: Principal): NonNullable<Principal['session']> {
   if (!session) throw new Problem('CREDENTIALS_REQUIRED')
   return session

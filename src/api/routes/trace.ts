@@ -1,4 +1,4 @@
-/** Why visitors see what they see at an address. What is told of it is chosen here: nothing that could be a secret. */
+/** Why visitors see what they see at an address. This file chooses what is shown: nothing that could be a secret. */
 import type { Environments } from '../../apps/index.ts'
 import { toRfc3339 } from '../../base/index.ts'
 import { names, resources, schema } from '../../contract/index.ts'
@@ -15,7 +15,7 @@ export const traceRoutes = ({ environments, trace, stopping }: Parts): Route[] =
     method: 'GET',
     path: `${ENVIRONMENT}:trace`,
     tag: 'Cache',
-    summary: 'Tell why visitors see what they see at an address: what is stored, what is live, and what led there',
+    summary: 'Show why visitors see what they see at an address: what is stored, what is live, and what led there',
     access: 'viewer',
     query: schema.object({
       url: schema.string({
@@ -84,7 +84,7 @@ const renderStored = (at: names.EnvironmentPath, stored: Traced['stored'][number
 })
 
 /**
- * What a visitor sent may be a secret: a cookie, a token. What is known to be none is shown, and nothing else. Several
+ * Headers of a visitor may be secret: a cookie, a token. Only headers that are known to be harmless are shown. Several
  * headers may be named together.
  */
 const HARMLESS: ReadonlySet<string> = new Set([
@@ -105,22 +105,22 @@ const isHarmless = (headers: string): boolean =>
   headers.split(',').every((name) => HARMLESS.has(name.trim().toLowerCase()))
 
 function renderOrigin(origin: Traced['origin']): resources.Trace['origin'] {
-  const told = { kind: origin.kind, detail: origin.detail }
+  const common = { kind: origin.kind, detail: origin.detail }
   switch (origin.kind) {
     case 'NOTHING':
     case 'SILENT':
-      return told
+      return common
     case 'FILE':
-      return { ...told, status: origin.status, file: origin.file, bytes: origin.bytes, digest: origin.digest }
+      return { ...common, status: origin.status, file: origin.file, bytes: origin.bytes, digest: origin.digest }
     case 'REDIRECT':
-      return { ...told, status: origin.status, location: origin.location }
+      return { ...common, status: origin.status, location: origin.location }
     case 'MISSING':
-      return { ...told, status: origin.status }
+      return { ...common, status: origin.status }
     case 'APP': {
       const { status, contentType, cacheControl, vary, etag, lastModified, setsCookie, body } = origin
       const given = { contentType, cacheControl, vary, etag, lastModified, bytes: body?.bytes, digest: body?.digest }
       const known = Object.entries(given).filter(([, value]) => value !== undefined)
-      return { ...told, status, setsCookie, ...Object.fromEntries(known) }
+      return { ...common, status, setsCookie, ...Object.fromEntries(known) }
     }
   }
 }

@@ -13,8 +13,7 @@ export const trafficRoutes = ({ environments, traffic }: Parts): Route[] => [
     method: 'GET',
     path: '/v1/accounts/{account}/apps/{app}/environments/{environment}/traffic',
     tag,
-    summary:
-      'Read how much an environment is visited: requests, hits, bytes, status classes and how long visitors waited',
+    summary: 'Read the traffic of an environment: requests, hits, bytes, status classes and latency',
     access: 'viewer',
     query: schema.object({ range: schema.optional(resources.trafficRange) }),
     reply: resources.traffic,
@@ -28,7 +27,7 @@ export const trafficRoutes = ({ environments, traffic }: Parts): Route[] => [
     method: 'GET',
     path: '/v1/accounts/{account}/apps/{app}/environments/{environment}/trafficPaths',
     tag,
-    summary: 'Read which paths of an environment are visited most, and which are asked for and missing',
+    summary: 'Read the most visited paths of an environment, and the most requested missing ones',
     access: 'viewer',
     query: schema.object({ range: schema.optional(resources.trafficRange) }),
     reply: resources.trafficPaths,

@@ -56,7 +56,7 @@ export const uploadRoutes = ({ archives, environments, requests, diskSpace, chec
     async handle({ account, params, query, request, reply, principal }) {
       reply.type('application/json; charset=utf-8')
       const described = describedIn(query)
-      // Before a byte is read: who may not upload should not have to send it all first.
+      // Checked before the body is read: a caller who may not upload should not have to send it all first.
       const { rootDirectory, state } = await environments.require(account.id, params.app, params.environment)
       if (state === 'DELETING') throw new Problem('ENVIRONMENT_DELETING')
       await checkIsolation()
@@ -92,7 +92,7 @@ type DescribedQuery = schema.Static<schema.ObjectSchema> & {
   commitDirty?: boolean
 }
 
-/** What the sender says about the archive. Facts about a commit need the commit. */
+/** The message and the commit of the archive. Other facts about a commit need its hash. */
 function describedIn(query: DescribedQuery): resources.Described {
   const { message = '', commit: sha, commitBranch: branch, commitSubject: subject, commitDirty: isDirty } = query
   const facts = {

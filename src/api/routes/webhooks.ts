@@ -1,6 +1,6 @@
 import type { Environments } from '../../apps/index.ts'
 import { toRfc3339 } from '../../base/index.ts'
-import { names, PROBLEMS, Problem, type Reason, resources, schema } from '../../contract/index.ts'
+import { fieldInvalid, names, PROBLEMS, Problem, type Reason, resources, schema } from '../../contract/index.ts'
 import type { SiteUrl } from '../../deployments/index.ts'
 import type { Operation } from '../../operations/index.ts'
 import { toPage } from '../../storage/index.ts'
@@ -78,7 +78,7 @@ export function webhookRoutes({ environments, webhookSets, webhooks, ledger, sit
       problems: ['ENVIRONMENT_NOT_FOUND', 'WEBHOOKS_NOT_FOUND'],
       async handle(call) {
         const { path, at } = await environmentOf(environments, call)
-        return show(at, await webhookSets.change(path.environmentId, call.body))
+        return show(at, await webhookSets.change(path.environmentId, changeIn(call.body)))
       },
     }),
     route({
@@ -114,7 +114,7 @@ export function webhookRoutes({ environments, webhookSets, webhooks, ledger, sit
       method: 'GET',
       path: `${ENVIRONMENT}/triggers`,
       tag,
-      summary: 'List who asked for builds and purges of an environment, and what became of it',
+      summary: 'List who requested builds and purges of an environment, and the results',
       access: 'viewer',
       query: triggersQuery,
       reply: listOf('triggers', resources.recordedTrigger),
@@ -134,7 +134,7 @@ export function webhookRoutes({ environments, webhookSets, webhooks, ledger, sit
       tag,
       summary: 'Call a webhook: the answer comes before any work, with the operation that satisfies the call',
       access: 'public',
-      query: schema.object({ token: schema.string({ description: 'The secret of the URL.' }) }),
+      query: schema.object({ token: schema.string({ description: 'The secret token of the URL.' }) }),
       takesAnything: '/wh/*',
       reply: resources.webhookAnswer,
       problems: [
@@ -157,9 +157,9 @@ export function webhookRoutes({ environments, webhookSets, webhooks, ledger, sit
       method: 'GET',
       path: '/wh/v1/accounts/{account}/apps/{app}/environments/{environment}/webhooks/webhook:{action}/operations/{operation}',
       tag,
-      summary: "Read what became of a webhook's call, with the token of that webhook",
+      summary: "Read the result of a webhook's call, with the token of that webhook",
       access: 'public',
-      query: schema.object({ token: schema.string({ maxLength: 200, description: 'The secret of the URL.' }) }),
+      query: schema.object({ token: schema.string({ maxLength: 200, description: 'The secret token of the URL.' }) }),
       reply: resources.webhookOperation,
       problems: ['WEBHOOK_REFUSED', 'OPERATION_NOT_FOUND', 'TOO_MANY_TRIGGERS', 'TOO_MANY_GUESSES'],
       async handle({ params, query, request }) {
@@ -176,9 +176,19 @@ export function webhookRoutes({ environments, webhookSets, webhooks, ledger, sit
 
 const triggersQuery = schema.object({
   ...pageFields,
-  operation: schema.optional({ ...names.operationId, description: 'Only what this operation satisfied.' }),
-  source: schema.optional(schema.oneOf(resources.TRIGGER_SOURCES, { description: 'Only what came this way.' })),
+  operation: schema.optional({ ...names.operationId, description: 'Only triggers that this operation satisfied.' }),
+  source: schema.optional(schema.oneOf(resources.TRIGGER_SOURCES, { description: 'Only triggers of this source.' })),
 })
+
+/** Takes the former name of `maxQuietSeconds`, too. */
+function changeIn({ quietSecondsMost, ...change }: resources.ChangedWebhookSet): resources.ChangedWebhookSet {
+  if (quietSecondsMost === undefined) return change
+  const { maxQuietSeconds = quietSecondsMost } = change
+  if (maxQuietSeconds !== quietSecondsMost) {
+    throw fieldInvalid('quietSecondsMost', 'is the former name of maxQuietSeconds, and must not differ from it')
+  }
+  return { ...change, maxQuietSeconds }
+}
 
 const renderSet = <More extends object>(
   at: names.EnvironmentPath,
@@ -189,6 +199,7 @@ const renderSet = <More extends object>(
   webhooks: resources.WEBHOOK_ACTIONS.map((action) => ({ action, ...more(action) })),
   quietSeconds,
   maxQuietSeconds,
+  quietSecondsMost: maxQuietSeconds,
   createTime: toRfc3339(createTime),
   regenerateTime: toRfc3339(regenerateTime),
 })
@@ -213,7 +224,7 @@ const renderPurged = ({ what: { paths, tags }, count }: NonNullable<Entry['purge
   count,
 })
 
-/** Calls that were taken together have one answer, which is written out once. */
+/** Calls that were taken together have one answer, which is serialized once. */
 const answers = new WeakMap<Taken, string>()
 
 function answerOf(taken: Taken): string {
@@ -234,7 +245,7 @@ function renderTaken({ account, operation }: Taken): resources.WebhookAnswer {
   }
 }
 
-/** Nothing of what the build wrote: the words of a failure are those of the table of reasons. */
+/** Shows nothing that the build wrote: the message of a failure comes from the table of reasons. */
 function renderRead({ account, operation }: Taken, urls: { portal: string; site: string }): resources.WebhookOperation {
   const at = { account: account.name, app: operation.appName, environment: operation.environmentId }
   const { id, phase, notBefore, doneTime, build, createTime } = operation
@@ -261,11 +272,11 @@ function stateOf(operation: Operation): resources.WebhookOperationState {
 
 const CALLED_OFF: ReadonlySet<Reason> = new Set<Reason>(['OPERATION_CANCELLED', 'SUPERSEDED'])
 
-/** The first detail of an error is its ErrorInfo. A reason of an earlier version may be gone from the table. */
+/** The first detail of an error is its ErrorInfo. A reason of an earlier version may no longer be in the table. */
 function reasonOf({ error }: Operation): Reason {
   const reason = String((error?.details[0] as { reason?: unknown } | undefined)?.reason ?? '')
   return Object.hasOwn(PROBLEMS, reason) ? (reason as Reason) : 'INTERNAL'
 }
 
-/** Where the portal shows a resource: at its name, without `accounts/`. */
+/** The page of a resource in the portal is its name without `accounts/`. */
 const portalPage = (portal: string, name: string): string => `${portal}/${name.slice('accounts/'.length)}`

@@ -26,21 +26,21 @@ function open() {
   return { clock, over, events, next, notify: (name: string) => changes.notify('a', name), followers: () => followers }
 }
 
-const told = (...names: string[]) =>
+const eventOf = (...names: string[]) =>
   names.map((name) => `event: change\ndata: {"name":"accounts/a/${name}"}\n\n`).join('')
 
 const HELLO = 'event: hello\ndata: {}\n\n'
 
-/** Lets what can go on go on. */
+/** Lets pending work run. */
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-test('the greeting comes first, and what changes after it is told at once, with the whole name', async () => {
+test('the greeting comes first, and a change after it is sent at once, with the whole name', async () => {
   const { next, notify } = open()
   assert.ok((await next())?.endsWith(HELLO))
   const waiting = next()
   await turn()
   notify('apps/shop')
-  assert.equal(await waiting, told('apps/shop'))
+  assert.equal(await waiting, eventOf('apps/shop'))
 })
 
 test('what changes between the greeting and the next reading is not lost', async () => {
@@ -48,14 +48,14 @@ test('what changes between the greeting and the next reading is not lost', async
   await next()
   notify('apps/one')
   notify('apps/two')
-  assert.equal(await next(), told('apps/one', 'apps/two'))
+  assert.equal(await next(), eventOf('apps/one', 'apps/two'))
 })
 
-test('a name that changes again and again is told once in 200 milliseconds', async () => {
+test('a name that changes again and again is sent once in 200 milliseconds', async () => {
   const { clock, next, notify } = open()
   await next()
   notify('apps/shop')
-  assert.equal(await next(), told('apps/shop'))
+  assert.equal(await next(), eventOf('apps/shop'))
   const events: (string | undefined)[] = []
   const reading = next().then((event) => events.push(event))
   await turn()
@@ -65,10 +65,10 @@ test('a name that changes again and again is told once in 200 milliseconds', asy
   assert.deepEqual(events, [])
   await clock.advance(1)
   await reading
-  assert.deepEqual(events, [told('apps/shop', 'apps/blog')])
+  assert.deepEqual(events, [eventOf('apps/shop', 'apps/blog')])
 })
 
-test('a reader who is far behind is told to read everything again, and is up to date after it', async () => {
+test('a reader who is far behind is asked to read everything again, and is up to date after it', async () => {
   const { clock, next, notify } = open()
   await next()
   for (let at = 0; at < 10_000; at++) notify(`apps/a${at}`)
@@ -76,10 +76,10 @@ test('a reader who is far behind is told to read everything again, and is up to 
   const waiting = next()
   await clock.advance(200)
   notify('apps/shop')
-  assert.equal(await waiting, told('apps/shop'))
+  assert.equal(await waiting, eventOf('apps/shop'))
 })
 
-test('a quiet stream says something every 15 seconds', async () => {
+test('a quiet stream sends a comment every 15 seconds', async () => {
   const { clock, next } = open()
   await next()
   const waiting = next()
@@ -88,7 +88,7 @@ test('a quiet stream says something every 15 seconds', async () => {
   assert.match((await waiting) ?? '', /^: .*\n\n$/)
 })
 
-test('a stream that is over ends at once, and follows nobody any more', async () => {
+test('a stream that is over ends at once, and unsubscribes', async () => {
   const { over, events, followers } = open()
   await events.next()
   assert.equal(followers(), 1)

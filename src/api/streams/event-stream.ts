@@ -1,25 +1,25 @@
 /**
- * Changes of an account as server-sent events. A change is told at once, and then no more for a moment: what changes many
- * times meanwhile is told once. A reader who does not keep up is not waited for and nothing is kept for him without end:
- * he is told to read everything again.
+ * Changes of an account as server-sent events. The first change is sent at once; further changes are collected for a
+ * moment, and each name is sent once. A reader that is too slow does not make the service wait, and the list of names
+ * kept for it is bounded: beyond that it is asked to read everything again.
  */
 import { type Clock, type OnChange, toRfc3339 } from '../../base/index.ts'
 import type { resources } from '../../contract/index.ts'
 
-/** The least time between two tellings. */
+/** The minimum time between two events. */
 const FOLD_MS = 200
-/** A comment now and then keeps proxies from closing a quiet connection, and finds out when nobody listens any more. */
+/** A comment from time to time keeps proxies from closing a quiet connection, and detects that the client is gone. */
 const KEEP_ALIVE_MS = 15_000
-/** How many names wait for a reader. */
+/** The maximum number of names that wait for a reader. */
 const MAX_NAMES = 500
 
 const HELLO = 'event: hello\ndata: {}\n\n'
 
 type Parts = {
   clock: Clock
-  /** Begins to follow, and returns what ends it. */
+  /** Subscribes, and returns the function that unsubscribes. */
   follow(listener: OnChange): () => void
-  /** What stands before the names: `accounts/{account}/`. */
+  /** The prefix of the names: `accounts/{account}/`. */
   prefix: string
   signal: AbortSignal
 }
@@ -42,7 +42,7 @@ export async function* eventsOf({ clock, follow, prefix, signal }: Parts): Async
   }
   const wake = () => alarm.abort()
   signal.addEventListener('abort', wake)
-  // Before the greeting: whoever reads everything after it misses nothing.
+  // Subscribed before the greeting is sent: a client that reads everything after the greeting misses no change.
   const leave = follow(onMessage)
   try {
     yield `retry: 2000\n${HELLO}`

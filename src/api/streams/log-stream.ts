@@ -1,12 +1,13 @@
 /**
- * A log in its two forms: text from a line on, or, for whoever accepts `text/event-stream`, what is there and then each
- * line as it is written. The id of an event is the number of its line, so a broken connection resumes where it was.
+ * A log in two forms: as text from a given line, or, for clients that accept `text/event-stream`, the lines so far and
+ * then each line as it is written. The id of an event is the number of its line, so a client resumes where its
+ * connection broke.
  */
 import { Readable } from 'node:stream'
 import { schema } from '../../contract/index.ts'
 import type { LineLogs, LogLine } from '../../storage/index.ts'
 import type { Auth } from '../auth.ts'
-import type { Call } from '../route.ts'
+import type { RouteCall } from '../route.ts'
 import type { OpenStreams } from './open-streams.ts'
 import { untilOver } from './stream.ts'
 
@@ -14,7 +15,7 @@ export const logQuery = schema.object({
   offset: schema.optional(
     schema.integer({
       minimum: 0,
-      description: 'Leave out so many lines from the start; `X-Next-Offset` says how to go on.',
+      description: 'How many lines to skip from the start; `X-Next-Offset` is the value for the next request.',
     }),
   ),
 })
@@ -28,15 +29,15 @@ type Source = {
   stopping: AbortSignal
 }
 
-/** A comment now and then keeps proxies from closing a quiet connection, and finds out when nobody listens any more. */
+/** A comment from time to time keeps proxies from closing a quiet connection, and detects that the client is gone. */
 const KEEP_ALIVE_MS = 15_000
 
 export async function sendLog(
-  call: Call<schema.Static<typeof logQuery>, unknown>,
+  call: RouteCall<schema.Static<typeof logQuery>, unknown>,
   { logs, name, isOver, auth, streams, stopping }: Source,
 ) {
   const { query, request, reply } = call
-  // Also for text: whoever reads slowly holds a file open.
+  // Also for text: a slow reader holds a file open.
   streams.enter(call, 'logs')
   const lastEventId = Number(request.headers['last-event-id'] ?? 0)
   const after = Number.isSafeInteger(lastEventId) && lastEventId > 0 ? lastEventId : (query.offset ?? 0)
@@ -53,12 +54,12 @@ export async function sendLog(
   return Readable.from(withKeepAlive(logs.follow(name, after, isOver, signal), signal), { objectMode: false })
 }
 
-/** No line after the last that the caller was told of: it would get that one twice. */
+/** Stops at the last line that was announced to the caller, who would get later ones twice. */
 async function* asText(pieces: AsyncGenerator<LogLine[]>, last: number): AsyncGenerator<string> {
   for await (const lines of pieces) {
-    const told = lines.filter(({ number }) => number <= last)
-    if (told.length > 0) yield told.map((line) => `${toText(line)}\n`).join('')
-    if (told.length < lines.length) return
+    const shown = lines.filter(({ number }) => number <= last)
+    if (shown.length > 0) yield shown.map((line) => `${toText(line)}\n`).join('')
+    if (shown.length < lines.length) return
   }
 }
 
@@ -69,7 +70,7 @@ const toText = ({ number, time, phase, stream, text }: LogLine): string =>
 const toEvent = (line: LogLine): string => `id: ${line.number}\nevent: line\ndata: ${JSON.stringify(line)}\n\n`
 
 async function* withKeepAlive(lines: AsyncGenerator<LogLine>, signal: AbortSignal): AsyncGenerator<string> {
-  // Sent at once, so that the caller knows the stream is open.
+  // Sent at once, so that the client knows that the stream is open.
   yield ': open\n\n'
   let next = lines.next()
   while (!signal.aborted) {
@@ -82,7 +83,7 @@ async function* withKeepAlive(lines: AsyncGenerator<LogLine>, signal: AbortSigna
       continue
     }
     if (arrived.done) {
-      // A service that stops, or a reader who may not read on, is no end of the log: it goes on without them.
+      // When the service stops, or the reader loses access, the log itself is not at its end.
       if (!signal.aborted) yield 'event: end\ndata: {}\n\n'
       return
     }

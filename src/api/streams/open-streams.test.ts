@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import { test } from 'node:test'
 import { LIMITS } from '../../contract/index.ts'
-import type { Call } from '../route.ts'
+import type { RouteCall } from '../route.ts'
 import { createOpenStreams } from './open-streams.ts'
 
-type Reader = Pick<Call<unknown, unknown>, 'principal' | 'account' | 'reply'>
+type Reader = Pick<RouteCall<unknown, unknown>, 'principal' | 'account' | 'reply'>
 
 function reader(caller: string, account = 'account 1', isGone = false) {
   const raw = Object.assign(new EventEmitter(), { destroyed: isGone })
@@ -20,7 +20,7 @@ const MOST: Record<string, number> = {
   service: LIMITS.serviceStreams,
 }
 
-test('each caller has so many streams of a kind and no more; one that is closed makes room', () => {
+test('each caller has a limit of streams of a kind; closing one allows another', () => {
   for (const [kind, max] of [
     ['events', LIMITS.eventStreams],
     ['logs', LIMITS.logStreams],

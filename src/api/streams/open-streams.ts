@@ -1,14 +1,14 @@
 /**
- * How many answers that go on are open: followed events, followed logs, and logs that are being read. Each costs looks at the
- * database and at files as long as it is open, so each caller, each account and the service as a whole has a bound. A new one
- * beyond it is refused: to end an old one would take it from somebody who reads.
+ * Limits how many streams are open: followed events, followed logs, and logs that are being read. Each costs reads of
+ * the database and of files as long as it is open, so there is a limit for each caller, each account and the whole
+ * service. A new stream beyond it is refused, since ending an old one would take it from its reader.
  */
 import { LIMITS, Problem } from '../../contract/index.ts'
-import type { Call } from '../route.ts'
+import type { RouteCall } from '../route.ts'
 
 export type StreamKind = 'events' | 'logs'
 
-type Reader = Pick<Call<unknown, unknown>, 'principal' | 'account' | 'reply'>
+type Reader = Pick<RouteCall<unknown, unknown>, 'principal' | 'account' | 'reply'>
 
 type Bound = { key: string; max: number; of: 'caller' | 'account' | 'service'; message: string }
 
@@ -16,14 +16,14 @@ export function createOpenStreams() {
   const open = new Map<string, number>()
 
   return {
-    /** Counts one more until its connection is closed. */
+    /** Counts one more stream until its connection is closed. */
     enter({ principal, account, reply }: Reader, kind: StreamKind) {
       const bounds = boundsOf(principal.caller, account.id, kind)
       for (const { key, max, of, message } of bounds) {
         if ((open.get(key) ?? 0) < max) continue
         throw new Problem('TOO_MANY_STREAMS', message, { metadata: { limit: String(max), of }, retryAfterSeconds: 30 })
       }
-      // Whoever left while it was being looked who they are is not told of any more.
+      // The client may have closed the connection while its access was checked; then no event follows.
       if (reply.raw.destroyed) return
       for (const { key } of bounds) open.set(key, (open.get(key) ?? 0) + 1)
       reply.raw.once('close', () => {

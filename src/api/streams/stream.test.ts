@@ -3,12 +3,12 @@ import { EventEmitter } from 'node:events'
 import { test } from 'node:test'
 import { untilOver } from './stream.ts'
 
-type Call = Parameters<typeof untilOver>[0]
+type RouteCall = Parameters<typeof untilOver>[0]
 type Parts = Parameters<typeof untilOver>[1]
 
 function open(isGone: boolean, stopping = new AbortController().signal) {
   const raw = Object.assign(new EventEmitter(), { destroyed: isGone })
-  const call = { request: {}, reply: { raw, header: () => undefined } } as unknown as Call
+  const call = { request: {}, reply: { raw, header: () => undefined } } as unknown as RouteCall
   return { raw, signal: untilOver(call, { auth: {}, access: 'viewer', stopping } as unknown as Parts) }
 }
 

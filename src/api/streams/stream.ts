@@ -1,35 +1,35 @@
 /**
- * Answers that go on: who reads them may leave, the service may stop, and whoever lost their access while they read must
- * not read on.
+ * Long-lived answers. They end when the client closes the connection, when the service stops, and when the client loses
+ * its access.
  */
 import { Problem } from '../../contract/index.ts'
-import type { Auth } from '../auth.ts'
-import type { Access, Call } from '../route.ts'
+import type { Access, Auth } from '../auth.ts'
+import type { RouteCall } from '../route.ts'
 
-/** How often access is looked at again. */
+/** How often access is checked again. */
 const LOOK_MS = 2000
-/** For the end to reach a reader who takes it; one who takes nothing is cut off. */
-const FAREWELL_MS = 1000
+/** How long the end of the stream may take to reach the client; after that the connection is closed. */
+const CLOSE_TIMEOUT_MS = 1000
 
 type Parts = { auth: Auth; access: Exclude<Access, 'public'>; stopping: AbortSignal }
 
-/** Aborted when nothing more is to be written. */
+/** Aborted when nothing more may be written. */
 export function untilOver(
-  { request, reply }: Pick<Call<unknown, unknown>, 'request' | 'reply'>,
+  { request, reply }: Pick<RouteCall<unknown, unknown>, 'request' | 'reply'>,
   { auth, access, stopping }: Parts,
 ): AbortSignal {
   const over = new AbortController()
   const looking = setInterval(look, LOOK_MS)
-  let farewell: NodeJS.Timeout | undefined
-  // A stream ends when the service stops: a connection that is kept after it would hold the stop up.
+  let closing: NodeJS.Timeout | undefined
+  // A stream ends when the service stops; otherwise its connection would delay the stop.
   reply.header('connection', 'close')
 
   function look() {
     auth.admit(request, access).catch((error) => {
-      // A database that is away says nothing about access: it is asked again.
+      // An unavailable database says nothing about access: it is asked again.
       if (!(error instanceof Problem) || over.signal.aborted) return
       end()
-      farewell = setTimeout(() => reply.raw.destroy(), FAREWELL_MS)
+      closing = setTimeout(() => reply.raw.destroy(), CLOSE_TIMEOUT_MS)
     })
   }
   function end() {
@@ -39,10 +39,10 @@ export function untilOver(
   }
   stopping.addEventListener('abort', end, { once: true })
   reply.raw.once('close', () => {
-    clearTimeout(farewell)
+    clearTimeout(closing)
     end()
   })
-  // Whoever left while it was being looked who they are has closed it already, and is not told of any more.
+  // The client may have closed the connection while its access was checked; then no event follows.
   if (stopping.aborted || reply.raw.destroyed) end()
   return over.signal
 }

@@ -1,7 +1,7 @@
 /**
- * Checks requests against the contract's schemas. Nothing is coerced in a body; query parameters, which are always text,
- * are read as the type they should have. When something is wrong, every top-level field that is wrong is named, with its
- * first fault: bounded however large the input is.
+ * Checks requests against the contract's schemas. Nothing is coerced in a body; query parameters, which are always
+ * text, are read as the type they should have. The error names every wrong top-level field, with its first violation,
+ * so it is bounded however large the input is.
  */
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import { type FieldViolation, Problem, type schema } from '../../contract/index.ts'
@@ -13,7 +13,7 @@ const fromText = new Ajv2020({ ...options, coerceTypes: true })
 
 const UNKNOWN_FIELDS_NAMED = 10
 
-/** AIP-159: `-` reads across collections, where a method says so. */
+/** AIP-159: `-` reads across collections, where a method allows it. */
 const NO_WILDCARD =
   'must be a name: `-` stands for all apps in GET /v1/accounts/{account}/apps/-/environments, and nowhere else'
 
@@ -28,7 +28,7 @@ export function createCheck(of: schema.ObjectSchema, part: 'body' | 'query' | 'p
     const data = given ?? (emptyIfAbsent ? {} : undefined)
     if (data !== undefined && whole()(data)) return { value: data }
     const found = violations(data, of, parts(), part)
-    // Every field is right for itself: it is their combination that is not.
+    // Every field is valid on its own; the combination is not.
     return { error: toProblem(found.length > 0 ? found : [toCombination(part, whole().errors?.[0])]) }
   }
 }

@@ -5,13 +5,14 @@ import { names, Problem, resources, schema } from '../../contract/index.ts'
 import { createCheck } from './index.ts'
 import { KEYWORDS } from './words.ts'
 
-/** Keywords that refuse nothing by themselves, or only hold others. */
+/** Keywords that refuse nothing by themselves, or only contain others. */
 const SILENT = [
   'properties',
   'items',
   'anyOf',
   'title',
   'description',
+  'deprecated',
   'format',
   'examples',
   'optional',
@@ -59,7 +60,7 @@ function faultOf(of: schema.Schema, value: unknown, part: 'body' | 'query' = 'bo
   return answer.error.message
 }
 
-test('what is wrong is told in words that follow the name of the field', () => {
+test('an error is described in words that follow the name of the field', () => {
   const inner = schema.object({ key: names.variableKey })
   const rows: [schema.Schema, unknown, string][] = [
     [names.displayName, '', 'field must not be empty.'],

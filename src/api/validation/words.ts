@@ -1,7 +1,7 @@
 /**
  * What is wrong with a field, in words that follow its name: "displayName must not be empty". The validator's own texts
- * name keywords and patterns of the schema, which mean nothing to the person who filled in a form. A test goes through all
- * keywords that the schemas of requests use, so none of them is left without words.
+ * name keywords and patterns of the schema, which mean nothing to a person who fills in a form. A test checks that
+ * every keyword in the schemas of requests has words here.
  */
 import type { ErrorObject } from 'ajv/dist/2020.js'
 import type { FieldViolation } from '../../contract/index.ts'
@@ -17,9 +17,9 @@ const TYPES: Readonly<Record<string, string>> = {
 
 type Parent = { enum?: readonly unknown[]; minimum?: number; maximum?: number; description?: string; 'x-form'?: string }
 
-/** By keyword: its words, from its parameters and the schema that it stands in. */
+/** The words for each keyword, from its parameters and the schema that it belongs to. */
 const WORDS: Readonly<Record<string, (error: ErrorObject, parent: Parent) => string>> = {
-  // Of a value that is one of a few, the few say more than its type.
+  // For an enum, its values say more than its type.
   type: ({ params }, parent) => (parent.enum ? choice(parent.enum) : (TYPES[String(params.type)] ?? NOT_VALID)),
   enum: ({ params }) => choice(params.allowedValues),
   minLength: ({ params }) => (params.limit === 1 ? EMPTY : `must have at least ${counted(params.limit, 'character')}`),
@@ -38,10 +38,13 @@ const NOT_VALID = 'is not valid'
 
 export const REQUIRED = 'is required'
 export const UNKNOWN = 'is not a known field'
-/** The keywords that have words; `required` and `additionalProperties` name another field than the one they stand at. */
+/**
+ * The keywords that have words. `required` and `additionalProperties` are not among them: they are about another field
+ * than the one where they are declared.
+ */
 export const KEYWORDS: readonly string[] = [...Object.keys(WORDS), 'required', 'additionalProperties']
 
-/** The field that a fault of the validator is about, and what is wrong with it. `field` is the one that was checked. */
+/** The field that a validation error is about, and what is wrong with it. `field` is the one that was checked. */
 export function violationOf(field: string, error: ErrorObject | undefined): FieldViolation {
   if (!error) return { field, description: NOT_VALID }
   const at = `${field}${inside(error.instancePath)}`
@@ -53,7 +56,10 @@ export function violationOf(field: string, error: ErrorObject | undefined): Fiel
 
 const MAX_NAME_LENGTH = 60
 
-/** A name that a caller chose, as it may stand in an answer: short, on one line, and without what a terminal would obey. */
+/**
+ * A name that a caller chose, made safe for an answer: short, on one line, and without control characters for
+ * terminals.
+ */
 export function shown(name: string): string {
   const short = name.length > MAX_NAME_LENGTH ? `${name.slice(0, MAX_NAME_LENGTH)}…` : name
   return short.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, '\u{fffd}')

@@ -1,5 +1,6 @@
-/** Which master key goes with a backup: it is told by its name, before anything is written. */
+/** Finds the master key of a backup, which is identified by its id before anything is written. */
 import { readFile } from 'node:fs/promises'
+import { absent } from '../../base/index.ts'
 import { createVault } from '../../storage/index.ts'
 import { BackupRefused } from '../entry.ts'
 
@@ -8,20 +9,18 @@ export type KeySources = {
   given: string | undefined
   /** `master.key` of the data folder. */
   file: string
-  /** A file that the caller named. */
+  /** A file that the user named. */
   named?: string | undefined
 }
 
 /** The key as text in base64, and where it was found. */
 export type FoundKey = { text: string; keyId: string; from: 'setting' | 'named' | 'file' }
 
-/** The first of them that there is, in the order in which a caller says it most plainly. */
+/** The first that exists, the most explicit source first. */
 export async function findKey({ given, file, named }: KeySources): Promise<FoundKey | undefined> {
   if (named !== undefined) return keyOf(await readFile(named, 'utf8').catch(unreadable(named)), 'named', named)
   if (given !== undefined) return keyOf(given, 'setting', 'The setting masterKey')
-  const text = await readFile(file, 'utf8').catch((error) => {
-    if (error.code !== 'ENOENT') throw error
-  })
+  const text = await readFile(file, 'utf8').catch(absent)
   return text === undefined ? undefined : keyOf(text, 'file', file)
 }
 
@@ -37,7 +36,7 @@ const unreadable = (file: string) => (cause: Error) => {
   throw new BackupRefused(`The key file ${file} cannot be read: ${cause.message}`, { cause })
 }
 
-/** Throws unless a backup can be proven with what there is. */
+/** Throws unless the key can prove the backup. */
 export function checkOwnKey(found: FoundKey | undefined, keyId: string | null) {
   if (keyId === null || found?.keyId === keyId) return
   throw new BackupRefused(
@@ -45,7 +44,7 @@ export function checkOwnKey(found: FoundKey | undefined, keyId: string | null) {
   )
 }
 
-/** Throws unless secrets of the backup can be opened with what there is. */
+/** Throws unless the key opens the backup's secrets. */
 export function checkKey(found: FoundKey | undefined, { keyId, hasKey }: { keyId: string | null; hasKey: boolean }) {
   if (keyId === null || (hasKey && found === undefined)) return
   if (found === undefined)

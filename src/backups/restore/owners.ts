@@ -1,12 +1,12 @@
 /**
- * To whom restored files belong. What a backup says of owners is not asked: the service's own belong to the owner of the data
- * folder, and an app's to the user of its environment, by rows that were checked.
+ * The owners of restored files. The owners in a backup are ignored: files of the service belong to the owner of the
+ * data folder, and files of an app to the user of its environment, by rows that were checked.
  */
 import { execFile } from 'node:child_process'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { checkTenantUid } from '../../base/index.ts'
+import { absent, checkTenantUid } from '../../base/index.ts'
 import { checkDigest, type Reader, statement } from '../../storage/index.ts'
 
 /** The user of each output, by its path in the data folder. */
@@ -22,26 +22,25 @@ export async function readOwners(reader: Reader): Promise<Map<string, number>> {
   )
 }
 
-/** Root can choose users for apps; a service of another user runs all of them as itself. */
+/** Only root can choose users for apps; any other user runs all of them as itself. */
 export async function giveToOwners(folder: string, dataDir: string, owners: ReadonlyMap<string, number>) {
   if (process.getuid?.() !== 0) return
   const { uid, gid } = await stat(dataDir)
   if (uid !== 0) return chown(uid, gid, [folder])
   for (const [output, user] of owners) {
     const parts = ['files', 'source'].map((part) => join(folder, output, part))
-    const there = await Promise.all(parts.map((path) => stat(path).then(() => [path], absent)))
-    await chown(user, user, there.flat())
+    const there = await Promise.all(parts.map((path) => stat(path).then(() => path, absent)))
+    await chown(
+      user,
+      user,
+      there.filter((path) => path !== undefined),
+    )
   }
 }
 
-/** Links are given away themselves, and never followed. */
+/** Links themselves get the owner, and are never followed. */
 async function chown(uid: number, gid: number, paths: readonly string[]) {
   if (paths.length === 0) return
   const args = ['--recursive', '--no-dereference', '-P', `${uid}:${gid}`, '--', ...paths]
   await promisify(execFile)('chown', args, { env: { PATH: '/usr/bin:/bin' } })
-}
-
-function absent(error: NodeJS.ErrnoException): string[] {
-  if (error.code !== 'ENOENT') throw error
-  return []
 }

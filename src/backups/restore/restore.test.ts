@@ -16,7 +16,7 @@ import { writeBackup } from './write-file.ts'
 /** A real backup, made once, and the key of its secrets. */
 let made: Backup
 
-/** As a whole: what is made before the first test is there for all of them. */
+/** One suite, so that what is made before the first test is there for all of them. */
 const ends: (() => unknown)[] = []
 after(() => Promise.all(ends.map((end) => end())))
 
@@ -47,14 +47,14 @@ test('a check reads all of it and writes nothing', async () => {
   assert.deepEqual([files, missing], [made.entries.length - 2, []])
 })
 
-test('a backup that was cut off is told from a whole one, wherever it was cut', async (t) => {
+test('a backup that was cut off is recognized, wherever it was cut', async (t) => {
   const { byteLength } = made.tar
   const starts = Array.from({ length: 12 }, (_, at) => Math.floor((byteLength * at) / 12 / BLOCK) * BLOCK)
   for (const end of [1, 100, ...starts.slice(1), byteLength - 2 * BLOCK, byteLength - BLOCK, byteLength - 1])
     await assertRefused(t, made.tar.subarray(0, end), /cut off|not a backup/)
 })
 
-test('a backup that was cut off when it was compressed is told, too', async (t) => {
+test('a compressed backup that was cut off is recognized, too', async (t) => {
   const zipped = zstdCompressSync(made.tar)
   for (const part of [0.3, 0.6, 0.99])
     await assertRefused(
@@ -163,7 +163,7 @@ test('a backup of a newer Headland, and one in another format, are refused', asy
   }
 })
 
-test('what is no backup at all is told so', async (t) => {
+test('any other file is refused as no backup', async (t) => {
   for (const bytes of [
     nothing,
     Buffer.from('hello'),
@@ -207,19 +207,25 @@ const HOSTILE: Record<string, [Whole[], RegExp]> = {
   'the same folder twice': [[...place, folder(OUTPUT)], /twice/],
   'two databases': [[file('headland.db')], /twice/],
   'two beginnings': [[file(HEAD, '{}')], /begins twice/],
-  'a hard link out of the folder': [[...place, link('hardlink', `${OUTPUT}/files/x`, '/etc/shadow')], /not its own/],
-  'a hard link to the database': [[...place, link('hardlink', `${OUTPUT}/files/x`, 'headland.db')], /not its own/],
+  'a hard link out of the folder': [
+    [...place, link('hardlink', `${OUTPUT}/files/x`, '/etc/shadow')],
+    /outside its folder/,
+  ],
+  'a hard link to the database': [
+    [...place, link('hardlink', `${OUTPUT}/files/x`, 'headland.db')],
+    /outside its folder/,
+  ],
   'a hard link to a symlink': [
     [
       ...place,
       link('symlink', `${OUTPUT}/files/a`, '/etc/shadow'),
       link('hardlink', `${OUTPUT}/files/b`, `${OUTPUT}/files/a`),
     ],
-    /a link to no file/,
+    /a link to a missing file/,
   ],
   'a hard link that leads up': [
     [...place, link('hardlink', `${OUTPUT}/files/b`, `${OUTPUT}/../../headland.db`)],
-    /a link to no file/,
+    /a link to a missing file/,
   ],
   'a file without its folder': [[file(`${OUTPUT}/files/x`)], /lies in no folder/],
   'a whiteout over a file': [
@@ -274,7 +280,7 @@ test('a file is for its owner alone, is compressed by its name, and is not repla
   assert.deepEqual(await readdir(dir), ['x.tar.zst'])
 })
 
-test('a fault of what is packed is that of the file, and leaves none', async (t) => {
+test('an error of the source rejects the write, and leaves no file', async (t) => {
   const dir = await temporaryFolder(t)
   async function* failing() {
     yield made.tar.subarray(0, 1000)

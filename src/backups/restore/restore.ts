@@ -1,14 +1,14 @@
 /**
- * The story of a restore: see what it is and whether the key fits, unpack into a folder of its own inside the data folder,
+ * The steps of a restore: read the first entry and check the key, unpack into a folder of its own inside the data folder,
  * compare everything with the list, examine the database, and only then move it all into place. The database comes last and in
- * one step: without it there is no service.
+ * one step, since no service starts without it.
  */
 import { execFile } from 'node:child_process'
 import { link, mkdir, mkdtemp, readdir, rename, rm, rmdir, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { removeTree } from '../../base/index.ts'
+import { absent, removeTree } from '../../base/index.ts'
 import { RESTORING } from '../../storage/index.ts'
 import type { OpenForeignSql } from '../database.ts'
 import { BackupRefused, broken, type Head } from '../entry.ts'
@@ -23,7 +23,7 @@ export type RestoreParts = {
   dataDir: string
   keys: KeySources
   openForeignSql: OpenForeignSql
-  /** Whether a backup will do that nothing proves to be ours. */
+  /** Whether a backup without proof of its origin is accepted. */
   isTrusted?: boolean
 }
 
@@ -49,7 +49,7 @@ export async function restore(
     const { verified, owners } = await verify(given, options)
     await putKey(folder, key, first.head)
     await giveToOwners(folder, dataDir, owners)
-    // To the disk, all of it: what comes after relies on it.
+    // Everything is synced to the disk, since the next steps rely on it.
     await promisify(execFile)('sync', ['--file-system', folder], { env: { PATH: '/usr/bin:/bin' } })
     await moveIntoPlace(folder, dataDir)
     return verified
@@ -60,7 +60,7 @@ export async function restore(
   }
 }
 
-/** Everything but the writing. */
+/** All checks, without writing. */
 export async function checkBackup(
   { keys, openForeignSql, isTrusted = false }: Omit<RestoreParts, 'dataDir'>,
   source: AsyncIterable<Uint8Array>,
@@ -89,10 +89,7 @@ export async function checkBackup(
 }
 
 async function refuseUsed(dataDir: string) {
-  const names = await readdir(dataDir).catch((error) => {
-    if (error.code !== 'ENOENT') throw error
-    return [] as string[]
-  })
+  const names = (await readdir(dataDir).catch(absent)) ?? []
   if (names.includes(RESTORING)) throw atWork(dataDir)
   if (names.some((name) => name !== KEY))
     throw new BackupRefused(
@@ -106,8 +103,8 @@ const atWork = (dataDir: string): BackupRefused =>
   )
 
 /**
- * A key that came by a file goes into the folder; one that is a setting, or lies there already, stays where it is. The one inside
- * counts where there is no other, and must be the one that the backup names.
+ * A key from a file is copied into the folder; one from the setting, or already there, stays where it is. The key
+ * inside the backup is used only if there is no other, and must be the one that the backup names.
  */
 async function putKey(folder: string, key: FoundKey | undefined, { keyId, hasKey }: Head) {
   const inside = join(folder, KEY)
@@ -130,7 +127,7 @@ async function moveIntoPlace(folder: string, dataDir: string) {
       moved.push(name)
     }
     await syncFolder(dataDir)
-    // Unlike a rename, this replaces nothing, not even what came in this very moment.
+    // Unlike a rename, a link never replaces a file, not even one that was made at the same moment.
     await link(join(folder, DATABASE), join(dataDir, DATABASE)).catch((error) => {
       throw error.code === 'EEXIST' ? othersIn(dataDir, [DATABASE]) : error
     })
@@ -143,7 +140,7 @@ async function moveIntoPlace(folder: string, dataDir: string) {
   await syncFolder(dataDir)
 }
 
-/** A service that was started meanwhile has made a database of its own. */
+/** A service that was started meanwhile has made its own database. */
 async function refuseOthers(dataDir: string) {
   const names = (await readdir(dataDir)).filter((name) => name !== KEY && name !== RESTORING)
   if (names.length > 0) throw othersIn(dataDir, names)

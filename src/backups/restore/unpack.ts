@@ -1,8 +1,8 @@
 /**
- * Puts entries into a folder that nobody uses yet, or only checks them. A name comes once, and under a folder that came before
- * it: so nothing is ever written through a link. Modes of folders come last, as they may forbid to write there. Of what is the
- * service's own, modes are those that the service itself would give; of an app's, what may be read, written and run. Everything
- * belongs to the user who restores until the rows were checked.
+ * Writes entries into a new folder, or only checks them. A name comes once, and after the folder that contains it: so
+ * nothing is ever written through a link. Modes of folders are set last, as they may forbid writing. Files of the
+ * service get the modes that the service itself would give; files of an app keep their permission bits. Everything
+ * belongs to the restoring user until the rows were checked.
  */
 
 import { createHash } from 'node:crypto'
@@ -19,7 +19,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { broken, type Entry, MOST } from '../entry.ts'
+import { type BackupEntry, broken, MAX } from '../entry.ts'
 import { putMarks } from '../marks.ts'
 import { checkName, isOfTenant, isPassage } from '../names.ts'
 import { type Bytes, skipPadding } from '../tar/read.ts'
@@ -27,37 +27,37 @@ import type { FreeSpace } from './free-space.ts'
 
 type Options = {
   folder: string
-  /** Whether to write an entry at all. */
+  /** Whether to write an entry. */
   isWanted(path: string): boolean
   freeSpace: Pick<FreeSpace, 'take'>
   signal?: AbortSignal | undefined
-  max?: typeof MOST
+  max?: typeof MAX
 }
 
-/** A line of base64, and some. */
+/** A line of base64, and a margin. */
 const MAX_KEY_BYTES = 1024
 
-export function createUnpacker({ folder, isWanted, freeSpace, signal, max = MOST }: Options) {
-  const kinds = new Map<string, Entry['kind']>()
-  const folders: Entry[] = []
-  const marks: Entry[] = []
+export function createUnpacker({ folder, isWanted, freeSpace, signal, max = MAX }: Options) {
+  const kinds = new Map<string, BackupEntry['kind']>()
+  const folders: BackupEntry[] = []
+  const marks: BackupEntry[] = []
   let nameBytes = 0
 
-  function check(entry: Entry) {
+  function check(entry: BackupEntry) {
     const { path, kind, to = '' } = entry
     checkName(entry)
     const named = JSON.stringify(path)
     if (kinds.has(path)) throw broken(`it has ${named} twice`)
     const above = path.includes('/') ? path.slice(0, path.lastIndexOf('/')) : undefined
     if (above !== undefined && kinds.get(above) !== 'folder') throw broken(`${named} lies in no folder`)
-    if (kind === 'hardlink' && kinds.get(to) !== 'file') throw broken(`${named} is a link to no file`)
+    if (kind === 'hardlink' && kinds.get(to) !== 'file') throw broken(`${named} is a link to a missing file`)
     nameBytes += path.length + to.length
     if (kinds.size >= max.entries || nameBytes > max.nameBytes) throw broken('it has more entries than any data folder')
-    if (path === 'master.key' && entry.size > MAX_KEY_BYTES) throw broken('its key is none')
+    if (path === 'master.key' && entry.size > MAX_KEY_BYTES) throw broken('its key is malformed')
     kinds.set(path, kind)
   }
 
-  function place(entry: Entry) {
+  function place(entry: BackupEntry) {
     const { path, kind, time, to = '' } = entry
     const full = join(folder, path)
     if (kind === 'folder') {
@@ -71,7 +71,7 @@ export function createUnpacker({ folder, isWanted, freeSpace, signal, max = MOST
   }
 
   /** The digest of what was read. */
-  async function file({ path, mode, time, size }: Entry, bytes: Bytes): Promise<string> {
+  async function file({ path, mode, time, size }: BackupEntry, bytes: Bytes): Promise<string> {
     const hash = createHash('sha256')
     const target = isWanted(path) ? openSync(join(folder, path), 'wx', 0o600) : undefined
     try {
@@ -93,7 +93,7 @@ export function createUnpacker({ folder, isWanted, freeSpace, signal, max = MOST
 
   return {
     /** The digest of a file's bytes. */
-    async take(entry: Entry, bytes: Bytes): Promise<string | undefined> {
+    async take(entry: BackupEntry, bytes: Bytes): Promise<string | undefined> {
       check(entry)
       if (isWanted(entry.path)) freeSpace.take(entry.size)
       if (entry.kind === 'file') return file(entry, bytes)
@@ -101,7 +101,7 @@ export function createUnpacker({ folder, isWanted, freeSpace, signal, max = MOST
       return undefined
     },
 
-    /** When everything is there. */
+    /** To be called after the last entry. */
     async finish() {
       await putMarks(folder, marks)
       for (const entry of folders.reverse()) {
@@ -116,14 +116,14 @@ export function createUnpacker({ folder, isWanted, freeSpace, signal, max = MOST
 
 export type Unpacker = ReturnType<typeof createUnpacker>
 
-/** As in a data folder that the service made. Nothing ever runs as another user than the one who starts it. */
-function modeOf({ path, kind, mode }: Pick<Entry, 'path' | 'kind' | 'mode'>): number {
+/** The modes that the service itself uses; files of an app keep their permission bits. No file is ever setuid or setgid. */
+function modeOf({ path, kind, mode }: Pick<BackupEntry, 'path' | 'kind' | 'mode'>): number {
   if (isOfTenant(path)) return mode & 0o777
   if (kind === 'file') return 0o600
   return isPassage(path) ? 0o711 : 0o700
 }
 
-/** A nearly full disk takes a part. */
+/** A nearly full disk may write only a part. */
 function writeAll(file: number, piece: Buffer) {
   for (let from = 0; from < piece.byteLength; ) from += writeSync(file, piece, from)
 }

@@ -1,12 +1,13 @@
 /**
- * Bytes of a backup into a file: written aside, on the disk before it has its name, for its owner alone. One whose name ends
- * in `.zst` is compressed. However it ends, nothing half is left.
+ * Writes a backup to a file, readable by its owner alone: to a draft, which is synced before it gets its name. A name
+ * that ends in `.zst` means compression. A failure leaves no partial file.
  */
 import { createHash } from 'node:crypto'
 import { lstat, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { pipeline, Readable } from 'node:stream'
 import { createZstdCompress } from 'node:zlib'
+import { absent } from '../../base/index.ts'
 import { BackupRefused } from '../entry.ts'
 
 export type Written = { bytes: number; digest: string }
@@ -16,14 +17,8 @@ type Options = { draft: string; isForced: boolean }
 export const isCompressed = (file: string): boolean => file.endsWith('.zst')
 
 export async function refuseExisting(file: string) {
-  const isThere = await lstat(file).then(
-    () => true,
-    (error) => {
-      if (error.code === 'ENOENT') return false
-      throw error
-    },
-  )
-  if (isThere) throw new BackupRefused(`${file} exists. Choose another name, or replace it with --force.`)
+  const found = await lstat(file).catch(absent)
+  if (found) throw new BackupRefused(`${file} exists. Choose another name, or replace it with --force.`)
 }
 
 export async function writeBackup(
@@ -56,11 +51,11 @@ export async function writeBackup(
   }
 }
 
-/** Node's own pieces are of 16 KiB, and each is a turn of the loop. */
+/** Node's default is 16 KiB, and each piece takes a turn of the event loop. */
 const PIECE_BYTES = 1024 * 1024
 
 function compressed(source: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
-  // Whoever reads is told of a fault of the source.
+  // Errors of the source reach the reader of the stream.
   return pipeline(Readable.from(source), createZstdCompress({ chunkSize: PIECE_BYTES }), () => undefined)
 }
 

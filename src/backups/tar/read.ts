@@ -1,21 +1,27 @@
 /**
- * Reads a tar strictly: what `tar-write` does not write is refused and not guessed at, as two readers that guess differently
- * are how attackers get past the one that checks.
+ * Reads a tar strictly: anything that `tar/write` does not write is refused, because attackers use differences between
+ * two lenient readers to get past the one that checks.
  */
-import { broken, type Entry, type Opaque } from '../entry.ts'
+import { type BackupEntry, broken, type Opaque } from '../entry.ts'
 import { BLOCK, checksumOf, headerOf, opaqueKey, padding } from './write.ts'
 
-const KINDS: Record<string, Entry['kind']> = { 0: 'file', 1: 'hardlink', 2: 'symlink', 3: 'whiteout', 5: 'folder' }
+const KINDS: Record<string, BackupEntry['kind']> = {
+  0: 'file',
+  1: 'hardlink',
+  2: 'symlink',
+  3: 'whiteout',
+  5: 'folder',
+}
 
-/** Of an extended header: two paths of the longest kind, and some. */
+/** The maximum size of an extended header: two paths of the longest kind, and a margin. */
 const MAX_RECORDS_BYTES = 64 * 1024
 
 export type Bytes = {
-  /** So many bytes, or it is broken. */
+  /** Exactly this many bytes; throws if there are fewer. */
   take(count: number): Promise<Buffer>
-  /** The same, in the pieces in which they come. */
+  /** The same, in the pieces in which they arrive. */
   pieces(count: number): AsyncGenerator<Buffer>
-  /** Whether nothing comes any more. */
+  /** Whether the input has ended. */
   isOver(): Promise<boolean>
 }
 
@@ -56,10 +62,10 @@ export function bytesOf(source: AsyncIterable<Uint8Array>): Bytes {
   }
 }
 
-/** A header with the records that stood before it, and all of it as it came. */
+/** A header with its extended records, and all their bytes as they were read. */
 export type Raw = { header: Buffer; records: Map<string, string>; written: Buffer }
 
-/** The next header; nothing at the end, of which there must be two empty blocks. */
+/** The next header; undefined at the end, which must be two empty blocks. */
 export async function nextHeader(bytes: Bytes): Promise<Raw | undefined> {
   const header = await bytes.take(BLOCK)
   if (isEmpty(header)) {
@@ -78,12 +84,12 @@ export async function nextHeader(bytes: Bytes): Promise<Raw | undefined> {
   return { header: described, records: recordsOf(body), written }
 }
 
-/** After an entry's bytes. They must be empty, since nobody else looks at them. */
+/** Reads the padding after an entry. It must be empty, since no other check covers it. */
 export async function skipPadding(bytes: Bytes, size: number) {
   if (!isEmpty(await bytes.take((BLOCK - (size % BLOCK)) % BLOCK))) throw broken('there is something between entries')
 }
 
-export function entryOf({ header, records, written }: Raw): Entry {
+export function entryOf({ header, records, written }: Raw): BackupEntry {
   const kind = KINDS[typeOf(header)]
   if (kind === undefined) throw broken(`it has an entry of the type ${JSON.stringify(typeOf(header))}`)
   const text = (key: string, at: number) => records.get(key) ?? textAt(header, at, 100)
@@ -93,7 +99,7 @@ export function entryOf({ header, records, written }: Raw): Entry {
   }
   const name = text('path', 0)
   const opaque = (['trusted', 'user'] as const).find((one) => records.get(opaqueKey(one)) === 'y')
-  const entry: Entry = {
+  const entry: BackupEntry = {
     path: kind === 'folder' ? name.replace(/\/$/, '') : name,
     kind,
     mode: numberAt(header, 100, 7),
@@ -105,7 +111,7 @@ export function entryOf({ header, records, written }: Raw): Entry {
     ...(opaque ? { opaque } : {}),
   }
   checkEntry(entry, header, records)
-  // A field that is not looked at here may mean something to another tool.
+  // A field that is not checked here may mean something to another tool.
   if (!headerOf(entry).equals(written))
     throw broken(`the header of ${JSON.stringify(entry.path.slice(0, 200))} is altered`)
   return entry
@@ -113,18 +119,18 @@ export function entryOf({ header, records, written }: Raw): Entry {
 
 const KNOWN = new Set(['path', 'linkpath', 'size', 'uid', 'gid', ...(['trusted', 'user'] as Opaque[]).map(opaqueKey)])
 
-function checkEntry({ path, kind, mode, size, opaque }: Entry, header: Buffer, records: Map<string, string>) {
+function checkEntry({ path, kind, mode, size, opaque }: BackupEntry, header: Buffer, records: Map<string, string>) {
   const named = JSON.stringify(path.slice(0, 200))
   for (const key of records.keys()) if (!KNOWN.has(key)) throw broken(`${named} says ${JSON.stringify(key)}`)
   if (mode > 0o777) throw broken(`${named} has more than plain permissions`)
-  if (kind !== 'file' && size > 0) throw broken(`${named} has bytes and is no file`)
+  if (kind !== 'file' && size > 0) throw broken(`${named} has bytes and is not a file`)
   if (opaque && kind !== 'folder') throw broken(`${named} is marked as a folder`)
   if (kind === 'whiteout' && (numberAt(header, 329, 7) !== 0 || numberAt(header, 337, 7) !== 0))
     throw broken(`${named} is a device`)
 }
 
 function checkHeader(header: Buffer) {
-  if (header.toString('latin1', 257, 265) !== 'ustar\x0000') throw broken('a header is not one')
+  if (header.toString('latin1', 257, 265) !== 'ustar\x0000') throw broken('a header is malformed')
   const isTold = header.toString('latin1', 154, 156) === '\0 ' && numberAt(header, 148, 6) === checksumOf(header)
   if (!isTold) throw broken('a header does not match its checksum')
 }
@@ -141,13 +147,13 @@ function textAt(header: Buffer, at: number, length: number): string {
 
 function numberAt(header: Buffer, at: number, digits: number): number {
   const text = header.toString('latin1', at, at + digits)
-  if (!/^[0-7]+$/.test(text)) throw broken('a number in a header is not one')
+  if (!/^[0-7]+$/.test(text)) throw broken('a number in a header is malformed')
   return Number.parseInt(text, 8)
 }
 
 function wholeNumber(text: string): number {
   const number = Number(text)
-  if (!/^\d+$/.test(text) || !Number.isSafeInteger(number)) throw broken('a number in an extended header is not one')
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(number)) throw broken('a number in an extended header is malformed')
   return number
 }
 
@@ -159,9 +165,9 @@ function recordsOf(body: Buffer): Map<string, string> {
     const record = body.subarray(blank + 1, at + length)
     const equals = record.indexOf(0x3d)
     if (at + length > body.byteLength || equals < 1 || record.at(-1) !== 0x0a)
-      throw broken('an extended header is not one')
+      throw broken('an extended header is malformed')
     const key = utf8(record.subarray(0, equals))
-    if (records.has(key)) throw broken('an extended header says something twice')
+    if (records.has(key)) throw broken('an extended header has a key twice')
     records.set(key, utf8(record.subarray(equals + 1, -1)))
     at += length
   }

@@ -2,17 +2,17 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { Entry } from '../entry.ts'
+import type { BackupEntry } from '../entry.ts'
 import { bytesOf, entryOf, nextHeader, skipPadding } from './read.ts'
 import { BLOCK, checksumOf, END, headerOf, padding } from './write.ts'
 
-const plain: Entry = { path: 'outputs/a', kind: 'file', mode: 0o644, uid: 0, gid: 0, time: 1, size: 0 }
+const plain: BackupEntry = { path: 'outputs/a', kind: 'file', mode: 0o644, uid: 0, gid: 0, time: 1, size: 0 }
 
 async function* pieces(bytes: Buffer, size = bytes.byteLength) {
   for (let at = 0; at < bytes.byteLength; at += size) yield bytes.subarray(at, at + size)
 }
 
-async function readAll(tar: Buffer, size?: number): Promise<{ entry: Entry; text: string }[]> {
+async function readAll(tar: Buffer, size?: number): Promise<{ entry: BackupEntry; text: string }[]> {
   const bytes = bytesOf(pieces(tar, size))
   const found = []
   for (let raw = await nextHeader(bytes); raw; raw = await nextHeader(bytes)) {
@@ -30,7 +30,7 @@ const names = fc
   .filter((name) => !/[\0\ud800-\udfff]/u.test(name) && !name.endsWith('/'))
 const ids = fc.integer({ min: 0, max: 2 ** 31 })
 const about = { path: names, mode: fc.integer({ min: 0, max: 0o777 }), uid: ids, gid: ids, time: fc.nat() }
-const entries: fc.Arbitrary<Entry> = fc.oneof(
+const entries: fc.Arbitrary<BackupEntry> = fc.oneof(
   fc.record({ ...about, kind: fc.constant('file' as const), size: fc.nat({ max: 2000 }) }),
   fc.record({
     ...about,
@@ -47,7 +47,7 @@ const entries: fc.Arbitrary<Entry> = fc.oneof(
       opaque: fc.constantFrom('user', 'trusted'),
     },
     { requiredKeys: ['path', 'mode', 'uid', 'gid', 'time', 'kind', 'size'] },
-  ) as fc.Arbitrary<Entry>,
+  ) as fc.Arbitrary<BackupEntry>,
 )
 
 test('whatever is written is read again, in pieces of any size', async () => {
@@ -76,7 +76,7 @@ test('a size that a header cannot hold, and an owner, are read again', async () 
 
 test('other tools list it', () => {
   const long = `packages/a/${'n'.repeat(150)}/ü`
-  const written: Entry[] = [
+  const written: BackupEntry[] = [
     { ...plain, path: 'outputs', kind: 'folder', mode: 0o711, uid: 200_001, gid: 200_001 },
     { ...plain, path: long },
     { ...plain, path: 'packages/a/link', kind: 'symlink', mode: 0o777, to: '../b' },
@@ -126,14 +126,17 @@ const REFUSED: Record<string, [Buffer, RegExp]> = {
     forged((header) => header.write('0004755', 100)),
     /more than plain permissions/,
   ],
-  'a link with bytes': [forged((header) => header.write('1', 156), { ...plain, size: 5 }), /has bytes and is no file/],
+  'a link with bytes': [
+    forged((header) => header.write('1', 156), { ...plain, size: 5 }),
+    /has bytes and is not a file/,
+  ],
   'a number in base 256': [forged((header) => header.writeUInt8(0x80, 124)), /a number in a header/],
-  'a header of another format': [forged((header) => header.write('ustar  \0', 257, 'latin1')), /a header is not one/],
+  'a header of another format': [forged((header) => header.write('ustar  \0', 257, 'latin1')), /a header is malformed/],
   'a name that is not UTF-8': [forged((header) => header.writeUInt8(0xff, 0)), /not UTF-8/],
-  'an attribute that nobody wrote': [withRecords('31 SCHILY.xattr.security.x=abc\n'), /says "SCHILY/],
-  'a record with a wrong length': [withRecords('99 path=a\n'), /extended header is not one/],
-  'a record twice': [withRecords('9 path=a\n9 path=b\n'), /says something twice/],
-  'a record without an end': [withRecords('9 path=ab'), /extended header is not one/],
+  'an attribute that Headland does not write': [withRecords('31 SCHILY.xattr.security.x=abc\n'), /says "SCHILY/],
+  'a record with a wrong length': [withRecords('99 path=a\n'), /extended header is malformed/],
+  'a record twice': [withRecords('9 path=a\n9 path=b\n'), /has a key twice/],
+  'a record without an end': [withRecords('9 path=ab'), /extended header is malformed/],
   'a negative size': [withRecords('11 size=-1\n'), /a number in an extended header/],
 }
 

@@ -1,22 +1,22 @@
 /**
- * Entries as a tar that any tool can list: ustar headers (POSIX.1-1988), and extended ones (pax, POSIX.1-2001) where a name
- * or a number does not fit. The overlay's mark is an attribute in the form that GNU tar has for those.
+ * Writes entries as a tar that any tool can list: ustar headers (POSIX.1-1988), and extended ones (pax, POSIX.1-2001)
+ * if a name or a number does not fit. The overlay's mark is an attribute in the form of GNU tar.
  */
-import type { Entry } from '../entry.ts'
+import type { BackupEntry } from '../entry.ts'
 
 export const BLOCK = 512
 
 const TYPES = { file: '0', hardlink: '1', symlink: '2', whiteout: '3', folder: '5' } as const
 
 const NAME_BYTES = 100
-/** What fits into the digits of a header. */
+/** The largest number that fits into a header. */
 const MAX_SIZE = 0o77777777777
 const MAX_ID = 0o7777777
 
 export const opaqueKey = (kind: string): string => `SCHILY.xattr.${kind}.overlay.opaque`
 
-/** The header, and an extended one before it if it takes one. The bytes of a file follow, filled up to whole blocks. */
-export function headerOf(entry: Entry): Buffer {
+/** The header, after an extended one if needed. The bytes of a file follow, padded to whole blocks. */
+export function headerOf(entry: BackupEntry): Buffer {
   const { path, kind, uid, gid, size, to = '', opaque } = entry
   const name = kind === 'folder' ? `${path}/` : path
   const records: [string, string][] = []
@@ -40,7 +40,7 @@ export const padding = (size: number): Buffer => ZEROS.subarray(0, (BLOCK - (siz
 /** Two empty blocks. */
 export const END = ZEROS
 
-function ustar({ path, mode, uid, gid, size, time, to = '' }: Entry, type: string): Buffer {
+function ustar({ path, mode, uid, gid, size, time, to = '' }: BackupEntry, type: string): Buffer {
   const header = Buffer.alloc(BLOCK)
   const octal = (value: number, max: number, at: number, digits: number) =>
     header.write((value > max ? 0 : value).toString(8).padStart(digits, '0'), at, 'latin1')
@@ -59,7 +59,7 @@ function ustar({ path, mode, uid, gid, size, time, to = '' }: Entry, type: strin
   return header
 }
 
-/** The sum of all bytes, those of the checksum itself counted as blanks. */
+/** The sum of all bytes, with those of the checksum itself counted as blanks. */
 export function checksumOf(header: Buffer): number {
   let sum = 8 * 0x20
   for (let at = 0; at < BLOCK; at++) if (at < 148 || at >= 156) sum += header[at] as number

@@ -1,4 +1,4 @@
-/** Sizes and durations as people read them, alike in logs, in the command line and in the portal. */
+/** Sizes and durations for people, the same in logs, in the command line and in the portal. */
 
 const UNITS = ['B', 'KB', 'MB', 'GB', 'TB'] as const
 
@@ -27,8 +27,8 @@ const joined = (large: number, unit: string, small: number, smaller: string): st
 export type Durations = { parts: string[]; total: string }
 
 /**
- * Parts and their total at one precision, rounded so that the parts that are shown add up to the total that is shown: each
- * is rounded down, and what is left goes to those that lost the most. The seconds of the parts must add up to the total.
+ * Parts and their total at one precision, rounded so that the parts as shown add up to the total as shown: each is
+ * rounded down, and the rest goes to those that lost the most. The seconds of the parts must add up to the total.
  */
 export function durationsInWords(parts: readonly number[], totalSeconds: number): Durations {
   const perSecond = totalSeconds < 9.95 ? 10 : 1

@@ -4,13 +4,13 @@ import { pino } from 'pino'
 import { logText } from './log-text.ts'
 
 const TIME = '2026-03-01T14:03:07.512Z'
-/** As the clock of this machine shows it. */
+/** In local time. */
 const CLOCK = `${new Date(TIME).toTimeString().slice(0, 8)}.512`
 
 const textOf = (entry: Record<string, unknown>, isColoured = false): string =>
   logText(`${JSON.stringify({ level: 'info', time: TIME, ...entry })}\n`, isColoured)
 
-/** What the logger itself makes of an error. */
+/** The form that the logger gives to an error. */
 function loggedError(err: Error, msg: string): Record<string, unknown> {
   const lines: string[] = []
   pino({ base: null }, { write: (line) => lines.push(line) }).error({ err }, msg)
@@ -62,7 +62,7 @@ test('a field of several lines follows under its name', () => {
   )
 })
 
-/** A whole line as the log would have it, and what a terminal does on command. */
+/** A whole log line, and sequences that a terminal obeys. */
 const FORGED = [
   '\n14:03:07.512 FATAL all is lost',
   '\r14:03:07.512 FATAL all is lost',
@@ -79,7 +79,7 @@ const FORGED = [
   '\u007f',
 ].join('x')
 
-/** Everything but the lines' own feeds and what can be seen. */
+/** Everything except line feeds and visible characters. */
 const UNSEEN = /[^\n\P{C}]|[\u2028\u2029]/u
 
 test('no text of others moves the cursor or begins a line of the log, wherever it stands', () => {

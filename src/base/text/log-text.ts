@@ -1,13 +1,13 @@
 /**
- * A line of the log as people read it: time, level, message, then the fields; what has several lines follows below, indented.
+ * A log line for people: time, level, message, then the fields; values of several lines follow below, indented.
  *
  *     14:03:07.512 INFO  the edge listens  edgePid=4711 port=8081
  *     14:03:09.220 ERROR a handler failed  operation=a1b2 attempt=1 err.code=ENOENT
  *         Error: ENOENT: no such file or directory
  *             at open (node:internal/fs/promises:639:25)
  *
- * Much of it is the words of others: a path that was asked for, what a program said at its end. Nothing of that moves the
- * cursor, sets a colour or begins a line of its own, so no text of a tenant passes for a line of the log.
+ * Much of the text comes from clients and tenants: a requested path, the last output of a program. None of it can move the
+ * cursor, set a colour or begin a line, so no text of a tenant can be mistaken for a log line.
  */
 import { styleText } from 'node:util'
 import { printable, printableLine } from './terminal-text.ts'
@@ -26,7 +26,7 @@ const LEVEL_STYLES: Readonly<Record<string, Style>> = {
 const LEVEL_WIDTH = 5
 const INDENT = '    '
 
-/** Takes a line as the logger writes it, which is a JSON object, and gives the text with its line feeds. */
+/** Takes a line of the logger, which is a JSON object, and returns the text with its line feeds. */
 export function logText(json: string, isColoured: boolean): string {
   const paint = (style: Style, text: string) => (isColoured ? styleText(style, text, { validateStream: false }) : text)
   const { time, level, msg, ...fields } = parse(json)
@@ -49,12 +49,12 @@ export function logText(json: string, isColoured: boolean): string {
 
 type Fields = {
   short: [name: string, value: unknown][]
-  /** Texts of several lines. */
+  /** Values of several lines. */
   long: [name: string, text: string][]
   stacks: string[]
 }
 
-/** An error is its stack, which has type and message in it, and whatever else it says about itself. */
+/** An error is shown as its stack, which contains its type and message, and its other fields. */
 function sorted(fields: Readonly<Record<string, unknown>>): Fields {
   const found: Fields = { short: [], long: [], stacks: [] }
   const add = (name: string, value: unknown) => {
@@ -72,16 +72,16 @@ function sorted(fields: Readonly<Record<string, unknown>>): Fields {
 
 const linesOf = (text: string): string[] => printable(text.trimEnd()).split('\n')
 
-/** Further in than any line of the log begins. */
+/** Deeper than any log line begins. */
 const indented = (line: string): string => `${INDENT}${line}`
 
-/** A word as it is, anything else as JSON has it. */
+/** A word as it is, anything else as JSON. */
 const oneLine = (value: unknown): string =>
   typeof value === 'string' && WORD.test(value) ? value : printable(JSON.stringify(value) ?? String(value))
 
 const WORD = /^[\w./:@+~%-]+$/
 
-/** Of this machine's clock. */
+/** In local time. */
 function timeOfDay(time: unknown): string {
   const date = new Date(String(time))
   if (Number.isNaN(date.getTime())) return printableLine(String(time ?? ''))
@@ -90,7 +90,7 @@ function timeOfDay(time: unknown): string {
   return `${clock}.${String(date.getMilliseconds()).padStart(3, '0')}`
 }
 
-/** What is no JSON is not the logger's: it is shown as a message. */
+/** Text that is not JSON does not come from the logger, and is shown as a message. */
 function parse(json: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(json)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { didYouMean, nearest } from './nearest.ts'
 
-test('a slip of the hand is known: a character wrong, missing, too many, or in the place of the next', () => {
+test('a typing mistake is recognized: a character wrong, missing, too many, or swapped with the next', () => {
   const there = ['production', 'staging', 'preview']
   for (const slip of ['prodction', 'prodduction', 'prodcution', 'pruduction', 'Production', 'PRODUCTION', 'prod'])
     assert.deepEqual(nearest(slip, there), ['production'], slip)
@@ -10,7 +10,7 @@ test('a slip of the hand is known: a character wrong, missing, too many, or in t
   assert.deepEqual(nearest('delpoy', ['deploy', 'deployments', 'domains']), ['deploy'])
 })
 
-test('another name is no slip: other words, other numbers, a longer name with a part of its own', () => {
+test('a different name is no mistake: other words, other numbers, a longer name with a part of its own', () => {
   assert.deepEqual(nearest('shop', ['blog', 'docs', 'api']), [])
   assert.deepEqual(nearest('preview-13', ['preview-12', 'preview']), [])
   assert.deepEqual(nearest('staging2', ['staging']), [])
@@ -28,8 +28,8 @@ test('a suggestion is one line, whatever a service calls its things', () => {
   assert.equal(didYouMean('prod', ['zzz']), '')
   assert.equal(didYouMean('Prodction', ['Production']), " Did you mean 'Production'?")
   assert.equal(didYouMean('builds shwo', ['builds show']), " Did you mean 'builds show'?")
-  const told = didYouMean('production', ['produc\x1b[2Jtion', 'product\nion', 'productio\u202en'])
-  assert.doesNotMatch(told, /[[\p{Cc}\p{Cf}]--[ ]]/v)
+  const message = didYouMean('production', ['produc\x1b[2Jtion', 'product\nion', 'productio\u202en'])
+  assert.doesNotMatch(message, /[[\p{Cc}\p{Cf}]--[ ]]/v)
 })
 
 test('names without end, and endless names, are not compared', () => {

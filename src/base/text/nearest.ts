@@ -1,20 +1,20 @@
-/** "Did you mean …?": of the names that there are, those that a misspelt one is likely to stand for. */
+/** "Did you mean …?": the existing names that a misspelt one probably means. */
 import { printableLine } from './terminal-text.ts'
 
-/** Longer names are not compared, nor more of them: a service may send any number. */
+/** Longer names are not compared, nor more of them, since a service may send any number. */
 const MAX_LENGTH = 120
 const MAX_NAMES = 1000
 const MAX_FOUND = 3
-/** So much of a longer name must have been typed for it to be meant: `env` of `environment`. */
+/** The characters of a longer name that must be typed for it to match: `env` of `environment`. */
 const MIN_START = 3
 
-/** ` Did you mean 'Production'?`, to stand behind a sentence; nothing where no name is near. */
+/** ` Did you mean 'Production'?`, to be appended to a sentence; empty if no name is near. */
 export function didYouMean(typed: string, names: readonly string[]): string {
   const found = nearest(typed, names).map((name) => `'${printableLine(name)}'`)
   return found.length === 0 ? '' : ` Did you mean ${found.join(' or ')}?`
 }
 
-/** The nearest first; none where nothing is near. Case does not count. */
+/** The nearest first; none if no name is near. Case is ignored. */
 export function nearest(typed: string, names: readonly string[]): string[] {
   if (typed.length > MAX_LENGTH) return []
   const word = typed.toLowerCase()
@@ -28,19 +28,19 @@ export function nearest(typed: string, names: readonly string[]): string[] {
     .map(({ name }) => name)
 }
 
-/** One slip in a short word, two or three in a long one. */
+/** One mistake in a short word, two or three in a long one. */
 function stepsAllowed(word: string, name: string): number {
   const length = Math.max(word.length, name.length)
   return length < 3 ? 0 : length < 6 ? 1 : length < 10 ? 2 : 3
 }
 
-/** `preview-12` and `preview-13` are two names, and neither is a slip of the other. */
+/** `preview-12` and `preview-13` are different names, not misspellings of each other. */
 function isOtherNumber(word: string, name: string): boolean {
   const unnumbered = (text: string) => text.replaceAll(/[-_. ]*\d+/g, '')
   return word !== name && unnumbered(word) === unnumbered(name)
 }
 
-/** How many characters are wrong, missing, too many, or have changed places with the next one. */
+/** The number of characters that are wrong, missing, surplus, or swapped with the next one. */
 function stepsBetween(word: string, name: string): number {
   if (isStart(word, name) || isStart(name, word)) return 1
   let [beforeLast, last]: [number[], number[]] = [[], Array.from({ length: name.length + 1 }, (_, index) => index)]
@@ -62,7 +62,7 @@ function stepsBetween(word: string, name: string): number {
   return at(last, name.length)
 }
 
-/** `prod` of `production`, and not `preview` of `preview-of-ann`, which is a name of its own. */
+/** `prod` matches `production`, but `preview` does not match `preview-of-ann`, which is a name of its own. */
 const isStart = (short: string, long: string): boolean =>
   short.length >= MIN_START && long.startsWith(short) && /^\p{L}*$/u.test(long.slice(short.length))
 

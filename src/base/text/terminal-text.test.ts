@@ -24,7 +24,7 @@ test('a text of one line has no other line in it', () => {
   assert.equal(printableLine('  a\n\nheadland: all is well\u2028x\x0by\r\n'), '  a headland: all is well x y')
 })
 
-/** Controls but the line feed, and what has no width or turns a line round. */
+/** Control characters except the line feed, and characters without width or that change the direction. */
 const HIDDEN = /[[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]--\n]/v
 
 test('whatever comes in, nothing hidden comes out, a second time changes nothing, and JSON stays the same value', () =>

@@ -13,7 +13,7 @@ import { type Contact, contactKey } from '../../engines/index.ts'
 import {
   type Digest,
   list,
-  notifyBelow,
+  type NotifyBelow,
   type Page,
   type PageOf,
   pageOf,
@@ -134,7 +134,9 @@ const ROWS_AT_A_TIME = 20
 
 export type BuildPath = { accountId: string; environmentId: string }
 
-export function createBuilds({ sql, clock, newId }: { sql: Sql; clock: Clock; newId: NewId }) {
+type Parts = { sql: Sql; clock: Clock; newId: NewId; notifyBelow: NotifyBelow }
+
+export function createBuilds({ sql, clock, newId, notifyBelow }: Parts) {
   const asBuild = (row: BuildRow): Build => toBuild(row, clock.now())
 
   async function change(id: string, set: ReturnType<typeof statement>) {
@@ -377,6 +379,12 @@ export function createBuilds({ sql, clock, newId }: { sql: Sql; clock: Clock; ne
 }
 
 export type Builds = ReturnType<typeof createBuilds>
+
+/** Undefined where there is none. */
+export async function newestBuildId(reader: Reader): Promise<string | undefined> {
+  const [row] = await reader.query<{ id: string | null }>(statement`SELECT MAX(id) AS id FROM builds`)
+  return row?.id ?? undefined
+}
 
 const toBuild = (row: BuildRow, now: number): Build => {
   const plan: Plan | null = row.plan === null ? null : JSON.parse(row.plan)

@@ -12,7 +12,7 @@ import type { Clock } from '../../base/index.ts'
 import {
   type Digest,
   list,
-  notifyBelow,
+  type NotifyBelow,
   type Reader,
   type Sql,
   statement,
@@ -44,7 +44,7 @@ const pinColumns = statement`environment_id, pin_digest, pin_bytes, pin_files, p
 const NO_PIN = statement`pin_digest = NULL, pin_bytes = NULL, pin_files = NULL, pin_deployment = NULL,
   pin_operation = NULL, pin_time = NULL`
 
-export function createSources({ sql, clock }: { sql: Sql; clock: Clock }) {
+export function createSources({ sql, clock, notifyBelow }: { sql: Sql; clock: Clock; notifyBelow: NotifyBelow }) {
   async function find(reader: Reader, environmentId: string) {
     const [row] = await reader.query<SourceRow>(statement`
       SELECT ${pinColumns}, archive_digest, archive_bytes, archive_files FROM sources

@@ -6,7 +6,7 @@
 import { lstat, mkdir, readdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Clock, checkId, type NewId, removeTree } from '../../base/index.ts'
-import { isHeld, type Sql, statement, type Transaction } from '../../storage/index.ts'
+import { hasRetentionHold, type Sql, statement, type Transaction } from '../../storage/index.ts'
 import type { Size } from './untrusted-folder.ts'
 
 export type Packages = Size & {
@@ -57,7 +57,7 @@ export function createPackageStore({ sql, clock, newId, folder }: Parts) {
       const rows = await sql.query<{ id: string }>(statement`SELECT id FROM packages`)
       const known = new Set(rows.map(({ id }) => id))
       const leftOver = names.filter((name) => !known.has(name))
-      if (await isHeld(sql, clock.now())) return 0
+      if (await hasRetentionHold(sql, clock.now())) return 0
       for (const name of leftOver) await removeTree(join(folder, name))
       return leftOver.length
     },

@@ -215,6 +215,7 @@ export const RESOURCE_COMMANDS: readonly ClientCommand[] = [
     summary: 'Begin builds when no webhook was called for so long; 0 is at once',
     options: {
       max: { type: 'string', value: 'SECONDS', describe: 'So long after the first call, however many come.' },
+      most: { type: 'string', value: 'SECONDS', describe: 'The former name of --max, which the next version removes.' },
       ...ENVIRONMENT_OPTIONS,
     },
     run: async (call) => (await import('./webhooks.ts')).quietWebhooks(call),

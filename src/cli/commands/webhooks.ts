@@ -42,7 +42,7 @@ export async function createWebhooks(call: ClientCall): Promise<undefined> {
 
 export async function regenerateWebhooks(call: ClientCall): Promise<undefined> {
   const at = await atEnvironment(call)
-  await makeSureOf(call, at, 'The URLs that are in use stop at once: whoever calls them must be given the new ones.')
+  await makeSureOf(call, at, 'The URLs that are in use stop at once: give the new ones to every caller.')
   issued(
     call,
     await at.service.call<resources.IssuedWebhookSet>(api`${at.path}/webhooks:regenerate`, { method: 'POST' }),
@@ -59,7 +59,7 @@ export async function deleteWebhooks(call: ClientCall): Promise<undefined> {
 /** How long builds let a burst of calls settle. */
 export async function quietWebhooks(call: ClientCall): Promise<undefined> {
   const quietSeconds = numberIn(call.positionals[0] ?? '', 'SECONDS', 0)
-  const max = secondsIn(call.options, 'most')
+  const max = secondsIn(call.options, 'max') ?? secondsIn(call.options, 'most')
   const { service, path } = await atEnvironment(call)
   const body = { quietSeconds, ...(max === undefined ? {} : { maxQuietSeconds: max }) }
   const set = await service.call<resources.WebhookSet>(api`${path}/webhooks`, { method: 'PATCH', body })

@@ -1,4 +1,4 @@
-/** A problem on its way to a caller: thrown anywhere, turned into a reply or an operation's error in one place each. */
+/** Errors for callers. They are thrown anywhere, and turned into a reply or an operation's error in one place each. */
 import { helpPage, PROBLEMS, type Reason, STATUS_CODES } from './reasons.ts'
 
 export type FieldViolation = { field: string; description: string }
@@ -13,7 +13,7 @@ export type ProblemDetails = {
   cause?: unknown
 }
 
-/** The one kind of error that is meant for a caller. Everything else that is thrown is a fault of ours. */
+/** The only kind of error that is meant for a caller. Every other error is a fault of the service. */
 export class Problem extends Error {
   readonly reason: Reason
   readonly metadata: Record<string, string>
@@ -43,7 +43,7 @@ export type ErrorDetail = Record<string, unknown> & { '@type': string }
 const detailsOf = (problem: Problem): ErrorDetail[] => [
   { '@type': ERROR_INFO, reason: problem.reason, domain: 'headland', metadata: problem.metadata },
   ...(problem.fields.length > 0 ? [{ '@type': BAD_REQUEST, fieldViolations: problem.fields }] : []),
-  // A path: the reader knows under which address the service is reached.
+  // A path, since the client knows the address of the service.
   { '@type': HELP, links: [{ description: 'What it means and what to do', url: helpPage(problem.reason) }] },
 ]
 

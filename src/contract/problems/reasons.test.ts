@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { causeOf, PROBLEMS, type Reason } from './reasons.ts'
 
-test('what people are told of a problem names no field of the API', () => {
+test('texts about problems for people name no field of the API', () => {
   for (const [reason, { meaning, todo }] of Object.entries(PROBLEMS))
     assert.doesNotMatch(`${meaning} ${todo}`, /metadata\./, reason)
 })

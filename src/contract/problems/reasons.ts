@@ -15,59 +15,59 @@ export const PROBLEMS = {
   ...UPLOAD_PROBLEMS,
   ...ENVIRONMENT_PROBLEMS,
   ...BUILD_PROBLEMS,
-  ISOLATION_MISSING: row(
-    503,
-    'UNAVAILABLE',
-    'service',
-    'This machine cannot keep builds of several accounts apart.',
-    'The operator installs bubblewrap; `headland doctor` says how.',
-  ),
-  OPERATION_CANCELLED: row(
-    499,
-    'CANCELLED',
-    'caller',
-    'Somebody cancelled the operation before it ended.',
-    'Nothing to mend: ask for the work again if it is still wanted.',
-  ),
-  OPERATION_ABANDONED: row(
-    500,
-    'INTERNAL',
-    'service',
-    'The service died during this operation too often and gave it up.',
-    'Look for its id in the log of the service; report it.',
-  ),
-  INTERNAL: row(
-    500,
-    'INTERNAL',
-    'service',
-    'A fault in the service.',
-    'The log of the service has more under the request id.',
-    true,
-  ),
-  STORAGE_UNAVAILABLE: row(
-    503,
-    'UNAVAILABLE',
-    'service',
-    'The service cannot write or read its data: disk full, disk fault, or database locked.',
-    'Try again as `Retry-After` says; the operator sees the cause in the log.',
-    true,
-  ),
-  NOT_READY: row(
-    503,
-    'UNAVAILABLE',
-    'service',
-    'A part of the service is not working yet, or any more.',
-    'The message names the part; `metadata` has its fault.',
-    true,
-  ),
-  STOPPING: row(
-    503,
-    'UNAVAILABLE',
-    'service',
-    'The service is stopping and takes no further work.',
-    'Try again as `Retry-After` says.',
-    true,
-  ),
+  ISOLATION_MISSING: row({
+    http: 503,
+    status: 'UNAVAILABLE',
+    fault: 'service',
+    meaning: 'This machine cannot keep builds of several accounts apart.',
+    todo: 'The operator installs bubblewrap; `headland doctor` says how.',
+  }),
+  OPERATION_CANCELLED: row({
+    http: 499,
+    status: 'CANCELLED',
+    fault: 'caller',
+    meaning: 'The operation was cancelled before it ended.',
+    todo: 'Nothing to mend: ask for the work again if it is still wanted.',
+  }),
+  OPERATION_ABANDONED: row({
+    http: 500,
+    status: 'INTERNAL',
+    fault: 'service',
+    meaning: 'The service died during this operation too often and gave it up.',
+    todo: 'Look for its id in the log of the service; report it.',
+  }),
+  INTERNAL: row({
+    http: 500,
+    status: 'INTERNAL',
+    fault: 'service',
+    meaning: 'A fault in the service.',
+    todo: 'The log of the service has more under the request id.',
+    retryable: true,
+  }),
+  STORAGE_UNAVAILABLE: row({
+    http: 503,
+    status: 'UNAVAILABLE',
+    fault: 'service',
+    meaning: 'The service cannot write or read its data: disk full, disk fault, or database locked.',
+    todo: 'Try again as `Retry-After` says; the operator sees the cause in the log.',
+    retryable: true,
+  }),
+  NOT_READY: row({
+    http: 503,
+    status: 'UNAVAILABLE',
+    fault: 'service',
+    meaning: 'A part of the service is not working yet, or has failed.',
+    todo: 'The message names the part; `metadata` has its fault.',
+    retryable: true,
+  }),
+  STOPPING: row({
+    http: 503,
+    status: 'UNAVAILABLE',
+    fault: 'service',
+    meaning: 'The service is stopping and takes no further work.',
+    todo: 'Try again as `Retry-After` says.',
+    retryable: true,
+  }),
 } as const satisfies Record<string, Row>
 
 export type Reason = keyof typeof PROBLEMS
@@ -127,7 +127,7 @@ export const causeOf = (reason: Reason): string =>
     ? 'The cause is in the network or at the other end, not in the code of the app.'
     : CAUSES[PROBLEMS[reason].fault]
 
-/** Where the documentation of the service tells more, as a path under its address. */
+/** The page of the documentation about it, as a path under the address of the service. */
 export const helpPage = (reason: Reason): string =>
   (BUILD_FAILURES as readonly Reason[]).includes(reason)
     ? `/docs/troubleshooting/${reason.toLowerCase().replaceAll('_', '-')}`

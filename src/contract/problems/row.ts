@@ -1,4 +1,4 @@
-/** What is known of each problem: how it is answered, who can mend it, and what to do. */
+/** The fields of each problem: how it is answered, who can mend it, and what to do. */
 
 /** Canonical status names with the number that an operation's error carries (google.rpc.Code). */
 export const STATUS_CODES = {
@@ -19,23 +19,10 @@ export const STATUS_CODES = {
 
 export type Status = keyof typeof STATUS_CODES
 
-/** Who can mend it: whoever sent the request, the app's own code, or whoever runs the service. */
+/** Who can mend it: the caller who sent the request, the authors of the app, or the operator of the service. */
 export type Fault = 'caller' | 'app' | 'service'
 
 export type Row = { http: number; status: Status; fault: Fault; retryable: boolean; meaning: string; todo: string }
 
-export const row = (
-  http: number,
-  status: Status,
-  fault: Fault,
-  meaning: string,
-  todo: string,
-  retryable = false,
-): Row => ({
-  http,
-  status,
-  fault,
-  retryable,
-  meaning,
-  todo,
-})
+/** A row of the table of problems. Not worth a retry unless it says so. */
+export const row = (given: Omit<Row, 'retryable'> & { retryable?: true }): Row => ({ retryable: false, ...given })

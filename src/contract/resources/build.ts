@@ -20,8 +20,7 @@ export const build = object(
     trigger: oneOf(TRIGGERS),
     clean: boolean({ description: 'Whether it started without anything kept from earlier builds.' }),
     unchanged: boolean({
-      description:
-        'Whether its output is the one that visitors got already: nothing was switched, and the cache stayed.',
+      description: 'Whether visitors got this output already: nothing was switched, and the cache was kept.',
     }),
     requestedBy,
     ...described,
@@ -35,13 +34,13 @@ export const build = object(
     ),
     warnings: array(string(), {
       description:
-        'What works today and should not stay as it is, such as a Node.js that no longer gets security fixes, and what to do. As of now.',
+        'What works today and should be changed, such as a Node.js version that no longer gets security fixes, and what to do. As of now.',
     }),
     caches: array(
       object({
         cache: oneOf(['packages', 'store', 'compile']),
         state: oneOf(['HIT', 'MISS', 'DROPPED'], {
-          description: '`HIT`: something of an earlier build went into this one.',
+          description: '`HIT`: something of an earlier build was reused.',
         }),
         bytes: integer({ description: 'How much that was.' }),
         savedBytes: optional(integer({ description: 'How much is kept for the next build.' })),
@@ -58,21 +57,21 @@ export const build = object(
           addresses: array(string()),
           protocol: oneOf(['tcp', 'udp', 'dns']),
           port: optional(integer()),
-          new: boolean({ description: 'The build before did not call it.' }),
-          refused: boolean({ description: 'The network let nothing through.' }),
+          new: boolean({ description: 'Whether the previous build did not contact it.' }),
+          refused: boolean({ description: 'Whether the network blocked it.' }),
           outcome: optional(contactOutcome),
         }),
         {
           description:
-            'Whom it called over the network, where the machine can tell. Not in lists: ask for the build itself.',
+            'The hosts that it contacted over the network, if the machine records that. Not in lists: read the build itself.',
         },
       ),
     ),
     held: optional(held),
     waiting: optional(waiting),
-    createTime: time('When it was asked for.'),
+    createTime: time('When it was requested.'),
     startTime: optional(time('When work on it began.')),
-    finishTime: optional(time('When it was over.')),
+    finishTime: optional(time('When it ended.')),
     durations: anyObject({ description: 'Seconds of each phase.', additionalProperties: { type: 'number' } }),
     failure: optional(
       object(
@@ -85,9 +84,9 @@ export const build = object(
           cause: string({ description: 'Where the cause is: in the app, the network, the request or the service.' }),
           todo: string({ description: 'What to do about it; empty where the message says it.' }),
           page: string({
-            description: 'Where the documentation of the service tells more, as a path under its address.',
+            description: 'The page of the documentation about it, as a path under the address of the service.',
           }),
-          changes: array(string(), { description: 'What is not as it was for the last build that went well.' }),
+          changes: array(string(), { description: 'What differs from the last successful build.' }),
         },
         { title: 'BuildFailure' },
       ),
@@ -110,5 +109,5 @@ export type Build = Static<typeof build>
 
 export const validatedPlan = object(
   { plan },
-  { title: 'ValidatedPlan', description: 'What would be done; nothing was.' },
+  { title: 'ValidatedPlan', description: 'What a build would do; nothing was done.' },
 )

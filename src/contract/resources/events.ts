@@ -1,4 +1,4 @@
-/** What is told of changes, as they happen. */
+/** Events about changes, as they happen. */
 import { object, type Static, string } from '../schema.ts'
 
 export const change = object(

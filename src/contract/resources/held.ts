@@ -1,4 +1,4 @@
-/** A build whose output looks wrong: when it does, what is said of it, and when it is tried again. */
+/** A build with a suspicious output: when it is one, what the API shows of it, and when it is tried again. */
 import { array, boolean, integer, object, oneOf, optional, type Static, string, time } from '../schema.ts'
 
 export const SUSPICIOUS_OUTPUT_ACTIONS = ['HOLD', 'WARN'] as const
@@ -16,7 +16,7 @@ export const suspiciousOutput = object(
       minimum: 0,
       maximum: 100,
       description:
-        'An output is suspicious that lost more than this share of the pages of the live deployment. 100: never.',
+        'An output is suspicious if it lost more than this percentage of the pages of the live deployment. 100: never.',
     }),
     minLostPages: integer({
       minimum: 1,
@@ -27,7 +27,7 @@ export const suspiciousOutput = object(
   {
     title: 'SuspiciousOutput',
     description:
-      'What is done with a rebuild that could not reach a server that the variables name, or that lost pages which the live deployment has.',
+      'What to do with a rebuild that could not reach a server that the variables name, or that lost pages of the live deployment.',
   },
 )
 export type SuspiciousOutput = Static<typeof suspiciousOutput>
@@ -68,7 +68,7 @@ export const held = object(
     reason: string({ description: '`SUSPICIOUS_OUTPUT`.' }),
     message: string({ description: 'What is missing, in words.' }),
     todo: string({ description: 'What to do about it.' }),
-    page: string({ description: 'Where the documentation tells more.' }),
+    page: string({ description: 'The page of the documentation about it.' }),
     unreachable: array(unreachable, {
       description: 'Servers that the variables name and that could not be reached at all.',
     }),
@@ -85,7 +85,7 @@ export type Held = Static<typeof held>
 export const heldDeployment = object(
   {
     deployment: string({ description: 'The deployment that is not live; activate it to make it live.' }),
-    build: string({ description: 'The build, whose `held` tells more.' }),
+    build: string({ description: 'The build; its `held` has the details.' }),
     message: string({ description: 'What is missing, in words.' }),
     createTime: time('When it was held.'),
   },
@@ -105,6 +105,6 @@ export const retry = object(
     rebuilds: integer({ description: 'How often it was built again by the service.' }),
     givenUp: boolean({ description: 'True where the service does not try any more.' }),
   },
-  { title: 'Retry', description: 'The service builds again by itself what an outage spoilt.' },
+  { title: 'Retry', description: 'The service builds again by itself after an outage of a server.' },
 )
 export type Retry = Static<typeof retry>

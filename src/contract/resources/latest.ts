@@ -1,4 +1,4 @@
-/** What an environment shows of its newest work, so that a list of environments tells how each of them is. */
+/** The newest work of an environment, so that a list of environments shows the state of each of them. */
 
 import { boolean, object, oneOf, optional, type Static, string, time } from '../schema.ts'
 import { BUILD_STATES, PHASES, TRIGGERS } from './operation.ts'
@@ -10,12 +10,12 @@ const reason = optional(
 export const latestOperation = object(
   {
     name: string({ description: '`accounts/…/environments/{environment}/operations/{operation}`' }),
-    trigger: oneOf(TRIGGERS, { description: 'What asked for it.' }),
+    trigger: oneOf(TRIGGERS, { description: 'What requested it.' }),
     phase: oneOf(PHASES),
     done: boolean(),
     build: string({ description: 'The build; ends in `/builds/no_build` where nothing is built.' }),
     reason,
-    createTime: time('When it was asked for.'),
+    createTime: time('When it was requested.'),
   },
   {
     title: 'LatestOperation',
@@ -30,10 +30,10 @@ export const latestBuild = object(
     name: string({ description: '`accounts/…/environments/{environment}/builds/{build}`' }),
     state: oneOf(BUILD_STATES),
     phase: oneOf(PHASES),
-    trigger: oneOf(TRIGGERS, { description: 'What asked for it.' }),
+    trigger: oneOf(TRIGGERS, { description: 'What requested it.' }),
     reason,
-    createTime: time('When it was asked for.'),
-    finishTime: optional(time('When it was over.')),
+    createTime: time('When it was requested.'),
+    finishTime: optional(time('When it ended.')),
   },
   { title: 'LatestBuild', description: 'The newest build, whether or not it went live.' },
 )

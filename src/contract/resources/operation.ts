@@ -1,4 +1,4 @@
-/** An operation as callers see it: work that somebody asked for and can watch. */
+/** An operation as callers see it: work that was requested and can be watched. */
 import { LIMITS } from '../limits.ts'
 import { anyObject, array, boolean, integer, object, oneOf, optional, type Static, string, time } from '../schema.ts'
 import { described, requestedBy } from './people.ts'
@@ -42,9 +42,9 @@ export const waiting = object(
         '`QUIET_PERIOD`: for further calls. `ENVIRONMENT`: for another operation of its environment. `MACHINE`: for others on this machine. `NEXT`: it begins at once.',
     }),
     ahead: integer({ description: 'How many end or begin before it.' }),
-    message: string({ description: 'The same for people.' }),
+    message: string({ description: 'The same in words.' }),
   },
-  { title: 'Waiting', description: 'Why it has not begun.' },
+  { title: 'Waiting', description: 'Why it has not started.' },
 )
 export type Waiting = Static<typeof waiting>
 
@@ -55,16 +55,18 @@ export const operationFields = {
     build: string({ description: 'The build; ends in `/builds/no_build` where nothing is built.' }),
     deployment: string({ description: 'The deployment; empty until traffic is switched to it.' }),
     unchanged: optional(
-      boolean({ description: 'True where visitors got the output already: the deployment that was live stays so.' }),
+      boolean({ description: 'True if visitors got the output already: the live deployment stays live.' }),
     ),
-    createTime: time('When it was asked for.'),
+    createTime: time('When it was requested.'),
     phase: oneOf(PHASES),
-    trigger: oneOf(TRIGGERS, { description: 'What asked for it.' }),
+    trigger: oneOf(TRIGGERS, { description: 'What requested it.' }),
     requestedBy,
     ...described,
     queuePosition: optional(integer({ description: 'While it waits: how many builds are before it, and itself.' })),
     waiting: optional(waiting),
-    settlesUntil: optional(time('While it lets a burst of calls settle: when it begins if no further one comes.')),
+    settlesUntil: optional(
+      time('While it waits for a burst of calls to settle: when it begins if no further call comes.'),
+    ),
     triggers: optional(
       array(string(), {
         description: `The calls that it satisfies, the newest first, at most ${LIMITS.triggersShown}; where one operation is read.`,
@@ -73,11 +75,11 @@ export const operationFields = {
     triggerCount: optional(integer({ description: 'How many calls it satisfies; where one operation is read.' })),
   }),
   done: boolean(),
-  response: optional(anyObject({ description: 'When done and well: the environment, or `{}` if it is deleted.' })),
+  response: optional(anyObject({ description: 'If it succeeded: the environment, or `{}` if it is deleted.' })),
   error: optional(
     object(
       { code: integer(), message: string(), details: array(anyObject()) },
-      { title: 'OperationError', description: 'When done and not well: google.rpc.Status.' },
+      { title: 'OperationError', description: 'If it failed: google.rpc.Status.' },
     ),
   ),
 }

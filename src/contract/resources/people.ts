@@ -1,4 +1,4 @@
-/** Who asked for something, and what was sent: members of the account see it, and no one else. */
+/** Who requested something, and what was sent. Only members of the account see it. */
 import { LIMITS } from '../limits.ts'
 import { commitSha, LINE_OF_TEXT, lineOfText } from '../names.ts'
 import { boolean, nullable, object, oneOf, optional, type Static, string } from '../schema.ts'
@@ -19,7 +19,7 @@ const requester = object(
 export type Requester = Static<typeof requester>
 
 export const requestedBy = nullable(requester, {
-  description: 'Who asked for it. Null where an earlier version of the service did not record it.',
+  description: 'Who requested it. Null if an earlier version of the service did not record it.',
 })
 
 const branch = string({
@@ -35,7 +35,7 @@ const subject = string({
   description: "The first line of the commit's message.",
 })
 const isDirty = boolean({
-  description: 'Whether what was sent differs from the commit. Absent where that is not known.',
+  description: 'Whether the archive differs from the commit. Absent if that is not known.',
 })
 
 const commitFields = object(
@@ -44,17 +44,17 @@ const commitFields = object(
 )
 export type Commit = Static<typeof commitFields>
 
-/** What the sender of an archive says about it. Kept with the archive: a rebuild of it shows the same. */
+/** The message and the commit that were sent with an archive. Kept with the archive: a rebuild of it shows the same. */
 export type Described = { message: string; commit: Commit | null }
 
 export const described = {
   message: string({
-    description: "What the sender wrote about the archive; where nothing was written, the commit's subject, or empty.",
+    description: "The sender's message about the archive; without one, the commit's subject, or empty.",
   }),
-  commit: nullable(commitFields, { description: 'The git commit of the archive, by the word of its sender.' }),
+  commit: nullable(commitFields, { description: 'The git commit of the archive, as its sender states it.' }),
 }
 
-/** The same as parameters of an upload: a form has one part, the archive. */
+/** The same as query parameters of an upload, since its form has one part, the archive. */
 export const describedQuery = {
   message: optional(
     string({

@@ -1,4 +1,6 @@
-/** What a rollback leaves behind: while an environment is pinned, rebuilds build this archive and not the newest upload. */
+/**
+ * The pin that a rollback makes: while an environment is pinned, rebuilds build this archive and not the newest upload.
+ */
 import { object, optional, type Static, string, time } from '../schema.ts'
 
 export const pin = object(

@@ -1,4 +1,4 @@
-/** What the API hands out and takes in. */
+/** The resources that the API returns and accepts. */
 
 import { etagOf, expectedEtag } from '../etag.ts'
 import { LIMITS } from '../limits.ts'
@@ -74,7 +74,7 @@ export const app = object(
 )
 export type App = Static<typeof app>
 
-/** Limits of size and count are not part of the schema: whoever exceeds them gets 413 with the limit. */
+/** Limits of size and count are not part of the schema: a request that exceeds them gets 413 with the limit. */
 const variableValue = string({
   pattern: '^[^\\u0000\\p{Cs}]*$',
   'x-form': 'must be valid Unicode text without a zero byte',
@@ -179,20 +179,20 @@ export const environment = object(
     latestBuild: optional(latestBuild),
     held: optional(heldDeployment),
     retry: optional(retry),
-    /** Where one environment is read that is live. */
+    /** Only where a single live environment is read. */
     freshness: optional(freshness),
     createTime: time('When it was created.'),
     updateTime: time('When it was last changed.'),
     etag: etagOf('what `PATCH` can set. Builds, deployments and domains leave it as it is'),
     shellVariableEtags: mapOf(string(), {
-      description: 'Of each variable, by its key: another one after every change of that variable.',
+      description: 'The etag of each variable, by its key: it differs after every change of that variable.',
     }),
   },
   { title: 'Environment' },
 )
 export type Environment = Static<typeof environment>
 
-/** What may come with a deletion. */
+/** The optional body of a deletion. */
 export const deletion = object({ etag: expectedEtag }, { title: 'Deletion' })
 
 /** Custom host names of one environment. */
@@ -321,11 +321,11 @@ export const clearCache = object(
 )
 export type ClearCache = Static<typeof clearCache>
 
-/** Taken from apps themselves, by a route that is not part of the public API. */
+/** Sent by apps themselves, to a route that is not part of the public API. */
 const tagTimes = mapOf(integer({ minimum: 0 }), { maxProperties: LIMITS.purgeEntries, propertyNames: purgedTag })
 export const purgedTags = object({
   tags: array(purgedTag, { maxItems: LIMITS.purgeEntries }),
-  /** Since when what has a tag and is older does not hold any more, in milliseconds of Unix time. */
+  /** The time since which older content with this tag is invalid, in milliseconds of Unix time. */
   revalidated: optional(tagTimes),
   /** When pages were made. */
   made: optional(tagTimes),
@@ -362,8 +362,7 @@ export const session = object(
     email: string(),
     accounts: array(account),
     invitations: array(invitation, {
-      description:
-        'Accounts that ask the user to belong to them. They are not among `accounts` until they are accepted.',
+      description: 'Accounts that ask the user to join them. They are not among `accounts` until they are accepted.',
     }),
     expireTime: time('When the session ends by itself.'),
   },

@@ -1,4 +1,4 @@
-/** Why visitors see what they see at an address, as the API tells it. */
+/** Why visitors see what they see at an address, as the API shows it. */
 import { anyObject, array, boolean, integer, object, oneOf, optional, type Static, string, time } from '../schema.ts'
 
 export const TRACED_EVENTS = ['TRIGGER', 'BUILD', 'LIVE', 'PURGE', 'STORED', 'VALIDATED', 'EXPIRED', 'NOW'] as const
@@ -13,8 +13,8 @@ const storedObject = object(
   {
     status: integer(),
     storeTime: time('When the edge stored it.'),
-    validateTime: time('When the app last said that it is still right, or when it was stored.'),
-    ageSeconds: integer({ description: 'As the header `Age` would tell it now.' }),
+    validateTime: time('When the app last confirmed that it is still valid, or when it was stored.'),
+    ageSeconds: integer({ description: 'The value that the header `Age` would have now.' }),
     lifetimeSeconds: integer({ description: 'How old it may become before it is stale.' }),
     lifetimeFrom: string({ description: 'The header that says so, as `cache-control: s-maxage=60`.' }),
     fresh: boolean(),
@@ -27,7 +27,7 @@ const storedObject = object(
     }),
     etag: optional(string()),
     lastModified: optional(string()),
-    hits: integer({ description: 'How often it was the answer.' }),
+    hits: integer({ description: 'How often it was served.' }),
     place: oneOf(['memory', 'disk']),
     comparison: oneOf(COMPARISONS, { description: 'With what the live deployment answers now.' }),
   },

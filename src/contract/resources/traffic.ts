@@ -7,16 +7,15 @@ export type TrafficRange = (typeof TRAFFIC_RANGES)[number]
 export const trafficRange = oneOf(TRAFFIC_RANGES, { description: 'How far back; `24h` unless given.' })
 
 const counts = {
-  requests: integer({ description: 'Requests to the site, each once, also those that were refused or broken off.' }),
-  hits: integer({ description: 'Those of them that were answered without asking the app: stored, or files.' }),
+  requests: integer({ description: 'Requests to the site, including those that were refused or broken off.' }),
+  hits: integer({ description: 'Requests that were answered without the app: from the cache, or as files.' }),
   bytes: integer({ description: 'Bytes sent to visitors, headers included.' }),
   status2xx: integer({ description: 'Answers with a status of 200 to 299.' }),
-  status3xx: integer({ description: 'Redirects, and answers that what the visitor has is still right (304).' }),
+  status3xx: integer({ description: 'Redirects, and answers that the copy of the visitor is still valid (304).' }),
   status4xx: integer({ description: 'Answers with a status of 400 to 499: 404 where there is no such page.' }),
   errors: integer({ description: 'Answers with a status of 500 and above.' }),
   p50Ms: number({
-    description:
-      'Milliseconds until the answer began, for half of the requests. Told from a histogram, so about right.',
+    description: 'Milliseconds until the answer began, for half of the requests. Estimated from a histogram.',
   }),
   p95Ms: number({ description: 'The same, for 95 of 100 requests.' }),
 }
@@ -38,9 +37,9 @@ const pathCount = object(
   {
     path: string({
       description:
-        'As it was asked for, without the query. `{id}`, `{email}` and `{token}` stand for what looks like one.',
+        'As it was requested, without the query. `{id}`, `{email}` and `{token}` stand for what looks like one.',
     }),
-    requests: integer({ description: 'Never too high; a little too low where very many paths were asked for.' }),
+    requests: integer({ description: 'Never too high; a little too low if very many paths were requested.' }),
   },
   { title: 'PathCount' },
 )
@@ -52,9 +51,9 @@ export const trafficPaths = object(
     isCounted: boolean({ description: 'False where the operator has switched it off (`countPaths`).' }),
     startTime: time('Since when they are counted: the beginning of an hour, or of a day in UTC for 7d and 30d.'),
     top: array(pathCount, {
-      description: 'Paths that were answered well, the most asked for first. Files that pages load are left out.',
+      description: 'Paths with a successful answer, the most requested first. Files that pages load are left out.',
     }),
-    missing: array(pathCount, { description: 'Paths that were answered with 404 or 410, the most asked for first.' }),
+    missing: array(pathCount, { description: 'Paths that were answered with 404 or 410, the most requested first.' }),
   },
   { title: 'TrafficPaths' },
 )

@@ -1,4 +1,4 @@
-/** How much is kept on the disk, as the API shows it. */
+/** The disk space in use, as the API shows it. */
 import { CEILING_KINDS } from '../ceilings.ts'
 import { array, integer, object, oneOf, type Static, string, time } from '../schema.ts'
 

@@ -1,4 +1,4 @@
-/** The users of an account, and what a user may change by themselves. */
+/** The users of an account, and what users may change about themselves. */
 import { LIMITS } from '../limits.ts'
 import { role } from '../roles.ts'
 import { object, oneOf, optional, type Static, string, time } from '../schema.ts'
@@ -11,12 +11,12 @@ const userFields = {
   email: string(),
   role,
   state: oneOf(USER_STATES, {
-    description: '`INVITED` until somebody who was a user already has accepted: until then they have no access.',
+    description: '`INVITED` until an existing user has accepted the invitation: until then they have no access.',
   }),
   createTime: time('When the user was invited or added to the account.'),
 }
 
-export const user = object(userFields, { title: 'User', description: 'Somebody who logs in to the portal.' })
+export const user = object(userFields, { title: 'User', description: 'A person who logs in to the portal.' })
 export type User = Static<typeof user>
 
 export const newUser = object(
@@ -36,7 +36,7 @@ export const addedUser = object(
   {
     ...userFields,
     password: optional(
-      string({ description: 'Of a new user, shown this once. One who has a password already keeps it.' }),
+      string({ description: 'The password of a new user, shown only once. An existing user keeps theirs.' }),
     ),
   },
   { title: 'AddedUser' },
@@ -50,7 +50,10 @@ export const invitation = object(
     inviter: string({ description: 'E-mail address of the owner who asks; empty where a program did.' }),
     createTime: time('When the user was invited.'),
   },
-  { title: 'Invitation', description: 'An account asks the user to belong to it. It gives access to nothing.' },
+  {
+    title: 'Invitation',
+    description: 'An account asks the user to join it. Until it is accepted, it gives no access.',
+  },
 )
 export type Invitation = Static<typeof invitation>
 
@@ -58,7 +61,7 @@ export const changedUser = object({ role }, { title: 'ChangedUser' })
 
 export const changedPassword = object(
   {
-    password: string({ maxLength: LIMITS.maxPasswordLength, description: 'The one that it is now.' }),
+    password: string({ maxLength: LIMITS.maxPasswordLength, description: 'The current password.' }),
     newPassword: string({ minLength: LIMITS.minPasswordLength, maxLength: LIMITS.maxPasswordLength }),
   },
   { title: 'ChangedPassword' },

@@ -1,27 +1,36 @@
-/** Webhooks as callers see them: the set of an environment, what a call is answered with, and the ledger of all calls. */
+/** Webhooks as callers see them: the set of an environment, the answer to a call, and the ledger of all calls. */
 import { LIMITS } from '../limits.ts'
 import { array, boolean, integer, object, oneOf, optional, type Static, string, time, without } from '../schema.ts'
 import { operationFields, PHASES } from './operation.ts'
 import { requestedBy } from './people.ts'
 
-/** As they stand in a webhook's URL. */
+/** As they are written in a webhook's URL. */
 export const WEBHOOK_ACTIONS = ['rebuild', 'cleanRebuild', 'purgeCache'] as const
 export type WebhookAction = (typeof WEBHOOK_ACTIONS)[number]
 
 export const webhookAction = oneOf(WEBHOOK_ACTIONS, {
-  description: 'Rebuild; the same without anything that the framework has cached; or purge what the edge has stored.',
+  description: 'Rebuild; rebuild without anything that the framework has cached; or purge what the edge has stored.',
 })
 
 const quietSeconds = integer({
   minimum: 0,
   maximum: LIMITS.quietSeconds,
-  description: 'A build that webhooks asked for begins when no further call came for so long. 0: at once.',
+  description: 'A build that webhooks requested begins when no further call came for this many seconds. 0: at once.',
 })
 const maxQuietSeconds = integer({
   minimum: 0,
   maximum: LIMITS.maxQuietSeconds,
-  description: 'However many calls come, the build begins so long after the first of them.',
+  description: 'The build begins at most this many seconds after the first call, however many calls come.',
 })
+/** In answers and in changes for one version after the rename, so that clients can follow. */
+const quietSecondsMost = optional(
+  integer({
+    minimum: 0,
+    maximum: LIMITS.maxQuietSeconds,
+    deprecated: true,
+    description: 'The former name of `maxQuietSeconds`, which the next version removes.',
+  }),
+)
 
 const setOf = <Url extends Record<string, ReturnType<typeof string>>>(url: Url) => ({
   name: string({ description: '`accounts/…/environments/{environment}/webhooks`' }),
@@ -35,6 +44,7 @@ const setOf = <Url extends Record<string, ReturnType<typeof string>>>(url: Url) 
   ),
   quietSeconds,
   maxQuietSeconds,
+  quietSecondsMost,
   createTime: time('When the set was made.'),
   regenerateTime: time('When its URLs were made.'),
 })
@@ -46,14 +56,14 @@ export const webhookSet = object(setOf({}), {
 export type WebhookSet = Static<typeof webhookSet>
 
 export const issuedWebhookSet = object(
-  setOf({ url: string({ description: 'To be called by POST. It holds a token, and is shown this once.' }) }),
+  setOf({ url: string({ description: 'To be called by POST. It contains a token, and is shown only once.' }) }),
   { title: 'IssuedWebhookSet' },
 )
 export type IssuedWebhookSet = Static<typeof issuedWebhookSet>
 
 export const changedWebhookSet = object(
-  { quietSeconds: optional(quietSeconds), maxQuietSeconds: optional(maxQuietSeconds) },
-  { title: 'ChangedWebhookSet', description: 'What is not given stays as it is.' },
+  { quietSeconds: optional(quietSeconds), maxQuietSeconds: optional(maxQuietSeconds), quietSecondsMost },
+  { title: 'ChangedWebhookSet', description: 'Absent fields keep their values.' },
 )
 export type ChangedWebhookSet = Static<typeof changedWebhookSet>
 
@@ -64,7 +74,7 @@ const job = object(
     state: oneOf(['PENDING', 'DONE']),
     createdAt: integer({ description: 'Milliseconds since 1970.' }),
   },
-  { description: 'The operation once more, in the form that plugins made for other hosts look for.' },
+  { description: 'The same operation, in the form that plugins for other hosts expect.' },
 )
 
 export const webhookAnswer = object(
@@ -84,7 +94,7 @@ export type WebhookAnswer = Static<typeof webhookAnswer>
 export const WEBHOOK_OPERATION_STATES = ['WAITING', 'BUILDING', 'LIVE', 'PURGED', 'FAILED', 'CANCELLED'] as const
 export type WebhookOperationState = (typeof WEBHOOK_OPERATION_STATES)[number]
 
-/** Closed: whatever is added here can be read with a webhook's token. */
+/** Every field that is added here can be read with a webhook's token. */
 export const webhookOperation = object(
   {
     name: string({
@@ -94,19 +104,21 @@ export const webhookOperation = object(
       description: 'LIVE: visitors get what was built. PURGED: the cache was purged, and nothing is built.',
     }),
     phase: oneOf(PHASES),
-    done: boolean({ description: 'Whether the state is the last one.' }),
-    waitingUntil: optional(time('While it lets a burst of calls settle: when it begins if no further one comes.')),
+    done: boolean({ description: 'Whether the state is final.' }),
+    waitingUntil: optional(
+      time('While it waits for a burst of calls to settle: when it begins if no further call comes.'),
+    ),
     reason: optional(string({ description: 'Why it failed: one of the reasons of the error reference.' })),
     message: optional(string({ description: 'The reason in words. What the build wrote is not in it.' })),
     buildUrl: string({
       description: 'The page of the build in the portal, for those who may log in; empty for a purge.',
     }),
     siteUrl: string({ description: 'Where the site answers.' }),
-    createTime: time('When it was asked for.'),
+    createTime: time('When it was requested.'),
   },
   {
     title: 'WebhookOperation',
-    description: 'What became of a call of a webhook, as far as its own token may read it.',
+    description: 'The result of a webhook call, as far as its own token may read it.',
   },
 )
 export type WebhookOperation = Static<typeof webhookOperation>
@@ -114,7 +126,7 @@ export type WebhookOperation = Static<typeof webhookOperation>
 export const TRIGGER_ACTIONS = ['REBUILD', 'CLEAN_REBUILD', 'PURGE_CACHE'] as const
 export type TriggerAction = (typeof TRIGGER_ACTIONS)[number]
 
-/** What the call of a webhook asks for. */
+/** The action of each webhook. */
 export const ACTION_OF_WEBHOOK: Record<WebhookAction, TriggerAction> = {
   rebuild: 'REBUILD',
   cleanRebuild: 'CLEAN_REBUILD',
@@ -129,12 +141,12 @@ export const recordedTrigger = object(
     name: string({ description: '`accounts/…/environments/{environment}/triggers/{trigger}`' }),
     action: oneOf(TRIGGER_ACTIONS),
     source: oneOf(TRIGGER_SOURCES, {
-      description: 'By a webhook, by the API, by the app itself, or by the service, which tries again what was held.',
+      description: 'A webhook, the API, the app itself, or the service, which tries held builds again.',
     }),
     requestedBy,
     createTime: time('When it came.'),
     address: string({ description: 'Where it came from; empty for the app itself and for the service.' }),
-    userAgent: string({ description: 'What the caller called itself.' }),
+    userAgent: string({ description: 'The User-Agent of the caller.' }),
     answer: integer({ description: 'HTTP status that it was answered with.' }),
     reason: optional(string({ description: 'Why it was refused: one of the reasons of the error reference.' })),
     operation: string({ description: 'The operation that satisfied it; empty where none did.' }),
@@ -149,6 +161,6 @@ export const recordedTrigger = object(
       ),
     ),
   },
-  { title: 'Trigger', description: 'One entry of the ledger: somebody asked for a build or a purge.' },
+  { title: 'Trigger', description: 'One entry of the ledger: a request for a build or a purge.' },
 )
 export type RecordedTrigger = Static<typeof recordedTrigger>

@@ -9,12 +9,11 @@
  *
  * One that is discarded stays in the list as what it was. Its files are given up, and nothing makes it live any more.
  */
-import type { SealedVariable } from '../../apps/index.ts'
+import { notifyBelow, type SealedVariable } from '../../apps/index.ts'
 import type { Clock, NewId } from '../../base/index.ts'
 import { Problem, type resources } from '../../contract/index.ts'
 import {
   list,
-  notifyBelow,
   type Page,
   type PageOf,
   pageOf,
@@ -233,6 +232,12 @@ export const isActivatable = ({ state, discardTime }: DeploymentHead): boolean =
   (state === 'LIVE' || state === 'RETIRED' || state === 'HELD') && discardTime === null
 
 export type Deployments = ReturnType<typeof createDeployments>
+
+/** Undefined where there is none. */
+export async function newestDeploymentId(reader: Reader): Promise<string | undefined> {
+  const [row] = await reader.query<{ id: string | null }>(statement`SELECT MAX(id) AS id FROM deployments`)
+  return row?.id ?? undefined
+}
 
 const toDeployment = (row: DeploymentRow): Deployment => ({
   ...toHead(row),

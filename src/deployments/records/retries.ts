@@ -7,9 +7,10 @@
  *
  * It is gone when a build goes live, when a deployment is made live by hand, and with its environment.
  */
+import { notifyBelow } from '../../apps/index.ts'
 import type { Clock } from '../../base/index.ts'
 import type { Endpoint } from '../../engines/index.ts'
-import { list, notifyBelow, type Reader, type Sql, statement, type Transaction } from '../../storage/index.ts'
+import { list, type Reader, type Sql, statement, type Transaction } from '../../storage/index.ts'
 
 export type Retry = {
   environmentId: string

@@ -8,7 +8,7 @@ import type { Clock } from '../../base/index.ts'
 import type { Builds, Outputs, PackageStore, Sources } from '../../builds/index.ts'
 import { Problem, type resources } from '../../contract/index.ts'
 import { type Finish, type Handler, isCancelled, type Operation, type Operations } from '../../operations/index.ts'
-import { isHeld, type LineLogs, type Sql, type Transaction } from '../../storage/index.ts'
+import { hasRetentionHold, type LineLogs, type Sql, type Transaction } from '../../storage/index.ts'
 import { buildLogName } from '../deploy/deploy.ts'
 import { runtimeLogName } from '../deploy/launch.ts'
 import type { Switch } from '../deploy/switch.ts'
@@ -88,7 +88,7 @@ export function createProvision(parts: Parts) {
     const environment = await environments.byId(sql, environmentId)
     if (!environment) return
     if (environment.liveDeployment) await switching.retire(environmentId, environment.liveDeployment)
-    if (await isHeld(sql, clock.now())) return
+    if (await hasRetentionHold(sql, clock.now())) return
     const path = { accountId: environment.accountId, environmentId }
     for (const { id } of await builds.all(path)) await logs.remove(buildLogName(id))
     await logs.remove(runtimeLogName(environmentId))

@@ -8,7 +8,7 @@ import { openDiskBlobs } from './blobs-disk.ts'
 
 blobsSuite('a folder', async (t) => openDiskBlobs(await temporaryFolder(t)))
 
-test('a source that fails leaves no file, not even aside', async (t) => {
+test('a source that fails leaves no file, not even a draft', async (t) => {
   const folder = await temporaryFolder(t)
   const blobs = await openDiskBlobs(folder)
   const failing = async function* () {
@@ -19,7 +19,7 @@ test('a source that fails leaves no file, not even aside', async (t) => {
   assert.deepEqual(await readdir(join(folder, 'aside')), [])
 })
 
-test('what a dead process left aside is swept, and what is being written is not', async (t) => {
+test('drafts of a dead process are removed, and those being written are not', async (t) => {
   const folder = await temporaryFolder(t)
   await openDiskBlobs(folder)
   const [old, fresh] = [join(folder, 'aside', 'old'), join(folder, 'aside', 'fresh')]
@@ -53,7 +53,7 @@ test('what is not a blob is not listed', async (t) => {
   assert.deepEqual(await blobs.list(), [])
 })
 
-test('a blob is readable by nobody else on the machine', async (t) => {
+test('a blob is readable only by its owner', async (t) => {
   const folder = await temporaryFolder(t)
   const blobs = await openDiskBlobs(folder)
   const { digest } = await blobs.put(

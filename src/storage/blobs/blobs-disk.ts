@@ -1,19 +1,19 @@
 /**
- * Blobs as files: `<folder>/ab/abcdef…`. A blob is written aside, fsynced and renamed, so a name that exists is whole; the
+ * Blobs as files: `<folder>/ab/abcdef…`. A blob is written to a draft, fsynced and renamed, so a name that exists is whole; the
  * folder is fsynced too, or the name itself could be lost with the power. The time of a file is when it was last put.
  */
 import { createHash } from 'node:crypto'
 import { mkdir, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createTurns, freeBuffers, randomToken } from '../../base/index.ts'
+import { absent, createTurns, freeBuffers, randomToken } from '../../base/index.ts'
 import { BlobNotFound, type Blobs, checkDigest, type Digest } from './blobs.ts'
 
 export async function openDiskBlobs(folder: string): Promise<Blobs> {
-  const aside = join(folder, 'aside')
-  await mkdir(aside, { recursive: true, mode: 0o700 })
-  await sweep(aside)
-  // What is put again must not be removed in the same moment. Another process is not kept from it: each looks once more
-  // after what it did, and of the two one sees the other.
+  const drafts = join(folder, 'aside')
+  await mkdir(drafts, { recursive: true, mode: 0o700 })
+  await sweep(drafts)
+  // A blob that is put again must not be removed at the same moment. Turns hold within this process; two processes each check
+  // once more after their change, so that one of them sees the other.
   const inTurn = createTurns()
 
   function place(digest: Digest) {
@@ -31,7 +31,7 @@ export async function openDiskBlobs(folder: string): Promise<Blobs> {
     const { subfolder, file } = place(digest)
     const now = new Date()
     const isThere = await utimes(file, now, now).then(() => has(digest), absent)
-    // What is there already has the same bytes. Freeing a large draft takes the disk a while, for which nobody waits.
+    // What is there already has the same bytes. Freeing a large draft takes the disk a while: it is not awaited.
     if (isThere) return discard(draft)
     const firstMade = await mkdir(subfolder, { recursive: true, mode: 0o700 })
     await rename(draft, file)
@@ -42,7 +42,7 @@ export async function openDiskBlobs(folder: string): Promise<Blobs> {
   return {
     has,
     async put(source, check) {
-      const draft = join(aside, randomToken())
+      const draft = join(drafts, randomToken())
       try {
         const { digest, bytes } = await write(draft, source)
         await check?.(draft)
@@ -54,7 +54,7 @@ export async function openDiskBlobs(folder: string): Promise<Blobs> {
       }
     },
     async lend(source, use) {
-      const draft = join(aside, randomToken())
+      const draft = join(drafts, randomToken())
       try {
         await write(draft, source)
         return await use(draft)
@@ -82,7 +82,7 @@ export async function openDiskBlobs(folder: string): Promise<Blobs> {
         const found = await stat(file).catch(absent)
         if (!found) return true
         if (unless && found.mtimeMs >= unless.putSince) return false
-        const gone = join(aside, randomToken())
+        const gone = join(drafts, randomToken())
         await rename(file, gone)
         if (unless && (await stat(gone)).mtimeMs >= unless.putSince) {
           await rename(gone, file)
@@ -93,11 +93,11 @@ export async function openDiskBlobs(folder: string): Promise<Blobs> {
         return true
       })
     },
-    sweep: () => sweep(aside),
+    sweep: () => sweep(drafts),
   }
 }
 
-/** If this does not come to its end, the next start sweeps. */
+/** If this fails, the next start removes the draft. */
 function discard(draft: string) {
   rm(draft, { force: true }).catch(() => undefined)
 }
@@ -106,8 +106,8 @@ const PIECE_BYTES = 1024 * 1024
 const PIECES_PER_COLLECTION = 8
 
 /**
- * Writes, hashes and fsyncs what a source gives. Two pieces are used in turn, so that one is on its way to the disk while
- * the other fills, and memory stays what it is.
+ * Writes, hashes and fsyncs the bytes of a source. Two buffers are used in turn, so that one is written while the other
+ * fills, and memory stays constant.
  */
 async function write(path: string, source: AsyncIterable<Uint8Array>): Promise<{ digest: Digest; bytes: number }> {
   const hash = createHash('sha256')
@@ -119,7 +119,7 @@ async function write(path: string, source: AsyncIterable<Uint8Array>): Promise<{
   async function handOver() {
     await writing
     writing = file.writeFile(filling.subarray(0, filled))
-    // Looked at by the next one; this keeps a fault from being nobody's if the source fails first.
+    // The next call awaits it. Until then a fault must not be an unhandled rejection, if the source fails first.
     writing.catch(() => undefined)
     pieces += 1
     if (pieces % PIECES_PER_COLLECTION === 0) freeBuffers()
@@ -149,12 +149,12 @@ async function write(path: string, source: AsyncIterable<Uint8Array>): Promise<{
   return { digest: `sha256:${hash.digest('hex')}`, bytes }
 }
 
-/** A draft that nobody has written to for this long was left by a process that died. */
+/** A draft that was not written to for this long was left by a process that died. */
 const ABANDONED_AFTER_MS = 60 * 60 * 1000
 
-async function sweep(aside: string) {
-  for (const name of await readdir(aside)) {
-    const draft = join(aside, name)
+async function sweep(drafts: string) {
+  for (const name of await readdir(drafts)) {
+    const draft = join(drafts, name)
     const found = await stat(draft).catch(absent)
     if (found && Date.now() - found.mtimeMs > ABANDONED_AFTER_MS) await rm(draft, { force: true })
   }
@@ -167,8 +167,4 @@ async function syncFolder(path: string) {
   } finally {
     await folder.close()
   }
-}
-
-function absent(error: NodeJS.ErrnoException): undefined {
-  if (error.code !== 'ENOENT') throw error
 }

@@ -1,4 +1,4 @@
-/** Cleaning against a model that is as simple as it is slow, and the time that it takes for what tenants choose. */
+/** Cleaning compared with a simple and slow model, and the time that it takes for input that tenants choose. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { stripVTControlCharacters } from 'node:util'
@@ -9,7 +9,7 @@ import { compileCleaner } from './clean-line.ts'
 import { compileNeedles, type Places } from './needles.ts'
 import { textAt, visiblePlaces } from './visible.ts'
 
-/** Every place of every needle, one by one. */
+/** Every range of every needle, one by one. */
 function coveredBy(needles: readonly string[], text: string): boolean[] {
   const covered = new Array<boolean>(text.length).fill(false)
   for (const needle of needles) {
@@ -125,7 +125,7 @@ test('what a terminal would show is what Node takes it for, wherever escapes are
   )
 })
 
-/** Processor time of this thread, in microseconds: how busy the machine is does not count. */
+/** CPU time of this thread, in microseconds: it does not depend on how busy the machine is. */
 function cost(work: () => unknown): number {
   const before = process.threadCpuUsage()
   work()
@@ -154,7 +154,7 @@ for (const [name, lineOf] of Object.entries(HOSTILE_LINES)) {
     cost(() => cleaner.clean(lineOf(SHORT)))
     const short = cost(() => cleaner.clean(lineOf(SHORT)))
     const long = cost(() => cleaner.clean(lineOf(LONG)))
-    // 64 times the length: a square would be 4,096 times the cost.
+    // 64 times the length: quadratic time would be 4,096 times the cost.
     assert.ok(long < short * 1000, `${short} µs, then ${long} µs`)
   })
 }
@@ -187,7 +187,7 @@ for (const [name, secrets] of Object.entries(MAXIMAL)) {
     setImmediate(watch)
     const cleaner = await compileCleaner(secrets)
     isCompiled = true
-    // Others have their turn: it takes a few hundred milliseconds in all, and no slice of it more than a few.
+    // It yields to the event loop: it takes a few hundred milliseconds in all, and no slice more than a few.
     assert.ok(longestMicroseconds < 500_000, `${longestMicroseconds} µs in one go`)
     assert.ok(cleaner.bytes < 52 * variableTotalBytes, `${cleaner.bytes} bytes`)
 

@@ -1,10 +1,9 @@
 /**
- * Cleans lines of other people's programs: no secret, no terminal escape, nothing that hides text, no endless length.
- *
- * A needle is a line of a secret, without the white space around it: of a value with many lines each is one, as programs
- * write them one by one. Less than four characters are no needle: they are part of every other word. A secret is found as it
- * was written and as it is seen, so neither colours nor something invisible in the middle of one hide it. All characters of
- * all needles are struck, also where needles overlap.
+ * Cleans lines of untrusted programs: no secret, no terminal escape, nothing that hides text, no endless length. A
+ * needle is a line of a secret, without the white space around it: each line of a value is one, as programs write them
+ * one by one. Texts of less than four characters are no needles, since they are part of many words. A secret is found
+ * both as it was written and as it is displayed, so neither colours nor invisible characters hide it. All characters of
+ * all needles are removed, also where needles overlap.
  */
 import { createSlices } from '../../base/index.ts'
 import { addPlace, compileNeedles, type Needles, type Places } from './needles.ts'
@@ -16,11 +15,11 @@ const STRUCK = '[secret]'
 
 export type Cleaner = {
   clean(line: string): string
-  /** Memory that it takes: for each character of the secrets at most 52 bytes. */
+  /** The memory that it uses: at most 52 bytes for each character of the secrets. */
   bytes: number
 }
 
-/** Others have their turn meanwhile: half a megabyte of secrets takes a few hundred milliseconds. */
+/** Yields to the event loop meanwhile: half a megabyte of secrets takes a few hundred milliseconds. */
 export async function compileCleaner(secrets: readonly string[]): Promise<Cleaner> {
   const slices = createSlices()
   const found = new Set<string>()
@@ -42,18 +41,18 @@ export async function compileCleaner(secrets: readonly string[]): Promise<Cleane
   }
 }
 
-/** A line as it stands in the value, and as it is seen when it is written. */
+/** A line as it is in the value, and as it is displayed. */
 const needlesOf = (line: string): string[] =>
   [line.trim(), textAt(line, visiblePlaces(line)).trim()].filter(({ length }) => length >= MIN_NEEDLE_LENGTH)
 
-/** The places of needles in what is shown of a line. */
+/** The ranges of needles in the displayed text of a line. */
 function placesIn(line: string, text: string, shown: Places, needles: Needles): Places {
   const seen = needles.find(text)
   if (text.length === line.length) return seen
   return union(seen, whereShown(needles.find(line), shown))
 }
 
-/** Places of a line as places of what is shown of it. */
+/** Ranges of a line, converted to ranges of its displayed text. */
 function whereShown(places: Places, shown: Places): Places {
   const moved: Places = []
   let offset = 0

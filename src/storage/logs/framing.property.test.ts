@@ -1,4 +1,4 @@
-/** Page tokens that callers made up, and output of programs that is cut anywhere. */
+/** Forged page tokens, and output of programs that is cut anywhere. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

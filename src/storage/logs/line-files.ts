@@ -1,10 +1,11 @@
-/** The files of a log, as readers see them: lines by position, a piece at a time, while somebody appends to them. */
+/** The files of a log, as readers see them: lines by position, a piece at a time, while a writer appends to them. */
 import { type FileHandle, open, stat } from 'node:fs/promises'
 import { StringDecoder } from 'node:string_decoder'
+import { absent } from '../../base/index.ts'
 import type { LogLine } from './line-writer.ts'
 
 const PIECE_BYTES = 256 * 1024
-/** No line is longer than this, however it is written. */
+/** No line is longer than this in the file. */
 const MAX_LINE_BYTES = 128 * 1024
 
 /** Lines as they are appended to a file, by position and not from the start each time. */
@@ -60,7 +61,7 @@ export async function endOf(path: string): Promise<{ bytes: number; isTorn: bool
   }
 }
 
-/** A line that a dying process wrote by half is left out. */
+/** A line that is incomplete because its process died is left out. */
 export function parseLines(text: string): LogLine[] {
   return text
     .split('\n')
@@ -73,8 +74,4 @@ export function parseLines(text: string): LogLine[] {
         throw error
       }
     })
-}
-
-export function absent(error: NodeJS.ErrnoException): undefined {
-  if (error.code !== 'ENOENT') throw error
 }

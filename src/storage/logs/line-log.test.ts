@@ -23,7 +23,7 @@ async function written(t: TestContext, ...chunks: (string | Buffer)[]): Promise<
   return (await logs.read('build', 0)).map(({ text }) => text)
 }
 
-test('lines are numbered, timed, and tell their stream and phase', async (t) => {
+test('lines are numbered and timed, and have their stream and phase', async (t) => {
   const { logs, log } = await setUp(t)
   log.say('PLANNING', 'Found Next.js.')
   log.write('stderr', 'BUILDING', Buffer.from('warning\n'))
@@ -76,7 +76,7 @@ test('a secret that begins before the cut of an endless line is hidden, however 
   assert.doesNotMatch(line, /hun/)
 })
 
-test('the rest of a line that was cut is not told: it may begin in the middle of a secret', async (t) => {
+test('the rest of a line that was cut is left out: it may begin in the middle of a secret', async (t) => {
   const lines = await written(t, `${'x'.repeat(9000)}hun`, 'ter2\nnext\n')
   assert.deepEqual(lines.slice(1), ['next'])
 })
@@ -105,7 +105,7 @@ test('a log that is full says so and keeps no more than the last lines, where th
   )
 })
 
-test('what a full log keeps last is there for whoever looks for the reason of a failure', async (t) => {
+test('the last lines of a full log are there for the diagnosis of a failure', async (t) => {
   const { log } = await setUp(t, { maxBytes: 2000 })
   for (let line = 0; line < 1000; line++) log.write('stdout', 'BUILDING', Buffer.from(`line ${line}\n`))
   const since = log.lastNumber() + 1
@@ -119,7 +119,7 @@ test('a log that keeps its tail stays bounded, and its numbers go on', async (t)
   const { logs, log } = await setUp(t, { whenFull: 'rotate', maxBytes: 10_000 })
   for (let line = 1; line <= 500; line++) {
     log.say('', `line ${line}`)
-    // As fast as the disk, and no faster: a flood is another test.
+    // No faster than the disk: another test covers floods.
     while (line % 10 === 0 && (await logs.read('build', line - 1)).length === 0) await new Promise(setImmediate)
   }
   await log.close()
@@ -128,7 +128,7 @@ test('a log that keeps its tail stays bounded, and its numbers go on', async (t)
   assert.ok(lines.length < 200)
 })
 
-test('a flood is left out in part, is said so, and does not grow in memory', async (t) => {
+test('a flood is left out in part, which is reported, and does not grow in memory', async (t) => {
   const { logs, log } = await setUp(t, { whenFull: 'rotate', maxBytes: 10_000 })
   for (let line = 0; line < 10_000; line++) log.say('', `line ${line}`)
   await log.close()
@@ -235,7 +235,7 @@ test('the line that proves a failure is the first that speaks of an error since 
   await log.close()
 })
 
-/** A log that cannot be written until somebody makes the folder that it leads to. */
+/** A log that cannot be written until the test makes the folder that it links to. */
 async function setUpUnwritable(t: TestContext) {
   const folder = await temporaryFolder(t)
   await symlink(join(folder, 'later', 'build.log'), join(folder, 'build.log'))

@@ -1,12 +1,12 @@
 /**
- * Logs of other people's programs: numbered lines in a file, one JSON object each. A log is bounded; of a log that keeps its
- * tail, the oldest part goes first and the numbers go on.
+ * Logs of untrusted programs: numbered lines in a file, one JSON object each. A log is limited; if it keeps its tail,
+ * the oldest part is removed first and the numbers continue.
  */
 import { EventEmitter } from 'node:events'
 import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Clock, systemClock } from '../../base/index.ts'
-import { absent, endOf, openTail, piecesOf } from './line-files.ts'
+import { absent, type Clock, systemClock } from '../../base/index.ts'
+import { endOf, openTail, piecesOf } from './line-files.ts'
 import { createLineWriter, type LineWriter, type LogLine, type LogStream } from './line-writer.ts'
 import { createProgramLog, type LineLog } from './program-log.ts'
 
@@ -16,8 +16,8 @@ export type LineLogOptions = {
   /** Values that must never be written. */
   secrets: readonly string[]
   /**
-   * `stop`, for a build: what does not fit is not written, but for the last lines, and that is said; a build that writes too
-   * fast waits. `rotate`, for an app: the oldest half goes; what comes too fast is left out.
+   * `stop`, for a build: lines that do not fit are left out, except for the last ones, and a line says so; a build that
+   * writes too fast waits. `rotate`, for an app: the oldest half is removed; output that comes too fast is left out.
    */
   whenFull: 'stop' | 'rotate'
   maxBytes: number
@@ -26,10 +26,10 @@ export type LineLogOptions = {
 /** How often a follower looks for lines that another process wrote. */
 const FOLLOW_POLL_MS = 500
 
-/** A name, or one on a shelf. */
+/** A name, or a name in a folder. */
 const NAME = /^[A-Za-z0-9_-]+(\/[A-Za-z0-9_-]+)?$/
 
-/** A name holds an id of a stored record: it becomes a path only after this. */
+/** A name contains an id of a stored record: it becomes a path only after this check. */
 function checked(name: string): string {
   if (!NAME.test(name)) throw new Error(`not the name of a log: ${JSON.stringify(name.slice(0, 80))}`)
   return name
@@ -42,12 +42,12 @@ export function createLineLogs(folder: string, clock: Clock = systemClock) {
 
   const writers = new Map<string, Promise<LineWriter>>()
 
-  /** Whoever writes to the same log in this process shares its file and its numbers. */
+  /** Writers of the same log in this process share its file and its numbers. */
   async function create(name: string, { secrets, whenFull, maxBytes }: LineLogOptions): Promise<LineLog> {
     const opening = writers.get(name) ?? openWriter(name, whenFull, maxBytes)
     writers.set(name, opening)
     const writer = await opening.catch((error) => {
-      // The next one tries anew.
+      // The next writer tries again.
       writers.delete(name)
       throw error
     })
@@ -83,7 +83,7 @@ export function createLineLogs(folder: string, clock: Clock = systemClock) {
     })
   }
 
-  /** A piece at a time: a log may be as large as the memory of a small machine, and others are waiting. */
+  /** One piece at a time: a log may be as large as the memory of a small machine, and other requests wait. */
   async function* pieces(name: string, after: number): AsyncGenerator<LogLine[]> {
     let last = after
     for (const path of [olderOf(name), pathOf(name)]) {
@@ -105,14 +105,14 @@ export function createLineLogs(folder: string, clock: Clock = systemClock) {
     create,
     /** The lines after this number. */
     read: readLines,
-    /** The same, some at a time. */
+    /** The same, in pieces. */
     pieces,
     /** The number of the last line; 0 while there is none. */
     async lastNumber(name: string): Promise<number> {
       return (await endOf(pathOf(name))).lastNumber ?? (await endOf(olderOf(name))).lastNumber ?? 0
     },
 
-    /** The lines after this number, and then each as it comes, until `isOver` says so and none is left. */
+    /** The lines after this number, and then each new one, until `isOver` resolves to true and none is left. */
     async *follow(
       name: string,
       after: number,
@@ -155,7 +155,7 @@ export function createLineLogs(folder: string, clock: Clock = systemClock) {
       await rm(olderOf(name), { force: true })
     },
 
-    /** The names of all logs that begin with `shelf/`. */
+    /** The names of all logs in a folder, as `folder/name`. */
     async list(parent: string): Promise<string[]> {
       const files = (await readdir(join(folder, parent)).catch(absent)) ?? []
       const names = files.flatMap((file) => /^(.+?)(?:\.older)?\.log$/.exec(file)?.[1] ?? [])

@@ -1,24 +1,23 @@
 /**
- * The file of one log, as its writer sees it: numbers that rise, a bound, and patience with a disk that is full. What cannot
- * be written waits in memory, up to a bound of its own, and is written when it can be: it must not end a build, and the
- * service even less.
+ * Writes the file of one log: rising numbers, a limit, and retries on a full disk. Lines that cannot be written wait in
+ * memory, up to a limit, and are written later: a full disk must end neither the build nor the service.
  */
 import { type FileHandle, mkdir, open, rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
 export type LogLine = { number: number; time: number; stream: LogStream; phase: string; text: string }
-/** What a program wrote, or what the service says about it. */
+/** The output of a program, or a message of the service about it. */
 export type LogStream = 'stdout' | 'stderr' | 'service'
 
 export type LineWriter = ReturnType<typeof createLineWriter>
 
 type Parts = {
   path: string
-  /** Where the oldest part goes when the log is full. */
+  /** The file for the older part when the log is full. */
   olderPath: string
   whenFull: 'stop' | 'rotate'
   maxBytes: number
-  /** What is in the file already, and whether it ends in the middle of a line, which a dying process or a full disk left. */
+  /** The bytes in the file, and whether it ends in the middle of a line, because of a dying process or a full disk. */
   bytes: number
   isTorn: boolean
   lastNumber: number
@@ -27,7 +26,7 @@ type Parts = {
 
 const ERRORS_REMEMBERED = 1000
 const SPEAKS_OF_AN_ERROR = /\b(error|err!|failed|failure|fatal|cannot find|exception|not found)\b/i
-/** How long to leave a disk alone that refused a line, and how much waits for it. */
+/** How long to wait after the disk refused a line, and how many characters may wait meanwhile. */
 const RETRY_MS = 1000
 const MAX_UNWRITTEN_CHARACTERS = 1024 * 1024
 
@@ -50,7 +49,7 @@ export function createLineWriter(parts: Parts) {
   }
 
   async function flush() {
-    // Whatever comes while one write is under way goes with the next.
+    // Lines that arrive during a write are written together in the next one.
     await Promise.resolve()
     while (waiting) {
       const taken = waiting
@@ -79,7 +78,7 @@ export function createLineWriter(parts: Parts) {
     try {
       await file.appendFile(whole)
     } catch (error) {
-      // Some of it may be there: it will be written once more, and must not stand there twice.
+      // A part may have been written: all of it will be written again, and must not be there twice.
       isTorn = await file.truncate(bytes).then(
         () => isTorn,
         () => true,
@@ -108,7 +107,7 @@ export function createLineWriter(parts: Parts) {
     users: 0,
     add(stream: LogStream, phase: string, line: string) {
       if (isFull) return
-      // A flood must not grow in memory while the disk is busy, or refuses.
+      // A flood must not grow in memory while the disk is slow or full.
       const mayWait = retry ? MAX_UNWRITTEN_CHARACTERS : whenFull === 'rotate' ? maxBytes / 4 : Number.POSITIVE_INFINITY
       if (waiting.length > mayWait) {
         leftOut += 1
@@ -126,19 +125,19 @@ export function createLineWriter(parts: Parts) {
       }
       push(stream, phase, line)
     },
-    /** Nothing more is taken, except for last lines. */
+    /** No more lines are taken, except for the last ones. */
     isFull: () => isFull,
-    /** Beyond what the log may hold: whoever adds has to know a bound. */
+    /** Writes beyond the limit of the log: the caller must limit what it adds. */
     addLast: push,
     lastNumber: () => number,
     provingLine: (since: number): number => errors.find((line) => line >= since) ?? (number >= since ? number : 0),
-    /** What is not in the file, though nobody is writing it. */
+    /** Lines that are not in the file while no write is in progress. */
     unwritten: (): string => waiting,
-    /** Resolves when all is in the file, or the disk has refused it. */
+    /** Resolves when everything is in the file, or the disk has refused it. */
     async settle() {
       while (writing) await writing
     },
-    /** After a last attempt. */
+    /** Closes the file after a last attempt to write. */
     async close() {
       clearTimeout(retry)
       tryAgain()

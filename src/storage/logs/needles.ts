@@ -2,20 +2,20 @@
  * Finds many strings in a text at once, in one pass over it: the automaton of Aho and Corasick over UTF-16 code units. The
  * time for a text is linear in its length, however many strings there are and whatever they have in common.
  *
- * A state stands for a beginning of some needle. It is known by its parent and the code unit that leads to it, so one hash
- * table of states serves for all edges, and nothing is kept for edges that are not there: at most 26 bytes for each code
- * unit of the needles. The hash is salted, as the needles are a tenant's, who could make them collide otherwise.
+ * A state is a prefix of some needle. It is identified by its parent and the code unit that leads to it, so one hash table of
+ * states contains all edges, and missing edges take no memory: at most 26 bytes for each code unit of the needles. The hash
+ * is salted, since a tenant chooses the needles and could make them collide otherwise.
  */
 import { randomInt } from 'node:crypto'
 import { createSlices } from '../../base/index.ts'
 
-/** Places in a text: from, to, from, to, …; they rise, and neither overlap nor touch. */
+/** Ranges of a text: from, to, from, to, …; in ascending order, without overlapping or touching. */
 export type Places = number[]
 
 export type Needles = {
-  /** What of the text belongs to a needle. */
+  /** The ranges of the text that belong to a needle. */
   find(text: string): Places
-  /** Memory that it takes. */
+  /** The memory that it uses. */
   bytes: number
 }
 
@@ -26,16 +26,16 @@ export async function compileNeedles(needles: readonly string[]): Promise<Needle
   const maxStates = needles.reduce((sum, { length }) => sum + length, 1)
   const parent = new Int32Array(maxStates)
   const unit = new Uint16Array(maxStates)
-  /** The longest needle that ends in this state: its length. */
+  /** The length of the longest needle that ends in this state. */
   const ends = new Int32Array(maxStates)
-  /** The longest proper end of what the state stands for that some needle begins with. */
+  /** The state of the longest proper suffix that is a prefix of some needle. */
   const fallBack = new Int32Array(maxStates)
-  /** States by parent and unit. The root is nobody's child, so 0 is a free place. */
+  /** States by parent and unit. The root is no state's child, so 0 marks a free slot. */
   const table = new Int32Array(2 ** Math.ceil(Math.log2(maxStates * 1.5 + 1)))
   const mask = table.length - 1
   const [saltOfState, saltOfUnit] = [randomInt(2 ** 31) * 2 + 1, randomInt(2 ** 31) * 2 + 1]
 
-  /** Where the child of a state stands in the table, or would. */
+  /** The slot of a state's child in the table, or the free slot where it would be. */
   function placeOf(state: number, code: number): number {
     let hash = Math.imul(state, saltOfState) ^ Math.imul(code, saltOfUnit)
     hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d)
@@ -69,7 +69,7 @@ export async function compileNeedles(needles: readonly string[]): Promise<Needle
     ends[state] = needle.length
     deepest = Math.max(deepest, needle.length)
   }
-  // The fall-back of a state is shorter, so it must be known before: by depth.
+  // The fall-back of a state is shallower, so states are processed by depth.
   for (const state of byDepth(depth.subarray(0, states), deepest)) {
     const [above, code] = [parent[state] as number, unit[state] as number]
     let from = fallBack[above] as number
@@ -103,7 +103,7 @@ export async function compileNeedles(needles: readonly string[]): Promise<Needle
   }
 }
 
-/** Adds a place that ends at or behind the end of the last. */
+/** Adds a range that ends at or after the end of the last one. */
 export function addPlace(places: Places, from: number, to: number) {
   let start = from
   while (places.length > 0 && (places.at(-1) as number) >= start) {
@@ -113,7 +113,7 @@ export function addPlace(places: Places, from: number, to: number) {
   places.push(start, to)
 }
 
-/** All states but the root, those with the shortest way from it first. */
+/** All states but the root, in order of their depth. */
 function byDepth(depth: Int32Array, deepest: number): Int32Array {
   const begin = new Int32Array(deepest + 2)
   for (let state = 1; state < depth.length; state++) {

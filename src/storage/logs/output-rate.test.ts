@@ -16,7 +16,7 @@ async function setUp(t: TestContext, whenFull: 'stop' | 'rotate') {
   return { clock, log, texts }
 }
 
-/** A program that writes as fast as it is read: how many bytes it gets rid of, and what they are counted for. */
+/** A program that writes as fast as it is read: how many bytes it writes, and their cost. */
 async function flood(t: TestContext, whenFull: 'stop' | 'rotate', seconds: number) {
   const { clock, log, texts } = await setUp(t, whenFull)
   let bytes = 0
@@ -54,13 +54,13 @@ test('a build that floods its log waits, and no line of it is lost', async (t) =
   assert.equal(lines.length, bytes / 1024 + 1)
 })
 
-test('an app that floods its log does not wait at first; what is too much is left out and said once', async (t) => {
+test('an app that floods its log does not wait at first; the excess is left out and reported once', async (t) => {
   const { clock, log, texts } = await setUp(t, 'rotate')
   const { atOnce } = OUTPUT_RATES.app
   const max = Math.floor(atOnce / CHUNK_COST)
   const chunks = 3 * max
   for (let chunk = 0; chunk < chunks; chunk++) assert.equal(log.write('stdout', '', CHUNK), undefined)
-  // In the middle of a line, of which the rest may be a part of a secret.
+  // In the middle of a line, the rest of which may be part of a secret.
   log.write('stdout', '', Buffer.from('hun'))
   await clock.advance(PAUSE_MS)
   log.write('stdout', '', Buffer.from('ter2\nafter the flood\n'))
@@ -85,8 +85,8 @@ test('an app that floods its log without end is read no faster than this, and ne
   const lines = await texts()
   const keptBytes = lines.filter((line) => line.startsWith('x')).length * 1024
   assert.ok(keptBytes <= app.atOnce + app.perSecond * (passedSeconds + 1), `${keptBytes} bytes`)
-  const said = lines.filter((line) => line.includes('left out'))
-  assert.ok(said.length >= 1 && said.length <= passedSeconds / (PAUSE_MS / 1000) + 1, `${said.length} times`)
+  const notices = lines.filter((line) => line.includes('left out'))
+  assert.ok(notices.length >= 1 && notices.length <= passedSeconds / (PAUSE_MS / 1000) + 1, `${notices.length} times`)
 })
 
 test('a clock that is set back does not silence a log', async (t) => {

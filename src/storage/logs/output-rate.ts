@@ -1,18 +1,18 @@
 /**
- * How fast a program may write to its log. Cleaning and writing is work of the service, which everybody waits for, so both
- * are bounded for each program.
+ * How fast a program may write to its log. Cleaning and writing happen in the service, which serves all accounts, so both
+ * are limited for each program.
  *
- *   a build   is read no faster than this, and waits meanwhile: nothing is lost, and the error at the end least of all. When
- *             its log is full, nearly nothing is cleaned any more, and it is read as fast as any
- *   an app    must not wait for its log, as its visitors would wait with it: what comes too fast is left out for a moment,
- *             and that is said. Reading has a bound too, far above: beyond it, the app waits after all
+ *   a build   is read no faster than this, and waits meanwhile: nothing is lost, in particular not the error at the end. When
+ *             its log is full, almost nothing is cleaned any more, and it is read as fast as an app
+ *   an app    must not wait for its log, as its visitors would wait with it: output that comes too fast is left out for a
+ *             moment, and a line says so. Reading is limited too, at a far higher rate: beyond it, the app does wait
  */
 import type { Clock } from '../../base/index.ts'
 
-/** In bytes, where each line counts for some more. */
+/** In bytes, where each line costs some more. */
 type Rate = { atOnce: number; perSecond: number }
 
-/** What it takes to clean and write a line, whatever is in it: as much as so many bytes of a long one. */
+/** The cost of cleaning and writing any line, as a number of bytes of a long one. */
 export const LINE_BYTES = 256
 
 const [KIB, MIB] = [1024, 1024 ** 2]
@@ -23,10 +23,10 @@ export const OUTPUT_RATES = {
   read: { atOnce: 32 * MIB, perSecond: 16 * MIB },
 } as const satisfies Record<string, Rate>
 
-/** For how long nothing is kept of an app that wrote too fast: half of what it may write at once comes back meanwhile. */
+/** How long the output of an app that wrote too fast is left out: half of its burst is available again after it. */
 export const PAUSE_MS = 8000
 
-/** What a piece of output is counted for. */
+/** The cost of a piece of output. */
 export function costOf(chunk: Buffer): number {
   let lines = 0
   for (let at = chunk.indexOf(LINE_END); at !== -1; at = chunk.indexOf(LINE_END, at + 1)) lines += 1
@@ -37,14 +37,14 @@ const LINE_END = 0x0a
 
 export type Verdict = {
   isKept: boolean
-  /** How long nothing more is to be read. */
+  /** How long to stop reading. */
   waitMs: number
 }
 
 type Parts = {
   clock: Clock
   kind: 'build' | 'app'
-  /** So many bytes were left out, and from now on there is room again. */
+  /** This many bytes were left out, and from now on output is kept again. */
   onLeftOut(bytes: number): void
 }
 
@@ -75,9 +75,9 @@ export function createOutputRate({ clock, kind, onLeftOut }: Parts) {
       }
       return { isKept, waitMs }
     },
-    /** As long as nothing more may be read; not for longer than the log is open. */
+    /** Waits before more may be read, but not longer than the log is open. */
     wait: (ms: number): Promise<void> => clock.sleep(ms, closing.signal),
-    /** Tells what was left out last. */
+    /** Reports what was left out last. */
     close() {
       goOn()
       closing.abort()
@@ -85,16 +85,16 @@ export function createOutputRate({ clock, kind, onLeftOut }: Parts) {
   }
 }
 
-/** So much at once, and then so much a second. What was spent beyond it is to be waited for. */
+/** A burst, and then a number per second. Whatever is spent beyond that must be waited for. */
 function createAllowance(clock: Pick<Clock, 'now'>, { atOnce, perSecond }: Rate) {
   const maxMs = (atOnce * 1000) / perSecond
   let paidUntil = 0
   return {
-    /** How many milliseconds it takes until it is paid. */
+    /** The milliseconds until it is paid. */
     spend(bytes: number): number {
       const now = clock.now()
       const knownMs = Math.max(0, paidUntil - now)
-      // Nobody can owe that much: the clock was set back, and to wait until it has caught up takes hours.
+      // This much cannot be owed: the clock was set back, and waiting until it has caught up could take hours.
       const owedMs = knownMs > 2 * maxMs ? 0 : knownMs
       paidUntil = now + owedMs + (bytes * 1000) / perSecond
       return Math.max(0, paidUntil - now - maxMs)

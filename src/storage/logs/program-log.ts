@@ -1,7 +1,7 @@
 /**
- * The log of one program, as whoever runs it sees it. Pieces of output, cut anywhere, become lines, and a line is cleaned
- * before it is written. What comes too fast is waited for or left out before it costs anything (`output-rate.ts`). Of a log
- * that is full the last lines are kept all the same, as the error stands there.
+ * The log of one program. Its output arrives in pieces that are cut anywhere; they become lines, and each line is
+ * cleaned before it is written. Output that comes too fast is delayed or left out before it costs anything
+ * (`output-rate.ts`). The last lines are kept even if the log is full, since the error is usually there.
  */
 import { StringDecoder } from 'node:string_decoder'
 import { bytesInWords, type Clock } from '../../base/index.ts'
@@ -14,19 +14,24 @@ import { createOutputRate, OUTPUT_RATES } from './output-rate.ts'
 export type LineLog = {
   /** One line of the service itself. */
   say(phase: string, text: string): void
-  /** A piece of a program's output, cut anywhere. Where it gives a promise, nothing more is to be read until that resolves. */
+  /**
+   * A piece of a program's output, cut anywhere. If it returns a promise, nothing more may be read until that resolves.
+   */
   write(stream: 'stdout' | 'stderr', phase: string, chunk: Buffer): Promise<void> | undefined
   /** The number of the last line. */
   lastNumber(): number
-  /** The line that shows what went wrong since a line: the first that speaks of an error, else the last; 0 for none. */
+  /**
+   * The line that shows what went wrong since a given line: the first that mentions an error, else the last; 0 for
+   * none.
+   */
   provingLine(since: number): number
-  /** The lines after this number that are kept. What a program wrote without a line end is one of them. */
+  /** The kept lines after this number. An unfinished line is one of them. */
   linesAfter(number: number): Promise<LogLine[]>
   /** A program is about to write. */
   prepare(): Promise<void>
-  /** It has ended. While none writes, the log takes next to no memory. */
+  /** The program has ended. While none writes, the log takes almost no memory. */
   rest(): void
-  /** What a program wrote without a line end is a line too. Resolves when all is in the file. */
+  /** An unfinished line is written as a line, too. Resolves when everything is in the file. */
   close(): Promise<void>
 }
 
@@ -55,7 +60,7 @@ export async function createProgramLog(parts: Parts): Promise<LineLog> {
   let compiling: Promise<void> | undefined
   let postponed: (() => void)[] = []
 
-  /** Now, or when there is something to clean with. */
+  /** Runs the task now, or as soon as the cleaner is compiled. */
   function whenReady(task: () => void): Promise<void> | undefined {
     if (cleaner) {
       task()
@@ -93,18 +98,18 @@ export async function createProgramLog(parts: Parts): Promise<LineLog> {
     const state = partial[stream]
     state.phase = phase
     const text = state.decoder.write(chunk)
-    // Joined when the line ends: a program that writes byte by byte would have it copied for each of them.
+    // Joined when the line ends: a program that writes byte by byte would otherwise cause a copy for each byte.
     if (!text.includes('\n')) state.text += text
     else {
       const pieces = (state.text + text).split('\n')
       state.text = pieces.pop() ?? ''
-      // The rest of a line that was cut is not told: it may begin in the middle of a secret.
+      // The rest of a line that was cut is left out: it may begin in the middle of a secret.
       const lines = state.isCut ? pieces.slice(1) : pieces
       state.isCut = false
-      // Space between paragraphs is for terminals.
+      // Empty lines are left out.
       for (const line of lines) if (line.trim() !== '') add(stream, phase, line)
     }
-    // A line without an end must not grow in memory. A secret that begins before the cut is here as a whole.
+    // An endless line must not grow in memory. A secret that begins before the cut is complete here.
     if (state.text.length > MAX_LINE_CHARACTERS + longestSecret) {
       if (!state.isCut) add(stream, phase, state.text)
       state.isCut = true
@@ -112,7 +117,7 @@ export async function createProgramLog(parts: Parts): Promise<LineLog> {
     }
   }
 
-  /** The line that it stands in is lost as a whole. */
+  /** The whole line that contains the chunk is lost. */
   function leaveOut(stream: 'stdout' | 'stderr', phase: string, chunk: Buffer) {
     partial[stream] = { ...startOfLine(), phase, isCut: chunk.at(-1) !== LINE_END }
   }
@@ -160,7 +165,7 @@ export async function createProgramLog(parts: Parts): Promise<LineLog> {
     },
     async close() {
       rate.close()
-      // A log that rests has nothing to clean, unless somebody still speaks.
+      // A resting log has nothing to clean, unless messages of the service wait.
       if (cleaner || postponed.length > 0) await whenReady(endLines)
       await parts.onClose()
     },
@@ -177,10 +182,10 @@ const leftOutInWords = (bytes: number): string => {
 }
 
 const MAX_LAST_CHARACTERS = 128 * 1024
-/** What a line takes beside its text. */
+/** The overhead of a line beside its text. */
 const LINE_CHARACTERS = 64
 
-/** The newest lines, so many as fit. They are cleaned when they are taken: most never are. */
+/** The newest lines that fit. They are cleaned when they are taken, since most never are. */
 function createLastLines() {
   let lines: Line[] = []
   let characters = 0

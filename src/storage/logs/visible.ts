@@ -1,7 +1,7 @@
 /**
- * What of a line a person would see: without terminal escapes, without what was drawn over after a carriage return, and
- * without characters that move a cursor or hide text. One pass, linear in the line: the regular expression behind
- * `stripVTControlCharacters` takes 22 seconds for 140 KB of escapes that nothing ends.
+ * The displayed text of a line: without terminal escapes, without text that a carriage return overwrites, and without
+ * characters that move the cursor or hide text. One pass, linear in the line: the regular expression behind
+ * `stripVTControlCharacters` takes 22 seconds for 140 KB of unterminated escapes.
  */
 import type { Places } from './needles.ts'
 
@@ -13,7 +13,7 @@ export function visiblePlaces(text: string): Places {
   let isReturned = false
 
   function show(from: number, to: number) {
-    // A carriage return draws over the line: what was drawn last is what a person would have seen.
+    // A carriage return overwrites the line: only the text after the last one is displayed.
     if (isReturned) places.length = 0
     isReturned = false
     if (places.at(-1) === from) places[places.length - 1] = to
@@ -42,7 +42,7 @@ export function textAt(text: string, places: Places): string {
   return joined
 }
 
-/** Anything but a tab and what is printed as it is. */
+/** Any character except a tab and those that are printed as they are. */
 const UNUSUAL = /[^\t\x20-\x7e\xa0-\u2027\u202f-\u2065\u206a-\ud7ff\ue000-\uffff]/
 
 const [ESCAPE, BELL, RETURN, TAB] = [0x1b, 0x07, 0x0d, 0x09]
@@ -53,20 +53,20 @@ const isBetween = (code: number, from: number, to: number): boolean => code >= f
 const isHidden = (code: number): boolean =>
   (code < 0x20 && code !== TAB) ||
   isBetween(code, 0x7f, 0x9f) ||
-  // Half of a pair.
+  // A lone surrogate.
   isBetween(code, 0xd800, 0xdfff) ||
-  // Line ends of Unicode, and what turns the direction of text.
+  // Unicode line separators, and marks that change the direction of text.
   isBetween(code, 0x2028, 0x202e) ||
   isBetween(code, 0x2066, 0x2069)
 
 const isPair = (text: string, at: number): boolean =>
   isBetween(text.charCodeAt(at), 0xd800, 0xdbff) && isBetween(text.charCodeAt(at + 1), 0xdc00, 0xdfff)
 
-/** The kinds of ECMA-48 that a string follows: OSC, DCS, SOS, PM, APC, as the letters behind an escape. */
+/** The control functions of ECMA-48 that a string follows: OSC, DCS, SOS, PM, APC, as the letters after an escape. */
 const STRINGS: ReadonlySet<number> = new Set([...']PX^_'].map((letter) => letter.charCodeAt(0)))
 const CONTROL_SEQUENCE = 0x5b
 
-/** Where a control function ends that begins here. Of one that is broken off, what belongs to it is taken. */
+/** The end of the control function that begins here. Of an incomplete one, the part that is there. */
 function endOfEscape(text: string, at: number, endOfString: (from: number) => number): number {
   const isLong = text.charCodeAt(at) === ESCAPE
   const kind = isLong ? text.charCodeAt(at + 1) : text.charCodeAt(at) - 0x40
@@ -89,7 +89,7 @@ function past(text: string, from: number, min: number, max: number): number {
   return at
 }
 
-/** A string that nothing ends is shown: only what announced it is taken. Each end is looked for once. */
+/** An unterminated string is displayed: only its introducer is removed. Each end is searched once. */
 function createStringEnds(text: string): (from: number) => number {
   let known = -1
   return (from) => {

@@ -1,10 +1,11 @@
 /**
  * The master key: given by setting, or a file of mode 0600 that the first start makes. The database remembers which key
- * its secrets were sealed with. A missing or different key stops the start: a new one would turn every stored secret
- * into noise, and nobody would notice until the next deployment.
+ * its secrets were sealed with. A missing or different key stops the start: with a new one no stored secret could be read,
+ * and that would not be noticed until the next deployment.
  */
 import { randomBytes } from 'node:crypto'
 import { link, open, readFile, rm, stat } from 'node:fs/promises'
+import { absent } from '../../base/index.ts'
 import { type Sql, statement } from '../sql/sql.ts'
 import { createVault, MASTER_KEY_BYTES, type Vault } from './vault.ts'
 
@@ -42,15 +43,13 @@ async function masterKey({ file, given }: MasterKeySource, isExpected: boolean):
 }
 
 async function readKeyFile(file: string): Promise<Buffer | undefined> {
-  const found = await stat(file).catch((error) => {
-    if (error.code !== 'ENOENT') throw error
-  })
+  const found = await stat(file).catch(absent)
   if (!found) return undefined
   if (found.mode & 0o077) throw new Error(`Others can read the master key. Run: chmod 600 ${file}`)
   return decode(await readFile(file, 'utf8'), file)
 }
 
-/** Made aside and linked into place: of two processes that start at once, both end up with the same key. */
+/** Written to a draft and linked into place: two processes that start at once end up with the same key. */
 async function createKeyFile(file: string) {
   const draft = `${file}.${process.pid}.new`
   const handle = await open(draft, 'wx', 0o600)

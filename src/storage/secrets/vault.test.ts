@@ -13,7 +13,7 @@ test('the same value sealed twice looks different', () => {
   assert.notEqual(vault.seal('same', 'here'), vault.seal('same', 'here'))
 })
 
-test('a sealed value tells the id of its key and nothing of its content', () => {
+test('a sealed value shows the id of its key and nothing of its content', () => {
   const sealed = vault.seal('a very recognisable value', 'here')
   assert.equal(sealed.split('.')[1], vault.keyId)
   assert.doesNotMatch(Buffer.from(sealed.split('.')[3] ?? '', 'base64url').toString('latin1'), /recognisable/)

@@ -1,16 +1,19 @@
 /**
- * Secrets at rest. Values are sealed with AES-256-GCM under the master key, each bound to the place it belongs to, so a
- * sealed value that is moved to another row does not open. It fails closed: a value that was sealed with another key, or
- * changed, is an error and never an empty string.
+ * Secrets at rest. Values are sealed with AES-256-GCM under the master key, each bound to its place, so a sealed value
+ * that is moved to another row does not open. It fails closed: a value that was sealed with another key, or changed, is
+ * an error and never an empty string.
  */
 import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from 'node:crypto'
 
 export type Vault = {
-  /** Names the key without telling it; stored in every sealed value. */
+  /** Identifies the key without revealing it; stored in every sealed value. */
   keyId: string
   seal(plain: string, place: string): string
   open(sealed: string, place: string): string
-  /** A secret of 256 bits for a place, always the same: it need not be kept, and tells nothing of the key or of others. */
+  /**
+   * A secret of 256 bits for a place, always the same: it need not be stored, and reveals nothing of the key or of
+   * other secrets.
+   */
   derive(place: string): string
 }
 

@@ -1,8 +1,8 @@
-/** What a fault of the disk or of the database is called when it is told to a caller. */
+/** Errors of the disk and of the database, as callers see them. */
 import { Problem } from '../../contract/index.ts'
 import { StorageUnavailable } from './sql.ts'
 
-/** By a system call, by SQLite, or in the last words of a program such as cp. */
+/** Reported by a system call, by SQLite, or in the error output of a program such as cp. */
 const FULL = /\bENOSPC\b|\bEDQUOT\b|No space left on device|Disk quota exceeded|database or disk is full/
 
 export function isDiskFull(error: unknown): boolean {
@@ -10,7 +10,7 @@ export function isDiskFull(error: unknown): boolean {
   return code === 'ENOSPC' || code === 'EDQUOT' || (typeof message === 'string' && FULL.test(message))
 }
 
-/** For work that goes on after the reply. Nothing for a fault of another kind. */
+/** For work that continues after the reply. Undefined for any other error. */
 export function toStorageProblem(error: unknown): Problem | undefined {
   if (isDiskFull(error)) return new Problem('DISK_FULL', undefined, { cause: error })
   return error instanceof StorageUnavailable

@@ -1,4 +1,4 @@
-/** Brings the database to the shape that this code knows: forward only, each step in a transaction. */
+/** Brings the database to the schema of this version: forward only, each step in a transaction. */
 import { type Sql, type Statement, statement, type Transaction } from './sql.ts'
 
 export type Migration = { id: number; name: string; statements: readonly Statement[] }
@@ -16,7 +16,7 @@ export async function migrate(sql: Sql, migrations: readonly Migration[], now: n
   const applied: Migration[] = []
   for (const migration of migrations) {
     const ran = await sql.transaction(async (tx) => {
-      // Asked inside the transaction: another process may be migrating the same file.
+      // Read inside the transaction: another process may be migrating the same file.
       const current = await version(tx)
       if (current > newest) throw new SchemaTooNew(current, newest)
       if (migration.id <= current) return false

@@ -1,20 +1,8 @@
-/** Tells of changes below an environment, for rooms that know it by its id alone. */
-import { statement, type Transaction } from './sql.ts'
+import type { Transaction } from './sql.ts'
 
 /**
- * Followers of its account hear of each of these: `builds/…`, or an empty name for the environment itself. Asked within the
- * transaction: nobody hears of an environment that is gone, and whoever asked is told so.
+ * Reports changes below an environment, each by its name: `builds/…`, or an empty name for the environment itself. Followers of
+ * the account receive them once the transaction is committed. Returns false, and reports nothing, if the environment is gone.
+ * `apps/` implements it for modules that know an environment by its id alone.
  */
-export async function notifyBelow(
-  tx: Transaction,
-  environmentId: string,
-  ...below: readonly string[]
-): Promise<boolean> {
-  const [row] = await tx.query<{ account_id: string; app_name: string }>(statement`
-    SELECT e.account_id, a.name AS app_name FROM environments e JOIN apps a ON a.id = e.app_id
-    WHERE e.id = ${environmentId}`)
-  if (!row) return false
-  const environment = `apps/${row.app_name}/environments/${environmentId}`
-  for (const name of below) tx.notify(row.account_id, name === '' ? environment : `${environment}/${name}`)
-  return true
-}
+export type NotifyBelow = (tx: Transaction, environmentId: string, ...below: readonly string[]) => Promise<boolean>

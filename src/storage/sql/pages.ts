@@ -1,6 +1,6 @@
 /**
  * Pages of a list, by key and never by offset: the ids are in time order, so "after this id" costs the same on page 1
- * and on page 10,000. The token is opaque to callers and tells the order it belongs to, and the list where that has a scope.
+ * and on page 10,000. The token is opaque to callers and contains its order, and the scope of the list if it has one.
  */
 import { createHash } from 'node:crypto'
 import { LIMITS, Problem } from '../../contract/index.ts'
@@ -24,7 +24,10 @@ export type PageOf<T> = { items: T[]; nextPageToken: string }
 
 export type PageRequest = { pageSize?: number; pageToken?: string; order?: Order }
 
-/** `scope` is whatever the list depends on, such as an account and a filter: a token is good for the scope that it was made for. */
+/**
+ * `scope` is what the list depends on, such as an account and a filter: a token is valid only for the scope that it was
+ * made for.
+ */
 export function toPage({ pageSize, pageToken, order = 'newest' }: PageRequest, scope = ''): Page {
   const size = Math.min(pageSize || LIMITS.pageSizeDefault, LIMITS.maxPageSize)
   const last = pageToken ? decode(pageToken, order, scope) : undefined
@@ -53,7 +56,7 @@ export function pageOf<T extends { id: string }>(rows: T[], { size, direction, s
   return { items, nextPageToken: rows.length > size && last ? encode(last.id, direction, scope) : '' }
 }
 
-/** A page that ends early where its items are large; there is always one on it. */
+/** A page that ends early if its items are large; it has at least one item. */
 export function pageWithin<T extends { id: string; bytes: number }>(
   rows: T[],
   page: Page,
@@ -83,6 +86,9 @@ function decode(token: string, order: Order, scope: string): string {
   return id
 }
 
-/** Nothing where the list has no scope. It tells scopes apart and guards nothing: rows are found by the account in any case. */
+/**
+ * Empty if the list has no scope. It only distinguishes scopes and is no protection: rows are always selected by
+ * account.
+ */
 const markOf = (scope: string): string[] =>
   scope === '' ? [] : [createHash('sha256').update(scope).digest('base64url').slice(0, 16)]

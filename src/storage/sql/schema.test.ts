@@ -41,7 +41,7 @@ const FOREIGN: Record<string, string> = {
   'a trigger': 'CREATE TRIGGER t AFTER INSERT ON apps BEGIN DELETE FROM users; END',
   'a view': 'CREATE VIEW v AS SELECT 1',
   'a virtual table': 'CREATE VIRTUAL TABLE f USING fts5 (text)',
-  'a trigger that is said to be a table': `
+  'a trigger that is declared as a table': `
     CREATE TRIGGER t AFTER INSERT ON apps BEGIN DELETE FROM users; END;
     PRAGMA writable_schema = ON; UPDATE sqlite_schema SET type = 'table' WHERE name = 't'`,
 }
@@ -73,7 +73,7 @@ test('a database in a process of its own answers, and is ended in the middle of 
   await sql.close()
 })
 
-test('a file that is none, and a signal that was there before, are told when it is opened apart', async (t) => {
+test('opening in a process of its own rejects for a file that is no database, and for an aborted signal', async (t) => {
   const folder = await temporaryFolder(t)
   await assert.rejects(openSqliteApart(join(folder, 'missing', 'x.db')), { name: 'StorageUnavailable' })
   assert.throws(() => openSqliteApart(join(folder, 'x.db'), { signal: AbortSignal.abort(new Error('over')) }), /over/)

@@ -1,6 +1,6 @@
 /**
- * What the database is made of, held against the migrations. A file from elsewhere may have views that never end and triggers
- * that run with every write, so this is asked before anything else: reading the schema runs nothing of it.
+ * Compares the schema of a database with the migrations. A file from elsewhere may have views that never end and
+ * triggers that run with every write, so this check comes first: reading the schema executes nothing of it.
  */
 import { type Migration, migrate } from './migrate.ts'
 import { type Reader, type Sql, statement } from './sql.ts'
@@ -20,16 +20,16 @@ export async function checkSchema(sql: Reader, migrations: readonly Migration[],
   const expected = new Map((await blank.transaction(readSchema)).map((object) => [nameOf(object), textOf(object)]))
   for (const object of await readSchema(sql)) {
     if (expected.get(nameOf(object)) !== textOf(object)) throw new SchemaForeign(nameOf(object))
-    // Once: a second one with the same name is foreign.
+    // Each name once: a second one of the same name is foreign.
     expected.delete(nameOf(object))
   }
   for (const named of expected.keys()) throw new Error(`The database has no ${named}, which every Headland makes.`)
 }
 
-/** SQLite goes by the text alone: what an entry says of its type is not looked at. */
+/** SQLite uses the text alone: the type that an entry declares is ignored. */
 const PASSIVE = /^CREATE (TABLE|(UNIQUE )?INDEX) /i
 
-/** For every start: Headland has no triggers, views or virtual tables, so whatever they do is not its own. */
+/** Run at every start: Headland has no triggers, views or virtual tables, so any that exist were made by others. */
 export async function refuseTriggers(sql: Reader) {
   const found = (await readSchema(sql)).find((object) => object.sql !== null && !PASSIVE.test(textOf(object)))
   if (found) throw new SchemaForeign(nameOf(found), ' Drop it with sqlite3, or restore a backup, and start again.')

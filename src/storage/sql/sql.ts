@@ -1,5 +1,5 @@
 /**
- * The database as the rooms above see it. SQL is written in the subset that SQLite and PostgreSQL share: types TEXT and
+ * The database as the other modules see it. SQL is written in the subset that SQLite and PostgreSQL share: types TEXT and
  * BIGINT, times as milliseconds, JSON as TEXT, `ON CONFLICT`, `RETURNING`, partial indexes; no booleans, no bytes, no
  * functions of one of them alone.
  *
@@ -26,7 +26,7 @@ export function statement(texts: TemplateStringsArray, ...values: (Value | State
   return { [made]: true, texts: spliced(texts, inner), values: flatValues }
 }
 
-/** The last splicing of each place in the code: the same parts give the same array, by which adapters keep their work. */
+/** The last result for each call site: the same parts give the same array, which adapters use as a cache key. */
 const splicings = new WeakMap<TemplateStringsArray, { inner: (readonly string[] | null)[]; texts: readonly string[] }>()
 
 function spliced(outer: TemplateStringsArray, inner: (readonly string[] | null)[]): readonly string[] {
@@ -59,7 +59,7 @@ export function rows(values: readonly (readonly Value[])[]): Statement {
   return { [made]: true, texts: textsOfRows(values.length, first.length), values: values.flat() }
 }
 
-/** One array for each size, for ever: see above. */
+/** One array for each size, always the same: see above. */
 const rowTexts = new Map<string, readonly string[]>()
 
 function textsOfRows(count: number, width: number): readonly string[] {
@@ -75,17 +75,18 @@ function textsOfRows(count: number, width: number): readonly string[] {
 
 const isStatement = (value: Value | Statement): value is Statement => typeof value === 'object' && value !== null
 
-/** Whatever can be asked: the database itself (reads only), or a transaction (reads and writes). */
+/** A source of queries: the database itself (reads only), or a transaction (reads and writes). */
 export interface Reader {
   query<R extends Row = Row>(statement: Statement): Promise<R[]>
 }
 
 export interface Transaction extends Reader {
-  /** Tells the two apart for the compiler: what writes asks for a Transaction. */
+  /** Distinguishes the two for the compiler: functions that write take a Transaction. */
   readonly writes: true
   /**
-   * Once this is committed, and only then, whoever follows the account hears that something of it has changed. The name
-   * is the part below `accounts/{account}/`. (As NOTIFY of PostgreSQL: a transaction that is rolled back tells nothing.)
+   * Once this is committed, and only then, followers of the account are notified that something in it has changed. The
+   * name is the part below `accounts/{account}/`. (As NOTIFY of PostgreSQL: a transaction that is rolled back notifies
+   * no follower.)
    */
   notify(accountId: string, name: string): void
 }

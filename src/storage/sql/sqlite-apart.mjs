@@ -1,7 +1,7 @@
 // @ts-check
 /**
- * A process around the thread that owns a SQLite file. A query cannot be interrupted, and neither can the thread that runs it: but
- * a process can be killed, so a file that is not trusted is only opened in one.
+ * A process around the thread that owns a SQLite file. Neither a query nor the thread that runs it can be interrupted,
+ * but a process can be killed: so an untrusted file is only opened in one.
  */
 import { Worker } from 'node:worker_threads'
 
@@ -10,6 +10,6 @@ const thread = new Worker(new URL('./sqlite-thread.mjs', import.meta.url), {
 })
 thread.on('message', (message) => process.send?.(message))
 process.on('message', (message) => thread.postMessage(message))
-// It ends with its parent. SIGKILL ends it while the thread runs a query, too.
+// It ends with its parent. SIGKILL ends it even while the thread runs a query.
 process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'))
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => undefined)

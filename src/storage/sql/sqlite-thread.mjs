@@ -2,14 +2,14 @@
 /**
  * The thread that owns the SQLite file: one connection that writes, one that reads what is committed.
  *
- * JavaScript, since a thread does not share the main thread's cache of compiled code: TypeScript would cost every start a
- * compiler of its own, 80 ms and 17 MB.
+ * JavaScript, since a thread does not share the main thread's cache of compiled code: with TypeScript every start would load
+ * a compiler again, 80 ms and 17 MB.
  */
 import { DatabaseSync } from 'node:sqlite'
 import { parentPort, workerData } from 'node:worker_threads'
 
 /**
- * @import { Answer, Call, Connection } from './sqlite-messages.ts'
+ * @import { Connection, QueryRequest, QueryResponse } from './sqlite-messages.ts'
  * @import { Row } from './sql.ts'
  * @import { StatementSync } from 'node:sqlite'
  * @typedef {{ database: DatabaseSync, prepared: Map<number, StatementSync> }} Open
@@ -34,14 +34,14 @@ const opened = attempt(0, () => {
 })
 port.postMessage(JSON.stringify([opened]))
 port.on('message', (/** @type {string} */ message) => {
-  /** @type {Call[]} */
+  /** @type {QueryRequest[]} */
   const calls = JSON.parse(message)
   port.postMessage(JSON.stringify(calls.map((call) => attempt(call.id, () => run(call)))))
 })
 
 /**
- * The schema is a part of the file: no view, trigger or default of it may call what has an effect, and no statement may
- * write to it behind SQLite's back.
+ * The schema is part of the file: none of its views, triggers or defaults may call functions with side effects, and no
+ * statement may write to it directly.
  *
  * @returns {Open}
  */
@@ -54,13 +54,13 @@ function open(/** @type {boolean} */ readOnly) {
 }
 
 /** @returns {Row[]} */
-function run(/** @type {Call} */ { connection, statement: number, text, values }) {
+function run(/** @type {QueryRequest} */ { connection, statement: number, text, values }) {
   if (text !== undefined) texts.set(number, text)
   const known = texts.get(number) ?? ''
   if (!connections) throw new Error('the database is closed')
   if (known === 'CLOSE') return close(connections)
   const { database, prepared } = connections[connection]
-  // Sent along with a BEGIN that failed, or behind a fault after which SQLite has rolled back by itself: without a
+  // Sent along with a BEGIN that failed, or after an error for which SQLite has rolled back by itself: without a
   // transaction it would be committed at once.
   if (connection === 'writer' && known !== BEGIN && !database.isTransaction) throw new Error('no transaction is active')
   let statement = prepared.get(number)
@@ -82,7 +82,7 @@ function close(/** @type {Record<Connection, Open>} */ { reader, writer }) {
 /**
  * @param {number} id
  * @param {() => Row[]} work
- * @returns {Answer}
+ * @returns {QueryResponse}
  */
 function attempt(id, work) {
   try {

@@ -31,25 +31,25 @@ test('a folder that does not exist is refused when the database is opened', asyn
   await assert.rejects(openSqlite('/nowhere/at/all.db'), { name: 'StorageUnavailable' })
 })
 
-test('what a transaction tells is heard once it is committed, and never if it is rolled back', async (t) => {
-  const heard: string[] = []
-  const sql = await openSqlite(join(await temporaryFolder(t), 'told.db'), {
-    onChange: (accountId, name) => heard.push(`${accountId} ${name}`),
+test('notifications of a transaction are delivered once it is committed, and never if it is rolled back', async (t) => {
+  const received: string[] = []
+  const sql = await openSqlite(join(await temporaryFolder(t), 'notify.db'), {
+    onChange: (accountId, name) => received.push(`${accountId} ${name}`),
   })
   t.after(() => sql.close())
   await sql.transaction(async (tx) => {
     await tx.query(statement`CREATE TABLE notes (id BIGINT PRIMARY KEY)`)
     tx.notify('a', 'apps/one')
     tx.notify('a', 'apps/two')
-    assert.deepEqual(heard, [])
+    assert.deepEqual(received, [])
   })
-  assert.deepEqual(heard, ['a apps/one', 'a apps/two'])
+  assert.deepEqual(received, ['a apps/one', 'a apps/two'])
   const failing = sql.transaction(async (tx) => {
     tx.notify('a', 'apps/three')
     await tx.query(statement`INSERT INTO absent VALUES (1)`)
   })
   await assert.rejects(failing, /no such table/)
-  assert.equal(heard.length, 2)
+  assert.equal(received.length, 2)
 })
 
 test('where a transaction cannot begin, it says why, and nothing of it is written', async (t) => {
@@ -71,7 +71,7 @@ test('what was sent along with the end of a transaction is not written without o
   const sql = await openSqlite(join(await temporaryFolder(t), 'over.db'))
   t.after(() => sql.close())
   await sql.transaction((tx) => tx.query(statement`CREATE TABLE notes (id BIGINT PRIMARY KEY)`))
-  // As SQLite does by itself after some faults of the disk.
+  // As SQLite does by itself after some disk errors.
   const over = sql.transaction((tx) =>
     Promise.all([tx.query(statement`ROLLBACK`), tx.query(statement`INSERT INTO notes (id) VALUES (${1})`)]),
   )

@@ -1,6 +1,6 @@
 /**
- * SQLite behind `Sql`. The database lives in a thread of its own, so that an fsync never stops the event loop. Calls that
- * are made in one turn of the loop travel to the thread in one message and come back in one: with many requests at a
+ * SQLite behind `Sql`. The database is opened in a thread of its own, so that an fsync never blocks the event loop.
+ * Calls of one turn of the loop are sent to the thread in one message and answered in one: with many requests at a
  * time, a query costs a fraction of a message. Messages are JSON, which costs less than cloning small objects.
  */
 import { fork } from 'node:child_process'
@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import { isDiskFull } from './faults.ts'
 import { type Row, type Sql, type Statement, StorageUnavailable, type Transaction } from './sql.ts'
-import type { Answer, Call, Connection } from './sqlite-messages.ts'
+import type { Connection, QueryRequest, QueryResponse } from './sqlite-messages.ts'
 
 type Pending = { resolve(rows: Row[]): void; reject(error: Error): void }
 
@@ -16,11 +16,11 @@ type Pending = { resolve(rows: Row[]): void; reject(error: Error): void }
 const UNAVAILABLE = new Set([5, 6, 10, 13, 14])
 
 type Options = {
-  /** The thread is gone, and with it every further query. Whoever owns the process should end it. */
+  /** The thread is gone, and every further query fails. The process should end. */
   onDeath?: ((error: Error) => void) | undefined
-  /** The disk is full. Says whether it made some room, so that the transaction is worth another attempt. */
+  /** The disk is full. Returns whether it freed some space, so that the transaction is worth another attempt. */
   onFull?: () => boolean
-  /** Told what a transaction changed, once it is committed. */
+  /** Called with the changes of a transaction, once it is committed. */
   onChange?: (accountId: string, name: string) => void
   /** How long to wait for another process (an operator's command, say) that holds the write lock. */
   timeoutMs?: number
@@ -31,8 +31,8 @@ export function openSqlite(file: string, options: Options = {}): Promise<Sql> {
 }
 
 /**
- * A file that is not trusted: in a process of its own, which the signal ends in the middle of a query. What is
- * asked after that is answered with the signal's reason.
+ * Opens an untrusted file in a process of its own, which the signal kills even in the middle of a query. Later queries
+ * reject with the signal's reason.
  */
 export function openSqliteApart(file: string, { signal }: { signal?: AbortSignal | undefined } = {}): Promise<Sql> {
   signal?.throwIfAborted()
@@ -41,7 +41,7 @@ export function openSqliteApart(file: string, { signal }: { signal?: AbortSignal
 
 const TIMEOUT_MS = 5000
 
-/** Who owns the file, on the other side of a channel for text. */
+/** The thread or process that owns the file, and a channel for text to it. */
 type Owner = {
   post(text: string): void
   onMessage(listener: (text: string) => void): void
@@ -71,7 +71,7 @@ function startProcess(start: Start, signal: AbortSignal | undefined): Owner {
   const kill = () => child.kill('SIGKILL')
   signal?.addEventListener('abort', kill, { once: true })
   return {
-    // A process that was killed cannot be written to, and its exit answers every query.
+    // A killed process cannot be written to, and its exit answers every query.
     post: (text) => child.send(text, () => undefined),
     onMessage: (listener) => child.on('message', listener),
     onDeath(listener) {
@@ -96,7 +96,7 @@ async function connect(
   const numbers = new Map<string, number>()
   const sentTexts = new Set<number>()
   const questions = new Map<string, Promise<Row[]>>()
-  let outbox: Call[] = []
+  let outbox: QueryRequest[] = []
   let nextId = 1
   let closed: Error | undefined
   let lastTransaction: Promise<unknown> = Promise.resolve()
@@ -112,7 +112,7 @@ async function connect(
     owner.onMessage((message) => {
       if (!isFirst) return settle(message)
       isFirst = false
-      const refused = (JSON.parse(message) as Answer[])[0]?.error
+      const refused = (JSON.parse(message) as QueryResponse[])[0]?.error
       if (!refused) return resolve()
       reject(toError(refused))
       owner.end()
@@ -126,7 +126,7 @@ async function connect(
   })
 
   function settle(message: string) {
-    for (const { id, rows, error } of JSON.parse(message) as Answer[]) {
+    for (const { id, rows, error } of JSON.parse(message) as QueryResponse[]) {
       const call = pending.get(id)
       pending.delete(id)
       if (error) call?.reject(toError(error))
@@ -134,7 +134,7 @@ async function connect(
     }
   }
 
-  function send<R extends Row>(connection: Connection, text: string, values: Call['values']): Promise<R[]> {
+  function send<R extends Row>(connection: Connection, text: string, values: QueryRequest['values']): Promise<R[]> {
     if (closed) return Promise.reject(closed)
     const id = nextId++
     if (outbox.length === 0) setImmediate(flush)
@@ -142,15 +142,15 @@ async function connect(
     return new Promise((resolve, reject) => pending.set(id, { resolve: resolve as Pending['resolve'], reject }))
   }
 
-  /** The same question asked twice in one turn of the loop is asked once: many requests come with the same credentials. */
-  function read<R extends Row>(text: string, values: Call['values']): Promise<R[]> {
+  /** Identical reads in one turn of the loop are sent once: many requests come with the same credentials. */
+  function read<R extends Row>(text: string, values: QueryRequest['values']): Promise<R[]> {
     const question = `${numberOf(text)} ${JSON.stringify(values)}`
     const asked = (questions.get(question) as Promise<R[]> | undefined) ?? send<R>('reader', text, values)
     questions.set(question, asked)
     return asked
   }
 
-  /** A statement's text travels once; after that its number stands for it. */
+  /** The text of a statement is sent once; after that, its number is sent instead. */
   function known(text: string): { statement: number; text?: string } {
     const statement = numberOf(text)
     if (sentTexts.has(statement)) return { statement }
@@ -185,8 +185,9 @@ async function connect(
           ? send('writer', render(statement), statement.values)
           : Promise.reject(new Error('a transaction was used after its end')),
     }
-    // IMMEDIATE takes the write lock first: a transaction that reads and then writes can never fail half-way for it.
-    // It travels with the first query of `work`. If it fails, the thread does nothing of what was sent along.
+    // IMMEDIATE takes the write lock first, so that a transaction that reads and then writes never fails half-way for
+    // lack of it. It is sent with the first query of `work`. If it fails, the thread does nothing of what was sent
+    // along.
     const begun = send('writer', 'BEGIN IMMEDIATE', [])
     try {
       const [, result] = await Promise.all([begun, work(tx)])
@@ -225,7 +226,7 @@ async function connect(
   }
 }
 
-/** Texts of one call site are one array for ever, so the joined text is kept by that array. */
+/** The texts of one call site are always the same array, so the joined text is cached by that array. */
 const rendered = new WeakMap<readonly string[], string>()
 function render({ texts }: Statement): string {
   let text = rendered.get(texts)
@@ -240,7 +241,7 @@ function toError({ message, code }: { message: string; code: number }): Error {
   return UNAVAILABLE.has(code & 0xff) ? new StorageUnavailable(message) : new Error(`SQLite: ${message}`)
 }
 
-/** After some faults (a full disk, say) SQLite has rolled back by itself. */
+/** After some errors, such as a full disk, SQLite has rolled back by itself. */
 function ignoreNoTransaction(error: Error) {
   if (!error.message.includes('no transaction is active')) throw error
 }

@@ -209,7 +209,7 @@ test('docs/reference/limits.md has the limits of log-ins as the code has them', 
   assert.ok(text.includes(`for one user from one network ${rule(guesses)}; from one network ${rule(network)}`))
   assert.ok(text.includes(`has not logged in before ${rule(user)}`))
   const { places, placesOfClient } = PASSWORD_QUEUE
-  assert.ok(text.includes(`${places.stranger} passwords wait to be checked, ${placesOfClient} of one network`))
+  assert.ok(text.includes(`${places.unknown} passwords wait to be checked, ${placesOfClient} of one network`))
   assert.ok(text.includes(`${places.known} more`))
   assert.ok(text.includes(`the last ${KNOWN_NETWORKS.perUser} networks of a user`))
 })

@@ -228,8 +228,10 @@ test('webhooks are made, called, shown, regenerated and deleted', async () => {
   const [, purge = ''] = /^purgeCache: .*\n(http\S+)$/m.exec(stdout) ?? []
   const agent = 'Editor\u009b31m'
   assert.equal((await fetch(purge, { method: 'POST', headers: { 'user-agent': agent } })).status, 200)
-  const quiet = await succeeds('webhooks', 'quiet', '10', '--most', '60')
+  const quiet = await succeeds('webhooks', 'quiet', '10', '--max', '60')
   assert.match(quiet.stderr, /no call came for 10 s, at the latest 60 s after the first/)
+  const byFormerName = await succeeds('webhooks', 'quiet', '10', '--most', '70')
+  assert.match(byFormerName.stderr, /at the latest 70 s after the first/)
   const shown = await succeeds('webhooks', 'show')
   assert.match(shown.stdout, /^purgeCache +last called 2/m)
   assert.match(shown.stdout, /^cleanRebuild +not called yet$/m)

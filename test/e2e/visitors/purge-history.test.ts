@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { notifyBelow } from '../../../src/apps/index.ts'
 import { createIds, systemClock } from '../../../src/base/index.ts'
 import { LIMITS } from '../../../src/contract/index.ts'
 import { createOperations } from '../../../src/operations/index.ts'
@@ -17,7 +18,7 @@ const CALLS = 10
 
 /** Records purges as the service does, without the fsync of each. */
 async function recordPurges(sql: Sql, environmentId: string, count: number) {
-  const parts = { sql, clock: systemClock, newId: createIds(systemClock) }
+  const parts = { sql, clock: systemClock, newId: createIds(systemClock), notifyBelow }
   const [operations, ledger] = [createOperations(parts), createLedger(parts)]
   const [row] = await sql.query<{ account_id: string; name: string }>(statement`
     SELECT e.account_id, a.name FROM environments e JOIN apps a ON a.id = e.app_id WHERE e.id = ${environmentId}`)

@@ -148,6 +148,15 @@ test('a quiet period that makes no sense is refused, and what is not given stays
   assert.equal((await change({ maxQuietSeconds: 90 })).json.quietSeconds, 20)
 })
 
+test('the former name of maxQuietSeconds is still taken and shown', async () => {
+  const { name } = await site()
+  const change = (body: unknown) => service.call(`/v1/${name}/webhooks`, { method: 'PATCH', as, body })
+  const { json } = await change({ quietSecondsMost: 90 })
+  assert.deepEqual([json.maxQuietSeconds, json.quietSecondsMost], [90, 90])
+  assert.equal((await change({ quietSecondsMost: 3601 })).status, 400)
+  assert.equal((await change({ quietSecondsMost: 80, maxQuietSeconds: 81 })).status, 400)
+})
+
 for (const end of ['regenerated', 'deleted'] as const) {
   test(`once URLs are ${end}, not one of the calls that come under load is taken`, async () => {
     const { name, urls } = await site(LONG)

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { atEnd, type Entry, type Head, LIST, lineOf, TAG } from '../../../src/backups/entry.ts'
+import { atEnd, type BackupEntry, type Head, LIST, lineOf, TAG } from '../../../src/backups/entry.ts'
 import { pack } from '../../../src/backups/pack.ts'
 import { startTag, writtenTag } from '../../../src/backups/proof.ts'
 import { findKey } from '../../../src/backups/restore/keys.ts'
@@ -16,7 +16,7 @@ import { openSqlite, openSqliteApart } from '../../../src/storage/sql/sqlite.ts'
 import { type Scope, temporaryFolder } from '../folder.ts'
 import { house } from './retention.ts'
 
-export type Whole = { entry: Entry; body: Buffer }
+export type Whole = { entry: BackupEntry; body: Buffer }
 
 export type Backup = { tar: Buffer; entries: Whole[]; key: string; keyFile: string }
 
@@ -50,7 +50,15 @@ export async function* pieces(tar: Buffer) {
 }
 
 export const nothing = Buffer.alloc(0)
-export const plain = (path: string): Entry => ({ path, kind: 'file', mode: 0o600, uid: 0, gid: 0, time: 1, size: 0 })
+export const plain = (path: string): BackupEntry => ({
+  path,
+  kind: 'file',
+  mode: 0o600,
+  uid: 0,
+  gid: 0,
+  time: 1,
+  size: 0,
+})
 
 /** With a list that is right. The tag is made with this key. */
 export function packed(entries: readonly Whole[], key: string): Buffer {

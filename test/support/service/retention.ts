@@ -25,7 +25,7 @@ type Built = { archive?: string; output?: string; packages?: string; state?: 'SU
 export async function house(t: Scope) {
   const dataDir = await temporaryFolder(t)
   const lower = await lowerModules(t)
-  const { sql, clock, newId } = lower
+  const { sql, clock, newId, notifyBelow } = lower
   const blobs = await openDiskBlobs(join(dataDir, 'blobs'))
   /** Deployments that have a process. */
   const running = new Set<string>()
@@ -34,13 +34,13 @@ export async function house(t: Scope) {
     log: createLog('silent'),
     dataDir,
     archives: createArchives({ blobs, limits: DEFAULT_ARCHIVE_LIMITS }),
-    builds: createBuilds({ sql, clock, newId }),
+    builds: createBuilds({ sql, clock, newId, notifyBelow }),
     buildRetention: createBuildRetention({ sql }),
-    sources: createSources({ sql, clock }),
+    sources: createSources({ sql, clock, notifyBelow }),
     outputs: createOutputs({ folder: join(dataDir, 'outputs'), limits: DEFAULT_OUTPUT_LIMITS }),
     packages: createPackageStore({ sql, clock, newId, folder: join(dataDir, 'packages') }),
     deployments: createDeployments({ sql, clock, newId }),
-    ledger: createLedger({ sql, newId }),
+    ledger: createLedger({ sql, newId, notifyBelow }),
     folders: createFolders(dataDir, { canChooseUsers: false }),
     logs: createLineLogs(join(dataDir, 'logs')),
     supervisor: { holds: (deployment: string) => running.has(deployment) },

@@ -1,7 +1,7 @@
 /**
- * The blocks of a Markdown page: headings, paragraphs, lists, tables, quotes and code. This is the part of GitHub's Markdown
- * that our own pages use; a test renders all of them. The pages come with the service, so what is read here was written
- * by us. HTML in a page is text.
+ * The blocks of a Markdown page: headings, paragraphs, lists, tables, quotes and code. This is the part of GitHub's
+ * Markdown that our own pages use; a test renders all of them. The pages are part of the service, so the input is
+ * trusted. HTML in a page is text.
  */
 
 export type Block =
@@ -21,7 +21,7 @@ const RULE = /^(?:-{3,}|\*{3,}|_{3,})\s*$/
 const ITEM = /^([-*+]|\d{1,9}[.)])( +)(?=\S)/
 const DELIMITERS = /^\|(?:\s*:?-+:?\s*\|)+\s*$/
 
-/** One block after another: each reader takes the lines that are its own. */
+/** Each reader takes the lines of its own block. */
 function read(lines: readonly string[]): Block[] {
   const blocks: Block[] = []
   let at = 0
@@ -75,7 +75,7 @@ function table(lines: readonly string[]): Taken {
   return { block: { kind: 'table', head: cells(head), rows: rows.map(cells) }, taken: rows.length + 2 }
 }
 
-/** A bar within a cell is written `\|`, in code too. */
+/** A bar within a cell is written `\|`, also in code. */
 const cells = (line: string): string[] =>
   line
     .trim()
@@ -84,7 +84,7 @@ const cells = (line: string): string[] =>
     .split(/(?<!\\)\|/)
     .map((cell) => cell.trim().replaceAll('\\|', '|'))
 
-/** The lines of an item stand to the right of its marker; a paragraph of it may go on at the left. */
+/** The lines of an item are indented to the right of its marker; a paragraph of it may continue at the left. */
 function list(lines: readonly string[]): Taken {
   const isOrdered = /^\d/.test(lines[0] ?? '')
   const items: string[][] = []
@@ -111,7 +111,7 @@ function itemFrom(lines: readonly string[], from: number, width: number) {
       continue
     }
     const isInside = line.startsWith(' '.repeat(width))
-    // A line at the left right after a paragraph of the item belongs to it, unless it begins something.
+    // An unindented line right after a paragraph of the item belongs to it, unless it begins a block.
     const isLazy = blank === 0 && !begins(line.trimStart(), lines.slice(at))
     if (!isInside && !isLazy) break
     own.push(...Array<string>(blank).fill(''), isInside ? line.slice(width) : line.trimStart())
@@ -120,7 +120,7 @@ function itemFrom(lines: readonly string[], from: number, width: number) {
   return { own, next: { at, gap: blank > 0 } }
 }
 
-/** An empty line between blocks of one item; one within code is none. */
+/** Whether there is an empty line between blocks of one item; those within code do not count. */
 function hasGap(lines: readonly string[]): boolean {
   let fence: string | undefined
   for (const line of lines) {

@@ -1,7 +1,7 @@
 /**
- * The documentation at `/docs/`: the Markdown of `docs/` as pages to read, made when they are first asked for. `/docs` itself
- * is the API reference. Pages need no script, load nothing from elsewhere and show nothing that a request says, except for
- * the words of a search, as text.
+ * The documentation at `/docs/`: the Markdown of `docs/` as HTML pages, made at the first request. `/docs` itself is
+ * the API reference. Pages have no script, load nothing from other hosts and show nothing of a request except the words
+ * of a search, as text.
  */
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
@@ -36,7 +36,7 @@ const HEADERS = {
 
 const HTML = 'text/html; charset=utf-8'
 
-/** Pages of the portal for an account that is called `docs`. */
+/** Pages of the portal for an account named `docs`. */
 const OF_AN_ACCOUNT = /^\/docs\/(?:apps|new-app|users|api-access|usage)(?:\/|$)/
 
 export type Manual = ReturnType<typeof createManual>
@@ -51,7 +51,7 @@ export function createManual(top?: string) {
     return pages
   }
 
-  /** The page as it stands at an address, made once. */
+  /** The page at an address, rendered once. */
   async function fileAt(address: string): Promise<PortalFile | undefined> {
     const made = files.get(address) ?? (await make(address))
     if (made) files.set(address, made)
@@ -83,7 +83,7 @@ export function createManual(top?: string) {
   }
 
   return {
-    /** `otherwise` answers what is a page of the portal. */
+    /** `otherwise` answers requests for pages of the portal. */
     register(app: FastifyInstance, otherwise: (request: FastifyRequest, reply: FastifyReply) => unknown) {
       app.get(`${BASE}/*`, async (request, reply) => {
         const path = request.url.split('?', 1)[0] ?? ''

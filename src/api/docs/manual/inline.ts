@@ -1,7 +1,7 @@
-/** The marks within a line of Markdown: code, links, pictures, emphasis. Whatever else stands there is text. */
+/** Inline Markdown: code, links, images, emphasis. Everything else is text. */
 import { type Html, html } from '../html.ts'
 
-/** Where a link of the page leads; nothing where that is not served, and its words stand alone. */
+/** The address of a link; undefined if it is not served, in which case only its text is shown. */
 export type Resolve = (target: string) => string | undefined
 
 const CODE = '(?<ticks>`+)(?<code>[\\s\\S]*?[^`])\\k<ticks>(?!`)'
@@ -46,7 +46,7 @@ function link(words: string, target: string, resolve: Resolve): Html {
 const image = (words: string, address: string | undefined): Html =>
   address === undefined ? html`${words}` : html`<img src="${address}" alt="${words}" loading="lazy">`
 
-/** The same words without any mark: for titles, and to be searched. */
+/** The text without markup, for titles and for the search. */
 export const plain = (text: string): string =>
   text.replaceAll(MARKS, (...all) => {
     const { code, escaped, words, address, strong, emphasis } = all.at(-1) as Partial<Record<string, string>>

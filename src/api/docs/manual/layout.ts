@@ -1,4 +1,7 @@
-/** The frame of every page of the documentation: the bar, the list of pages, the text. No script, nothing from elsewhere. */
+/**
+ * The frame of every page of the documentation: the bar, the list of pages, the text. No script, nothing from other
+ * hosts.
+ */
 import { type Html, html } from '../html.ts'
 import { BASE, type ManualPages, type Section } from './pages.ts'
 import type { Heading } from './render.ts'
@@ -54,7 +57,7 @@ function list({ title, address, isFolded, pages }: Section, at: string): Html {
 const link = (address: string, words: Html, at: string): Html =>
   address === at ? html`<a href="${address}" aria-current="page">${words}</a>` : html`<a href="${address}">${words}</a>`
 
-/** Worth its place where there is something to choose from. */
+/** Shown only if there is something to choose from. */
 function onThisPage(headings: readonly Heading[]): Html | undefined {
   const shown = headings.filter(({ level }) => level === 2)
   if (shown.length < 3) return undefined
@@ -78,7 +81,7 @@ const card = (section: Section): Html => html`<section><h2><a href="${section.ad
 <p>${section.about}</p>${section.isFolded ? undefined : titles(section)}</section>
 `
 
-/** A folder without a page of its own is the list of its pages. */
+/** A folder without a README is shown as the list of its pages. */
 export const sectionPage = (all: ManualPages, section: Section): string =>
   frame(all, {
     title: section.title,

@@ -81,7 +81,7 @@ test('blocks nest as they are written', () => {
   assert.equal(bodyOf('```\nnever closed'), '<pre tabindex="0"><code>never closed</code></pre>\n')
 })
 
-test('what a page holds is text, and a link to what is not served is its words', () => {
+test('the content of a page is text, and a link to an unserved page is only its words', () => {
   assert.equal(
     bodyOf('<script>alert(1)</script> & "x"'),
     '<p>&lt;script&gt;alert(1)&lt;/script&gt; &amp; &quot;x&quot;</p>\n',

@@ -1,7 +1,7 @@
 /**
- * The pages of the documentation: which there are, in which order, and under which address. `docs/guides/deploy.md` is
- * served as `/docs/guides/deploy`, and the README of a folder as the folder itself. What is served is what was found in the
- * folder when it was read: no path of a request ever becomes a path of the disk.
+ * The pages of the documentation, their order and their addresses. `docs/guides/deploy.md` is served as
+ * `/docs/guides/deploy`, and the README of a folder as the folder itself. Only files that were found when the folder
+ * was read are served: no path of a request ever becomes a path on the disk.
  */
 import { readdir, readFile } from 'node:fs/promises'
 import { join, posix, relative, sep } from 'node:path'
@@ -15,9 +15,9 @@ export type ManualPage = { address: string /** As `guides/deploy.md`. */; file: 
 export type Section = {
   title: string
   address: string
-  /** What is found there, in a sentence. */
+  /** A sentence about its content. */
   about: string
-  /** A long list that few read from its beginning: folded unless one of its pages is open. */
+  /** Folded unless one of its pages is open, since the list is long. */
   isFolded: boolean
   pages: ManualPage[]
 }
@@ -30,7 +30,7 @@ export type ManualPages = {
   pictures: ReadonlyMap<string, Picture>
 }
 
-/** The top of the package, as far from `dist/api/manual` as from `src/api/manual`. */
+/** The root of the package, which is as far from `dist/api/docs/manual` as from `src/api/docs/manual`. */
 const TOP = fileURLToPath(new URL('../../../..', import.meta.url))
 
 const SECTIONS = [
@@ -51,15 +51,15 @@ const SECTIONS = [
   {
     folder: 'decisions',
     title: 'Decisions',
-    about: 'What was decided where nothing was given, and why.',
+    about: 'Design decisions, and the reasons for them.',
     isFolded: true,
   },
 ] as const
 
-/** Of a folder without a README, the pages that come first. */
+/** The order of the first pages in a folder without a README. */
 const FIRST = ['install', 'systemd', 'docker', 'upgrade', 'backup', 'security', 'capacity']
 
-/** Beside the folders: what changed, and what the service is made of. */
+/** Pages at the root: the changelog and the architecture. */
 const MORE = 'More'
 
 export async function readPages(top = TOP): Promise<ManualPages> {
@@ -81,7 +81,7 @@ export async function readPages(top = TOP): Promise<ManualPages> {
   }
 }
 
-/** Plain files only: a link in the folder is not followed. */
+/** Plain files only: links in the folder are not followed. */
 const filesIn = async (folder: string): Promise<string[]> =>
   (await readdir(folder, { recursive: true, withFileTypes: true }))
     .filter((entry) => entry.isFile())
@@ -99,7 +99,7 @@ export const addressOf = (file: string): string =>
 
 const isUnder = (address: string, folder: string): boolean => address === folder || address.startsWith(`${folder}/`)
 
-/** In the order in which the README of the folder names its pages; by name where nothing does. */
+/** In the order in which the README of the folder links its pages; the others by name. */
 function sectionOf({ folder, ...words }: (typeof SECTIONS)[number], all: readonly ManualPage[]): Section {
   const address = `${BASE}/${folder}`
   const [readme, pages] = [
@@ -113,7 +113,7 @@ function sectionOf({ folder, ...words }: (typeof SECTIONS)[number], all: readonl
   return { ...words, address, pages: pages.toSorted((a, b) => place(a) - place(b)) }
 }
 
-/** Where a link of a page leads, as an address of this service; nothing where it leads to what is not served. */
+/** The address in this service that a link of a page leads to; undefined if that is not served. */
 export function resolverFor({ pages, pictures }: ManualPages, file: string): (target: string) => string | undefined {
   return (target) => {
     if (/^(?:https?|mailto):/.test(target) || target.startsWith('#')) return target

@@ -1,4 +1,4 @@
-/** The blocks of a page as HTML, and the anchors that links lead to. */
+/** The blocks of a page as HTML, with anchors for links. */
 import { type Html, html } from '../html.ts'
 import type { Block } from './blocks.ts'
 import { inline, plain, type Resolve } from './inline.ts'
@@ -45,10 +45,10 @@ export function render(blocks: readonly Block[], resolve: Resolve): Rendered {
     }
   }
 
-  /** Roles are said again: browsers forget them where a narrow screen shows each row as a block. */
+  /** Roles are explicit, because browsers drop them where a narrow screen shows each row as a block. */
   function table(head: readonly string[], rows: readonly string[][]): Html {
     const labels = head.map(plain)
-    // A heading without a word is none.
+    // An empty heading is left out.
     const cells = head.map((cell) =>
       cell.trim() === ''
         ? html`<td role="cell"></td>`
@@ -59,7 +59,7 @@ export function render(blocks: readonly Block[], resolve: Resolve): Rendered {
 <tbody role="rowgroup">${rows.map((row) => html`\n${rowOf(row, labels)}`)}</tbody></table></div>\n`
   }
 
-  /** A row that begins with a name in code, such as a reason or a setting, can be linked to by that name. */
+  /** A row whose first cell is code, such as a reason or a setting, gets an anchor of that name. */
   function rowOf(row: readonly string[], labels: readonly string[]): Html {
     const name = /^`([\w.-]+)`$/.exec(row[0] ?? '')?.[1]
     const cells = row.map(
@@ -83,7 +83,7 @@ export function render(blocks: readonly Block[], resolve: Resolve): Rendered {
   return { body, headings }
 }
 
-/** As GitHub makes them, so that a link to a heading is right in both places. */
+/** The same anchors as on GitHub, so that a link to a heading works in both places. */
 const anchorOf = (heading: string): string =>
   heading
     .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')

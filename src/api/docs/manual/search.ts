@@ -12,10 +12,13 @@ export const MAX_QUERY_LENGTH = 100
 const MAX_WORDS = 8
 const MAX_HITS = 30
 const AROUND = 90
-/** Shorter words are found across the ends of others. */
+/**
+ * Text with its blanks removed is searched for words of at least this length: shorter ones would match across the ends
+ * of unrelated words.
+ */
 const MIN_JOINED_LENGTH = 6
 
-/** Each page, cut at its headings; a page at a time, so that nothing else waits for all of them. */
+/** The sections of each page. One page at a time, so that the event loop is not blocked by all of them. */
 export async function partsOf(pages: Iterable<ManualPage>): Promise<Part[]> {
   const parts: Part[] = []
   for (const page of pages) {
@@ -72,7 +75,7 @@ export function search(parts: readonly Part[], query: string): Hit[] {
     .map(({ part: { address, page, heading, text } }) => ({ address, page, heading, excerpt: excerptOf(text, words) }))
 }
 
-/** As it stands there, or written as one word: `rollback` finds "roll back". */
+/** As it is written, or as one word: `rollback` finds "roll back". */
 const isIn = ({ searched, page, joined }: Part, word: string): boolean =>
   searched.includes(word) ||
   page.toLowerCase().includes(word) ||
@@ -83,7 +86,7 @@ const joinedOf = (text: string): string => text.replaceAll(/[\s_-]+/g, '')
 const wordsOf = (query: string): string[] =>
   query.slice(0, MAX_QUERY_LENGTH).toLowerCase().split(/\s+/).filter(Boolean).slice(0, MAX_WORDS)
 
-/** A word in a title counts most, then one in a heading; decisions come after what they decided. */
+/** A word in a title counts most, then one in a heading. Decision records come after the other pages. */
 function scoreOf({ address, page, heading }: Part, words: readonly string[]): number {
   const of = (text: string, weight: number) => words.filter((word) => text.toLowerCase().includes(word)).length * weight
   return of(page, 4) + of(heading, 3) - (/\/(?:decisions|changelog)/.test(address) ? 5 : 0)

@@ -5,15 +5,15 @@ export const builds: Migration = {
   id: 2,
   name: 'builds and deployments',
   statements: [
-    // The user that code of this environment runs as, where the service may choose one; never given to another.
+    // The user that code of this environment runs as, if the service can choose users; never given to another.
     sql`ALTER TABLE environments ADD COLUMN uid BIGINT`,
     sql`ALTER TABLE environments ADD COLUMN live_deployment TEXT`,
     sql`INSERT INTO revisions (name, value) VALUES ('uids', 200000)`,
 
-    // 'build' or 'quick': a build that takes minutes must not hold up what takes milliseconds.
+    // 'build' or 'quick': a build that takes minutes must not delay work that takes milliseconds.
     sql`ALTER TABLE operations ADD COLUMN lane TEXT NOT NULL DEFAULT 'quick'`,
     sql`ALTER TABLE operations ADD COLUMN satisfied_by TEXT`,
-    // The deployment that is to be made live, where the operation is about one that exists.
+    // The deployment to activate, for operations on an existing one.
     sql`ALTER TABLE operations ADD COLUMN activates TEXT`,
 
     sql`CREATE TABLE builds (

@@ -1,4 +1,4 @@
-/** Installed packages are kept apart from outputs, and a build remembers what it was made with. */
+/** Installed packages are stored separately from outputs, and a build records which ones it used. */
 import type { Migration } from '../migrate.ts'
 import { statement as sql } from '../sql.ts'
 
@@ -6,7 +6,7 @@ export const packages: Migration = {
   id: 3,
   name: 'installed packages',
   statements: [
-    // `wanted` says what they were installed from. Several may be the same: a clean rebuild installs anew.
+    // `wanted` is what they were installed from. Several may have the same: a clean rebuild installs anew.
     sql`CREATE TABLE packages (
       id TEXT PRIMARY KEY,
       account_id TEXT NOT NULL REFERENCES accounts (id),

@@ -1,4 +1,4 @@
-/** What is kept on the disk, and how much of it. */
+/** The use of disk space. */
 import type { Migration } from '../migrate.ts'
 import { statement as sql } from '../sql.ts'
 
@@ -6,17 +6,17 @@ export const disk: Migration = {
   id: 4,
   name: 'what is kept on the disk',
   statements: [
-    // Of what lies under the output's digest. Outputs of earlier versions are measured when somebody gets round to it.
+    // The size of the output with this digest. Outputs of earlier versions are measured later, in the background.
     sql`ALTER TABLE builds ADD COLUMN output_bytes BIGINT`,
     sql`CREATE INDEX builds_with_output ON builds (output_digest) WHERE output_digest IS NOT NULL`,
     sql`CREATE INDEX builds_unfinished ON builds (environment_id, id) WHERE finish_time IS NULL`,
     sql`CREATE INDEX builds_succeeded ON builds (environment_id, id) WHERE state = 'SUCCEEDED'`,
 
-    // When its files were given up: it stays in the list, and cannot be made live any more.
+    // When its files were removed: it stays in the list, and cannot be made live any more.
     sql`ALTER TABLE deployments ADD COLUMN discard_time BIGINT`,
     sql`CREATE INDEX deployments_kept ON deployments (environment_id, id) WHERE discard_time IS NULL`,
 
-    // Bytes that can only be known by walking through folders, as they were when somebody last did.
+    // Sizes that are found by reading whole folders, as they were when that was last done.
     sql`CREATE TABLE usage_figures (
       environment_id TEXT NOT NULL,
       account_id TEXT NOT NULL REFERENCES accounts (id) ON DELETE CASCADE,

@@ -1,4 +1,4 @@
-/** Whom a build called over the network. */
+/** The hosts that a build contacted over the network. */
 import type { Migration } from '../migrate.ts'
 import { statement as sql } from '../sql.ts'
 

@@ -1,4 +1,4 @@
-/** What was purged from the cache of the edge, by whom. */
+/** Purges of the edge's cache, and who requested them. */
 import type { Migration } from '../migrate.ts'
 import { statement as sql } from '../sql.ts'
 

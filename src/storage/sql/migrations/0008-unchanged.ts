@@ -1,4 +1,7 @@
-/** A build may leave what visitors get already. Then nothing is switched, and the build and its operation say so. */
+/**
+ * The output of a build may be what visitors get already. Then nothing is switched, and the build and its operation are
+ * marked.
+ */
 import type { Migration } from '../migrate.ts'
 import { statement as sql } from '../sql.ts'
 

@@ -1,4 +1,4 @@
-/** Webhook URLs, and the ledger of everything that asked for a build or a purge. */
+/** Webhook URLs, and the ledger of all requests for builds and purges. */
 import type { Migration } from '../migrate.ts'
 import { statement as sql } from '../sql.ts'
 
@@ -6,7 +6,7 @@ export const webhooks: Migration = {
   id: 9,
   name: 'webhooks',
   statements: [
-    // Tokens are kept as digests. `generation` is another one after every regeneration.
+    // Tokens are stored as digests. `generation` changes with every regeneration.
     sql`CREATE TABLE webhook_sets (
       environment_id TEXT PRIMARY KEY REFERENCES environments (id) ON DELETE CASCADE,
       generation TEXT NOT NULL,
@@ -33,11 +33,11 @@ export const webhooks: Migration = {
     )`,
     sql`CREATE INDEX triggers_of_environment ON triggers (environment_id, id)`,
     sql`CREATE INDEX triggers_of_operation ON triggers (operation_id) WHERE operation_id IS NOT NULL`,
-    // Purges had a list of their own, which is now part of the ledger.
+    // Purges had a table of their own, which is now part of the ledger.
     sql`INSERT INTO triggers (id, environment_id, action, source, address, user_agent, create_time, answer, purged)
       SELECT id, environment_id, 'PURGE_CACHE', source, '', '', purge_time, 200, what FROM purges`,
     sql`DROP TABLE purges`,
-    // A build that lets a burst of calls settle is not begun before this time.
+    // A build that waits for a burst of calls to settle does not start before this time.
     sql`ALTER TABLE operations ADD COLUMN not_before BIGINT`,
     sql`CREATE INDEX operations_satisfied ON operations (satisfied_by) WHERE satisfied_by IS NOT NULL`,
   ],

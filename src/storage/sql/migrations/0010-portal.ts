@@ -1,4 +1,4 @@
-/** What the portal needs: memberships with an id of their own, who vouches for a user, and counts of visits. */
+/** For the portal: memberships with an id of their own, the account that made a user, and counts of visits. */
 import type { Migration } from '../migrate.ts'
 import { statement as sql } from '../sql.ts'
 
@@ -6,13 +6,13 @@ export const portal: Migration = {
   id: 10,
   name: 'portal',
   statements: [
-    // What an account shows of its users must not be the user's id, which tells when and that it is the same elsewhere.
+    // An account must not show the ids of its users, which contain a time and are the same in other accounts.
     sql`ALTER TABLE memberships ADD COLUMN id TEXT`,
     sql`ALTER TABLE memberships ADD COLUMN create_time BIGINT`,
     sql`UPDATE memberships SET id = user_id,
       create_time = (SELECT create_time FROM users WHERE users.id = memberships.user_id)`,
     sql`CREATE UNIQUE INDEX memberships_of_account ON memberships (account_id, id)`,
-    // The account whose owner made the user and saw the first password; none where the operator did.
+    // The account whose owner made the user and saw the first password; null if the operator did.
     sql`ALTER TABLE users ADD COLUMN made_by TEXT`,
     sql`CREATE INDEX sessions_of_user ON sessions (user_id)`,
 

@@ -1,4 +1,4 @@
-/** While somebody copies the data folder, nothing that they may still read is removed. */
+/** While a backup copies the data folder, no file that it may still read is removed. */
 import type { Migration } from '../migrate.ts'
 import { statement as sql } from '../sql.ts'
 
@@ -6,7 +6,7 @@ export const holds: Migration = {
   id: 11,
   name: 'holds',
   statements: [
-    // `draft` is the file that the holder writes: where it died, the next one removes that.
+    // `draft` is the file that the backup writes: if its process dies, the next backup removes it.
     sql`CREATE TABLE holds (
       id TEXT PRIMARY KEY,
       until BIGINT NOT NULL,

@@ -1,4 +1,4 @@
-/** From where users have logged in, and who is asked to belong to an account. */
+/** The networks from which users have logged in, and invitations to accounts. */
 import type { Migration } from '../migrate.ts'
 import { statement as sql } from '../sql.ts'
 
@@ -12,7 +12,7 @@ export const consent: Migration = {
       last_time BIGINT NOT NULL,
       PRIMARY KEY (user_id, network)
     )`,
-    // Apart from memberships, so that nothing that looks for access can take one for the other.
+    // Separate from memberships, so that no check of access can mistake one for the other.
     sql`CREATE TABLE invitations (
       id TEXT PRIMARY KEY,
       user_id TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,

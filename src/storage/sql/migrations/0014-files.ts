@@ -1,4 +1,4 @@
-/** Files count beside bytes: a disk has a number of inodes. */
+/** Files are counted beside bytes, since a disk has a limited number of inodes. */
 import type { Migration } from '../migrate.ts'
 import { statement as sql } from '../sql.ts'
 

@@ -12,7 +12,7 @@ import { MIGRATIONS } from './index.ts'
 const ID = '01900000-0000-7000-8000-000000000000'
 const vault = createVault(randomBytes(32))
 
-/** As they were written before variables had a kind. */
+/** As they were stored before variables had a kind. */
 const listOf = (...keys: string[]) =>
   JSON.stringify(keys.map((key) => ({ key, sealed: vault.seal(`{"key":"VITE_${key}"}`, key) })))
 

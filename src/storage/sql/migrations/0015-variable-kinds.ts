@@ -1,6 +1,6 @@
 /**
- * Shell variables have a kind, in environments and in the deployments that were made with them: by the names that frameworks
- * publish. The lists are JSON as `JSON.stringify` writes it. Keys are letters, digits and underscores, and sealed values are
+ * Shell variables have a kind, in environments and in the deployments that were made with them. It follows from the names that
+ * frameworks publish. The lists are JSON as `JSON.stringify` writes it. Keys are letters, digits and underscores, and sealed values are
  * base64url, so `{"key":"` is nowhere but at the beginning of a variable.
  */
 import type { Migration } from '../migrate.ts'
@@ -18,7 +18,7 @@ const PUBLIC_PREFIXES = [
 
 const withKind = (kind: string, prefix: string) => [`{"key":"${prefix}`, `{"kind":"${kind}","key":"${prefix}`] as const
 
-/** The public ones first; what is left then are secrets. */
+/** The public ones first; all others are secrets. */
 const steps = [...PUBLIC_PREFIXES.map((prefix) => withKind('PLAIN', prefix)), withKind('SECRET', '')]
 
 const withKinds = steps.reduce(

@@ -1,4 +1,7 @@
-/** Operations and triggers name who asked; builds have what was said about their archive. Null in what is older. */
+/**
+ * Operations and triggers record the requester; builds record the message and commit of their archive. Null in older
+ * rows.
+ */
 import type { Migration } from '../migrate.ts'
 import { statement as sql } from '../sql.ts'
 

@@ -10,7 +10,7 @@ import { MIGRATIONS } from './index.ts'
 
 type Made = { archive: string; state?: string; trigger?: string; isUnchanged?: number; isLive?: boolean }
 
-/** An environment of before, with these builds, each of which was deployed. */
+/** An environment before this migration, with these builds, each of which was deployed. */
 async function insert(tx: Transaction, environment: string, builds: Made[]) {
   await tx.query(statement`
     INSERT INTO environments (id, account_id, app_id, display_name, branch, cms_environment, root_directory,

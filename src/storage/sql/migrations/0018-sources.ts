@@ -1,7 +1,7 @@
 /**
- * What a rebuild builds: the newest upload, or the archive that a rollback pinned. Until now it was the archive of the newest
- * build, so that is the newest upload. Where the live archive is an older one, although the newest was live in between, the
- * environment was rolled back: it is pinned, so that the next rebuild does not undo that.
+ * The archive that a rebuild builds: the newest upload, or the archive that a rollback pinned. Until now it was the
+ * archive of the newest build, so that is the newest upload. If the live archive is an older one, although the newest
+ * was live in between, the environment was rolled back: it is pinned, so that the next rebuild does not undo that.
  */
 import type { Migration } from '../migrate.ts'
 import { statement as sql } from '../sql.ts'
@@ -46,7 +46,7 @@ export const sources: Migration = {
           WHERE was.environment_id = newest.environment_id AND was.archive_digest = newest.archive_digest
           AND was.state = 'SUCCEEDED' AND was.is_unchanged = 0)
       WHERE newest.id = (SELECT MAX(b.id) FROM builds b WHERE b.environment_id = newest.environment_id)`,
-    // Rebuilds that wait build what is pinned.
+    // Waiting rebuilds build the pinned archive.
     sql`UPDATE builds SET
         archive_digest = (SELECT pin_digest FROM sources WHERE sources.environment_id = builds.environment_id),
         archive_bytes = (SELECT pin_bytes FROM sources WHERE sources.environment_id = builds.environment_id),

@@ -1,4 +1,4 @@
-/** Builds whose output looks wrong: why, whether they were held, and when the service builds again. */
+/** Builds with a suspicious output: why, whether they were held, and when the service builds again. */
 import type { Migration } from '../migrate.ts'
 import { statement as sql } from '../sql.ts'
 
@@ -9,9 +9,9 @@ export const heldBuilds: Migration = {
     // What is suspicious about the output, as JSON.
     sql`ALTER TABLE builds ADD COLUMN suspicion TEXT`,
     sql`ALTER TABLE builds ADD COLUMN is_held BIGINT NOT NULL DEFAULT 0`,
-    // It is to go live, whatever its output looks like.
+    // To be made live even if its output is suspicious.
     sql`ALTER TABLE builds ADD COLUMN is_forced BIGINT NOT NULL DEFAULT 0`,
-    // The limits of an environment, as JSON; null for the usual ones.
+    // The limits of an environment, as JSON; null for the defaults.
     sql`ALTER TABLE environments ADD COLUMN suspicious_output TEXT`,
     sql`CREATE INDEX deployments_held ON deployments (environment_id, id) WHERE state = 'HELD'`,
 

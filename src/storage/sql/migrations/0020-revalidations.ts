@@ -1,4 +1,4 @@
-/** What was revalidated in an environment: entries of a framework's cache that have the tag and are older do not hold any more. */
+/** Revalidations of an environment: entries of a framework's cache that have the tag and are older are invalid. */
 import type { Migration } from '../migrate.ts'
 import { statement as sql } from '../sql.ts'
 

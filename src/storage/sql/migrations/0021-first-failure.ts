@@ -1,4 +1,4 @@
-/** A build that is tried once more without caches tells why the first attempt failed. */
+/** A build that is tried once more without caches records why the first attempt failed. */
 import type { Migration } from '../migrate.ts'
 import { statement as sql } from '../sql.ts'
 

@@ -1,4 +1,7 @@
-/** A custom host name may lead on to another one of its environment; and which paths of a site are asked for most. */
+/**
+ * A custom host name may redirect to another one of its environment; and the most requested paths of a site are
+ * counted.
+ */
 import type { Migration } from '../migrate.ts'
 import { statement as sql } from '../sql.ts'
 

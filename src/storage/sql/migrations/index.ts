@@ -1,6 +1,6 @@
-/** Every change of the database's shape, in order. An entry that has been released is never edited: add another. */
+/** Every change of the database schema, in order. A released entry is never edited: add another. */
 import type { Migration } from '../migrate.ts'
-import { groundFloor } from './0001-ground-floor.ts'
+import { baseTables } from './0001-base-tables.ts'
 import { builds } from './0002-builds.ts'
 import { packages } from './0003-packages.ts'
 import { disk } from './0004-disk.ts'
@@ -25,7 +25,7 @@ import { redirects } from './0022-redirects.ts'
 import { columnNames } from './0023-column-names.ts'
 
 export const MIGRATIONS: readonly Migration[] = [
-  groundFloor,
+  baseTables,
   builds,
   packages,
   disk,

@@ -1,7 +1,7 @@
 import type { Migration } from '../migrate.ts'
 import { statement as sql } from '../sql.ts'
 
-export const groundFloor: Migration = {
+export const baseTables: Migration = {
   id: 1,
   name: 'ground floor',
   statements: [
@@ -10,7 +10,7 @@ export const groundFloor: Migration = {
       name TEXT PRIMARY KEY,
       value TEXT NOT NULL
     )`,
-    // Numbers that rise whenever something changes that other processes follow.
+    // Numbers that rise with every change that other processes follow.
     sql`CREATE TABLE revisions (
       name TEXT PRIMARY KEY,
       value BIGINT NOT NULL
@@ -70,7 +70,7 @@ export const groundFloor: Migration = {
       create_time BIGINT NOT NULL,
       delete_time BIGINT
     )`,
-    // A deleted app frees its name at once, while its environments are still being taken down.
+    // A deleted app frees its name at once, while its environments are still being deleted.
     sql`CREATE UNIQUE INDEX apps_by_name ON apps (account_id, folded_name) WHERE delete_time IS NULL`,
     sql`CREATE INDEX apps_of_account ON apps (account_id, id)`,
     sql`CREATE TABLE environments (
@@ -89,7 +89,7 @@ export const groundFloor: Migration = {
     )`,
     sql`CREATE INDEX environments_of_app ON environments (app_id, id)`,
 
-    // No reference to the environment: the operation that deletes one is still read when it is gone.
+    // No foreign key to the environment: the operation that deletes one is still read when it is gone.
     sql`CREATE TABLE operations (
       id TEXT PRIMARY KEY,
       account_id TEXT NOT NULL REFERENCES accounts (id),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { lowerModules } from '../../../test/support/parts.ts'
-import { newestId } from './newest-id.ts'
+import { newestId } from '../../src/data-folder.ts'
+import { lowerModules } from '../support/parts.ts'
 
 test('a new database has no newest id', async (t) => {
   const { sql } = await lowerModules(t)
