@@ -32,6 +32,7 @@ import {
   createPackageStore,
   createSources,
   DEFAULT_OUTPUT_LIMITS,
+  readArchives,
 } from './builds/index.ts'
 import { type Config, formatListen } from './config.ts'
 import { type Ceilings, Problem } from './contract/index.ts'
@@ -128,8 +129,9 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
     const tableFile = files.routeTable
     const { countPaths: countsPaths } = config
     if (!countsPaths) await forgetTrafficPaths(sql)
-    const paths = countsPaths ? createTrafficPaths({ sql, clock }) : undefined
-    const traffic = createTraffic({ sql, clock, log, boundsMs: LATENCY_BOUNDS_MS, paths })
+    const existingEnvironments = ground.environments.existing
+    const paths = countsPaths ? createTrafficPaths({ sql, clock, existingEnvironments }) : undefined
+    const traffic = createTraffic({ sql, clock, log, boundsMs: LATENCY_BOUNDS_MS, paths, existingEnvironments })
     // After the edge, which tells its last counts when it stops.
     parts.defer(() => traffic.stop())
     const edge = await startEdge({
@@ -142,16 +144,16 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
       countsPaths,
     }).catch(cannotListen('edgeListen', config.edgeListen))
     parts.defer(() => edge.stop(GRACE_MS.edge))
-    edge.onTraffic(traffic.hear)
+    edge.onTraffic(traffic.receive)
     traffic.start()
     log.info({ edgePid: edge.pid(), port: edge.address.port }, 'the edge listens')
     const folders = createFolders(config.dataDir, machine)
     const tokens = createTokens({ vault })
-    const ledger = createLedger({ sql, newId })
+    const ledger = createLedger(ground)
     const startDeadlineMs = config.startTimeout * 1000
     const awakeLimits = { apps: ceilings.AWAKE_APPS, memoryBytes: ceilings.APP_MEMORY }
     const supervisor = createSupervisor({ engine, networks, clock, log, startDeadlineMs, awakeLimits })
-    const revalidations = createRevalidations({ sql, clock })
+    const revalidations = createRevalidations(ground)
     const purges = createPurges({ sql, clock, ledger, edge, revalidations, supervisor })
     // No app runs before everything below is made, so none asks for room before there is upkeep.
     const values = createKv({
@@ -166,6 +168,7 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
     parts.defer(() => supervisor.stop(GRACE_MS.apps))
 
     const variables = createVariables({ vault })
+    const builds = createBuilds({ sql, clock, newId })
     const modules = {
       ...ground,
       log,
@@ -178,7 +181,7 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
       domains: createDomains({ sql, clock, domain: config.domain, ownHosts: ownHosts(config) }),
       archives: createArchives({ blobs: await openDiskBlobs(files.blobs), limits: archiveLimits(config) }),
       logs: createLineLogs(files.logs),
-      builds: createBuilds({ sql, clock, newId }),
+      builds,
       buildRetention: createBuildRetention({ sql }),
       sources: createSources({ sql, clock }),
       outputs: createOutputs({
@@ -186,7 +189,7 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
         limits: { ...DEFAULT_OUTPUT_LIMITS, files: config.outputFiles },
       }),
       packages: createPackageStore({ sql, clock, newId, folder: files.packages }),
-      deployments: createDeployments({ sql, clock, newId }),
+      deployments: createDeployments({ ...ground, builds }),
       retries: createRetries({ sql, clock, intervalMs: config.retryInterval * 1000 }),
       folders,
       ledger,
@@ -232,6 +235,7 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
     const redeploy = createRedeploy(live)
     const worker = startWorker({
       ...modules,
+      hasSeveralAccounts: modules.accounts.areSeveral,
       handlers: {
         CREATE: provision.create,
         UPDATE: succession(redeploy.update),
@@ -433,7 +437,7 @@ export async function openGround(dataDir: string, onDeath?: (error: Error) => vo
     apps: createApps(parts),
     environments: createEnvironments(parts),
     cmsInstalls: createCmsInstalls(parts),
-    operations: createOperations(parts),
+    operations: createOperations({ ...parts, readDescriptions: readArchives }),
   }
 }
 

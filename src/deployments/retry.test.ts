@@ -42,7 +42,7 @@ async function open(t: Scope) {
     const environment = await modules.environment(of)
     const archive = await modules.archiveOf(environment.id)
     const operation = await sql.transaction((tx) =>
-      buildRequests.upload(tx, of, environment.appName, environment.id, archive),
+      buildRequests.upload(tx, { account: of, appName: environment.appName, environmentId: environment.id }, archive),
     )
     await modules.finish(operation.id)
     return environment
@@ -141,7 +141,9 @@ test('while a build of the environment waits or runs, none is asked for', async 
   await arrange(environment)
   state.isUp = true
   const archive = await archiveOf('another')
-  await sql.transaction((tx) => buildRequests.upload(tx, account, environment.appName, environment.id, archive))
+  await sql.transaction((tx) =>
+    buildRequests.upload(tx, { account, appName: environment.appName, environmentId: environment.id }, archive),
+  )
   await clock.advance(INTERVAL_MS)
   await round()
   assert.deepEqual(

@@ -4,14 +4,14 @@ import type { Scope } from '../../test/support/folder.ts'
 import { lowerModules } from '../../test/support/parts.ts'
 import type { resources } from '../contract/index.ts'
 import { createClaims } from './claim.ts'
-import type { Operation, Queue } from './operations.ts'
+import type { Operation, Queue } from './types.ts'
 
 const PLACES = { quick: 8, light: 2, build: 8 }
 
 async function setUp(t: Scope) {
   const { sql, clock, operations, accounts, newId } = await lowerModules(t)
   const { id: accountId } = await accounts.create('ours')
-  const claims = createClaims({ sql, clock, owner: 'me', concurrency: PLACES })
+  const claims = createClaims({ sql, clock, owner: 'me', concurrency: PLACES, hasSeveralAccounts: accounts.areSeveral })
   type Wanted = { trigger?: resources.Trigger; queue?: Queue; notBefore?: number; environmentId?: string }
   return {
     clock,

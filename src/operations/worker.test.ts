@@ -7,7 +7,7 @@ import { createLog } from '../base/index.ts'
 import { LIMITS, Problem, resources } from '../contract/index.ts'
 import { statement, type Transaction, toPage } from '../storage/index.ts'
 import { LEASE_MS } from './claim.ts'
-import type { Operation, Queue } from './operations.ts'
+import type { Operation, Queue } from './types.ts'
 import { type Handler, type Handlers, MAX_ATTEMPTS, startWorker } from './worker.ts'
 
 const log = createLog('silent')
@@ -28,7 +28,8 @@ async function setUp(t: TestContext) {
 
   function work(handler: Handler, { clock = modules.clock, concurrency = { quick: 4, light: 1, build: 1 } } = {}) {
     const handlers = Object.fromEntries(resources.TRIGGERS.map((trigger) => [trigger, handler])) as Handlers
-    const worker = startWorker({ ...modules, clock, log, handlers, concurrency })
+    const hasSeveralAccounts = modules.accounts.areSeveral
+    const worker = startWorker({ ...modules, clock, log, handlers, concurrency, hasSeveralAccounts })
     t.after(() => worker.stop(0))
     return worker
   }
@@ -69,7 +70,7 @@ test('what a handler throws for the caller becomes the error of the operation', 
   assert.equal(error?.details[0]?.reason, 'ENVIRONMENT_DELETING')
 })
 
-test('a fault of ours ends as INTERNAL and does not tell what it was', async (t) => {
+test('a fault of the service ends as INTERNAL and does not reveal its cause', async (t) => {
   const { ask, work, untilDone } = await setUp(t)
   work(async () => {
     throw new Error('password of the database is hunter2')
@@ -118,7 +119,7 @@ test('no more operations run at a time than allowed', async (t) => {
 test('when a worker dies, its operation is taken over after the lease, and ends once', async (t) => {
   const { ask, work, untilDone, clock, sql } = await setUp(t)
   const operation = await ask()
-  // A worker that died: the lease is there, and nobody renews it.
+  // A worker that died: the lease exists, and no process renews it.
   await sql.transaction((tx) =>
     tx.query(
       statement`UPDATE operations SET lease_owner = 'the dead', lease_until = ${clock.now() + LEASE_MS}, attempts = 1`,
@@ -212,7 +213,7 @@ test('an operation whose end could not be written is found again after the clock
   const operation = await ask()
   while (attempts === 0) await new Promise((resolve) => setImmediate(resolve))
   await clock.advance(-6 * 60 * 60_000)
-  // Whoever asks for something wakes the worker.
+  // A request wakes the worker.
   await untilDone(await ask())
   await untilDone(operation)
   assert.equal(attempts, 3)
@@ -347,7 +348,7 @@ test('an account with many builds waiting does not keep another one from its tur
   assert.deepEqual(order.slice(0, 2), [many[0]?.id, late.id])
 })
 
-test('somebody who asks gets a place, although another account has work for all of them that never ends', async (t) => {
+test('an account gets a place although another account has endless work for all of them', async (t) => {
   const { ask, work, untilDone, newId, accounts, sql, operations } = await setUp(t)
   const other = await accounts.create('other')
   const endless = gate()
@@ -422,7 +423,7 @@ test('an operation that lets calls settle ends at once when it is cancelled', as
   assert.equal((await untilDone(settling)).error?.details[0]?.reason, 'OPERATION_CANCELLED')
 })
 
-test('a build is joined only while nobody has begun it, and nobody has cancelled it', async (t) => {
+test('a build is joined only before a worker has begun it, and unless it is cancelled', async (t) => {
   const { ask, newId, sql, operations, cancel, path } = await setUp(t)
   const environment = newId()
   const waiting = () => sql.transaction((tx) => operations.waitingBuild(tx, path(environment)))
@@ -452,7 +453,7 @@ test('an operation whose work another does ends as that one ends', async (t) => 
   assert.deepEqual(ran, [doing.id])
 })
 
-test('an account that waits for very many operations at a time is told at once how the next one stands', async (t) => {
+test('beyond the limit of open waits of an account a wait returns the operation at once', async (t) => {
   const { ask, operations, path, accounts, newId, sql } = await setUp(t)
   const operation = await ask()
   const at = path(operation.environmentId)

@@ -9,7 +9,7 @@ async function setUp(t: TestContext, keepHistory = 3) {
   const modules = await house(t)
   const { sql } = modules
   const retain = createRetain({ ...modules, keepDeployments: 1 })
-  const forget = createForget({ sql, keepHistory })
+  const forget = createForget({ ...modules, keepHistory })
   const shop = await modules.environment()
   const idsIn = async (table: ReturnType<typeof statement>, environmentId = shop.id) =>
     (

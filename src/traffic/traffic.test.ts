@@ -44,14 +44,15 @@ async function furnished(t: TestContext, sqlOf: (sql: Sql) => Sql = (sql) => sql
     await sql.transaction((tx) => environments.insert(tx, { id: app.id, accountId: account.id }, id, draft))
     return { account: 'agency', app: 'shop', environment: id }
   }
-  const parts = { sql: sqlOf(sql), clock, log: createLog('silent'), boundsMs: BOUNDS_MS }
+  const existingEnvironments = environments.existing
+  const parts = { sql: sqlOf(sql), clock, log: createLog('silent'), boundsMs: BOUNDS_MS, existingEnvironments }
   const open = () => {
     const traffic = createTraffic(parts)
     traffic.start()
     t.after(() => traffic.stop())
     return traffic
   }
-  // The hands stand at the beginning of an hour.
+  // The clock is set to the beginning of an hour.
   await clock.advance(HOUR_MS - (clock.now() % HOUR_MS))
   const rows = () =>
     sql.query<{ environment_id: string; step_seconds: number; start_time: number; counts: string }>(
@@ -72,9 +73,9 @@ test('counts are shown while their minute goes on, and as many when it is over',
   const { clock, environment, open, rows } = await furnished(t)
   const [at, other] = [await environment(), await environment()]
   const traffic = open()
-  traffic.hear({ [at.environment]: some(2), [other.environment]: some(5) })
+  traffic.receive({ [at.environment]: some(2), [other.environment]: some(5) })
   await pass(clock, 10_000)
-  traffic.hear({ [at.environment]: some(1, { hits: 1, errors: 1, statuses: [0, 0, 1], latencies: [0, 0, 1] }) })
+  traffic.receive({ [at.environment]: some(1, { hits: 1, errors: 1, statuses: [0, 0, 1], latencies: [0, 0, 1] }) })
   for (const range of ['1h', '24h', '7d', '30d'] as const) {
     const { totals, points, stepSeconds } = await traffic.read(at, range)
     assert.deepEqual(
@@ -115,7 +116,7 @@ test('minutes add up to their hour, and one row is written for each environment 
   const at = await environment()
   const traffic = open()
   for (let minute = 0; minute < 3; minute++) {
-    traffic.hear({ [at.environment]: some(minute + 1) })
+    traffic.receive({ [at.environment]: some(minute + 1) })
     await pass(clock, MINUTE_MS)
     await until(async () => (await rows()).filter(({ step_seconds }) => step_seconds === 60).length === minute + 1)
   }
@@ -135,12 +136,12 @@ test('a stop in the middle of a minute loses nothing, and the next start counts 
   const { environment, open, rows } = await furnished(t)
   const at = await environment()
   const before = open()
-  before.hear({ [at.environment]: some(2) })
+  before.receive({ [at.environment]: some(2) })
   await before.stop()
   assert.equal((await rows()).length, 2)
   const after = open()
   assert.equal((await after.read(at, '1h')).totals.requests, 2)
-  after.hear({ [at.environment]: some(3) })
+  after.receive({ [at.environment]: some(3) })
   assert.equal((await after.read(at, '1h')).totals.requests, 5)
   await after.stop()
   assert.deepEqual(
@@ -157,13 +158,13 @@ test('a database that is away delays the counts, and neither loses nor doubles t
   }))
   const at = await environment()
   const traffic = open()
-  traffic.hear({ [at.environment]: some(2) })
+  traffic.receive({ [at.environment]: some(2) })
   isAway = true
   await pass(clock, MINUTE_MS)
   assert.equal((await traffic.read(at, '1h')).totals.requests, 2)
   assert.equal((await rows()).length, 0)
   isAway = false
-  traffic.hear({ [at.environment]: some(1) })
+  traffic.receive({ [at.environment]: some(1) })
   await pass(clock, MINUTE_MS)
   await until(async () => (await rows()).length === 3)
   assert.equal((await traffic.read(at, '24h')).totals.requests, 3)
@@ -174,19 +175,19 @@ test('minutes go after a day and hours after a month', async (t) => {
   const [at, other] = [await environment(), await environment()]
   const traffic = open()
   const steps = async () => (await rows()).map(({ step_seconds }) => step_seconds).sort((a, b) => a - b)
-  traffic.hear({ [at.environment]: some(1) })
+  traffic.receive({ [at.environment]: some(1) })
   await pass(clock, MINUTE_MS)
   await until(async () => (await rows()).length === 2)
 
   await pass(clock, 26 * HOUR_MS)
-  traffic.hear({ [other.environment]: some(1) })
+  traffic.receive({ [other.environment]: some(1) })
   await pass(clock, MINUTE_MS)
   await until(async () => (await steps()).join() === '60,3600,3600')
   assert.equal((await traffic.read(at, '24h')).totals.requests, 0)
   assert.equal((await traffic.read(at, '7d')).totals.requests, 1)
 
   await pass(clock, 31 * 24 * HOUR_MS)
-  traffic.hear({ [other.environment]: some(1) })
+  traffic.receive({ [other.environment]: some(1) })
   await pass(clock, MINUTE_MS)
   await until(async () => (await steps()).join() === '60,3600')
 })
@@ -195,12 +196,12 @@ test('nothing is written for an environment that is gone, and what was goes with
   const { sql, clock, environments, environment, open, rows } = await furnished(t)
   const [at, other] = [await environment(), await environment()]
   const traffic = open()
-  traffic.hear({ [at.environment]: some(1), [other.environment]: some(1) })
+  traffic.receive({ [at.environment]: some(1), [other.environment]: some(1) })
   await pass(clock, MINUTE_MS)
   await until(async () => (await rows()).length === 4)
   await sql.transaction((tx) => environments.remove(tx, at.environment))
   assert.equal((await rows()).length, 2)
-  traffic.hear({ [at.environment]: some(1), [other.environment]: some(1) })
+  traffic.receive({ [at.environment]: some(1), [other.environment]: some(1) })
   await pass(clock, MINUTE_MS)
   await until(async () => (await rows()).length === 3)
   assert.ok((await rows()).every(({ environment_id }) => environment_id === other.environment))
@@ -215,7 +216,7 @@ test('what an earlier version counted is read, without classes of its statuses, 
       VALUES (${at.environment}, 60, ${start}, '[5,1,50,2,3,2]')`),
   )
   const traffic = open()
-  traffic.hear({ [at.environment]: some(1) })
+  traffic.receive({ [at.environment]: some(1) })
   const { totals } = await traffic.read(at, '1h')
   assert.deepEqual([totals.requests, totals.errors, totals.status2xx], [6, 2, 1])
   await pass(clock, MINUTE_MS)

@@ -1,2 +1,2 @@
 export { APP_REQUESTER, SERVICE_REQUESTER, webhookRequester } from './callers.ts'
-export { type Asked, createLedger, type Entry, type Ledger, type Outcome, type Shown } from './ledger.ts'
+export { type Asked, createLedger, type Ledger, type LedgerEntry, type Outcome, type PurgeSummary } from './ledger.ts'

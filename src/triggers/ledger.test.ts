@@ -9,7 +9,7 @@ import { type Asked, createLedger, type Outcome } from './ledger.ts'
 async function open(t: Scope) {
   const modules = await lowerModules(t)
   const { sql, clock, newId, accounts, apps, environments, operations } = modules
-  const ledger = createLedger({ sql, newId })
+  const ledger = createLedger({ sql, newId, operations })
   const account = await accounts.create('ours')
   const app = await apps.create(account.id, 'app', 'regions/UK')
   const draft = { displayName: 'x', branch: 'uploadable', cmsEnvironment: 'x', rootDirectory: '', variables: [] }
@@ -150,12 +150,12 @@ test('what came one way can be asked for alone', async (t) => {
 })
 
 test('of a share it is the oldest that go, also those that an earlier process wrote', async (t) => {
-  const { id, asked, add, sql, newId, ledger } = await open(t)
+  const { id, asked, add, sql, newId, operations, ledger } = await open(t)
   const purges = Array.from({ length: 150 }, (_, index) =>
     asked({ source: 'APP', action: 'PURGE_CACHE', userAgent: `${index}` }),
   )
   await add(id, purges)
-  const next = createLedger({ sql, newId })
+  const next = createLedger({ sql, newId, operations })
   await sql.transaction((tx) =>
     next.add(tx, id, [asked({ source: 'APP', action: 'PURGE_CACHE', userAgent: 'last' })], { answer: 200 }),
   )
@@ -187,11 +187,11 @@ test('an entry names the operation that satisfied it in the end', async (t) => {
     items.map((entry) => entry.id),
     ids,
   )
-  // Whoever looks at the one that they were answered with finds themselves there, too.
+  // The operation that the call was answered with lists the call, too.
   assert.equal((await ledger.satisfiedBy(waiting.id)).count, 2)
 })
 
-test('an operation tells its newest calls, and how many there are', async (t) => {
+test('an operation lists its newest calls, and how many there are', async (t) => {
   const { id, asked, add, request, ledger } = await open(t)
   const operation = await request(id)
   await add(
@@ -241,7 +241,7 @@ test('the last use of a webhook is that since a time, and only by a webhook', as
   assert.deepEqual([...(await ledger.lastUses(id, since))], [['REBUILD', clock.now()]])
 })
 
-test('purges that one operation satisfied are told as one, and refused ones not at all', async (t) => {
+test('purges that one operation satisfied count as one, and refused ones are left out', async (t) => {
   const { id, asked, add, request, ledger } = await open(t)
   const purge = (source: resources.TriggerSource) => asked({ action: 'PURGE_CACHE', source })
   const operation = await request(id, 'PURGE_CACHE')

@@ -34,7 +34,7 @@ test('those who ask in the same turn are done together', async () => {
   assert.deepEqual(await Promise.all(results), ['done', 'done', 'done'])
 })
 
-test('whoever asks while work is under way is done by work that begins after them, in one round', async () => {
+test('calls that come while work is under way share one run that begins after them', async () => {
   const { bursts, begun } = rounds()
   const first = bursts.join('a', 0)
   await settle()
@@ -60,7 +60,7 @@ test('whoever asks while work is under way is done by work that begins after the
   assert.equal(await last, 'third')
 })
 
-test('never are two rounds of one key at work, and nobody is left out or done twice', async () => {
+test('never do two runs of one key overlap, and no call is left out or done twice', async () => {
   let [atWork, max] = [0, 0]
   const done: number[] = []
   const bursts = createBursts<number, readonly number[]>(async (_, items) => {

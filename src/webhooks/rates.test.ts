@@ -57,7 +57,7 @@ test('the first refusal of each minute is to be written down, and no other', asy
   assert.deepEqual([isFirst(), isFirst()], [true, false])
 })
 
-test('guesses are counted by address, and tell when to come back', async () => {
+test('guesses are counted by address, and refused with the time to try again', async () => {
   const { clock, rates } = open()
   assert.equal(
     paid(100, () => rates.guess('192.0.2.1')),

@@ -4,13 +4,14 @@ import { syncBuiltinESMExports } from 'node:module'
 import { test } from 'node:test'
 import type { Scope } from '../../test/support/folder.ts'
 import { house } from '../../test/support/service/retention.ts'
+import { createAccounts } from '../accounts/index.ts'
+import { createEnvironments } from '../apps/index.ts'
 import { type Sql, statement } from '../storage/index.ts'
 import { createWebhookSets } from './sets.ts'
 
 async function open(t: Scope) {
   const modules = await house(t)
   const { id, appName } = await modules.environment()
-  const { clock, newId } = modules
   let queries = 0
   const sql: Sql = {
     ...modules.sql,
@@ -19,7 +20,12 @@ async function open(t: Scope) {
       return modules.sql.query(asked)
     },
   }
-  const sets = createWebhookSets({ sql, clock, newId })
+  const sets = createWebhookSets({
+    ...modules,
+    sql,
+    accounts: createAccounts({ ...modules, sql }),
+    environments: createEnvironments({ ...modules, sql }),
+  })
   const at = { account: modules.account.name, app: appName, environment: id }
   return { ...modules, sets, id, at, queries: () => queries }
 }
@@ -113,7 +119,7 @@ test('whatever is wrong, the same is asked of the database and the same is compa
     const before = queries()
     const opened = await sets.open(...attempt)
     assert.equal(opened !== undefined, index === 0)
-    assert.equal(queries() - before, 1)
+    assert.equal(queries() - before, 3)
     assert.deepEqual(compared.splice(0), [[43, 43]], JSON.stringify(attempt))
   }
 })

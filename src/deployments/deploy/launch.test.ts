@@ -97,9 +97,13 @@ test('a deployment of another build makes everything anew, and a build that was 
 })
 
 test('a process knows when its build began and ended, and what was revalidated since', async (t) => {
-  const { deploy, start, started, sql, environment, builds } = await open(t)
+  const { deploy, start, started, sql, environment, environments, builds } = await open(t)
   const { id, deployment } = await deploy()
-  const revalidations = createRevalidations({ sql, clock: { now: () => 1e15, sleep: async () => undefined } })
+  const revalidations = createRevalidations({
+    sql,
+    clock: { now: () => 1e15, sleep: async () => undefined },
+    environments,
+  })
   await sql.transaction((tx) => revalidations.note(tx, environment.id, { posts: 5 }))
   await start(deployment)
   const { createTime, finishTime } = await builds.require(

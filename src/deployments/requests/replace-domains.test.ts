@@ -14,12 +14,13 @@ async function furnished(t: Parameters<typeof routedHouse>[0]) {
     await environments.assignHostLabel(tx, made)
   })
   const replace = createReplaceDomains(modules)
+  const at = { account: modules.account, appName, environmentId: id }
   return {
     ...modules,
     id,
     other: await environment(),
-    replace: async (...domains: string[]) => (await replace(modules.account, appName, id, { domains })).names,
-    replaceAll: (given: Parameters<typeof replace>[3]) => replace(modules.account, appName, id, given),
+    replace: async (...domains: string[]) => (await replace(at, { domains })).names,
+    replaceAll: (given: Parameters<typeof replace>[1]) => replace(at, given),
     async revision() {
       const [row] = await sql.query(statement`SELECT value FROM revisions WHERE name = 'routes'`)
       return row?.value
@@ -99,11 +100,11 @@ test("an environment's own host is never led elsewhere, also when the service's 
   assert.equal(hosts['www.example.net']?.environment, other.id)
 })
 
-test('an account has so many domains in all its environments; where it has more already, fewer are always taken', async (t) => {
+test('the domains of an account are limited over all its environments; an account above the limit can still reduce them', async (t) => {
   const { sql, domains, account, other, id, environments, ...modules } = await furnished(t)
   const parts = { ...modules, sql, domains, environments, maxDomains: 3 }
   const replaceOf = ({ id, appName }: { id: string; appName: string }, ...names: string[]) =>
-    createReplaceDomains(parts)(account, appName, id, { domains: names })
+    createReplaceDomains(parts)({ account, appName, environmentId: id }, { domains: names })
   const mine = await environments.byId(sql, id)
   assert.ok(mine)
   await replaceOf(mine, 'a.example.com', 'b.example.com')
@@ -123,7 +124,7 @@ test('an account has so many domains in all its environments; where it has more 
   assert.equal(await domains.count(account.id), 4)
 })
 
-test('whoever has tables made in a loop leaves half the time to others', async (t) => {
+test('a client that causes route tables in a loop leaves half the time to others', async (t) => {
   const { routing, edge } = await furnished(t)
   let [tables, workingMs] = [0, 0]
   edge.publish = async () => {

@@ -8,7 +8,8 @@ import { createClaims } from '../../operations/claim.ts'
 import type { Operation } from '../../operations/index.ts'
 import { statement, toPage } from '../../storage/index.ts'
 import type { Asked } from '../../triggers/index.ts'
-import { createBuildRequests, type Quiet } from './request-build.ts'
+import type { Quiet } from './build-queue.ts'
+import { createBuildRequests } from './request-build.ts'
 
 async function open(t: Scope) {
   const modules = await house(t)
@@ -34,15 +35,25 @@ async function open(t: Scope) {
     async upload(more: Partial<resources.Described> = {}): Promise<Operation> {
       const archive = { ...(await modules.archiveOf(`upload ${++uploads}`)), ...more }
       const by: resources.Requester = { kind: 'USER', name: 'ada@example.com' }
-      return sql.transaction((tx) => requests.upload(tx, account, appName, id, archive, by))
+      return sql.transaction((tx) => requests.upload(tx, { account, appName, environmentId: id }, archive, by))
     },
     rebuild: (action: Asked['action'] = 'REBUILD', quiet?: Quiet, isForced = false): Promise<Operation> =>
       sql.transaction((tx) =>
-        requests.rebuild(tx, account, appName, id, { asked: [asker(action)], isForced, ...(quiet ? { quiet } : {}) }),
+        requests.rebuild(
+          tx,
+          { account, appName, environmentId: id },
+          { asked: [asker(action)], isForced, ...(quiet ? { quiet } : {}) },
+        ),
       ),
     /** As a worker does it that looked at the build and did not begin. */
     async handOn(operation: Operation, meanwhile: () => Promise<unknown> = async () => undefined) {
-      const claims = createClaims({ sql, clock, owner: 'me', concurrency: { quick: 1, light: 2, build: 1 } })
+      const claims = createClaims({
+        sql,
+        clock,
+        owner: 'me',
+        concurrency: { quick: 1, light: 2, build: 1 },
+        hasSeveralAccounts: modules.accounts.areSeveral,
+      })
       assert.equal((await claims.next(['light']))?.operation.id, operation.id)
       await meanwhile()
       return sql.transaction(async (tx) => {
@@ -73,7 +84,7 @@ test('rebuilds that come while one waits join it, and the strongest wins', async
   assert.deepEqual({ isClean: build?.isClean, trigger: build?.trigger }, { isClean: true, trigger: 'CLEAN_REBUILD' })
 })
 
-test('a rebuild that somebody forces is forced, also where it joins one that waits', async (t) => {
+test('a forced rebuild is forced, also if it joins one that waits', async (t) => {
   const { upload, finish, rebuild, buildOf } = await open(t)
   await finish((await upload()).id)
   const waiting = await rebuild()
@@ -102,7 +113,7 @@ test('an upload satisfies the rebuild that waits, also when a newer upload takes
   assert.equal((await read(rebuilt)).doneTime, null)
 })
 
-test('whoever joined an upload is satisfied by the one that takes its place', async (t) => {
+test('callers that joined an upload are satisfied by the one that takes its place', async (t) => {
   const { upload, rebuild, satisfied } = await open(t)
   const first = await upload()
   assert.equal((await rebuild()).id, first.id)
@@ -133,7 +144,7 @@ test('further calls put the beginning off, but not for longer than the most', as
   assert.equal((await rebuild('REBUILD', quiet)).notBefore, begin + 25_000)
 })
 
-test('whoever does not want to wait ends the waiting, and it does not begin anew', async (t) => {
+test('a call without a quiet period ends the waiting, and it does not begin again', async (t) => {
   const { upload, finish, rebuild, read } = await open(t)
   await finish((await upload()).id)
   const quiet = { ms: 10_000, maxMs: 25_000 }
@@ -169,7 +180,7 @@ test('an upload has its sender, message and commit; a rebuild of its archive has
   assert.deepEqual((await buildOf(rebuilt))?.requestedBy, webhook)
 })
 
-test('an upload without words has none, whatever was said about the one before', async (t) => {
+test('an upload without a description has none, even if the one before had one', async (t) => {
   const { upload, finish, read } = await open(t)
   await finish((await upload({ message: 'Fix the header' })).id)
   const { message, commit } = await read(await upload())
