@@ -9,7 +9,7 @@ import { createPurges } from './purges.ts'
 import { createRevalidations } from './records/revalidations.ts'
 import { createClearCache } from './requests/clear-cache.ts'
 
-/** The edge says that it is done at once, or, while it is away, never. */
+/** The edge confirms at once, or, while it is away, never. */
 async function open(t: Scope) {
   const modules = await house(t)
   const asked: Purge[] = []
@@ -55,7 +55,7 @@ const asker = (source: Asked['source']): Asked => ({
   time: 1,
 })
 
-test('a purge is asked of the edge as it was given, and written down with its source', async (t) => {
+test('a purge reaches the edge as it was given, and is recorded with its source', async (t) => {
   const { purges, environment, asked, clock } = await open(t)
   const { id } = environment
   await purges.byApp(environment, {})
@@ -134,7 +134,7 @@ test('purges are deleted with their environment, and one that comes later leaves
   assert.deepEqual(await purges.last(environment.id, 200), [])
 })
 
-test('clearing the cache is an operation that is done, and waits for none', async (t) => {
+test('clearing the cache is an operation that is done at once, and waits for no other', async (t) => {
   const { clearCache, account, environment, operations, operation: ask, purges, asked } = await open(t)
   await ask(environment)
   const { id, appName } = environment
@@ -202,7 +202,7 @@ test("what a caller purges expires in the app's own cache before the edge asks t
   assert.deepEqual(await revalidations.read(id), { everything: time + 1, tags: {} })
 })
 
-test('what an app revalidates is recorded as of when it did, and pages that it made only for a successor', async (t) => {
+test('what an app revalidates is recorded with its time, and pages that it made only during a deployment', async (t) => {
   const { purges, revalidations, environment, clock, order, asked } = await open(t)
   const time = clock.now() - 500
   const times = { revalidated: { posts: time, later: clock.now() + 60_000 }, made: { '_N_T_/a': time } }

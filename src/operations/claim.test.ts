@@ -92,7 +92,7 @@ const anyGiven: fc.Arbitrary<Given> = fc.record({
   isCancelled: fc.boolean(),
 })
 
-test('a claim takes the oldest of the account with the fewest at work, in the order of each environment', async (t) => {
+test('a claim takes the oldest operation of the account with the fewest running ones, in the order of each environment', async (t) => {
   const { fill, claims } = await setUp(t)
   await holds(
     fc.asyncProperty(
@@ -168,7 +168,7 @@ test('of many operations that wait for another one of their environment only a l
   assert.equal((await claims().next(['build']))?.operation.id, ids[0])
 })
 
-test('one account never has every place while there are others, and a single one may have them all', async (t) => {
+test('with several accounts none gets every place, and a single account may have them all', async (t) => {
   const waits = (environment: number): Given => ({
     account: 0,
     environment,

@@ -146,7 +146,7 @@ test('a worker that slept through its lease records no second end, and nothing o
     finished.push(name)
     return { response: { by: name } }
   }
-  // Its clock stands still, so it never renews: like a process that was stopped and later goes on.
+  // Its clock stands still, so it never renews its lease: like a process that was stopped and later continues.
   work(
     async () => {
       started.resolve()
@@ -271,7 +271,7 @@ test('a worker that stops hands its operation back, and the next one takes it at
   assert.deepEqual((await untilDone(operation)).response, { well: true })
 })
 
-test('a worker that stops lets a handler that is about to end, end', async (t) => {
+test('a worker that stops waits for a handler that ends within the grace period', async (t) => {
   const { ask, work, untilDone } = await setUp(t)
   const [started, opened] = [gate(), gate()]
   const worker = work(async () => {
@@ -310,7 +310,7 @@ test('a wait returns when the operation ends, and else when its time is over', a
   assert.notEqual((await waiting).doneTime, null)
 })
 
-test('a build that runs does not hold up what is quick', async (t) => {
+test('a running build does not delay quick operations', async (t) => {
   const { ask, work, untilDone, newId } = await setUp(t)
   const [started, opened] = [gate(), gate()]
   const building = await ask(newId(), 'build')
@@ -374,7 +374,7 @@ test('an account gets a place although another account has endless work for all 
   await Promise.all(many.map(untilDone))
 })
 
-test('an operation that lets calls settle is not begun before its time, and holds up no other', async (t) => {
+test('an operation in its quiet period does not begin before its time, and delays no other', async (t) => {
   const { work, untilDone, newId, sql, operations, path, until } = await setUp(t)
   const clock = handClock()
   const environment = path(newId())
@@ -394,7 +394,7 @@ test('an operation that lets calls settle is not begun before its time, and hold
   )
   while (ran.length === 0) await new Promise((resolve) => setImmediate(resolve))
   assert.deepEqual(ran, [later.id])
-  // Its time has come, but another one of the environment is at work.
+  // It is due, but another operation of the environment runs.
   await clock.advance(6000)
   for (let turn = 0; turn < 20; turn++) await until(settling, () => true)
   assert.deepEqual(ran, [later.id])
@@ -405,7 +405,7 @@ test('an operation that lets calls settle is not begun before its time, and hold
   assert.deepEqual(ran, [later.id, settling.id])
 })
 
-test('an operation that let calls settle when the clock was set back is not waited for until it has caught up', async (t) => {
+test('a quiet period does not become longer when the clock is set back', async (t) => {
   const { work, untilDone, newId, sql, operations, path, clock } = await setUp(t)
   const notBefore = clock.now() + 6 * 3_600_000
   const settling = await sql.transaction((tx) => operations.request(tx, path(newId()), 'CREATE', { notBefore }))
@@ -413,7 +413,7 @@ test('an operation that let calls settle when the clock was set back is not wait
   assert.deepEqual((await untilDone(settling)).response, {})
 })
 
-test('an operation that lets calls settle ends at once when it is cancelled', async (t) => {
+test('an operation in its quiet period ends at once when it is cancelled', async (t) => {
   const { work, untilDone, newId, sql, operations, cancel, path, clock } = await setUp(t)
   const environment = path(newId())
   const notBefore = clock.now() + 3_600_000
@@ -429,7 +429,7 @@ test('a build is joined only before a worker has begun it, and unless it is canc
   const waiting = () => sql.transaction((tx) => operations.waitingBuild(tx, path(environment)))
   const first = await ask(environment, 'build')
   assert.equal((await waiting())?.id, first.id)
-  // As a worker leaves it that stops in the middle of it.
+  // As left by a worker that stopped in the middle of it.
   await sql.transaction((tx) => tx.query(statement`UPDATE operations SET phase = 'BUILDING' WHERE id = ${first.id}`))
   assert.equal(await waiting(), undefined)
   const second = await ask(environment, 'build')

@@ -1,8 +1,8 @@
 /**
  * Garbage collection: removes files that no row refers to any more. Names of files are read before rows, and every writer
  * writes the row first: so new files are never taken for garbage. Folders that must not be seen half removed are moved away
- * first. If a collection is cut off, the next one continues. While a backup copies the data folder nothing is removed, and that
- * is checked after the rows were read.
+ * first. If a collection is cut off, the next one continues. Files that a backup may be copying stay; that is checked after the
+ * rows were read.
  */
 import type { Environments } from '../apps/index.ts'
 import type { Archives } from '../archives/index.ts'

@@ -83,7 +83,7 @@ export function createDiskSpace(parts: Parts) {
     )
   }
 
-  /** What is nobody's any more may be as much as what is somebody's: an account never has more than twice what it may hold. */
+  /** Files that no row refers to are limited to the same size as the quota: an account never uses more than twice its quota. */
   async function checkLingering({ id }: Account, needed: number) {
     const lingering = await parts.lingering.bytesOf(id)
     if (lingering === 0 || lingering + needed <= accountBytes) return

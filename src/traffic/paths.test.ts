@@ -68,7 +68,7 @@ test('paths add up while they wait and when they are written, for each range', a
   assert.deepEqual((await open().read(id, '1h')).found[0], { path: '/', requests: 5 })
 })
 
-test('hours go after a day and days after a month, and with the environment goes what was counted of it', async (t) => {
+test('hours are removed after a day and days after a month, and all counts with their environment', async (t) => {
   const { sql, clock, open, environments, environment, rows } = await furnished(t)
   const [id, other] = [await environment(), await environment()]
   const paths = open()
@@ -123,7 +123,7 @@ test('what looks like an id, an address or a secret is masked before it is kept'
   const { open, environment, rows } = await furnished(t)
   const paths = open()
 
-  test('a segment of very many letters is masked by one look at it', () => {
+  test('a very long segment is masked in linear time', () => {
     const path = `/${'a'.repeat(1_000_000)}`
     assert.equal(maskPath(path), path)
   })
@@ -140,7 +140,7 @@ test('what looks like an id, an address or a secret is masked before it is kept'
   }
 })
 
-test('where it is switched off, what was counted before goes', async (t) => {
+test('when the counting is switched off, earlier counts are removed', async (t) => {
   const { sql, open, environment, rows } = await furnished(t)
   const paths = open()
   paths.receive(await environment(), { found: [['/', 1]], missing: [] })

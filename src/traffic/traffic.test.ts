@@ -61,7 +61,7 @@ async function furnished(t: TestContext, sqlOf: (sql: Sql) => Sql = (sql) => sql
   return { ...modules, environment, open, rows }
 }
 
-/** Moves the hands once the writer waits for them: it writes in a thread, and what it wrote is seen before it waits again. */
+/** Moves the clock once the writer waits for it: it writes in a thread, and its rows are visible before it waits again. */
 async function pass(clock: HandClock, ms: number) {
   await until(() => clock.sleeping())
   await clock.advance(ms)
@@ -170,7 +170,7 @@ test('a database that is away delays the counts, and neither loses nor doubles t
   assert.equal((await traffic.read(at, '24h')).totals.requests, 3)
 })
 
-test('minutes go after a day and hours after a month', async (t) => {
+test('minutes are removed after a day and hours after a month', async (t) => {
   const { clock, environment, open, rows } = await furnished(t)
   const [at, other] = [await environment(), await environment()]
   const traffic = open()
@@ -192,7 +192,7 @@ test('minutes go after a day and hours after a month', async (t) => {
   await until(async () => (await steps()).join() === '60,3600')
 })
 
-test('nothing is written for an environment that is gone, and what was goes with it', async (t) => {
+test('nothing is written for a deleted environment, and its counts are deleted with it', async (t) => {
   const { sql, clock, environments, environment, open, rows } = await furnished(t)
   const [at, other] = [await environment(), await environment()]
   const traffic = open()
@@ -207,7 +207,7 @@ test('nothing is written for an environment that is gone, and what was goes with
   assert.ok((await rows()).every(({ environment_id }) => environment_id === other.environment))
 })
 
-test('what an earlier version counted is read, without classes of its statuses, and counted on', async (t) => {
+test('counts of an earlier version are read, without classes of statuses, and added to', async (t) => {
   const { sql, clock, environment, open, rows } = await furnished(t)
   const at = await environment()
   const start = clock.now()

@@ -4,7 +4,7 @@ import { createBursts } from './bursts.ts'
 
 type Round = { key: string; items: readonly number[]; end(result: string): void; fail(error: Error): void }
 
-/** Rounds of work that end when the test says so. */
+/** Runs of work that end when the test decides. */
 function rounds() {
   const begun: Round[] = []
   const bursts = createBursts<number, string>((key, items) => {
@@ -22,7 +22,7 @@ async function settle() {
   for (let turns = 0; turns < 5; turns++) await turn()
 }
 
-test('those who ask in the same turn are done together', async () => {
+test('calls of the same turn of the event loop share one run', async () => {
   const { bursts, begun } = rounds()
   const results = [1, 2, 3].map((item) => bursts.join('a', item))
   await settle()
@@ -48,7 +48,7 @@ test('calls that come while work is under way share one run that begins after th
     begun.map(({ items }) => items.length),
     [1, 1000],
   )
-  // And so on: the second round is under way now.
+  // The second run is under way now.
   const last = bursts.join('a', 2000)
   await settle()
   assert.equal(begun.length, 2)
@@ -85,7 +85,7 @@ test('never do two runs of one key overlap, and no call is left out or done twic
   )
 })
 
-test('a round that fails fails for its own callers only, and the next one begins all the same', async () => {
+test('a run that fails fails for its own callers only, and the next one begins anyway', async () => {
   const { bursts, begun } = rounds()
   const failing = [bursts.join('a', 1), bursts.join('a', 2)].map((each) => each.catch((error: Error) => error.message))
   await settle()

@@ -43,7 +43,7 @@ test('three tokens, none of which is in the database', async (t) => {
   assert.doesNotMatch(JSON.stringify(tokens), /[\w-]{20}/)
 })
 
-test('a token opens its own action of its own environment, by whichever case the app is written', async (t) => {
+test("a token opens its own action of its own environment, in whichever case the app's name is written", async (t) => {
   const { sets, id, at, account } = await open(t)
   const { tokens } = await sets.create(id)
   for (const [action, token] of Object.entries(tokens)) {
@@ -73,7 +73,7 @@ test('a set is made once, and what was regenerated or removed opens nothing', as
   }
 })
 
-test('an environment that is being deleted, or is gone, has no webhooks to make or to open', async (t) => {
+test('no webhooks can be made or opened for an environment that is being deleted or does not exist', async (t) => {
   const { sets, id, at, sql, environments, environment, newId } = await open(t)
   const { tokens } = await sets.create(id)
   await sql.transaction((tx) => environments.markDeleting(tx, id))
@@ -84,7 +84,7 @@ test('an environment that is being deleted, or is gone, has no webhooks to make 
   await assert.rejects(sets.create(newId()), { reason: 'ENVIRONMENT_NOT_FOUND' })
 })
 
-test('whatever is wrong, the same is asked of the database and the same is compared', async (t) => {
+test('whatever is wrong, the same queries and the same comparison are made', async (t) => {
   const { sets, id, at, queries, newId } = await open(t)
   const { tokens } = await sets.create(id)
   const right = tokens.rebuild.reveal()

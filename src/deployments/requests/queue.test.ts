@@ -1,4 +1,4 @@
-/** What one account can do to the queue of all: nothing. */
+/** One account cannot block the queue that all accounts share. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Scope } from '../../../test/support/folder.ts'
@@ -104,7 +104,7 @@ test('an environment is deleted without waiting for the turn of its build', asyn
   )
 })
 
-test('so many changes of one environment wait, and no more', async (t) => {
+test('the number of waiting changes of one environment is limited', async (t) => {
   const { environment, account, requests } = await open(t)
   const [at, elsewhere] = [await environment(), await environment()]
   const change = ({ appName, id }: Environment) =>
@@ -118,7 +118,7 @@ test('so many changes of one environment wait, and no more', async (t) => {
   assert.ok(await requests.deleteEnvironment({ account, appName: at.appName, environmentId: at.id }))
 })
 
-test('an account has so many environments, and another one may again when one is gone', async (t) => {
+test('the number of environments of an account is limited, and a deletion makes a new one possible', async (t) => {
   const { accounts, apps, account, requests, environments, sql } = await open(t, { maxEnvironments: 3 })
   const other = await accounts.create('other')
   for (const { id } of [account, other]) await apps.create(id, 'shop', 'regions/UK')
@@ -137,7 +137,7 @@ test('an account has so many environments, and another one may again when one is
   assert.ok(await create(account))
 })
 
-test('an account that asks for many environments at once gets as many as it may have', async (t) => {
+test('an account that creates many environments at once gets as many as the limit allows', async (t) => {
   const { apps, account, requests, environments } = await open(t, { maxEnvironments: 5 })
   await apps.create(account.id, 'shop', 'regions/UK')
   const draft = { displayName: 'x', branch: 'uploadable', cmsEnvironment: 'x' } as const

@@ -51,7 +51,7 @@ test('a name that redirects is given to the edge as such, and stays so until the
   assert.deepEqual((await domains.read(id)).redirects, list.redirects)
   assert.deepEqual((await replaceAll({ domains: [apex, www], redirects: [] })).redirects, [])
   await replaceAll(both)
-  // Where its target goes, the name answers by itself.
+  // When its target is removed, the name answers by itself.
   assert.deepEqual(await replaceAll({ domains: [apex] }), { names: [apex], redirects: [] })
   assert.deepEqual(tables.at(-1)?.hosts[apex], { kind: 'empty', environment: id })
 })
@@ -67,7 +67,7 @@ test('names that are refused leave everything as it is', async (t) => {
   assert.deepEqual([await revision(), tables], [0, []])
 })
 
-test('an edge that does not come back is not waited for without end; the names are kept', async (t) => {
+test('the wait for an edge that does not come back ends, and the names are kept', async (t) => {
   const { clock, domains, edge, id, replace } = await furnished(t)
   const asked = Promise.withResolvers<void>()
   const back = Promise.withResolvers<void>()
@@ -84,7 +84,7 @@ test('an edge that does not come back is not waited for without end; the names a
   assert.deepEqual(await replace('www.example.com'), ['www.example.com'], 'to ask again does no harm')
 })
 
-test("an environment's own host is never led elsewhere, also when the service's domain has changed", async (t) => {
+test("an environment's own host is never overridden, also when the service's domain has changed", async (t) => {
   const { sql, environments, domains, tables, withDomain, id, other } = await furnished(t)
   const label = (await environments.byId(sql, id))?.hostLabel
   // Asked for while the service was at sites.example.com; now it is at example.net.
@@ -135,7 +135,7 @@ test('a client that causes route tables in a loop leaves half the time to others
   }
   const began = performance.now()
   for (let times = 0; times < 10; times++) await routing.publish()
-  // What comes together shares one.
+  // Calls that come together share one table.
   await Promise.all(Array.from({ length: 50 }, () => routing.publish()))
   assert.ok(tables <= 12, `${tables} tables`)
   assert.ok(workingMs < 0.7 * (performance.now() - began))

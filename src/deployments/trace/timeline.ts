@@ -145,7 +145,7 @@ function ofStored(stored: Stored, now: number): Event[] {
     },
   ]
   if (validateTime > storeTime)
-    events.push({ time: validateTime, what: 'VALIDATED', detail: 'The app said that the copy is still right.' })
+    events.push({ time: validateTime, what: 'VALIDATED', detail: 'The app confirmed that the copy is still valid.' })
   // The time is known to the second only, and cannot be before it was stored.
   const staleTime = Math.max(validateTime, storeTime, now - (ageSeconds - lifetimeSeconds) * 1000)
   if (!isFresh) events.push({ time: Math.min(staleTime, now), what: 'EXPIRED', detail: 'The copy became stale.' })

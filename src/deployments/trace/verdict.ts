@@ -47,7 +47,7 @@ function aboutStored(stored: Stored, { now, origin }: Facts): string {
         ? `Visitors get ${copy}, while the app answers something else by now: the copy is used for another ${left} (${stored.lifetimeFrom}), unless it is purged`
         : `The edge has ${copy} and that is stale by now; the app answers something else, and one of the next visits replaces the copy`
     case 'UNKNOWN': {
-      const why = origin.kind === 'SILENT' ? `the app ${origin.why}` : 'neither a digest nor an ETag tells'
+      const why = origin.kind === 'SILENT' ? `the app ${origin.why}` : 'neither a digest nor an ETag shows it'
       const [verb, until] = stored.isFresh ? ['Visitors get', `for another ${left}`] : ['The edge has', 'stale by now']
       return `${verb} ${copy} (${until}, ${stored.lifetimeFrom}); whether the app answers the same now is not known, as ${why}`
     }
