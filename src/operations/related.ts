@@ -30,6 +30,15 @@ export const createRelated = (sql: Sql) => ({
     )
   },
 
+  /** Who requested each of these operations, if that is recorded. */
+  async requestersOf(reader: Reader, ids: readonly string[]): Promise<Map<string, resources.Requester>> {
+    if (ids.length === 0) return new Map()
+    const rows = await reader.query<{ id: string; requested_by: string }>(
+      statement`SELECT id, requested_by FROM operations WHERE id IN (${list(ids)}) AND requested_by IS NOT NULL`,
+    )
+    return new Map(rows.map(({ id, requested_by }) => [id, JSON.parse(requested_by)]))
+  },
+
   /** The operations that do the work of others, by the id of the other one. Operations that do their own are left out. */
   async satisfiersOf(ids: readonly string[], reader: Reader = sql): Promise<Map<string, string>> {
     if (ids.length === 0) return new Map()
@@ -56,3 +65,9 @@ export const createRelated = (sql: Sql) => ({
     return new Set(rows.map(({ id }) => id))
   },
 })
+
+/** Undefined if there is none. */
+export async function newestOperationId(reader: Reader): Promise<string | undefined> {
+  const [row] = await reader.query<{ id: string | null }>(statement`SELECT MAX(id) AS id FROM operations`)
+  return row?.id ?? undefined
+}

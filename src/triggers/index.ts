@@ -1,2 +1,10 @@
 export { APP_REQUESTER, SERVICE_REQUESTER, webhookRequester } from './callers.ts'
-export { type Asked, createLedger, type Ledger, type LedgerEntry, type Outcome, type PurgeSummary } from './ledger.ts'
+export {
+  type Asked,
+  createLedger,
+  type Ledger,
+  type LedgerEntry,
+  newestTriggerId,
+  type Outcome,
+  type PurgeSummary,
+} from './ledger.ts'

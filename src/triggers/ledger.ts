@@ -13,6 +13,7 @@ import {
   type Page,
   type PageOf,
   pageOf,
+  type Reader,
   rows as rowsOf,
   type Sql,
   type Statement,
@@ -234,3 +235,9 @@ const toEntry = (row: Row): LedgerEntry => ({
   ...(row.operation_id === null ? {} : { operationId: row.operation_id }),
   ...(row.purged === null ? {} : { purged: JSON.parse(row.purged) }),
 })
+
+/** Undefined if there is none. */
+export async function newestTriggerId(reader: Reader): Promise<string | undefined> {
+  const [row] = await reader.query<{ id: string | null }>(statement`SELECT MAX(id) AS id FROM triggers`)
+  return row?.id ?? undefined
+}

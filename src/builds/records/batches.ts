@@ -2,7 +2,12 @@
 import type { resources } from '../../contract/index.ts'
 import { type Digest, list, type Reader, type Sql, statement, type Transaction } from '../../storage/index.ts'
 import type { Plan } from '../plan/plan.ts'
-import type { Archive, Suspected } from './builds.ts'
+
+/** With the description of its sender. */
+type BuildArchive = { digest: Digest; bytes: number; files: number } & resources.Described
+
+/** Why an output is suspicious. */
+type OutputSuspicion = { sentences: string[]; details: unknown }
 
 export type BuildOutput = { output: Digest; kind: Plan['output']['kind'] }
 
@@ -16,14 +21,14 @@ type ArchiveRow = {
 }
 
 /** By the id of the build. Builds that do not exist any more are left out. */
-export async function readArchives(reader: Reader, ids: readonly string[]): Promise<Map<string, Archive>> {
+export async function readArchives(reader: Reader, ids: readonly string[]): Promise<Map<string, BuildArchive>> {
   if (ids.length === 0) return new Map()
   const rows = await reader.query<ArchiveRow>(statement`
     SELECT id, archive_digest, archive_bytes, archive_files, message, git_commit FROM builds WHERE id IN (${list(ids)})`)
   return new Map(rows.map((row) => [row.id, toArchive(row)]))
 }
 
-const toArchive = (row: ArchiveRow): Archive => ({
+const toArchive = (row: ArchiveRow): BuildArchive => ({
   digest: row.archive_digest,
   bytes: row.archive_bytes,
   files: row.archive_files,
@@ -49,7 +54,7 @@ export const createBuildBatches = ({ sql }: { sql: Sql }) => ({
   },
 
   /** By the id of the build, for builds whose output is suspicious. */
-  async suspicionsOf(ids: readonly string[], reader: Reader = sql): Promise<Map<string, Suspected>> {
+  async suspicionsOf(ids: readonly string[], reader: Reader = sql): Promise<Map<string, OutputSuspicion>> {
     if (ids.length === 0) return new Map()
     const rows = await reader.query<{ id: string; suspicion: string }>(
       statement`SELECT id, suspicion FROM builds WHERE id IN (${list(ids)}) AND suspicion IS NOT NULL`,

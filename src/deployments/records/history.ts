@@ -42,3 +42,9 @@ export const createDeploymentHistory = (sql: Sql) => ({
     return new Set(rows.map(({ operation_id }) => operation_id))
   },
 })
+
+/** Undefined if there is none. */
+export async function newestDeploymentId(reader: Reader): Promise<string | undefined> {
+  const [row] = await reader.query<{ id: string | null }>(statement`SELECT MAX(id) AS id FROM deployments`)
+  return row?.id ?? undefined
+}
