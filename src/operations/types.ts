@@ -12,7 +12,7 @@ export type OperationRecord = {
   phase: resources.Phase
   build: string
   deployment: string
-  /** It built what visitors got already: `deployment` is the one that was live, and stays live. */
+  /** Its output is the one that visitors already got: `deployment` is the one that was live, and stays live. */
   isUnchanged: boolean
   /** The deployment that this operation makes live, if it exists already. */
   activates: string | null

@@ -8,7 +8,7 @@ import { HOUR_MS, MINUTE_MS } from './steps.ts'
 
 const DAY_MS = 24 * HOUR_MS
 
-async function furnished(t: TestContext) {
+async function setUp(t: TestContext) {
   const modules = await lowerModules(t)
   const { sql, clock, accounts, apps, environments, newId } = modules
   const account = await accounts.create('agency')
@@ -31,7 +31,7 @@ async function furnished(t: TestContext) {
 }
 
 test('paths add up while they wait and when they are written, for each range', async (t) => {
-  const { clock, open, environment, rows } = await furnished(t)
+  const { clock, open, environment, rows } = await setUp(t)
   const id = await environment()
   const paths = open()
   paths.receive(id, { found: [['/', 3]], missing: [['/old', 1]] })
@@ -69,7 +69,7 @@ test('paths add up while they wait and when they are written, for each range', a
 })
 
 test('hours are removed after a day and days after a month, and all counts with their environment', async (t) => {
-  const { sql, clock, open, environments, environment, rows } = await furnished(t)
+  const { sql, clock, open, environments, environment, rows } = await setUp(t)
   const [id, other] = [await environment(), await environment()]
   const paths = open()
   for (const each of [id, other]) paths.receive(each, { found: [['/', 1]], missing: [] })
@@ -90,7 +90,7 @@ test('hours are removed after a day and days after a month, and all counts with 
 })
 
 test('a site with any number of paths takes a few kilobytes of memory and of the database', async (t) => {
-  const { open, environment, rows } = await furnished(t)
+  const { open, environment, rows } = await setUp(t)
   const ids = [await environment(), await environment()]
   const paths = open({ ...PATH_LIMITS, waiting: 150 })
   for (let round = 0; round < 200; round++) {
@@ -120,7 +120,7 @@ test('what looks like an id, an address or a secret is masked before it is kept'
     ['/unsubscribe/jane@example.com', '/unsubscribe/{email}'],
   ]
   for (const [path, masked] of cases) assert.equal(maskPath(path), masked)
-  const { open, environment, rows } = await furnished(t)
+  const { open, environment, rows } = await setUp(t)
   const paths = open()
 
   test('a very long segment is masked in linear time', () => {
@@ -141,7 +141,7 @@ test('what looks like an id, an address or a secret is masked before it is kept'
 })
 
 test('when the counting is switched off, earlier counts are removed', async (t) => {
-  const { sql, open, environment, rows } = await furnished(t)
+  const { sql, open, environment, rows } = await setUp(t)
   const paths = open()
   paths.receive(await environment(), { found: [['/', 1]], missing: [] })
   await paths.write({ isLast: true })

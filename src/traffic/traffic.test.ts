@@ -33,7 +33,7 @@ const NONE = {
   p95Ms: 0,
 }
 
-async function furnished(t: TestContext, sqlOf: (sql: Sql) => Sql = (sql) => sql) {
+async function setUp(t: TestContext, sqlOf: (sql: Sql) => Sql = (sql) => sql) {
   const modules = await lowerModules(t)
   const { sql, clock, accounts, apps, environments, newId } = modules
   const account = await accounts.create('agency')
@@ -70,7 +70,7 @@ async function pass(clock: HandClock, ms: number) {
 const busy = ({ points }: resources.Traffic) => points.filter(({ requests }) => requests > 0)
 
 test('counts are shown while their minute goes on, and as many when it is over', async (t) => {
-  const { clock, environment, open, rows } = await furnished(t)
+  const { clock, environment, open, rows } = await setUp(t)
   const [at, other] = [await environment(), await environment()]
   const traffic = open()
   traffic.receive({ [at.environment]: some(2), [other.environment]: some(5) })
@@ -96,7 +96,7 @@ test('counts are shown while their minute goes on, and as many when it is over',
 })
 
 test('each range has all of its points, the oldest first, without a gap', async (t) => {
-  const { clock, environment, open } = await furnished(t)
+  const { clock, environment, open } = await setUp(t)
   const at = await environment()
   const traffic = open()
   const expected = { '1h': [60, 60], '24h': [600, 144], '7d': [3600, 168], '30d': [14_400, 180] }
@@ -112,7 +112,7 @@ test('each range has all of its points, the oldest first, without a gap', async 
 })
 
 test('minutes add up to their hour, and one row is written for each environment and minute', async (t) => {
-  const { clock, environment, open, rows } = await furnished(t)
+  const { clock, environment, open, rows } = await setUp(t)
   const at = await environment()
   const traffic = open()
   for (let minute = 0; minute < 3; minute++) {
@@ -133,7 +133,7 @@ test('minutes add up to their hour, and one row is written for each environment 
 })
 
 test('a stop in the middle of a minute loses nothing, and the next start counts on', async (t) => {
-  const { environment, open, rows } = await furnished(t)
+  const { environment, open, rows } = await setUp(t)
   const at = await environment()
   const before = open()
   before.receive({ [at.environment]: some(2) })
@@ -152,7 +152,7 @@ test('a stop in the middle of a minute loses nothing, and the next start counts 
 
 test('a database that is away delays the counts, and neither loses nor doubles them', async (t) => {
   let isAway = false
-  const { clock, environment, open, rows } = await furnished(t, (sql) => ({
+  const { clock, environment, open, rows } = await setUp(t, (sql) => ({
     ...sql,
     transaction: (work) => (isAway ? Promise.reject(new StorageUnavailable('away')) : sql.transaction(work)),
   }))
@@ -171,7 +171,7 @@ test('a database that is away delays the counts, and neither loses nor doubles t
 })
 
 test('minutes are removed after a day and hours after a month', async (t) => {
-  const { clock, environment, open, rows } = await furnished(t)
+  const { clock, environment, open, rows } = await setUp(t)
   const [at, other] = [await environment(), await environment()]
   const traffic = open()
   const steps = async () => (await rows()).map(({ step_seconds }) => step_seconds).sort((a, b) => a - b)
@@ -193,7 +193,7 @@ test('minutes are removed after a day and hours after a month', async (t) => {
 })
 
 test('nothing is written for a deleted environment, and its counts are deleted with it', async (t) => {
-  const { sql, clock, environments, environment, open, rows } = await furnished(t)
+  const { sql, clock, environments, environment, open, rows } = await setUp(t)
   const [at, other] = [await environment(), await environment()]
   const traffic = open()
   traffic.receive({ [at.environment]: some(1), [other.environment]: some(1) })
@@ -208,7 +208,7 @@ test('nothing is written for a deleted environment, and its counts are deleted w
 })
 
 test('counts of an earlier version are read, without classes of statuses, and added to', async (t) => {
-  const { sql, clock, environment, open, rows } = await furnished(t)
+  const { sql, clock, environment, open, rows } = await setUp(t)
   const at = await environment()
   const start = clock.now()
   await sql.transaction((tx) =>

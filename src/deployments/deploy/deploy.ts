@@ -112,7 +112,7 @@ export function createDeploy(parts: Parts): Handler {
       })
       if (inspected.suspected && inspected.isToBeHeld) {
         progress.say(
-          `The build is held: it does not go live, and visitors get what they got. ${adviceOn(deployment.id)}`,
+          `The build is held: it does not go live, and visitors still get the live deployment. ${adviceOn(deployment.id)}`,
         )
         progress.say(await parts.retries.outlook(environment.id, inspected.endpoints))
         const problem = heldProblem(inspected.suspected, deployment.id)

@@ -70,7 +70,7 @@ export const detailsOf = ({ details }: Suspected): Suspicion => details as Suspi
 
 export function heldProblem({ sentences, details }: Suspected, deploymentId: string): Problem {
   const { unreachable, lostPages } = details as Suspicion
-  const message = `${sentences.join(' ')} The build is held, and visitors get what they got. ${adviceOn(deploymentId)}`
+  const message = `${sentences.join(' ')} The build is held, and visitors still get the live deployment. ${adviceOn(deploymentId)}`
   return new Problem('SUSPICIOUS_OUTPUT', message, {
     metadata: {
       deployment: deploymentId,

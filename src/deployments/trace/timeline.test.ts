@@ -54,7 +54,7 @@ test('a running build is shown at the time when it began', () => {
 
 test('a build that changed nothing says so', () => {
   const lastBuild = build('build 2', { isUnchanged: true, createTime: at(100), finishTime: at(120) })
-  assert.match(detailsOf({ lastBuild }, 'BUILD')[1] ?? '', /left what visitors got already: nothing was switched\.$/)
+  assert.match(detailsOf({ lastBuild }, 'BUILD')[1] ?? '', /with the output that visitors already get: nothing was switched\.$/)
 })
 
 test('a deployment that was made live again is shown with the request and its time', () => {
@@ -128,7 +128,7 @@ test('the last line compares what is stored with what the app answers', () => {
   assert.match(last({ inspection: undefined }) ?? '', /The edge does not answer at the moment\.$/)
   assert.equal(
     last({ origin: { kind: 'SILENT', why: 'sleeps until the next visitor' } }),
-    'The app sleeps until the next visitor, and is left alone.',
+    'The app sleeps until the next visitor, and was not asked.',
   )
 })
 

@@ -82,7 +82,7 @@ function endOf({ state, phase, failure, isUnchanged, isHeld, suspected, duration
       if (isHeld)
         return `It was built in ${took} and held, so it did not go live. ${suspected?.sentences.join(' ') ?? ''}`
       return isUnchanged
-        ? `It was built in ${took} and left what visitors got already: nothing was switched.`
+        ? `It was built in ${took} with the output that visitors already get: nothing was switched.`
         : `It was built in ${took}.`
   }
 }
@@ -130,7 +130,7 @@ const BY_THE_EDGE: Record<'all' | 'path' | 'tag' | 'switch', string> = {
   all: 'Everything was purged.',
   path: 'This path was purged.',
   tag: 'A tag of this page was purged.',
-  switch: 'The switch purged what was in the cache from before it.',
+  switch: 'The switch purged everything that was stored before it.',
 }
 
 function ofStored(stored: Stored, now: number): Event[] {
@@ -176,6 +176,6 @@ export function inWords(origin: Origin): string {
     case 'APP':
       return `Asked past the cache, the app answers with status ${origin.status}${origin.body ? ` and ${bytesInWords(origin.body.bytes)}` : ''}.`
     case 'SILENT':
-      return `The app ${origin.why}, and is left alone.`
+      return `The app ${origin.why}, and was not asked.`
   }
 }
