@@ -54,7 +54,10 @@ test('a running build is shown at the time when it began', () => {
 
 test('a build that changed nothing says so', () => {
   const lastBuild = build('build 2', { isUnchanged: true, createTime: at(100), finishTime: at(120) })
-  assert.match(detailsOf({ lastBuild }, 'BUILD')[1] ?? '', /with the output that visitors already get: nothing was switched\.$/)
+  assert.match(
+    detailsOf({ lastBuild }, 'BUILD')[1] ?? '',
+    /with the output that visitors already get: nothing was switched\.$/,
+  )
 })
 
 test('a deployment that was made live again is shown with the request and its time', () => {
@@ -107,7 +110,7 @@ test('a purge that the edge reports too is shown once, and one by a switch is sh
   assert.equal(detailsOf({ purges, ...lastPurge(at(1999), 'all') }, 'PURGE').length, 1)
   assert.deepEqual(detailsOf({ purges, ...lastPurge(at(2500), 'switch') }, 'PURGE'), [
     'Everything was purged, by a call of the API.',
-    'The switch purged what was in the cache from before it.',
+    'The switch purged everything that was stored before it.',
   ])
 })
 
