@@ -56,7 +56,16 @@ async function queueOf(dataDir: string, { accounts: count, waiting }: typeof MAN
     )
   })
   const places = { quick: 8, light: 2, build: 8 }
-  return { sql, claims: createClaims({ sql, clock, owner: 'bench', concurrency: places }) }
+  return {
+    sql,
+    claims: createClaims({
+      sql,
+      clock,
+      owner: 'bench',
+      concurrency: places,
+      hasSeveralAccounts: accounts.areSeveral,
+    }),
+  }
 }
 
 /** In microseconds; what was taken is put back, so that each finds the same queue. */

@@ -14,7 +14,7 @@ import {
 } from './accounts/index.ts'
 import { createApps, createCmsInstalls, createEnvironments, newestAppId } from './apps/index.ts'
 import { createChanges, createIds, systemClock } from './base/index.ts'
-import { newestBuildId } from './builds/index.ts'
+import { newestBuildId, readArchives } from './builds/index.ts'
 import { newestDeploymentId } from './deployments/index.ts'
 import { createOperations, newestOperationId } from './operations/index.ts'
 import type { Config } from './settings.ts'
@@ -78,7 +78,7 @@ export async function openDatabase(dataDir: string, onDeath?: (error: Error) => 
     apps: createApps({ sql, clock, newId }),
     environments: createEnvironments({ sql, clock, newId }),
     cmsInstalls: createCmsInstalls({ sql }),
-    operations: createOperations({ sql, clock, newId }),
+    operations: createOperations({ sql, clock, newId, readDescriptions: readArchives }),
   }
 }
 

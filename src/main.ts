@@ -54,7 +54,7 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
     started.defer(() => traffic.stop())
     const edge = await startEdgeProcess({ config, files, log, database })
     started.defer(() => edge.stop(GRACE_MS.edge))
-    edge.onTraffic(traffic.hear)
+    edge.onTraffic(traffic.receive)
     traffic.start()
 
     // What is kept in the database and on the disk, and what apps run on.

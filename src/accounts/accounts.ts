@@ -43,6 +43,16 @@ export function createAccounts({ sql, clock, newId }: { sql: Sql; clock: Clock; 
     create: (name: string) => sql.transaction((tx) => add(tx, name)),
     list: () =>
       sql.query<Account & { create_time: number }>(statement`SELECT id, name, create_time FROM accounts ORDER BY name`),
+
+    async find(name: string, reader: Reader = sql): Promise<Account | undefined> {
+      const [found] = await reader.query<Account>(statement`SELECT id, name FROM accounts WHERE name = ${name}`)
+      return found
+    },
+
+    /** Whether there is more than one account. */
+    async areSeveral(reader: Reader = sql): Promise<boolean> {
+      return (await reader.query(statement`SELECT id FROM accounts LIMIT 2`)).length > 1
+    },
   }
 }
 

@@ -185,6 +185,51 @@ function readsOf(sql: Sql) {
         liveDeployment: live_deployment,
       }))
     },
+
+    async exists(reader: Reader, id: string): Promise<boolean> {
+      return (await reader.query(statement`SELECT id FROM environments WHERE id = ${id}`)).length > 0
+    },
+
+    /** Those of the given environments that exist, also while they are being deleted. */
+    async existing(reader: Reader, ids: readonly string[]): Promise<Set<string>> {
+      if (ids.length === 0) return new Set()
+      const rows = await reader.query<{ id: string }>(statement`SELECT id FROM environments WHERE id IN (${list(ids)})`)
+      return new Set(rows.map(({ id }) => id))
+    },
+
+    /** The account of an environment, also while it is being deleted. */
+    async accountIdOf(reader: Reader, id: string): Promise<string | undefined> {
+      const [row] = await reader.query<{ account_id: string }>(
+        statement`SELECT account_id FROM environments WHERE id = ${id}`,
+      )
+      return row?.account_id
+    },
+
+    async stateOf(reader: Reader, id: string): Promise<Environment['state'] | undefined> {
+      const [row] = await reader.query<{ state: Environment['state'] }>(
+        statement`SELECT state FROM environments WHERE id = ${id}`,
+      )
+      return row?.state
+    },
+
+    /** An environment of an app by that name, unless one of the two is being deleted. */
+    async findOpen(appName: string, id: string): Promise<{ accountId: string; appName: string } | undefined> {
+      const [row] = await sql.query<{ account_id: string; app_name: string }>(statement`
+        SELECT e.account_id, a.name AS app_name FROM environments e JOIN apps a ON a.id = e.app_id
+        WHERE e.id = ${id} AND a.folded_name = ${names.fold(appName)} AND a.delete_time IS NULL
+        AND e.state <> 'DELETING'`)
+      return row && { accountId: row.account_id, appName: row.app_name }
+    },
+
+    /** Rises with every change of what the edge must answer for. */
+    async routesRevision(): Promise<number> {
+      const [row] = await sql.query<{ value: number }>(statement`SELECT value FROM revisions WHERE name = 'routes'`)
+      return row?.value ?? 0
+    },
+
+    async raiseRoutesRevision(tx: Transaction) {
+      await tx.query(statement`UPDATE revisions SET value = value + 1 WHERE name = 'routes'`)
+    },
   }
 }
 

@@ -5,6 +5,7 @@ export type { Source } from './plan/project/project.ts'
 export { sourceInFolder } from './plan/project/source.ts'
 export { checkPlan, checkTools } from './plan/stored-plan.ts'
 export { usesNode, warningsOf } from './plan/warnings.ts'
+export { type BuildOutput, readArchives } from './records/batches.ts'
 export {
   type Archive,
   type Build,

@@ -1,4 +1,4 @@
-/** What is not as it was for the last build that went well: where a person looks first after one that did not. */
+/** What changed since the last successful build: the first place to look after a failure. */
 import type { Environment, SealedVariable, Variables } from '../apps/index.ts'
 import type { Archives } from '../archives/index.ts'
 import { type Build, type BuildFacts, type Builds, changesSince, describeChanges } from '../builds/index.ts'
@@ -27,7 +27,7 @@ export function createBlame({ archives, builds, deployments, variables }: Parts)
     }
   }
 
-  /** Nothing when no build went well before. */
+  /** Empty if no earlier build succeeded. */
   return async function blame(environment: Environment, failed: Build): Promise<string[]> {
     const good = await builds.lastGood(environment.id, failed.id)
     if (!good) return []

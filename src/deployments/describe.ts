@@ -4,7 +4,7 @@ import { toRfc3339 } from '../base/index.ts'
 import type { LatestBuild, Pin } from '../builds/index.ts'
 import { names, type resources } from '../contract/index.ts'
 import type { LatestOperation } from '../operations/index.ts'
-import type { HeldDeployment } from './records/deployments.ts'
+import type { HeldDeployment } from './records/related.ts'
 import type { Retry } from './records/retries.ts'
 
 export type SiteUrl = (hostLabel: string) => string
@@ -18,9 +18,9 @@ export type Described = {
   /** The build of the live deployment. */
   liveBuild: string | undefined
   pin: Pin | undefined
-  /** With the values that the caller may see. Without it there are none, as in what is kept with an operation. */
+  /** With the values that the caller may see. Without it no values are shown, as in the stored response of an operation. */
   shellVariables?: resources.ShownVariable[]
-  /** Where it is read: what is told at the end of an operation would only tell of that operation. */
+  /** Only when the environment is read: in the response of an operation it would be that operation. */
   latestOperation?: LatestOperation | undefined
   latestBuild?: LatestBuild | undefined
   held?: HeldDeployment | undefined

@@ -1,4 +1,4 @@
-/** What rows say becomes a path or a user only when it is one of ours, wherever the database came from. */
+/** Ids and users of rows are checked before they become paths or users of processes, as a database may come from a backup. */
 import assert from 'node:assert/strict'
 import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -14,13 +14,13 @@ import { createFolders } from './folders.ts'
 const newId = createIds(systemClock)
 const id = newId()
 
-/** Whatever has a slash, a dot or anything else that a path could be made of. */
+/** Texts with a slash, a dot or anything else that changes a path. */
 const noIds = fc.oneof(
   fc.constantFrom('', '.', '..', '../x', '/etc', 'a/b', 'a/../../b', 'x\0', 'a b', '../../../etc'),
   fc.string({ maxLength: 80 }).filter((text) => !/^[A-Za-z0-9_-]{1,64}$/.test(text)),
 )
 
-test('no path is made of an id that is none', () => {
+test('no path is made of an invalid id', () => {
   const folders = createFolders('/data', { canChooseUsers: true })
   fc.assert(
     fc.property(noIds, (bad) => {
@@ -39,7 +39,7 @@ test('no path is made of an id that is none', () => {
   assert.equal(folders.run(id, id), `/data/environments/${id}/run/${id}`)
 })
 
-test('nothing is removed by an id that is none', async (t) => {
+test('nothing is removed by an invalid id', async (t) => {
   const modules = await house(t)
   const outside = join(await temporaryFolder(t), 'outside')
   await writeFile(outside, 'x')

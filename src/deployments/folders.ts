@@ -1,6 +1,6 @@
 /**
- * Where an environment's files lie in the data folder, outside of the database. Whoever gets through the data folder may
- * pass, and see nothing on the way: where there is no sandbox, an app's own user has to reach what is its own.
+ * Where an environment's files lie in the data folder, outside of the database. Other users may traverse the folders, but not
+ * list them: without a sandbox, the user of an app has to reach the files of that app.
  */
 import { randomUUID } from 'node:crypto'
 import { renameSync } from 'node:fs'
@@ -12,7 +12,7 @@ import { removeWorkspace } from '../builds/index.ts'
 import { checkTenant } from '../engines/index.ts'
 
 const PASSABLE = 0o711
-/** How names end of what nobody looks for any more. */
+/** The suffix of folders that are about to be removed. */
 const GONE = '.old'
 
 export type User = { uid: number; gid: number } | undefined
@@ -21,12 +21,12 @@ export function createFolders(dataDir: string, { canChooseUsers }: { canChooseUs
   const ofEnvironment = (id: string) => join(dataDir, 'environments', checkId(id))
 
   return {
-    /** One build's work folder: the archive is unpacked into it, and it is gone when the build is over. */
+    /** The workspace of one build: the archive is unpacked into it, and it is removed when the build is over. */
     work: (environmentId: string, buildId: string) => join(ofEnvironment(environmentId), 'work', checkId(buildId)),
     /** What an app writes while it runs. */
     run: (environmentId: string, deploymentId: string) =>
       join(ofEnvironment(environmentId), 'run', checkId(deploymentId)),
-    /** What an app keeps in the key-value store: the service's own, which no app may look into. */
+    /** The key-value store of an app. It belongs to the service, and no app can read the files. */
     values: (environmentId: string) => join(ofEnvironment(environmentId), 'values'),
     runs: (environmentId: string) => join(ofEnvironment(environmentId), 'run'),
     cacheOf: (environmentId: string) => join(ofEnvironment(environmentId), 'cache'),
@@ -34,7 +34,7 @@ export function createFolders(dataDir: string, { canChooseUsers }: { canChooseUs
     /** Environments that have a folder. */
     ids: async (): Promise<string[]> => (await namesIn(join(dataDir, 'environments'))).filter(isId),
 
-    /** Where users can be chosen, nothing is done for an environment that has none: it would be done as root. */
+    /** If the service can choose users, an environment without one is an error: its code would run as root. */
     userOf({ uid }: Pick<Environment, 'uid'>): User {
       if (!canChooseUsers) return undefined
       if (uid === null) throw new Error('the environment has no user of its own yet')
@@ -45,7 +45,7 @@ export function createFolders(dataDir: string, { canChooseUsers }: { canChooseUs
     async cache(environment: Environment): Promise<string> {
       const folder = this.cacheOf(environment.id)
       const user = this.userOf(environment)
-      // One that another user has filled, with or without a sandbox, could not be written.
+      // A cache that another user has filled, with or without a sandbox, could not be written.
       const isForeign = user !== undefined && (await ownerOf(folder)) !== user.uid
       if (isForeign) await removeTree(folder)
       await mkdir(folder, { recursive: true, mode: 0o700 })
@@ -57,7 +57,7 @@ export function createFolders(dataDir: string, { canChooseUsers }: { canChooseUs
       await mkdir(join(ofEnvironment(environmentId), 'work'), { recursive: true, mode: PASSABLE })
       await mkdir(join(ofEnvironment(environmentId), 'run'), { recursive: true, mode: PASSABLE })
     },
-    /** Whether there is what an app has written while it ran, or the place for it. */
+    /** Whether the folder exists that an app writes to while it runs. */
     hasRun: async (environmentId: string, deploymentId: string): Promise<boolean> =>
       (await ownerOf(join(ofEnvironment(environmentId), 'run', checkId(deploymentId)))) !== undefined,
     async removeRun(environmentId: string, deploymentId: string) {
@@ -65,8 +65,8 @@ export function createFolders(dataDir: string, { canChooseUsers }: { canChooseUs
     },
 
     /**
-     * Removes what apps wrote that do not run any more, where their end was not seen; says how many. Between the look and the
-     * moment when a folder is out of the way nothing else can happen, so that no start finds it half removed.
+     * Removes what apps wrote that have ended unnoticed. Resolves to the number of removed folders. The check and the rename of a
+     * folder happen without a break in between, so that no start finds it half removed.
      */
     async sweepRuns(environmentId: string, isRunning: (deploymentId: string) => boolean): Promise<number> {
       let count = 0
@@ -81,7 +81,7 @@ export function createFolders(dataDir: string, { canChooseUsers }: { canChooseUs
       return count
     },
 
-    /** Removes work folders that a process left when it died, of builds that are over and will not begin again; says how many. */
+    /** Removes the workspaces of builds that are over, which a dead process left. Resolves to the number of removed ones. */
     async sweepWork(isOver: (buildId: string) => Promise<boolean>): Promise<number> {
       let count = 0
       for (const environmentId of await this.ids()) {
@@ -102,7 +102,7 @@ export function createFolders(dataDir: string, { canChooseUsers }: { canChooseUs
 
 export type Folders = ReturnType<typeof createFolders>
 
-/** False when it is gone already. */
+/** False if it does not exist any more. */
 function isMovedNow(from: string, to: string): boolean {
   try {
     renameSync(from, to)

@@ -1,4 +1,4 @@
-/** Puts apps to sleep that have no visitors, or use too much together, and wakes them for the next one. */
+/** Puts apps to sleep that have no visitors or exceed the limits of their account, and wakes them for the next visitor. */
 import type { Clock, Log } from '../base/index.ts'
 import type { Edge } from '../edge/index.ts'
 import type { Supervisor } from '../runtime/index.ts'
@@ -20,7 +20,7 @@ export function watchIdle({ clock, log, edge, supervisor, routing, idleMs }: Par
   const stopping = new AbortController()
 
   supervisor.drainBy(async (instance) => {
-    // New visitors must wait for it to wake before those it still has are let out.
+    // The routes change first, so that new visitors wait for a wake-up while the current ones are served.
     await routing.publish()
     await edge.drain(instance, DRAIN_MS)
   })

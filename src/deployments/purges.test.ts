@@ -9,7 +9,7 @@ import { createPurges } from './purges.ts'
 import { createRevalidations } from './records/revalidations.ts'
 import { createClearCache } from './requests/clear-cache.ts'
 
-/** The edge says that it is done at once, or, while it is away, never. */
+/** The edge confirms at once, or, while it is away, never. */
 async function open(t: Scope) {
   const modules = await house(t)
   const asked: Purge[] = []
@@ -55,7 +55,7 @@ const asker = (source: Asked['source']): Asked => ({
   time: 1,
 })
 
-test('a purge is asked of the edge as it was given, and written down with its source', async (t) => {
+test('a purge reaches the edge as it was given, and is recorded with its source', async (t) => {
   const { purges, environment, asked, clock } = await open(t)
   const { id } = environment
   await purges.byApp(environment, {})
@@ -82,7 +82,7 @@ test('lists that are empty purge nothing, and never everything', async (t) => {
   assert.equal((await purges.last(environment.id, 200)).length, 1)
 })
 
-test('an edge that does not answer in time is told to the caller, and nothing is written down', async (t) => {
+test('the caller learns that the edge did not answer in time, and nothing is recorded', async (t) => {
   const { purges, environment, edge, asked, clock, clearCache, account, operations } = await open(t)
   edge.isAway = true
   const late = assert.rejects(purges.byApp(environment, {}), {
@@ -91,7 +91,7 @@ test('an edge that does not answer in time is told to the caller, and nothing is
   })
   await clock.advance(5000)
   await late
-  const call = clearCache(account, environment.appName, environment.id, {}, [asker('API')])
+  const call = clearCache({ account, appName: environment.appName, environmentId: environment.id }, {}, [asker('API')])
   const refused = assert.rejects(call, { reason: 'PURGE_NOT_CONFIRMED' })
   while (asked.length < 2) await new Promise((resolve) => setImmediate(resolve))
   await clock.advance(5000)
@@ -106,7 +106,7 @@ test('a fault of another kind is not taken for an edge that is late', async (t) 
   await assert.rejects(purges.byApp(environment, {}), /broken/)
 })
 
-test('the newest of each environment are kept, and what they tell of is short', async (t) => {
+test('the newest of each environment are kept, and their records are short', async (t) => {
   const { purges, environment: ours, another } = await open(t)
   const theirs = await another()
   await purges.byApp(theirs, { tags: ['theirs'] })
@@ -125,7 +125,7 @@ test('the newest of each environment are kept, and what they tell of is short', 
   assert.ok(JSON.stringify(last).length < 5000)
 })
 
-test('purges are gone with their environment, and one that comes late leaves no trace', async (t) => {
+test('purges are deleted with their environment, and one that comes later leaves no record', async (t) => {
   const { purges, environment, environments, sql } = await open(t)
   await purges.byApp(environment, {})
   await sql.transaction((tx) => environments.remove(tx, environment.id))
@@ -134,11 +134,11 @@ test('purges are gone with their environment, and one that comes late leaves no 
   assert.deepEqual(await purges.last(environment.id, 200), [])
 })
 
-test('clearing the cache is an operation that is done, and waits for none', async (t) => {
+test('clearing the cache is an operation that is done at once, and waits for no other', async (t) => {
   const { clearCache, account, environment, operations, operation: ask, purges, asked } = await open(t)
   await ask(environment)
   const { id, appName } = environment
-  const made = await clearCache(account, appName, id, { paths: ['/a'] }, [asker('API')])
+  const made = await clearCache({ account, appName, environmentId: id }, { paths: ['/a'] }, [asker('API')])
   assert.equal(made.trigger, 'PURGE_CACHE')
   assert.equal(made.phase, 'DONE')
   assert.notEqual(made.doneTime, null)
@@ -149,25 +149,34 @@ test('clearing the cache is an operation that is done, and waits for none', asyn
   assert.equal((await purges.last(id, 200))[0]?.source, 'API')
 })
 
-test('an environment that is being deleted, somebody else or an empty list is refused before the edge is asked', async (t) => {
+test('an environment that is being deleted or of another account, and an empty list, are refused before the edge is asked', async (t) => {
   const { clearCache, account, accounts, environment, environments, sql, asked } = await open(t)
   const { id, appName } = environment
   const stranger = await accounts.create('stranger')
-  await assert.rejects(clearCache(stranger, appName, id, {}, [asker('API')]), { reason: 'ENVIRONMENT_NOT_FOUND' })
-  await assert.rejects(clearCache(account, appName, id, { paths: [] }, [asker('API')]), { reason: 'FIELD_INVALID' })
-  const many = Array.from({ length: 501 }, (_, number) => `/${number}`)
-  await assert.rejects(clearCache(account, appName, id, { paths: many, tags: many }, [asker('API')]), {
+  await assert.rejects(clearCache({ account: stranger, appName, environmentId: id }, {}, [asker('API')]), {
+    reason: 'ENVIRONMENT_NOT_FOUND',
+  })
+  await assert.rejects(clearCache({ account, appName, environmentId: id }, { paths: [] }, [asker('API')]), {
     reason: 'FIELD_INVALID',
   })
+  const many = Array.from({ length: 501 }, (_, number) => `/${number}`)
+  await assert.rejects(
+    clearCache({ account, appName, environmentId: id }, { paths: many, tags: many }, [asker('API')]),
+    {
+      reason: 'FIELD_INVALID',
+    },
+  )
   await sql.transaction((tx) => environments.markDeleting(tx, id))
-  await assert.rejects(clearCache(account, appName, id, {}, [asker('API')]), { reason: 'ENVIRONMENT_DELETING' })
+  await assert.rejects(clearCache({ account, appName, environmentId: id }, {}, [asker('API')]), {
+    reason: 'ENVIRONMENT_DELETING',
+  })
   assert.deepEqual(asked, [])
 })
 
-test('only the newest purges keep the environment in their answer, which may be long', async (t) => {
+test('only the newest purges keep the environment in their response, which may be long', async (t) => {
   const { clearCache, account, environment, operations } = await open(t)
   const { id, appName } = environment
-  for (let count = 0; count < 25; count++) await clearCache(account, appName, id, {}, [asker('API')])
+  for (let count = 0; count < 25; count++) await clearCache({ account, appName, environmentId: id }, {}, [asker('API')])
   const path = { accountId: account.id, appName, environmentId: id }
   const { items } = await operations.list(path, toPage({ pageSize: 100 }))
   assert.deepEqual(
@@ -180,9 +189,8 @@ test("what a caller purges expires in the app's own cache before the edge asks t
   const { clearCache, revalidations, environment, account, clock, order } = await open(t)
   const { id, appName } = environment
   const time = clock.now()
-  await clearCache(account, appName, id, { paths: ['/', '/caf%C3%A9/?page=2'], tags: ['posts', 'Bücher'] }, [
-    asker('API'),
-  ])
+  const what = { paths: ['/', '/caf%C3%A9/?page=2'], tags: ['posts', 'Bücher'] }
+  await clearCache({ account, appName, environmentId: id }, what, [asker('API')])
   assert.deepEqual(order, ['app', 'edge'])
   const tags = ['/', '_N_T_/', '_N_T_/index', '/caf%c3%a9', '_N_T_/caf%c3%a9', 'posts', 'B%c3%bccher']
   assert.deepEqual(await revalidations.read(id), {
@@ -190,11 +198,11 @@ test("what a caller purges expires in the app's own cache before the edge asks t
     tags: Object.fromEntries(tags.map((tag) => [tag, time])),
   })
   await clock.advance(1)
-  await clearCache(account, appName, id, {}, [asker('API')])
+  await clearCache({ account, appName, environmentId: id }, {}, [asker('API')])
   assert.deepEqual(await revalidations.read(id), { everything: time + 1, tags: {} })
 })
 
-test('what an app revalidates is recorded as of when it did, and pages that it made only for a successor', async (t) => {
+test('what an app revalidates is recorded with its time, and pages that it made only during a deployment', async (t) => {
   const { purges, revalidations, environment, clock, order, asked } = await open(t)
   const time = clock.now() - 500
   const times = { revalidated: { posts: time, later: clock.now() + 60_000 }, made: { '_N_T_/a': time } }

@@ -1,9 +1,9 @@
 /**
- * Purges that come from outside of the edge: asked for by a caller, an app or a webhook. Each is done when the edge says so,
- * and only then written down in the ledger, for whoever wants to know why a page is new.
+ * Purges that come from outside of the edge: from a caller of the API, an app or a webhook. Each is done when the edge confirms
+ * it, and only then recorded in the ledger, which shows later why a page is new.
  *
- * What a caller or a webhook purges expires in the app's own cache first, where we have a hook in it. An app that revalidates
- * has done that by itself; what it revalidated is recorded for the processes that come after it.
+ * What a caller or a webhook purges expires in the app's own cache first, if the service has a hook in it. An app that
+ * revalidates has done that by itself; what it revalidated is recorded for its next processes.
  */
 import type { Environment } from '../apps/index.ts'
 import type { Clock } from '../base/index.ts'
@@ -11,21 +11,21 @@ import { Problem, type resources } from '../contract/index.ts'
 import type { Edge } from '../edge/index.ts'
 import type { Supervisor } from '../runtime/index.ts'
 import type { Sql } from '../storage/index.ts'
-import { APP_REQUESTER, type Asked, type Ledger, type Shown } from '../triggers/index.ts'
+import { APP_REQUESTER, type Asked, type Ledger, type PurgeSummary } from '../triggers/index.ts'
 import { type Revalidations, tagsOfPurge } from './records/revalidations.ts'
 
-/** Everything of the environment where neither is given; where one is, what has one of its entries. */
+/** Everything of the environment if neither is given; otherwise what matches one of the entries. */
 export type Purged = { paths?: readonly string[]; tags?: readonly string[] }
 
-/** What an app has to add, by tag: since when older entries do not hold any more, and when it made pages. */
+/** Reported by an app, by tag: the time before which entries are expired, and the time at which it made pages. */
 export type AppTimes = { revalidated?: Readonly<Record<string, number>>; made?: Readonly<Record<string, number>> }
 
 export type PurgeRecord = {
   id: string
   source: resources.TriggerSource
-  /** With the first entries of each only. */
+  /** With only the first entries of each. */
   what: Purged
-  /** Of all entries; 0 where everything was purged. */
+  /** The number of all entries; 0 if everything was purged. */
   count: number
   time: number
 }
@@ -33,7 +33,7 @@ export type PurgeRecord = {
 const ENTRIES_KEPT = 20
 const ENTRY_LENGTH_KEPT = 200
 
-/** An edge that died is back within this; callers do not wait for much longer. */
+/** An edge that died is back within this time; callers do not wait for much longer. */
 const TIMEOUT_MS = 5000
 const RETRY_AFTER_SECONDS = 5
 
@@ -47,7 +47,7 @@ type Parts = {
 }
 
 export function createPurges({ sql, clock, ledger, edge, revalidations, supervisor }: Parts) {
-  /** Resolves when no request that comes from now on is answered with what is to go. */
+  /** Resolves when no later request is answered with what was purged. */
   async function atEdge({ id }: Pick<Environment, 'id'>, { paths, tags }: Purged) {
     const done = new AbortController()
     const late = new AbortController()
@@ -63,13 +63,13 @@ export function createPurges({ sql, clock, ledger, edge, revalidations, supervis
     }
   }
 
-  /** Pages that were made count only where a deployment is on its way that does not have them. */
+  /** Pages that were made count only while a new deployment is under way, as it does not have them. */
   async function noteOfApp({ id }: Pick<Environment, 'id'>, { revalidated = {}, made = {} }: AppTimes) {
     const isReplaced = revalidations.isReplaced(id)
     const tags = isReplaced ? { ...made, ...revalidated } : revalidated
     if (Object.keys(tags).length === 0) return
     await sql.transaction((tx) => revalidations.note(tx, id, tags))
-    // The process that revalidates knows; one beside it does not.
+    // The process that revalidates knows it already; a process of the new deployment does not.
     if (isReplaced) await supervisor.refreshExpiries(id)
   }
 
@@ -87,7 +87,7 @@ export function createPurges({ sql, clock, ledger, edge, revalidations, supervis
       await atEdge({ id }, what)
     },
 
-    /** By the app itself. Done and written down when it resolves. Lists that are given and empty purge nothing. */
+    /** By the app itself. Done and recorded when it resolves. Lists that are given and empty purge nothing. */
     async byApp(environment: Pick<Environment, 'id'>, what: Purged, times?: AppTimes): Promise<void> {
       if (times) await noteOfApp(environment, times)
       if (isOfNothing(what)) return
@@ -110,8 +110,8 @@ export type Purges = ReturnType<typeof createPurges>
 export const isOfNothing = ({ paths, tags }: Purged): boolean =>
   (paths !== undefined || tags !== undefined) && (paths?.length ?? 0) + (tags?.length ?? 0) === 0
 
-/** So that a record is small, whatever was purged. */
-export function abridge({ paths, tags }: Purged): Shown {
+/** Keeps a record small, however much was purged. */
+export function abridge({ paths, tags }: Purged): PurgeSummary {
   const shorten = (entries: readonly string[], max: number) =>
     entries.slice(0, max).map((entry) => entry.slice(0, ENTRY_LENGTH_KEPT).toWellFormed())
   const shownPaths = shorten(paths ?? [], ENTRIES_KEPT)

@@ -1,4 +1,4 @@
-/** Rebuilds after an outage, on a real database and a clock that the test moves. Whether servers answer is what the test says. */
+/** Rebuilds after an outage, on a real database and a clock that the test moves. The test decides whether servers answer. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Scope } from '../../test/support/folder.ts'
@@ -42,7 +42,7 @@ async function open(t: Scope) {
     const environment = await modules.environment(of)
     const archive = await modules.archiveOf(environment.id)
     const operation = await sql.transaction((tx) =>
-      buildRequests.upload(tx, of, environment.appName, environment.id, archive),
+      buildRequests.upload(tx, { account: of, appName: environment.appName, environmentId: environment.id }, archive),
     )
     await modules.finish(operation.id)
     return environment
@@ -63,7 +63,7 @@ async function open(t: Scope) {
   }
 }
 
-test('a held rebuild is asked for again when the server answers, and not before', async (t) => {
+test('a held rebuild is requested again when the server answers, and not before', async (t) => {
   const { uploaded, arrange, round, state, asked, clock, unfinished, sources } = await open(t)
   const environment = await uploaded()
   await arrange(environment)
@@ -83,7 +83,7 @@ test('a held rebuild is asked for again when the server answers, and not before'
   assert.equal((await unfinished(environment)).length, 1, 'and only once')
 })
 
-test('a server that stays away is asked less and less often, and given up after a day', async (t) => {
+test('a server that stays unreachable is probed less and less often, and given up after a day', async (t) => {
   const { uploaded, arrange, round, asked, clock, retryOf } = await open(t)
   const environment = await uploaded()
   await arrange(environment)
@@ -100,7 +100,7 @@ test('a server that stays away is asked less and less often, and given up after 
   assert.equal((await retryOf(environment))?.rebuilds, 0)
 })
 
-test('without a server to ask, it is built again a few times in growing intervals', async (t) => {
+test('without a server to probe, it is built again a few times in growing intervals', async (t) => {
   const { uploaded, arrange, round, clock, finish, retryOf, unfinished } = await open(t)
   const environment = await uploaded()
   await arrange(environment, [])
@@ -122,7 +122,7 @@ test('without a server to ask, it is built again a few times in growing interval
   assert.equal((await retryOf(environment))?.nextTime, null)
 })
 
-test('a build that is held meanwhile does not make the end later, and one after it was given up begins anew', async (t) => {
+test('another held build does not extend the time, and one after it was given up starts a new retry', async (t) => {
   const { uploaded, arrange, clock, retryOf, retries } = await open(t)
   const environment = await uploaded()
   await arrange(environment)
@@ -135,13 +135,15 @@ test('a build that is held meanwhile does not make the end later, and one after 
   assert.equal((await retryOf(environment))?.untilTime, clock.now() + DAY_MS)
 })
 
-test('while a build of the environment waits or runs, none is asked for', async (t) => {
+test('while a build of the environment waits or runs, no rebuild is requested', async (t) => {
   const { uploaded, arrange, round, state, clock, account, sql, buildRequests, archiveOf, unfinished } = await open(t)
   const environment = await uploaded()
   await arrange(environment)
   state.isUp = true
   const archive = await archiveOf('another')
-  await sql.transaction((tx) => buildRequests.upload(tx, account, environment.appName, environment.id, archive))
+  await sql.transaction((tx) =>
+    buildRequests.upload(tx, { account, appName: environment.appName, environmentId: environment.id }, archive),
+  )
   await clock.advance(INTERVAL_MS)
   await round()
   assert.deepEqual(
@@ -150,7 +152,7 @@ test('while a build of the environment waits or runs, none is asked for', async 
   )
 })
 
-test('an account that may not build is asked for later', async (t) => {
+test('a rebuild that is refused now is tried later', async (t) => {
   const { uploaded, arrange, round, state, clock, unfinished, retryOf } = await open(t)
   const environment = await uploaded()
   await arrange(environment)
@@ -176,7 +178,7 @@ test('accounts take turns: one with many environments keeps no other waiting', a
   assert.ok(asked.length <= 8, `${asked.length} questions in one round`)
 })
 
-test('two services on one data folder ask for one rebuild', async (t) => {
+test('two services on one data folder request one rebuild', async (t) => {
   const parts = await open(t)
   const environment = await parts.uploaded()
   await parts.arrange(environment)
@@ -187,7 +189,7 @@ test('two services on one data folder ask for one rebuild', async (t) => {
   assert.equal((await parts.retryOf(environment))?.rebuilds, 1)
 })
 
-test('nothing is tried again for an environment that is being deleted, or after a good build', async (t) => {
+test('nothing is retried for an environment that is being deleted, or after a good build', async (t) => {
   const { uploaded, arrange, round, state, clock, sql, environments, retryOf, retries, unfinished } = await open(t)
   const [going, good, stillDown] = [await uploaded(), await uploaded(), await uploaded()]
   for (const environment of [going, good, stillDown]) await arrange(environment)
@@ -203,7 +205,7 @@ test('nothing is tried again for an environment that is being deleted, or after 
   assert.deepEqual(await unfinished(going), [])
 })
 
-test('an operator who sets the interval to 0 has nothing tried again', async (t) => {
+test('with an interval of 0 nothing is retried', async (t) => {
   const { sql, clock, uploaded } = await open(t)
   const retries = createRetries({ sql, clock, intervalMs: 0 })
   const { id, accountId } = await uploaded()

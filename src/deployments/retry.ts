@@ -1,6 +1,6 @@
 /**
- * Builds again by itself what an outage spoilt: asks the servers that could not be reached whether they answer, and asks for
- * a rebuild when they do. What is waited for stands in the database, so that a restart of the service loses nothing.
+ * Retries builds that failed or were held because of an outage: probes the servers that could not be reached, and requests a
+ * rebuild when they answer. The retries are recorded in the database, so that a restart of the service loses none.
  */
 import type { Account, Accounts } from '../accounts/index.ts'
 import type { Environments } from '../apps/index.ts'
@@ -22,21 +22,21 @@ type Parts = {
   operations: Pick<Operations, 'announce' | 'unfinishedOf'>
   buildRequests: Pick<BuildRequests, 'rebuild'>
   retries: Retries
-  /** Nothing where the machine has no networks for builds: then no record tells which servers were not reached, either. */
+  /** Undefined if the machine has no networks for builds: then it is not recorded which servers were not reached, either. */
   answers: Answers | undefined
-  /** Throws where a build could not be begun anyway. */
+  /** Throws if a build could not begin. */
   admitBuild(account: Account, environmentId: string): Promise<void>
-  /** How often to look for what is due; 0 where nothing is tried again. */
+  /** How often to look for due retries; 0 if nothing is retried. */
   lookMs: number
 }
 
-/** Questions that are under way at a time. */
+/** Retries that are handled at a time. */
 const AT_ONCE = 8
 
 export function createRetry(parts: Parts) {
   const { sql, clock, log, accounts, environments, operations, buildRequests, retries } = parts
 
-  /** One round: everything that is due. */
+  /** One round: all retries that are due. */
   async function round(): Promise<void> {
     const due = await retries.due()
     const take = async () => {
@@ -45,12 +45,12 @@ export function createRetry(parts: Parts) {
     await Promise.all(Array.from({ length: AT_ONCE }, take))
   }
 
-  /** One that fails is due again later, and keeps no other one from being tried. */
+  /** A retry that fails is due again later, and does not stop the others. */
   async function tryAgain(retry: Retry) {
     try {
       if (await retries.claim(retry)) await decide(retry)
     } catch (error) {
-      log.error({ err: error, environment: retry.environmentId }, 'a rebuild could not be tried again')
+      log.error({ err: error, environment: retry.environmentId }, 'a rebuild could not be retried')
     }
   }
 
@@ -59,7 +59,7 @@ export function createRetry(parts: Parts) {
     const environment = await environments.byId(sql, environmentId)
     if (!environment || environment.state === 'DELETING') return sql.transaction((tx) => retries.end(tx, environmentId))
     if (retry.rebuilds >= MAX_REBUILDS || clock.now() >= retry.untilTime) return giveUp(retry)
-    // What is under way may be the very build that is wanted.
+    // An unfinished operation may already be the rebuild that is wanted.
     if ((await operations.unfinishedOf(sql, environmentId)).length > 0) return retries.putOff(retry)
     if (!(await areThere(retry))) return retries.putOff(retry)
     await rebuild(retry, environment.accountId, environment.appName)
@@ -81,19 +81,19 @@ export function createRetry(parts: Parts) {
         await retries.rebuilt(tx, retry)
         const caller = { source: 'SERVICE', requestedBy: SERVICE_REQUESTER, address: '', userAgent: '' } as const
         const asked = [{ action: 'REBUILD', ...caller, time: clock.now() } as const]
-        await buildRequests.rebuild(tx, account, appName, environmentId, { asked })
+        await buildRequests.rebuild(tx, { account, appName, environmentId }, { asked })
       })
       operations.announce()
     } catch (error) {
       if (!(error instanceof Problem)) throw error
-      // The account is full, say: that may be another one in a while.
-      log.warn({ environment: environmentId, reason: error.reason }, 'a held rebuild could not be asked for')
+      // The reason may be temporary, such as a full quota.
+      log.warn({ environment: environmentId, reason: error.reason }, 'a held rebuild could not be requested')
       await retries.putOff(retry)
     }
   }
 
   async function giveUp(retry: Retry) {
-    log.info({ environment: retry.environmentId, rebuilds: retry.rebuilds }, 'a held rebuild is not tried again')
+    log.info({ environment: retry.environmentId, rebuilds: retry.rebuilds }, 'a held rebuild is not retried any more')
     await retries.giveUp(retry)
   }
 

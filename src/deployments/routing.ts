@@ -1,49 +1,49 @@
 /**
- * Keeps the edge's route table the picture of the database and of the processes that run. Whoever changes what visitors
- * get calls `touch` in the same transaction and `publish` after it; other processes see the risen revision and follow
- * within a second.
+ * Keeps the edge's route table in step with the database and the running processes. Code that changes what visitors get calls
+ * `touch` in the same transaction and `publish` after it; other processes see the new revision and follow within a second.
  */
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Domains, Environments } from '../apps/index.ts'
 import type { Clock, Log } from '../base/index.ts'
-import type { Outputs } from '../builds/index.ts'
+import type { BuildOutput, Outputs } from '../builds/index.ts'
 import { type Edge, MANIFEST_NAME, type RouteTable, type Target } from '../edge/index.ts'
 import type { Supervisor } from '../runtime/index.ts'
-import { type Sql, statement, type Transaction } from '../storage/index.ts'
-import { type MadeOf, readMadeOf } from './records/made-of.ts'
+import type { Transaction } from '../storage/index.ts'
+import type { Deployments } from './records/deployments.ts'
 
 const FOLLOW_MS = 1000
 
-/** After a table that took a while the next one waits as long, up to this: whoever changes things in a loop gets half the time at most. */
-const MAX_REST_MS = 1000
+/** The pause after a table is as long as the table took, up to this: a client that causes tables in a loop gets half the time at most. */
+const MAX_PAUSE_MS = 1000
 
 type Parts = {
-  sql: Sql
   clock: Clock
   log: Log
-  environments: Environments
+  environments: Pick<Environments, 'routable' | 'routesRevision' | 'raiseRoutesRevision'>
   domains: Domains
+  deployments: Pick<Deployments, 'outputsOf'>
   outputs: Outputs
   supervisor: Pick<Supervisor, 'of' | 'onChange'>
   edge: Pick<Edge, 'publish'>
   domain: string
 }
 
-export function createRouting({ sql, clock, log, environments, domains, outputs, supervisor, edge, domain }: Parts) {
+export function createRouting(parts: Parts) {
+  const { clock, log, environments, domains, deployments, outputs, supervisor, edge, domain } = parts
   let current: Promise<void> = Promise.resolve()
   let next: Promise<void> | undefined
   let publishedRevision = -1
-  let restUntil = 0
+  let pauseUntil = 0
   const stopping = new AbortController()
-  /** A deployment never changes, so what kind of target it is is read once. */
-  const kinds = new Map<string, MadeOf>()
+  /** The output of a deployment never changes, so it is read once. */
+  const known = new Map<string, BuildOutput>()
 
   async function publishOnce(): Promise<void> {
-    // The revision is read before the rows: a change in between is published twice, never missed.
-    const revision = await readRevision()
+    // The revision is read before the rows: a change in between is published twice, and never missed.
+    const revision = await environments.routesRevision()
     const routable = await environments.routable()
-    await readKinds(routable.flatMap(({ liveDeployment }) => liveDeployment ?? []))
+    await readOutputs(routable.flatMap(({ liveDeployment }) => liveDeployment ?? []))
     const custom = await domains.all()
     const hosts: RouteTable['hosts'] = {}
     const own: RouteTable['hosts'] = {}
@@ -54,14 +54,14 @@ export function createRouting({ sql, clock, log, environments, domains, outputs,
         hosts[name] = redirectTo === null ? target : { kind: 'redirect', environment: id, to: redirectTo }
       }
     }
-    // An environment's own host comes last, and so wins: after a change of the domain, a custom name may lie under it.
+    // The host of the environment itself comes last and wins: after a change of the domain, a custom name may be the same.
     await edge.publish({ hosts: { ...hosts, ...own } }, stopping.signal)
     publishedRevision = revision
   }
 
   function targetOf(environment: string, deployment: string): Target {
-    const made = kinds.get(deployment)
-    // Deleted between the two queries: the next table has it no more.
+    const made = known.get(deployment)
+    // It was deleted between the two queries, and the next table does not have it.
     if (!made) return { kind: 'empty', environment }
     if (made.kind === 'static') {
       const manifest = join(outputs.edgeFolderOf(made.output), MANIFEST_NAME)
@@ -74,37 +74,32 @@ export function createRouting({ sql, clock, log, environments, domains, outputs,
     return { kind: 'server', environment, deployment, instance: id, host, port }
   }
 
-  /** Keeps `kinds` what the live deployments need, and no more. */
-  async function readKinds(live: readonly string[]) {
+  /** Keeps `known` to what the live deployments need. */
+  async function readOutputs(live: readonly string[]) {
     const wanted = new Set(live)
-    for (const known of kinds.keys()) if (!wanted.has(known)) kinds.delete(known)
-    const missing = live.filter((deployment) => !kinds.has(deployment))
-    for (const [deployment, made] of await readMadeOf(sql, missing)) kinds.set(deployment, made)
+    for (const deployment of known.keys()) if (!wanted.has(deployment)) known.delete(deployment)
+    const missing = live.filter((deployment) => !known.has(deployment))
+    for (const [deployment, output] of await deployments.outputsOf(missing)) known.set(deployment, output)
   }
 
-  async function readRevision(): Promise<number> {
-    const [row] = await sql.query<{ value: number }>(statement`SELECT value FROM revisions WHERE name = 'routes'`)
-    return row?.value ?? 0
-  }
-
-  /** Resolves when the edge uses a table that was read after this call. Calls made meanwhile share the next one. */
+  /** Resolves when the edge uses a table that was read after this call. Calls during a publication share the next one. */
   function publish(): Promise<void> {
-    next ??= rest().then(() => {
+    next ??= pause().then(() => {
       next = undefined
       const began = performance.now()
       current = publishOnce().finally(() => {
-        restUntil = performance.now() + Math.min(performance.now() - began, MAX_REST_MS)
+        pauseUntil = performance.now() + Math.min(performance.now() - began, MAX_PAUSE_MS)
       })
       return current
     })
     return next
   }
 
-  async function rest() {
+  async function pause() {
     await current.catch(() => undefined)
-    const restMs = restUntil - performance.now()
-    if (restMs >= 1 && !stopping.signal.aborted)
-      await wait(restMs, undefined, { signal: stopping.signal }).catch(ignore)
+    const pauseMs = pauseUntil - performance.now()
+    if (pauseMs >= 1 && !stopping.signal.aborted)
+      await wait(pauseMs, undefined, { signal: stopping.signal }).catch(ignore)
   }
 
   function publishInBackground() {
@@ -118,7 +113,7 @@ export function createRouting({ sql, clock, log, environments, domains, outputs,
       await clock.sleep(FOLLOW_MS, stopping.signal)
       if (stopping.signal.aborted) return
       try {
-        if ((await readRevision()) !== publishedRevision) await publish()
+        if ((await environments.routesRevision()) !== publishedRevision) await publish()
       } catch (error) {
         if (!stopping.signal.aborted) log.error({ err: error }, 'the edge could not be given its routes')
       }
@@ -129,9 +124,7 @@ export function createRouting({ sql, clock, log, environments, domains, outputs,
 
   return {
     publish,
-    async touch(tx: Transaction) {
-      await tx.query(statement`UPDATE revisions SET value = value + 1 WHERE name = 'routes'`)
-    },
+    touch: (tx: Transaction): Promise<void> => environments.raiseRoutesRevision(tx),
     async start() {
       supervisor.onChange(publishInBackground)
       await publish()

@@ -46,7 +46,7 @@ test('a key with dots and slashes makes no file elsewhere', async (t) => {
   assert.equal((await stat(join(folder, OURS))).mode & 0o777, 0o700)
 })
 
-test('the newest value of a key is the one that counts, and takes no more room than it has', async (t) => {
+test('a new value of a key replaces the old one, and only its own size counts', async (t) => {
   const { values, keysThere } = await open(t)
   for (const key of 'abc') await values.put(OURS, key, text(key))
   for (let times = 0; times < 20; times++) await values.put(OURS, 'd', text(String(times % 10)))
@@ -54,7 +54,7 @@ test('the newest value of a key is the one that counts, and takes no more room t
   assert.equal(await keysThere('abcd'), 'abcd')
 })
 
-test('what was not used for longest goes first', async (t) => {
+test('the least recently used value is removed first', async (t) => {
   const { values, keysThere, folder } = await open(t)
   for (const key of 'abcd') await values.put(OURS, key, text(key))
   await values.get(OURS, 'a')
@@ -79,7 +79,7 @@ test('one environment that writes much takes nothing from another', async (t) =>
   assert.deepEqual(await values.get(THEIRS, 'a'), text('t'))
 })
 
-test('after a restart values are there, and the order in which they go is that of their use', async (t) => {
+test('after a restart values are found, and are removed in the order of their use', async (t) => {
   const { values, clock, start, keysThere } = await open(t)
   for (const key of 'abcd') {
     await values.put(OURS, key, text(key))
@@ -94,7 +94,7 @@ test('after a restart values are there, and the order in which they go is that o
   assert.equal(await keysThere('abcdef', next), 'adef')
 })
 
-test('a value that a crash left half written is not there, and takes no room', async (t) => {
+test('a value that a crash left half written is not found, and takes no space', async (t) => {
   const { values, folder, start, keysThere } = await open(t)
   for (const key of 'abcd') await values.put(OURS, key, text(key))
   const names = await readdir(join(folder, OURS))
@@ -114,7 +114,7 @@ test('a value that a crash left half written is not there, and takes no room', a
   assert.equal((await keysThere('abcdefg', next)).length, 4)
 })
 
-test('whoever reads while another writes gets the old value or the new one, never a mixture', async (t) => {
+test('a read during a write gets the old value or the new one, never a mixture', async (t) => {
   const { values } = await open(t, { blocks: 200 })
   const [old, next] = [text('o', 200_000), text('n', 200_000)]
   await values.put(OURS, 'a', old)
@@ -141,9 +141,9 @@ test('a value that does not fit on the disk leaves the old one and no draft', {
   const { values } = await open(t, { blocks: 1000, top: disk.folder })
   await mkdir(join(disk.folder, OURS))
   await values.put(OURS, 'a', text('old'))
-  await writeFile(join(disk.folder, 'room'), text('r', 40_000))
+  await writeFile(join(disk.folder, 'spare'), text('r', 40_000))
   await disk.fill()
-  await rm(join(disk.folder, 'room'))
+  await rm(join(disk.folder, 'spare'))
   await assert.rejects(values.put(OURS, 'a', text('n', 100_000)), { code: 'ENOSPC' })
   assert.deepEqual(await values.get(OURS, 'a'), text('old'))
   assert.equal((await readdir(join(disk.folder, OURS))).length, 1)
@@ -152,7 +152,7 @@ test('a value that does not fit on the disk leaves the old one and no draft', {
   assert.deepEqual(await values.get(OURS, 'a'), text('n', 100_000))
 })
 
-test('the order of shelves that nobody uses is not kept in memory, and their values are found again', async (t) => {
+test('the order of unused namespaces is not kept in memory, and their values are found again', async (t) => {
   const { values, clock } = await open(t)
   for (let number = 0; number < 200; number++) {
     await values.put(`environment ${number}`, 'a', text('a'))
@@ -161,12 +161,12 @@ test('the order of shelves that nobody uses is not kept in memory, and their val
   assert.deepEqual(await values.get('environment 0', 'a'), text('a'))
 })
 
-test('whatever is written, replaced or given up is counted before it is done', async (t) => {
-  const told: unknown[] = []
+test('every write, replacement and removal is counted before it is done', async (t) => {
+  const admitted: unknown[] = []
   const { values } = await open(t, {
     blocks: 2,
     async admitGrowth(id, { bytes, files }) {
-      told.push([id, bytes / BLOCK, files])
+      admitted.push([id, bytes / BLOCK, files])
       return true
     },
   })
@@ -174,7 +174,7 @@ test('whatever is written, replaced or given up is counted before it is done', a
   await values.put(OURS, 'a', text('a', BLOCK))
   await values.put(OURS, 'b', text('b'))
   await values.put(OURS, 'b', text('c'))
-  assert.deepEqual(told, [
+  assert.deepEqual(admitted, [
     [OURS, 1, 1],
     [OURS, 1, 0],
     // It takes the place of the larger one.
@@ -183,7 +183,7 @@ test('whatever is written, replaced or given up is counted before it is done', a
   ])
 })
 
-test('where the account may hold no more, a store goes on without growing, and an empty one says why it cannot', async (t) => {
+test('when the quota is used up, a store continues without growing, and a write to an empty one fails with the reason', async (t) => {
   let isFull = false
   const { values, keysThere, folder } = await open(t, {
     admitGrowth: async (_, { bytes, files }) => !isFull || (bytes <= 0 && files <= 0),

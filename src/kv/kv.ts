@@ -1,8 +1,9 @@
 /**
- * The key-value store: what apps keep for themselves and for their next start, each environment on a shelf of its own. A shelf
- * is a folder with a file for each key, under the key's digest, and an order in memory of when each was last used; the times
- * of the files keep that order for the next start, to the minute. What does not fit any more goes, the longest unused first.
- * Where its account may hold no more on the disk, a shelf does not grow: a new value takes the place of old ones.
+ * The key-value store: values that apps keep for themselves and for their next start, with a namespace for each environment.
+ * A namespace is a folder with a file for each key, named by the key's digest, and a least-recently-used order in memory; the
+ * modification times of the files keep that order for the next start, to the minute. Values that do not fit any more are
+ * removed, the least recently used first. When the quota of its account is used up, a namespace does not grow: a new value
+ * replaces old ones.
  */
 import { hash } from 'node:crypto'
 import { mkdir, readdir, rm, stat, utimes } from 'node:fs/promises'
@@ -12,17 +13,17 @@ import { LIMITS, Problem } from '../contract/index.ts'
 import { absent, bytesOfFile, bytesOnDisk, readValue, writeValue } from './file.ts'
 
 export type ValueLimits = {
-  /** Of all values of an environment, in whole blocks of the disk: so it limits their number, too. */
+  /** For all values of an environment, in whole blocks of the disk: so it limits their number, too. */
   totalBytes: number
 }
 
 export const DEFAULT_KV_LIMITS: ValueLimits = { totalBytes: LIMITS.valueTotalBytes }
 
-/** Oldest use first. `noteTime` is the time of use that the file knows. */
+/** The least recently used first. `noteTime` is the modification time of the file. */
 type Namespace = { entries: Map<string, { bytes: number; noteTime: number }>; bytes: number }
 
 const NOTE_USE_AFTER_MS = 60_000
-/** Shelves whose order is kept in memory; more while more are in use. */
+/** Namespaces whose order is kept in memory; more while more are in use. */
 const MAX_NAMESPACES = 64
 const NAMESPACE_IDLE_MS = 60_000
 const STATS_AT_ONCE = 64
@@ -33,32 +34,32 @@ type Parts = {
   clock: Clock
   folderOf(environmentId: string): string
   limits?: ValueLimits
-  /** Counts to what the account may hold on the disk; false where it may hold no more. */
+  /** Counts the growth towards the quota of the account; false if it exceeds the quota. */
   admitGrowth?(environmentId: string, growth: Growth): Promise<boolean>
 }
 
 export function createKv({ clock, folderOf, limits = DEFAULT_KV_LIMITS, admitGrowth = async () => true }: Parts) {
-  /** The one that was used last comes last. */
+  /** The most recently used comes last. */
   const namespaces = new Map<string, { loaded: Promise<Namespace>; useTime: number }>()
   const inTurn = createTurns()
 
   function namespaceOf(environmentId: string): Promise<Namespace> {
-    const held = namespaces.get(environmentId) ?? load(environmentId)
-    held.useTime = clock.now()
+    const found = namespaces.get(environmentId) ?? load(environmentId)
+    found.useTime = clock.now()
     namespaces.delete(environmentId)
-    namespaces.set(environmentId, held)
-    // One that nobody has used for a while is not being used now, and can be read from the disk again.
+    namespaces.set(environmentId, found)
+    // A namespace that was not used for a while has no request under way, and can be read from the disk again.
     for (const [id, { useTime }] of namespaces) {
       if (namespaces.size <= MAX_NAMESPACES || clock.now() - useTime < NAMESPACE_IDLE_MS) break
       namespaces.delete(id)
     }
-    return held.loaded
+    return found.loaded
   }
 
   function load(environmentId: string) {
-    const held = { loaded: inTurn(environmentId, () => loadNamespace(folderOf(environmentId))), useTime: 0 }
-    held.loaded.catch(() => namespaces.get(environmentId) === held && namespaces.delete(environmentId))
-    return held
+    const loading = { loaded: inTurn(environmentId, () => loadNamespace(folderOf(environmentId))), useTime: 0 }
+    loading.loaded.catch(() => namespaces.get(environmentId) === loading && namespaces.delete(environmentId))
+    return loading
   }
 
   async function removeFrom(namespace: Namespace, environmentId: string, name: string) {
@@ -67,7 +68,7 @@ export function createKv({ clock, folderOf, limits = DEFAULT_KV_LIMITS, admitGro
     namespace.entries.delete(name)
   }
 
-  /** What has to go for a value, decided and counted before anything is written or removed. */
+  /** Which values are removed for a new one: decided and counted before anything is written or removed. */
   async function admit(namespace: Namespace, environmentId: string, name: string, bytes: number): Promise<Change> {
     const wanted = changeFor(namespace, name, bytes, limits.totalBytes)
     if (await admitGrowth(environmentId, wanted.growth)) return wanted
@@ -80,7 +81,7 @@ export function createKv({ clock, folderOf, limits = DEFAULT_KV_LIMITS, admitGro
   }
 
   return {
-    /** How much is stored under a key; nothing where nothing is. */
+    /** The size of the value of a key; undefined if there is none. */
     async bytesOf(environmentId: string, key: string): Promise<number | undefined> {
       return (await namespaceOf(environmentId)).entries.get(nameOf(key))?.bytes
     },
@@ -92,7 +93,7 @@ export function createKv({ clock, folderOf, limits = DEFAULT_KV_LIMITS, admitGro
       const entry = namespace.entries.get(name)
       if (!entry) return undefined
       const value = await readValue(path)
-      // It was given up meanwhile, or it is damaged: another look, while nobody writes, tells.
+      // It was removed in the meantime, or is damaged: a second read, while no write is under way, shows which.
       if (!value) {
         return inTurn(environmentId, async () => {
           const again = await readValue(path)
@@ -136,7 +137,7 @@ export type Kv = ReturnType<typeof createKv>
 
 type Change = { gone: string[]; growth: Growth }
 
-/** The longest unused go until no more than `most` is left; the value itself is kept in any case. */
+/** Removes the least recently used until no more than `max` is left; the new value itself always stays. */
 function changeFor({ entries, bytes: before }: Namespace, name: string, bytes: number, max: number): Change {
   const replaced = entries.get(name)
   const gone: string[] = []
@@ -152,10 +153,10 @@ function changeFor({ entries, bytes: before }: Namespace, name: string, bytes: n
 
 const DRAFT = '.new'
 
-/** Keys may be longer than names of files, and hold anything. */
+/** Keys may be longer than file names, and have any characters. */
 const nameOf = (key: string): string => hash('sha256', key, 'hex')
 
-/** Drafts that a process left when it died are removed. */
+/** Removes drafts that a dead process left. */
 async function loadNamespace(folder: string): Promise<Namespace> {
   const names = (await readdir(folder).catch(absent)) ?? []
   const found: { name: string; bytes: number; noteTime: number }[] = []

@@ -2,82 +2,91 @@
  * Leases on operations, in SQL, so that any number of processes can work on one database. Clocks of different machines
  * may differ by less than the lease: a lease is renewed at a third of its time.
  *
- * A clock may also be set, and a machine may sleep. Then the leases of what runs here seem to have run out, or to last for
- * hours: whoever looks for work renews its own first, and nobody believes a lease that ends later than any can.
+ * A clock may also be set, and a machine may sleep. Then the leases of this process seem to have run out, or to last for
+ * hours. So a process that looks for work renews its own leases first, and a lease that ends later than any can is ignored.
  */
 import type { Clock } from '../base/index.ts'
 import { LIMITS } from '../contract/index.ts'
-import { list, type Sql, type Statement, statement, type Transaction } from '../storage/index.ts'
-import { columns, type Operation, type OperationRow, type Queue, toOperation } from './operations.ts'
+import { list, type Reader, type Sql, type Statement, statement, type Transaction } from '../storage/index.ts'
 import { isDead } from './owner.ts'
+import { columns, type OperationRow, toRecord } from './rows.ts'
+import type { OperationRecord, Queue } from './types.ts'
 
 export const LEASE_MS = 30_000
-/** How far ahead a lease can end: by the clock of another machine, too. */
+/** How far in the future a lease can end, by the clock of another machine as well. */
 const FURTHEST_MS = 2 * LEASE_MS
 
-/** Nobody lets calls settle for longer: what seems to wait longer was put down before the clock was set back. */
+/** The longest quiet period: an operation that seems to wait longer was recorded before the clock was set back. */
 const MAX_SETTLING_MS = LIMITS.maxQuietSeconds * 1000
 
-/** Whether it may begin: it lets no calls settle, or not any more, or is to be ended. */
+/** Whether it may begin: it has no quiet period, or that is over, or the operation is to be cancelled. */
 const isDue = (operation: Statement, now: number) => statement`(${operation}.not_before IS NULL
   OR ${operation}.not_before NOT BETWEEN ${now + 1} AND ${now + MAX_SETTLING_MS} OR ${operation}.cancel_time IS NOT NULL)`
 
-/** Whether nobody holds a lease on it that can be believed. */
+/** Whether no process holds a plausible lease on it. */
 const isFree = (operation: Statement, now: number) => statement`(${operation}.lease_until IS NULL
   OR ${operation}.lease_until NOT BETWEEN ${now} AND ${now + FURTHEST_MS})`
 
 /**
- * Of each account the oldest that wait are looked at, and no more: many may wait for another one of their environment, and
- * nobody else waits while they are gone through.
+ * Of each account only the oldest waiting operations are read. Many may wait for another one of their environment, and other
+ * accounts must not wait while the query goes through them.
  */
-const MAX_LOOKED_AT = 500
+const MAX_READ = 500
 
-/** `cancelled`: ours, but the handler should end. `lost`: it ran out, and somebody else took it or ended it. */
+/** `cancelled`: still ours, but the handler should end. `lost`: it ran out, and another process took the operation or ended it. */
 export type LeaseState = 'held' | 'cancelled' | 'lost'
 
-export type Claim = { operation: Operation; attempt: number; isCancelled: boolean; queue: Queue }
+export type Claim = { operation: OperationRecord; attempt: number; isCancelled: boolean; queue: Queue }
 
 type Parts = {
   sql: Sql
   clock: Clock
   owner: string
-  /** How many operations of each queue are at work at a time. */
+  /** How many operations of each queue run at a time. */
   concurrency: Record<Queue, number>
   /** How many of them may be of one account, where that is limited. */
   perAccount?: Partial<Record<Queue, number>>
+  /** Whether the service has more than one account. */
+  hasSeveralAccounts(reader: Reader): Promise<boolean>
 }
 
 type ClaimedRow = OperationRow & { attempts: number; cancel_time: number | null; queue: Queue }
 
-export function createClaims({ sql, clock, owner, concurrency, perAccount = {} }: Parts) {
+export function createClaims({ sql, clock, owner, concurrency, perAccount = {}, hasSeveralAccounts }: Parts) {
   /**
-   * What runs is not interrupted for anybody, so where there are several accounts one place is kept for another one to come; a
-   * single place is had in turn.
+   * A running operation is never interrupted. So with several accounts one place stays free for an operation of another
+   * account; if there is only one place, the accounts take turns.
    */
   async function maxOfOneAccount(tx: Transaction, queue: Queue): Promise<number> {
-    const accounts = await tx.query(statement`SELECT id FROM accounts LIMIT 2`)
-    const allowed = accounts.length > 1 ? Math.max(1, concurrency[queue] - 1) : concurrency[queue]
+    const allowed = (await hasSeveralAccounts(tx)) ? Math.max(1, concurrency[queue] - 1) : concurrency[queue]
     return Math.min(allowed, perAccount[queue] ?? allowed)
   }
 
   /**
-   * The condition on the lease stands twice: a database that lets two claims run side by side looks at the outer one again
+   * Accounts are found one after the other by the index, so that the cost grows with their number and not with the queue.
+   * The condition on the lease stands twice: a database that runs two claims at the same time checks the outer one again
    * before it writes.
    */
   async function claim(tx: Transaction, queue: Queue, now: number): Promise<ClaimedRow | undefined> {
     const max = await maxOfOneAccount(tx, queue)
     const furthest = now + FURTHEST_MS
     const [row] = await tx.query<ClaimedRow>(statement`
-      WITH candidates AS MATERIALIZED (
+      WITH RECURSIVE owners (id) AS (
+        SELECT MIN(account_id) FROM operations WHERE done_time IS NULL AND queue = ${queue}
+        UNION ALL
+        SELECT (SELECT MIN(account_id) FROM operations
+          WHERE done_time IS NULL AND queue = ${queue} AND account_id > owners.id)
+        FROM owners WHERE owners.id IS NOT NULL),
+      candidates AS MATERIALIZED (
         SELECT
           (SELECT COUNT(*) FROM operations AS mine
             WHERE mine.done_time IS NULL AND mine.lease_owner IS NOT NULL AND mine.queue = ${queue}
-            AND mine.account_id = accounts.id AND mine.lease_until BETWEEN ${now} AND ${furthest}) AS at_work,
+            AND mine.account_id = owners.id AND mine.lease_until BETWEEN ${now} AND ${furthest}) AS at_work,
           (SELECT o.id FROM (
               SELECT id, environment_id FROM operations AS waiting
-              WHERE waiting.done_time IS NULL AND waiting.queue = ${queue} AND waiting.account_id = accounts.id
+              WHERE waiting.done_time IS NULL AND waiting.queue = ${queue} AND waiting.account_id = owners.id
               AND ${isFree(statement`waiting`, now)} AND ${isDue(statement`waiting`, now)}
-              ORDER BY waiting.id LIMIT ${MAX_LOOKED_AT}) AS o
+              ORDER BY waiting.id LIMIT ${MAX_READ}) AS o
             WHERE NOT EXISTS (
               SELECT 1 FROM operations AS other
               WHERE other.done_time IS NULL AND other.queue <> 'none'
@@ -85,7 +94,7 @@ export function createClaims({ sql, clock, owner, concurrency, perAccount = {} }
               AND (other.lease_until BETWEEN ${now} AND ${furthest} OR other.id < o.id AND
                 ${isDue(statement`other`, now)}))
             ORDER BY o.id LIMIT 1) AS next_id
-        FROM accounts)
+        FROM owners WHERE owners.id IS NOT NULL)
       UPDATE operations SET lease_owner = ${owner}, lease_until = ${now + LEASE_MS}, attempts = attempts + 1
       WHERE id = (
         SELECT next_id FROM candidates WHERE next_id IS NOT NULL AND at_work < ${max}
@@ -97,9 +106,9 @@ export function createClaims({ sql, clock, owner, concurrency, perAccount = {} }
 
   return {
     /**
-     * An operation of one of these queues that nobody works on, now ours: of the account that has the fewest at work, and of
-     * those the oldest. Operations of one environment are taken in the order they were asked for, one at a time; one that
-     * lets calls settle is not in anybody's way. What is running here stays ours.
+     * Claims a free operation of one of these queues: of the account with the fewest running operations, and of those the
+     * oldest. Operations of one environment are taken in the order of their requests, one at a time; one that is in its quiet
+     * period does not block the others. The leases of the operations that run here are renewed if they seem to have run out.
      */
     async next(queues: readonly Queue[], running: readonly string[] = []): Promise<Claim | undefined> {
       const now = clock.now()
@@ -118,7 +127,7 @@ export function createClaims({ sql, clock, owner, concurrency, perAccount = {} }
       })
       return (
         row && {
-          operation: toOperation(row),
+          operation: toRecord(row),
           attempt: row.attempts,
           isCancelled: row.cancel_time !== null,
           queue: row.queue,
@@ -126,7 +135,7 @@ export function createClaims({ sql, clock, owner, concurrency, perAccount = {} }
       )
     },
 
-    /** Whether there may be something to claim; asked before `next`, which takes the write lock. */
+    /** Whether there may be something to claim. Called before `next`, which takes the write lock. */
     async isAnyWaiting(queues: readonly Queue[]): Promise<boolean> {
       const now = clock.now()
       const [row] = await sql.query(statement`
@@ -137,7 +146,7 @@ export function createClaims({ sql, clock, owner, concurrency, perAccount = {} }
       return row !== undefined
     },
 
-    /** Keeps the lease for longer. */
+    /** Extends the lease. */
     async renew(id: string): Promise<LeaseState> {
       const [row] = await sql.transaction((tx) =>
         tx.query<{ cancel_time: number | null }>(statement`
@@ -147,14 +156,14 @@ export function createClaims({ sql, clock, owner, concurrency, perAccount = {} }
       return leaseState(row)
     },
 
-    /** Looks at the lease without writing. */
+    /** Reads the lease without writing. */
     async look(id: string): Promise<LeaseState> {
       const [row] = await sql.query<{ cancel_time: number | null }>(statement`
         SELECT cancel_time FROM operations WHERE id = ${id} AND lease_owner = ${owner} AND done_time IS NULL`)
       return leaseState(row)
     },
 
-    /** Frees the operations of processes of this machine that are certainly gone. */
+    /** Frees the operations of processes of this machine that have certainly ended. */
     async releaseDead() {
       const rows = await sql.query<{ lease_owner: string }>(
         statement`SELECT DISTINCT lease_owner FROM operations WHERE done_time IS NULL AND lease_owner IS NOT NULL`,
@@ -169,7 +178,7 @@ export function createClaims({ sql, clock, owner, concurrency, perAccount = {} }
       }
     },
 
-    /** Hands the operation back unfinished, for whoever is next. An attempt cut short by us does not count. */
+    /** Frees the operation unfinished, for the next claim. An attempt that this process cut short does not count. */
     async handBack(id: string) {
       await sql.transaction((tx) =>
         tx.query(statement`

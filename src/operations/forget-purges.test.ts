@@ -13,7 +13,12 @@ test('the newest purges of an environment are kept, and every other operation', 
     for (const at of [mine, other]) {
       await operations.request(tx, at, 'CREATE')
       for (let purge = 0; purge < 8; purge++) {
-        const done = await operations.record(tx, at, 'PURGE_CACHE', async () => ({ response: {} }))
+        const done = await operations.record(tx, {
+          path: at,
+          trigger: 'PURGE_CACHE',
+          requestedBy: null,
+          finish: async () => ({ response: {} }),
+        })
         if (at === mine) ids.push(done.id)
       }
       await operations.request(tx, at, 'REBUILD')

@@ -1,10 +1,10 @@
 /**
- * The operation that tells how an environment is: the newest that is under way, or that ended well or badly. A purge makes
- * nothing better or worse, and what was cancelled or superseded says nothing.
+ * The operation that shows how an environment is doing: the newest that runs, succeeded or failed. Purges, and operations
+ * that were cancelled or superseded, show nothing about it.
  */
 import type { resources } from '../contract/index.ts'
-import { list, type Sql, statement } from '../storage/index.ts'
-import type { OperationRow } from './operations.ts'
+import { rows as rowsOf, type Sql, statement } from '../storage/index.ts'
+import type { OperationRow } from './rows.ts'
 
 export type LatestOperation = Pick<resources.LatestOperation, 'trigger' | 'phase' | 'done'> & {
   id: string
@@ -18,25 +18,26 @@ type LatestRow = Pick<
   'id' | 'environment_id' | 'trigger_name' | 'phase' | 'build' | 'error' | 'create_time' | 'done_time'
 >
 
-/** However many were cancelled in a row, no more than so many operations of an environment are looked at. */
-const LOOKED_AT = 20
+/** Of each environment no more operations than these are read, however many were cancelled in a row. */
+const MAX_READ = 20
 
 export const createLatest = (sql: Sql) => ({
-  /** By environment, for as many as a page has: one statement. */
+  /** By environment, for all environments of a page in one statement. */
   async latestOf(environmentIds: readonly string[]): Promise<Map<string, LatestOperation>> {
     if (environmentIds.length === 0) return new Map()
     const rows = await sql.query<LatestRow>(statement`
+      WITH asked (id) AS (VALUES ${rowsOf(environmentIds.map((id) => [id]))})
       SELECT id, environment_id, trigger_name, phase, build, error, create_time, done_time FROM operations
       WHERE id IN (
         SELECT (
           SELECT newest.id FROM (
             SELECT o.id, o.error FROM operations o
-            WHERE o.environment_id = e.id AND o.trigger_name <> 'PURGE_CACHE' ORDER BY o.id DESC LIMIT ${LOOKED_AT}
+            WHERE o.environment_id = asked.id AND o.trigger_name <> 'PURGE_CACHE' ORDER BY o.id DESC LIMIT ${MAX_READ}
           ) AS newest
           WHERE newest.error IS NULL OR (newest.error NOT LIKE '%"reason":"OPERATION_CANCELLED"%'
             AND newest.error NOT LIKE '%"reason":"SUPERSEDED"%')
           ORDER BY newest.id DESC LIMIT 1)
-        FROM environments e WHERE e.id IN (${list(environmentIds)}))`)
+        FROM asked)`)
     return new Map(rows.map((row) => [row.environment_id, toLatest(row)]))
   },
 })

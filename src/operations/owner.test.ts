@@ -25,7 +25,7 @@ test('a process that was killed is dead, and so is one whose pid belongs to anot
   assert.equal(isDead([machine, process.pid, start, random].join(' ')), true)
 })
 
-test('nobody is declared dead from another machine, or where the start time is not known', () => {
+test('no owner is declared dead that is on another machine, or whose start time is not known', () => {
   const [, pid, start, random] = ownerOfThisProcess().split(' ')
   assert.equal(isDead(`elsewhere 1 ${start} ${random}`), false)
   assert.equal(isDead(`elsewhere ${pid} unknown ${random}`), false)

@@ -1,7 +1,7 @@
 /**
- * Who holds a lease: a process, named so that another process on the same machine can tell whether it still lives. After
- * a crash the next start takes its operations over at once, instead of waiting for the leases to run out. Where /proc does
- * not tell (another system, another machine), the lease decides.
+ * The owner of a lease: a process, named so that another process on the same machine can find out whether it still runs.
+ * After a crash the next start takes its operations over at once, instead of waiting for the leases to run out. If /proc
+ * gives no answer (another operating system, another machine), the lease decides.
  */
 import { readFileSync, readlinkSync } from 'node:fs'
 import { randomToken } from '../base/index.ts'
@@ -24,13 +24,13 @@ function machine(): string | undefined {
   )
 }
 
-/** When the process started, in clock ticks since boot: a pid that is used again has another one. */
+/** When the process started, in clock ticks since boot: a process that reuses the pid has another start time. */
 function startTime(pid: number): string | undefined {
   return attempt(() => {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
       .replace(/^.*\) /s, '')
       .split(' ')
-    // A zombie is as dead as one that is gone.
+    // A zombie counts as dead.
     return fields[0] === 'Z' ? undefined : fields[19]
   })
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { lowerModules } from '../../test/support/parts.ts'
 
-test('builds that let calls settle do not stand before others in the queue', async (t) => {
+test('builds in their quiet period are not ahead of others in the queue', async (t) => {
   const { sql, operations, accounts, newId, clock } = await lowerModules(t)
   const { id: accountId } = await accounts.create('ours')
   const ask = (notBefore: number | null) =>

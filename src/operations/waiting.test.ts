@@ -4,14 +4,14 @@ import type { Scope } from '../../test/support/folder.ts'
 import { lowerModules } from '../../test/support/parts.ts'
 import type { resources } from '../contract/index.ts'
 import { createClaims } from './claim.ts'
-import type { Operation, Queue } from './operations.ts'
+import type { Operation, Queue } from './types.ts'
 
 const PLACES = { quick: 8, light: 2, build: 8 }
 
 async function setUp(t: Scope) {
   const { sql, clock, operations, accounts, newId } = await lowerModules(t)
   const { id: accountId } = await accounts.create('ours')
-  const claims = createClaims({ sql, clock, owner: 'me', concurrency: PLACES })
+  const claims = createClaims({ sql, clock, owner: 'me', concurrency: PLACES, hasSeveralAccounts: accounts.areSeveral })
   type Wanted = { trigger?: resources.Trigger; queue?: Queue; notBefore?: number; environmentId?: string }
   return {
     clock,
@@ -31,12 +31,12 @@ async function setUp(t: Scope) {
   }
 }
 
-test('a build that nothing is before is the next', async (t) => {
+test('a build that is first in the queue is the next', async (t) => {
   const { ask, waiting } = await setUp(t)
   assert.deepEqual(await waiting(await ask()), { reason: 'NEXT', ahead: 0 })
 })
 
-test('a build waits for those at work and those before it on the machine', async (t) => {
+test('a build waits for those that run and those ahead of it', async (t) => {
   const { ask, begin, waiting, end } = await setUp(t)
   const [first, , third] = [await ask(), await ask(), await ask()]
   await begin('build')
@@ -46,7 +46,7 @@ test('a build waits for those at work and those before it on the machine', async
   assert.deepEqual(await waiting(third), { reason: 'MACHINE', ahead: 1 })
 })
 
-test('what needs no program does not wait for those that do', async (t) => {
+test('a build that runs no program does not wait for those that do', async (t) => {
   const { ask, begin, waiting } = await setUp(t)
   await ask()
   await begin('build')
@@ -54,7 +54,7 @@ test('what needs no program does not wait for those that do', async (t) => {
   assert.ok(await begin('light'))
 })
 
-test('an operation waits for the one of its environment, and says of which kind that is', async (t) => {
+test('an operation waits for another one of its environment, and names its kind', async (t) => {
   const { ask, begin, waiting, newId } = await setUp(t)
   const environmentId = newId()
   await ask({ environmentId })

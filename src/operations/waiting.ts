@@ -1,10 +1,10 @@
-/** Why an operation has not begun, and how many are before it. */
+/** Why an operation has not begun, and how many are ahead of it. */
 import type { Clock } from '../base/index.ts'
 import { LIMITS, type resources } from '../contract/index.ts'
 import { list, type Sql, statement } from '../storage/index.ts'
-import { BUILD_QUEUES, type Operation, type Queue } from './operations.ts'
+import { BUILD_QUEUES, type OperationRecord, type Queue } from './types.ts'
 
-/** `of` is the trigger of the operation that it waits for, where it waits for one of its environment. */
+/** `of` is the trigger of the operation that it waits for, if that is one of the same environment. */
 export type Waiting = { reason: resources.WaitingReason; ahead: number; of?: resources.Trigger }
 
 type Standing = { queue: Queue | 'none'; lease_owner: string | null }
@@ -13,10 +13,10 @@ export function createWaiting({ sql, clock }: { sql: Sql; clock: Clock }) {
   const waitingBuilds = () => statement`done_time IS NULL AND queue IN (${list(BUILD_QUEUES)}) AND lease_owner IS NULL`
 
   /**
-   * How many builds are before this one in the queue, itself included; 0 when it does not wait. In a long queue counting
-   * ends early. Those that still let calls settle are not counted.
+   * How many builds are ahead of this one in the queue, itself included; 0 when it does not wait. In a long queue counting
+   * ends early. Builds that still collect calls are not counted.
    */
-  async function queuePosition({ id, doneTime, phase }: Operation): Promise<number> {
+  async function queuePosition({ id, doneTime, phase }: OperationRecord): Promise<number> {
     if (doneTime !== null || phase !== 'QUEUED') return 0
     const [row] = await sql.query<{ position: number }>(statement`
       SELECT COUNT(*) AS position FROM (
@@ -30,8 +30,8 @@ export function createWaiting({ sql, clock }: { sql: Sql; clock: Clock }) {
     return row?.position ?? 0
   }
 
-  /** The one of its environment that is at work, or was asked for before. */
-  async function another({ id, environmentId }: Operation): Promise<resources.Trigger | undefined> {
+  /** The trigger of the operation of the same environment that runs, or was requested earlier. */
+  async function another({ id, environmentId }: OperationRecord): Promise<resources.Trigger | undefined> {
     const [row] = await sql.query<{ trigger_name: resources.Trigger }>(statement`
       SELECT trigger_name FROM operations
       WHERE environment_id = ${environmentId} AND done_time IS NULL AND queue <> 'none' AND id <> ${id}
@@ -51,8 +51,8 @@ export function createWaiting({ sql, clock }: { sql: Sql; clock: Clock }) {
   return {
     queuePosition,
 
-    /** Nothing for an operation that is at work or done. */
-    async waitingOf(operation: Operation): Promise<Waiting | undefined> {
+    /** Undefined for an operation that runs or is done. */
+    async waitingOf(operation: OperationRecord): Promise<Waiting | undefined> {
       const { id, doneTime, phase, notBefore, trigger } = operation
       if (doneTime !== null || phase !== 'QUEUED') return undefined
       const [standing] = await sql.query<Standing>(

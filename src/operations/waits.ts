@@ -1,16 +1,16 @@
-/** Waiting for the end of an operation: one that this process records is known at once, those of others are looked for. */
+/** Waits for the end of an operation. An end that this process records is known at once; those of other processes are polled. */
 import type { Clock } from '../base/index.ts'
 import { LIMITS } from '../contract/index.ts'
-import type { Operation, OperationPath } from './operations.ts'
+import type { Operation, OperationPath } from './types.ts'
 
-/** How often a wait looks for an end that another process recorded. */
+/** How often a wait polls for an end that another process recorded. */
 const WAIT_POLL_MS = 1000
 
 type Parts = { clock: Clock; require(path: OperationPath, id: string): Promise<Operation> }
 
 export function createWaits({ clock, require }: Parts) {
   const waiters = new Map<string, Set<() => void>>()
-  /** How many are open, by account. */
+  /** The number of open waits, by account. */
   const open = new Map<string, number>()
 
   async function waitUntil(deadline: number, path: OperationPath, id: string, signal: AbortSignal): Promise<Operation> {
@@ -39,8 +39,8 @@ export function createWaits({ clock, require }: Parts) {
 
   return {
     /**
-     * The operation as it is when it is done or the time is over, whichever comes first. Each wait looks again and again, so
-     * an account has so many at a time; one more is told at once how the operation stands.
+     * The operation as it is when it is done or the timeout has passed, whichever comes first. Each wait polls the database,
+     * so the open waits of an account are limited; beyond the limit the operation is returned at once as it is.
      */
     async wait(path: OperationPath, id: string, timeoutMs: number, signal: AbortSignal): Promise<Operation> {
       const { accountId } = path
@@ -56,7 +56,7 @@ export function createWaits({ clock, require }: Parts) {
       }
     },
 
-    /** To be called when an end is committed. */
+    /** To be called after an end is committed. */
     ended(id: string) {
       for (const wake of waiters.get(id) ?? []) wake()
     },

@@ -7,7 +7,7 @@ import { createLog } from '../base/index.ts'
 import { LIMITS, Problem, resources } from '../contract/index.ts'
 import { statement, type Transaction, toPage } from '../storage/index.ts'
 import { LEASE_MS } from './claim.ts'
-import type { Operation, Queue } from './operations.ts'
+import type { Operation, Queue } from './types.ts'
 import { type Handler, type Handlers, MAX_ATTEMPTS, startWorker } from './worker.ts'
 
 const log = createLog('silent')
@@ -28,7 +28,8 @@ async function setUp(t: TestContext) {
 
   function work(handler: Handler, { clock = modules.clock, concurrency = { quick: 4, light: 1, build: 1 } } = {}) {
     const handlers = Object.fromEntries(resources.TRIGGERS.map((trigger) => [trigger, handler])) as Handlers
-    const worker = startWorker({ ...modules, clock, log, handlers, concurrency })
+    const hasSeveralAccounts = modules.accounts.areSeveral
+    const worker = startWorker({ ...modules, clock, log, handlers, concurrency, hasSeveralAccounts })
     t.after(() => worker.stop(0))
     return worker
   }
@@ -69,7 +70,7 @@ test('what a handler throws for the caller becomes the error of the operation', 
   assert.equal(error?.details[0]?.reason, 'ENVIRONMENT_DELETING')
 })
 
-test('a fault of ours ends as INTERNAL and does not tell what it was', async (t) => {
+test('a fault of the service ends as INTERNAL and does not reveal its cause', async (t) => {
   const { ask, work, untilDone } = await setUp(t)
   work(async () => {
     throw new Error('password of the database is hunter2')
@@ -118,7 +119,7 @@ test('no more operations run at a time than allowed', async (t) => {
 test('when a worker dies, its operation is taken over after the lease, and ends once', async (t) => {
   const { ask, work, untilDone, clock, sql } = await setUp(t)
   const operation = await ask()
-  // A worker that died: the lease is there, and nobody renews it.
+  // A worker that died: the lease exists, and no process renews it.
   await sql.transaction((tx) =>
     tx.query(
       statement`UPDATE operations SET lease_owner = 'the dead', lease_until = ${clock.now() + LEASE_MS}, attempts = 1`,
@@ -145,7 +146,7 @@ test('a worker that slept through its lease records no second end, and nothing o
     finished.push(name)
     return { response: { by: name } }
   }
-  // Its clock stands still, so it never renews: like a process that was stopped and later goes on.
+  // Its clock stands still, so it never renews its lease: like a process that was stopped and later continues.
   work(
     async () => {
       started.resolve()
@@ -212,7 +213,7 @@ test('an operation whose end could not be written is found again after the clock
   const operation = await ask()
   while (attempts === 0) await new Promise((resolve) => setImmediate(resolve))
   await clock.advance(-6 * 60 * 60_000)
-  // Whoever asks for something wakes the worker.
+  // A request wakes the worker.
   await untilDone(await ask())
   await untilDone(operation)
   assert.equal(attempts, 3)
@@ -270,7 +271,7 @@ test('a worker that stops hands its operation back, and the next one takes it at
   assert.deepEqual((await untilDone(operation)).response, { well: true })
 })
 
-test('a worker that stops lets a handler that is about to end, end', async (t) => {
+test('a worker that stops waits for a handler that ends within the grace period', async (t) => {
   const { ask, work, untilDone } = await setUp(t)
   const [started, opened] = [gate(), gate()]
   const worker = work(async () => {
@@ -309,7 +310,7 @@ test('a wait returns when the operation ends, and else when its time is over', a
   assert.notEqual((await waiting).doneTime, null)
 })
 
-test('a build that runs does not hold up what is quick', async (t) => {
+test('a running build does not delay quick operations', async (t) => {
   const { ask, work, untilDone, newId } = await setUp(t)
   const [started, opened] = [gate(), gate()]
   const building = await ask(newId(), 'build')
@@ -347,7 +348,7 @@ test('an account with many builds waiting does not keep another one from its tur
   assert.deepEqual(order.slice(0, 2), [many[0]?.id, late.id])
 })
 
-test('somebody who asks gets a place, although another account has work for all of them that never ends', async (t) => {
+test('an account gets a place although another account has endless work for all of them', async (t) => {
   const { ask, work, untilDone, newId, accounts, sql, operations } = await setUp(t)
   const other = await accounts.create('other')
   const endless = gate()
@@ -373,7 +374,7 @@ test('somebody who asks gets a place, although another account has work for all 
   await Promise.all(many.map(untilDone))
 })
 
-test('an operation that lets calls settle is not begun before its time, and holds up no other', async (t) => {
+test('an operation in its quiet period does not begin before its time, and delays no other', async (t) => {
   const { work, untilDone, newId, sql, operations, path, until } = await setUp(t)
   const clock = handClock()
   const environment = path(newId())
@@ -393,7 +394,7 @@ test('an operation that lets calls settle is not begun before its time, and hold
   )
   while (ran.length === 0) await new Promise((resolve) => setImmediate(resolve))
   assert.deepEqual(ran, [later.id])
-  // Its time has come, but another one of the environment is at work.
+  // It is due, but another operation of the environment runs.
   await clock.advance(6000)
   for (let turn = 0; turn < 20; turn++) await until(settling, () => true)
   assert.deepEqual(ran, [later.id])
@@ -404,7 +405,7 @@ test('an operation that lets calls settle is not begun before its time, and hold
   assert.deepEqual(ran, [later.id, settling.id])
 })
 
-test('an operation that let calls settle when the clock was set back is not waited for until it has caught up', async (t) => {
+test('a quiet period does not become longer when the clock is set back', async (t) => {
   const { work, untilDone, newId, sql, operations, path, clock } = await setUp(t)
   const notBefore = clock.now() + 6 * 3_600_000
   const settling = await sql.transaction((tx) => operations.request(tx, path(newId()), 'CREATE', { notBefore }))
@@ -412,7 +413,7 @@ test('an operation that let calls settle when the clock was set back is not wait
   assert.deepEqual((await untilDone(settling)).response, {})
 })
 
-test('an operation that lets calls settle ends at once when it is cancelled', async (t) => {
+test('an operation in its quiet period ends at once when it is cancelled', async (t) => {
   const { work, untilDone, newId, sql, operations, cancel, path, clock } = await setUp(t)
   const environment = path(newId())
   const notBefore = clock.now() + 3_600_000
@@ -422,13 +423,13 @@ test('an operation that lets calls settle ends at once when it is cancelled', as
   assert.equal((await untilDone(settling)).error?.details[0]?.reason, 'OPERATION_CANCELLED')
 })
 
-test('a build is joined only while nobody has begun it, and nobody has cancelled it', async (t) => {
+test('a build is joined only before a worker has begun it, and unless it is cancelled', async (t) => {
   const { ask, newId, sql, operations, cancel, path } = await setUp(t)
   const environment = newId()
   const waiting = () => sql.transaction((tx) => operations.waitingBuild(tx, path(environment)))
   const first = await ask(environment, 'build')
   assert.equal((await waiting())?.id, first.id)
-  // As a worker leaves it that stops in the middle of it.
+  // As left by a worker that stopped in the middle of it.
   await sql.transaction((tx) => tx.query(statement`UPDATE operations SET phase = 'BUILDING' WHERE id = ${first.id}`))
   assert.equal(await waiting(), undefined)
   const second = await ask(environment, 'build')
@@ -452,7 +453,7 @@ test('an operation whose work another does ends as that one ends', async (t) => 
   assert.deepEqual(ran, [doing.id])
 })
 
-test('an account that waits for very many operations at a time is told at once how the next one stands', async (t) => {
+test('beyond the limit of open waits of an account a wait returns the operation at once', async (t) => {
   const { ask, operations, path, accounts, newId, sql } = await setUp(t)
   const operation = await ask()
   const at = path(operation.environmentId)

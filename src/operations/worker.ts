@@ -1,45 +1,46 @@
 /**
  * Takes operations and runs their handlers, a bounded number at a time. A handler may run more than once for the same
- * operation (the process can die at any line), so what it does is safe to repeat; its end is recorded exactly once,
- * together with whatever it commits.
+ * operation (the process can die at any line), so its work must be safe to repeat; its end is recorded exactly once, in the
+ * transaction that commits its result.
  */
 import type { Clock, Log } from '../base/index.ts'
 import { Problem, type resources } from '../contract/index.ts'
-import { type Sql, type Transaction, toStorageProblem } from '../storage/index.ts'
+import { type Reader, type Sql, type Transaction, toStorageProblem } from '../storage/index.ts'
 import { doing } from '../watchdog/index.ts'
 import { type Claim, createClaims, LEASE_MS } from './claim.ts'
-import { type Ending, type HandedOn, type Operation, type Operations, QUEUES, type Queue } from './operations.ts'
+import type { Operations } from './operations.ts'
 import { ownerOfThisProcess } from './owner.ts'
+import { type Ending, type HandedOn, type OperationRecord, QUEUES, type Queue } from './types.ts'
 
-/** What a handler leaves to be done in the transaction that records the end. */
+/** The last part of a handler's work, run in the transaction that records the end. */
 export type Finish = (tx: Transaction) => Promise<Ending>
-/** As well, or how it is handed on where it did not begin. */
+/** The same, or how the operation is handed on if the handler did not begin. */
 type FinishOrHandOn = (tx: Transaction) => Promise<Ending | HandedOn>
 
 /**
  * Does the work and returns how to finish. When the signal is aborted with a Problem as its reason, the work was
  * cancelled: the handler undoes what should not stay, and finishes with that Problem or with success if it was too late.
  */
-export type Handler = (operation: Operation, work: Work) => Promise<FinishOrHandOn>
+export type Handler = (operation: OperationRecord, work: Work) => Promise<FinishOrHandOn>
 
 export type Work = {
   signal: AbortSignal
-  /** Where it waited. */
+  /** The queue that it waited in. */
   queue: Queue
-  /** Tells whoever watches how far it is. */
+  /** Records the phase for clients that follow the operation. */
   enter(phase: resources.Phase): Promise<void>
 }
 
 export const isCancelled = ({ signal }: Work): boolean =>
   signal.reason instanceof Problem && signal.reason.reason === 'OPERATION_CANCELLED'
 
-/** A purge is done when it is written down, and never waits for a worker. */
+/** A purge is done when it is recorded, and never waits for a worker. */
 export type Handlers = Record<Exclude<resources.Trigger, 'PURGE_CACHE'>, Handler>
 
-/** An operation that this often did not reach its end most likely kills the process each time. */
+/** An operation that was tried this often without an end most likely kills the process each time. */
 export const MAX_ATTEMPTS = 5
 
-/** How often to look for work that another process asked for, and whether a running operation was cancelled. */
+/** How often to poll for work that another process requested, and for the cancellation of running operations. */
 const POLL_MS = 1000
 
 class LeaseLost extends Error {}
@@ -52,13 +53,23 @@ type Parts = {
   handlers: Handlers
   /** How many operations of each queue run at a time. */
   concurrency: Record<Queue, number>
-  /** How many of them may be of one account; never all of them, where there are other accounts. */
+  /** How many of them may be of one account; never all of them if there are other accounts. */
   perAccount?: Partial<Record<Queue, number>>
+  /** Whether the service has more than one account. */
+  hasSeveralAccounts(reader: Reader): Promise<boolean>
 }
 
-export function startWorker({ sql, clock, log, operations, handlers, concurrency, perAccount }: Parts) {
+export function startWorker(parts: Parts) {
+  const { sql, clock, log, operations, handlers, concurrency, perAccount, hasSeveralAccounts } = parts
   const owner = ownerOfThisProcess()
-  const claims = createClaims({ sql, clock, owner, concurrency, ...(perAccount ? { perAccount } : {}) })
+  const claims = createClaims({
+    sql,
+    clock,
+    owner,
+    concurrency,
+    hasSeveralAccounts,
+    ...(perAccount ? { perAccount } : {}),
+  })
   const stopping = new AbortController()
   const running = new Map<string, { queue: Queue; done: Promise<void> }>()
   let alarm = new AbortController()
@@ -94,7 +105,7 @@ export function startWorker({ sql, clock, log, operations, handlers, concurrency
       running.set(id, { queue: claim.queue, done })
       return true
     } catch (error) {
-      // The database is away. The operation, if one was claimed, is found again when its lease runs out.
+      // The database does not answer. An operation that was claimed is found again when its lease runs out.
       log.error({ err: error }, 'cannot look for work')
       return false
     }
@@ -117,7 +128,7 @@ export function startWorker({ sql, clock, log, operations, handlers, concurrency
         const isRecorded = isEnd
           ? await operations.end(tx, id, owner, ending)
           : await operations.handOn(tx, id, owner, ending)
-        // Takes back what `finish` wrote, too.
+        // The rollback undoes what `finish` wrote as well.
         if (!isRecorded) throw new LeaseLost()
         return isEnd
       })
@@ -125,14 +136,18 @@ export function startWorker({ sql, clock, log, operations, handlers, concurrency
     } catch (error) {
       if (error instanceof LeaseLost) log.warn({ operation: id }, 'another worker took this operation over')
       else if (stopping.signal.aborted) await claims.handBack(id)
-      // Without an end it is tried again when the lease runs out, and given up after a few attempts.
+      // Without an end it is tried again when the lease runs out, and ended as abandoned after a few attempts.
       else log.error({ err: error, operation: id, attempt }, 'an operation could not be ended')
     } finally {
       finished.abort()
     }
   }
 
-  async function decide(operation: Operation, attempt: number, work: Omit<Work, 'enter'>): Promise<FinishOrHandOn> {
+  async function decide(
+    operation: OperationRecord,
+    attempt: number,
+    work: Omit<Work, 'enter'>,
+  ): Promise<FinishOrHandOn> {
     if (attempt > MAX_ATTEMPTS) return async () => ({ error: new Problem('OPERATION_ABANDONED') })
     try {
       const { id, trigger } = operation
@@ -150,35 +165,35 @@ export function startWorker({ sql, clock, log, operations, handlers, concurrency
     }
   }
 
-  /** Keeps the lease until the work is finished, and passes a cancel on. */
+  /** Renews the lease until the work is finished, and aborts the work when the operation is cancelled. */
   async function keepLease(id: string, work: AbortController, finished: AbortSignal) {
     let renewTime = clock.now()
     while (!finished.aborted) {
       await clock.sleep(POLL_MS, finished)
       if (finished.aborted) return
       try {
-        // Also when the clock was set back: a lease that seems to last for hours is nobody's.
+        // Also when the clock was set back: other processes ignore a lease that seems to last for hours.
         const isDue = clock.now() >= renewTime + LEASE_MS / 3 || clock.now() < renewTime
         const lease = isDue ? await claims.renew(id) : await claims.look(id)
         if (isDue) renewTime = clock.now()
         if (lease === 'cancelled') work.abort(new Problem('OPERATION_CANCELLED'))
         if (lease === 'lost') return work.abort(new Problem('INTERNAL', 'The lease on the operation was lost.'))
       } catch (error) {
-        log.error({ err: error, operation: id }, 'the lease on this operation could not be looked at')
+        log.error({ err: error, operation: id }, 'the lease on this operation could not be read')
       }
     }
   }
 
   return {
-    /** Takes no more work; lets what runs end within the time, then asks it to stop and hands it back. */
+    /** Takes no more work; running operations may end within the grace period, then they are aborted and handed back. */
     async stop(graceMs: number) {
       forget()
-      const patience = new AbortController()
-      // From here on nothing is claimed, but what runs may still finish in peace.
+      const grace = new AbortController()
+      // From here on nothing is claimed, but running operations may still finish.
       isLeaving = true
-      const settled = Promise.all([...running.values()].map(({ done }) => done)).finally(() => patience.abort())
+      const settled = Promise.all([...running.values()].map(({ done }) => done)).finally(() => grace.abort())
       alarm.abort()
-      await clock.sleep(graceMs, patience.signal)
+      await clock.sleep(graceMs, grace.signal)
       stopping.abort(new Problem('STOPPING'))
       await Promise.all([loop, settled])
     },

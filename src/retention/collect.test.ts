@@ -56,7 +56,7 @@ test('an archive that another environment needs stays', async (t) => {
   assert.equal(await blobs.has(shared.archive), true)
 })
 
-test('an archive that was just received stays, though nobody refers to it yet', async (t) => {
+test('an archive that was just received stays, although no row refers to it yet', async (t) => {
   const { shop, build, age, collect, blobs } = await setUp(t)
   await build(shop, { archive: 'one' })
   await build(shop, { archive: 'two' })
@@ -105,7 +105,7 @@ test('what an app wrote stays while another process may run it or be about to', 
   assert.deepEqual(await collect(), {}, 'it was retired just now')
   await clock.advance(60 * 60_000)
   const activating = await operation(shop, old.deployment)
-  assert.deepEqual(await collect(), {}, 'somebody wants it live')
+  assert.deepEqual(await collect(), {}, 'an operation makes it live')
   await finish(activating)
   assert.deepEqual(await collect(), { runs: 1 })
 })
@@ -135,7 +135,7 @@ test('logs stay of the last twenty builds, and of those that can be made live or
   assert.deepEqual((await logs.list('builds')).toSorted(), kept.toSorted())
 })
 
-test('a fault in one step keeps no other from its work', async (t) => {
+test('a fault in one step does not stop the others', async (t) => {
   const { shop, deploy, buildRetention, sql, collect, ...modules } = await setUp(t)
   const { id } = await deploy(shop)
   await sql.transaction((tx) => buildRetention.letGo(tx, { outputs: [id], packages: [] }))

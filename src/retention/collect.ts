@@ -1,8 +1,8 @@
 /**
- * Removes everything on the disk that nobody refers to any more. Names are looked at before rows, and whoever makes
- * something writes the row first: so what comes meanwhile is never taken for left over. What must be out of sight before it
- * is half gone is moved away first. However it ends, the next collection goes on. What somebody is copying stays for now: that
- * is asked when it is certain that nobody refers to it.
+ * Garbage collection: removes files that no row refers to any more. Names of files are read before rows, and every writer
+ * writes the row first: so new files are never taken for garbage. Folders that must not be seen half removed are moved away
+ * first. If a collection is cut off, the next one continues. Files that a backup may be copying stay; that is checked after the
+ * rows were read.
  */
 import type { Environments } from '../apps/index.ts'
 import type { Archives } from '../archives/index.ts'
@@ -39,11 +39,11 @@ type Parts = {
   figures: Pick<Figures, 'forgetAllBut'>
 }
 
-/** Longer than a process that is retired has to end. */
-const LEAVING_MS = 5 * 60_000
+/** Longer than the time that a retired process has to end. */
+const RETIRING_MS = 5 * 60_000
 
 const isInUse = ({ state, retireTime }: DeploymentHead, now: number): boolean =>
-  state === 'LIVE' || (retireTime !== null && now - retireTime < LEAVING_MS)
+  state === 'LIVE' || (retireTime !== null && now - retireTime < RETIRING_MS)
 
 const EVERYTHING = { has: () => true }
 
@@ -58,16 +58,16 @@ export function createCollect(parts: Parts) {
     archives: () =>
       archives.collect(async () => {
         const needed = new Set((await buildRetention.archives()).map(({ key }) => key))
-        return (await isCopied()) ? EVERYTHING : needed
+        return (await isBeingCopied()) ? EVERYTHING : needed
       }),
-    outputs: () => outputs.collect(async (digest) => (await buildRetention.isOutputHeld(digest)) || isCopied()),
+    outputs: () => outputs.collect(async (digest) => (await buildRetention.isOutputHeld(digest)) || isBeingCopied()),
     packages: () => packages.collect(),
     work: () => folders.sweepWork(builds.isOver),
 
     async environments() {
       const there = await folders.ids()
       const known = await environmentIds()
-      const gone = (await isCopied()) ? [] : there.filter((id) => !known.has(id))
+      const gone = (await isBeingCopied()) ? [] : there.filter((id) => !known.has(id))
       for (const id of gone) await folders.remove(id)
       await figures.forgetAllBut(known)
       return gone.length
@@ -76,7 +76,7 @@ export function createCollect(parts: Parts) {
     async runs() {
       let count = 0
       for (const id of await folders.ids()) {
-        // Another process may be about to start one, or run it: what it writes down is seen here.
+        // Another process of the service may be starting an app here; its unfinished operation shows that.
         if ((await operations.unfinishedOf(sql, id)).length > 0) continue
         const kept = await deployments.kept(sql, id)
         const inUse = new Set(kept.filter((one) => isInUse(one, clock.now())).map((one) => one.id))
@@ -92,7 +92,7 @@ export function createCollect(parts: Parts) {
         known.add(runtimeLogName(id))
         for (const build of await buildRetention.withLogs(id)) known.add(buildLogName(build))
       }
-      const leftOver = (await isCopied()) ? [] : there.filter((name) => !known.has(name))
+      const leftOver = (await isBeingCopied()) ? [] : there.filter((name) => !known.has(name))
       for (const name of leftOver) await logs.remove(name)
       return leftOver.length
     },
@@ -103,15 +103,15 @@ export function createCollect(parts: Parts) {
     },
   }
 
-  const isCopied = () => hasRetentionHold(sql, clock.now())
+  const isBeingCopied = () => hasRetentionHold(sql, clock.now())
 
   async function environmentIds(): Promise<Set<string>> {
     return new Set((await environments.all()).map(({ id }) => id))
   }
 
   return async function collect(signal: AbortSignal): Promise<Removed> {
-    // A database in which nobody ever asked for anything is a new one. In an old data folder that means that the right one is
-    // missing, and will be put back.
+    // A database without any operation is new. In an old data folder that means that the right one is missing, and will be
+    // put back.
     if (!(await operations.isAny())) return {}
     const removed: Removed = {}
     for (const [what, step] of Object.entries(steps)) {
@@ -120,8 +120,8 @@ export function createCollect(parts: Parts) {
         const count = await step()
         if (count > 0) removed[what] = count
       } catch (error) {
-        // The others may make the very room that this one lacks.
-        log.error({ err: error, what }, 'what is left over could not be removed')
+        // The other steps may free the space that this one lacks.
+        log.error({ err: error, what }, 'unused files could not be removed')
       }
     }
     return removed

@@ -1,4 +1,4 @@
-/** How many an account has of what is limited, beside how many it may have. */
+/** How much an account uses of everything that is limited by number, beside the limits. */
 import type { Accounts, Credentials } from '../accounts/index.ts'
 import type { Apps, Domains, Environments } from '../apps/index.ts'
 import { CEILING_KINDS, CEILING_SETTINGS, type CeilingKind, type Ceilings, type resources } from '../contract/index.ts'
@@ -19,7 +19,7 @@ type Parts = {
 }
 
 export function createCounts(parts: Parts) {
-  /** As a claim has it: where there are several accounts, one place is kept for another one. */
+  /** As a claim counts it: with several accounts, one place stays free for another account. */
   async function maxBuilds(): Promise<number> {
     const isShared = (await parts.accounts.list()).length > 1
     const places = isShared ? Math.max(1, parts.concurrency - 1) : parts.concurrency

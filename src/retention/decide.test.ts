@@ -113,12 +113,12 @@ test('a build that is not over keeps what it has', () => {
   assert.deepEqual([decision.outputs, decision.packages], [[], []])
 })
 
-test('a build that nothing was deployed of lets go of its output', () => {
+test('a build without a deployment gives up its output', () => {
   const decision = decide({ liveDeployment: null, deployments: [], builds: [built(1)], keepDeployments: 5 })
   assert.deepEqual(decision.outputs, ['b1'])
 })
 
-test('of builds that let go, the last one with packages keeps them for the next', () => {
+test('of builds that give up their output, the last one with packages keeps them for the next', () => {
   const decision = decide({
     liveDeployment: null,
     deployments: [],
@@ -128,7 +128,7 @@ test('of builds that let go, the last one with packages keeps them for the next'
   assert.deepEqual(decision.packages, ['b1', 'b2'])
 })
 
-test('where everything is promised, nothing goes', () => {
+test('if everything is to be kept, nothing is discarded', () => {
   const decision = decide({
     liveDeployment: 'd3',
     deployments: [retired(1), retired(2), live(3)],

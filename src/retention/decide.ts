@@ -1,20 +1,20 @@
 /**
- * What an environment keeps, and what may go. Pure.
+ * What an environment keeps, and what is discarded. Pure.
  *
- * Promised are the live deployment, the one that was live before it, and the newest build of each of the last few archives
- * that were live, by when they last were: a rollback is for code, and rebuilds for new content must not push earlier uploads
- * out. Places that are left go to the other deployments that were live last. The newest deployment that is held stays, too. Whatever an unfinished operation made or is to
- * make live stays, too, and what still runs. A build's output stays while one of its deployments does, and while the build is
- * not over.
+ * Always kept are the live deployment, the one that was live before it, and the newest build of each of the last few archives
+ * that were live, by the time when they last were: a rollback is for code, so rebuilds for new content must not push earlier
+ * uploads out. Places that are left go to the other deployments that were live last. Kept as well are the newest held
+ * deployment, those that an unfinished operation made or makes live, and those that still run. A build's output is kept while
+ * one of its deployments is, and while the build is not over.
  */
 import type { Deployment } from '../deployments/index.ts'
 
 export type KnownDeployment = Pick<Deployment, 'id' | 'buildId' | 'state' | 'retireTime'> & {
-  /** What its build was made of. */
+  /** The archive of its build. */
   archive: string
-  /** An unfinished operation made it, or is to make it live. */
+  /** An unfinished operation made it, or makes it live. */
   isWanted: boolean
-  /** A process of it is there, be it one that drains. */
+  /** It has a process, which may be draining. */
   isRunning: boolean
 }
 
@@ -27,7 +27,7 @@ type Discarded = { deployment: string; because: 'OLD' | 'NEVER_LIVE' }
 export type Decision = {
   keep: Kept[]
   discard: Discarded[]
-  /** Builds that let go of their output, and of their packages. */
+  /** Builds that give up their output, and builds that give up their packages. */
   outputs: string[]
   packages: string[]
 }
@@ -65,7 +65,7 @@ export function decide({ liveDeployment, deployments, builds, keepDeployments }:
   }
 
   const spare = builds.filter(({ id, isOver }) => isOver && !needed.has(id))
-  // A build after one that did not come up would have to install everything anew.
+  // After a build whose deployment did not start, the next one would have to install everything again.
   const lastWithPackages = builds.findLast(({ hasPackages }) => hasPackages)?.id
   return {
     keep,
@@ -75,7 +75,7 @@ export function decide({ liveDeployment, deployments, builds, keepDeployments }:
   }
 }
 
-/** Those that were live and are kept for a rollback. */
+/** Deployments that were live and are kept for a rollback. */
 function recentOf(deployments: readonly KnownDeployment[], live: string | null, count: number): Set<string> {
   const retired = deployments
     .filter(({ id, state }) => state === 'RETIRED' && id !== live)
@@ -89,7 +89,7 @@ function recentOf(deployments: readonly KnownDeployment[], live: string | null, 
   }
   const inOrder = [...newestOf.values(), ...retired].map(({ id }) => id)
   const kept = new Set([...new Set(inOrder)].slice(0, count))
-  // With none to be kept, nothing is; else what was live a moment ago can be brought back, whatever it was made of.
+  // Unless none are kept, the deployment that was live before can be made live again, whatever its archive is.
   const [before] = retired
   return before && count > 0 ? kept.add(before.id) : kept
 }

@@ -25,7 +25,7 @@ async function setUp(
     ...limits,
     usage,
     lingering,
-    onShortage: () => void shortages.push('told'),
+    onShortage: () => void shortages.push('short'),
     freeBytes: async () => FREE,
   })
   return { ...modules, diskSpace, lingering, shop: await modules.environment(), shortages }
@@ -47,7 +47,7 @@ test('an upload that fits exactly is taken, and one byte more is not', async (t)
   await refusal(diskSpace.forUpload(account, shop.id, 101), 'QUOTA_EXCEEDED')
 })
 
-test('a refusal tells the numbers, and what would make room', async (t) => {
+test('a refusal has the numbers, and names what would free space', async (t) => {
   const { diskSpace, account, shop, deploy } = await setUp(t, { accountBytes: 100 })
   await deploy(shop, { archive: 'x', output: '1'.repeat(50) })
   const { message, metadata } = await refusal(diskSpace.forUpload(account, shop.id, 60), 'QUOTA_EXCEEDED')
@@ -57,7 +57,7 @@ test('a refusal tells the numbers, and what would make room', async (t) => {
   assert.deepEqual(metadata, { limit: '100', used: '51', needed: '110', largest: name, largestBytes: '51' })
 })
 
-test('uploads at the same time cannot have the same room', async (t) => {
+test('uploads at the same time cannot reserve the same space', async (t) => {
   const { diskSpace, account, shop } = await setUp(t, { accountBytes: 100 })
   const first = await diskSpace.forUpload(account, shop.id, 60)
   await refusal(diskSpace.forUpload(account, shop.id, 60), 'QUOTA_EXCEEDED')
@@ -65,7 +65,7 @@ test('uploads at the same time cannot have the same room', async (t) => {
   ;(await diskSpace.forUpload(account, shop.id, 60)).giveBack()
 })
 
-test('another account has a room of its own', async (t) => {
+test('each account has its own quota', async (t) => {
   const { diskSpace, accounts, account, shop, environment } = await setUp(t, { accountBytes: 100 })
   const theirs = await accounts.create('theirs')
   const promised = await diskSpace.forUpload(account, shop.id, 100)
@@ -73,19 +73,19 @@ test('another account has a room of its own', async (t) => {
   promised.giveBack()
 })
 
-test('a rebuild needs room for what the last build left', async (t) => {
+test('a rebuild needs space for an output as large as the last one', async (t) => {
   const { diskSpace, account, shop, deploy } = await setUp(t, { accountBytes: 100 })
   await deploy(shop, { archive: 'x', output: '1'.repeat(60) })
   await refusal(diskSpace.forRebuild(account, shop.id), 'QUOTA_EXCEEDED')
 })
 
-test('what is to be kept is held against the limit when its size is known', async (t) => {
+test('an output is checked against the limit when its size is known', async (t) => {
   const { diskSpace, shop } = await setUp(t, { accountBytes: 100 })
   await diskSpace.toKeep(shop, { bytes: 100, files: 1 })
   await refusal(diskSpace.toKeep(shop, { bytes: 101, files: 1 }), 'QUOTA_EXCEEDED')
 })
 
-test('files are held against a limit of their own, and empty ones count', async (t) => {
+test('files have a limit of their own, and empty ones count', async (t) => {
   const { diskSpace, account, shop, deploy } = await setUp(t, { accountFiles: 100 })
   await diskSpace.toKeep(shop, { bytes: 0, files: 100 })
   const problem = await refusal(diskSpace.toKeep(shop, { bytes: 0, files: 101 }), 'QUOTA_EXCEEDED')
@@ -101,16 +101,16 @@ test('without a limit an account may hold anything', async (t) => {
   await diskSpace.toKeep(shop, { bytes: MORE_THAN_ANY_DISK, files: MORE_THAN_ANY_DISK })
 })
 
-test('an upload that the disk has no room for is refused with a time to come again', async (t) => {
+test('an upload that does not fit onto the disk is refused with a time to try again', async (t) => {
   const { diskSpace, account, shop } = await setUp(t)
   const problem = await refusal(diskSpace.forUpload(account, shop.id, MORE_THAN_ANY_DISK), 'STORAGE_UNAVAILABLE')
   assert.equal(problem.retryAfterSeconds, 60)
-  assert.match(problem.message, /^There is no room on the disk for about .+ more/)
+  assert.match(problem.message, /^There is no space on the disk for about .+ more/)
 })
 
 test('what would use up the reserve is refused, however small', async (t) => {
   const { diskSpace, account, shop } = await setUp(t, { diskReserve: FREE - 100 })
-  // An archive is there twice for a while: as it came, and unpacked.
+  // An archive is on the disk twice for a while: packed and unpacked.
   ;(await diskSpace.forUpload(account, shop.id, 50)).giveBack()
   await refusal(diskSpace.forUpload(account, shop.id, 51), 'STORAGE_UNAVAILABLE')
 })
@@ -120,20 +120,20 @@ test('a rebuild is refused where the reserve is used up already', async (t) => {
   await refusal(diskSpace.forRebuild(account, shop.id), 'STORAGE_UNAVAILABLE')
 })
 
-test('a build that the disk has no room for fails with DISK_FULL', async (t) => {
+test('a build that does not fit onto the disk fails with DISK_FULL', async (t) => {
   const { diskSpace, shop, build, builds } = await setUp(t, { diskReserve: MORE_THAN_ANY_DISK })
   const { id } = await build(shop, { isOver: false })
   const waiting = await builds.require({ accountId: shop.accountId, environmentId: shop.id }, id)
   await refusal(diskSpace.forBuild(shop, waiting), 'DISK_FULL')
 })
 
-test('whoever can make room is told of every shortage', async (t) => {
+test('every shortage is reported', async (t) => {
   const { diskSpace, account, shop, shortages } = await setUp(t, { accountBytes: 1 })
   await refusal(diskSpace.forUpload(account, shop.id, 2), 'QUOTA_EXCEEDED')
-  assert.deepEqual(shortages, ['told'])
+  assert.deepEqual(shortages, ['short'])
 })
 
-test('an upload that does not say how much will come is refused as soon as it is too much', async (t) => {
+test('an upload without a declared length is refused as soon as it is too large', async (t) => {
   const { diskSpace, account, shop } = await setUp(t, { accountBytes: 100 })
   const promised = await diskSpace.forUpload(account, shop.id, 0)
   await promised.cover(60)
@@ -144,7 +144,7 @@ test('an upload that does not say how much will come is refused as soon as it is
   ;(await diskSpace.forUpload(account, shop.id, 100)).giveBack()
 })
 
-test('archives that nobody refers to count for who sent them until they are collected', async (t) => {
+test('archives without a reference count towards the account that sent them until they are collected', async (t) => {
   const { diskSpace, lingering, account, accounts, shop, archiveOf, archives, sql, builds, newId, deploy } =
     await setUp(t, {
       accountBytes: 1000,

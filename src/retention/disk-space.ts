@@ -1,6 +1,6 @@
 /**
- * Whether something more fits: into what the account may hold, and onto the disk with the reserve left free. Asked before a
- * byte is read and before a build begins, so that nobody waits for a failure that could be foreseen.
+ * Whether more data fits: into the quota of the account, and onto the disk without its reserve. This is checked before an
+ * upload is read and before a build begins, so that no client waits for a failure that could be foreseen.
  */
 import type { Account, Accounts } from '../accounts/index.ts'
 import { type Archive, type BuildRetention, bytesInWords, type Size } from '../builds/index.ts'
@@ -21,29 +21,29 @@ type Parts = {
   accountBytes: number
   accountFiles: number
   diskReserve: number
-  /** Told when something had to be refused: there may be what can be removed. */
+  /** Called when something had to be refused: there may be files that can be removed. */
   onShortage(): void
 }
 
 const RETRY_AFTER_SECONDS = 60
 
-/** Room that was promised to an upload. */
-export type Promised = {
-  /** Asked as bytes arrive: an upload that did not say how much would come is given more room, step by step, or refused. */
+/** Disk space that was reserved for an upload. */
+export type SpaceReservation = {
+  /** Called as bytes arrive: the reservation of an upload without a declared length grows step by step, or is refused. */
   cover(bytes: number): Promise<void>
   giveBack(): void
 }
 
-/** By how much a promise grows. */
+/** By how much a reservation grows. */
 const STEP_BYTES = 16 * 1024 * 1024
 
 export function createDiskSpace(parts: Parts) {
   const { accountBytes, accountFiles, diskReserve, usage } = parts
-  /** What uploads under way were promised and may not have written yet. */
-  const promised = new Set<{ accountId: string; bytes: number }>()
+  /** Space that was reserved for running uploads, which may not have written all of it yet. */
+  const reservations = new Set<{ accountId: string; bytes: number }>()
 
-  const promisedBytes = (accountId?: string): number =>
-    [...promised].reduce(
+  const reservedBytes = (accountId?: string): number =>
+    [...reservations].reduce(
       (sum, one) => sum + (accountId === undefined || accountId === one.accountId ? one.bytes : 0),
       0,
     )
@@ -54,7 +54,7 @@ export function createDiskSpace(parts: Parts) {
     if (accountFiles > 0 && held.files + neededFiles > accountFiles)
       throw await tooManyFiles(account, held, neededFiles)
     if (accountBytes === 0) return
-    const used = held.bytes + promisedBytes(account.id)
+    const used = held.bytes + reservedBytes(account.id)
     if (used + needed <= accountBytes) return checkLingering(account, needed)
     const { advice, metadata } = await wayOut(account)
     parts.onShortage()
@@ -83,7 +83,7 @@ export function createDiskSpace(parts: Parts) {
     )
   }
 
-  /** What is nobody's any more may be as much as what is somebody's: an account never has more than twice what it may hold. */
+  /** Files that no row refers to are limited to the same size as the quota: an account never uses more than twice its quota. */
   async function checkLingering({ id }: Account, needed: number) {
     const lingering = await parts.lingering.bytesOf(id)
     if (lingering === 0 || lingering + needed <= accountBytes) return
@@ -95,26 +95,26 @@ export function createDiskSpace(parts: Parts) {
     )
   }
 
-  /** Nothing when it fits. */
+  /** Undefined if it fits. */
   async function diskShortage(account: Account, needed: number) {
-    const free = (await parts.freeBytes()) - promisedBytes()
+    const free = (await parts.freeBytes()) - reservedBytes()
     if (free - needed >= diskReserve) return undefined
     const { advice, metadata } = await wayOut(account)
     parts.onShortage()
     const numbers = { free: String(Math.max(0, free)), reserve: String(diskReserve), needed: String(needed) }
     return {
-      message: `There is no room on the disk for ${atLeast(needed)} more: ${bytesInWords(diskReserve)} are kept free. ${advice}`,
+      message: `There is no space on the disk for ${atLeast(needed)} more: ${bytesInWords(diskReserve)} are kept free. ${advice}`,
       details: { metadata: { ...metadata, ...numbers } } satisfies ProblemDetails,
     }
   }
 
-  /** What would make room. */
+  /** What would free space. */
   async function wayOut(account: Account) {
     const largest = await usage.largest(account.id)
-    if (!largest || largest.bytes === 0) return { advice: 'The operator can make room.', metadata: {} }
+    if (!largest || largest.bytes === 0) return { advice: 'The operator can free space.', metadata: {} }
     const name = names.environmentResource({ account: account.name, app: largest.appName, environment: largest.id })
     return {
-      advice: `Deleting environments that nobody needs makes room: ${name} holds the most, ${bytesInWords(largest.bytes)}.`,
+      advice: `Deleting environments that are not needed frees space: ${name} holds the most, ${bytesInWords(largest.bytes)}.`,
       metadata: { largest: name, largestBytes: String(largest.bytes) },
     }
   }
@@ -126,13 +126,13 @@ export function createDiskSpace(parts: Parts) {
     throw new Problem('STORAGE_UNAVAILABLE', message, { ...details, retryAfterSeconds: RETRY_AFTER_SECONDS })
   }
 
-  /** Inside of a build a full disk is called by its name. */
+  /** A build fails with DISK_FULL, and not with STORAGE_UNAVAILABLE. */
   const forBuilds: BuildSpace = {
     async forBuild({ id, accountId }, { archive }) {
       const account = await parts.accounts.requireById(parts.sql, accountId)
       const output = await parts.buildRetention.lastOutputBytes(accountId, id)
       await checkQuota(account, output)
-      // What is unpacked is no smaller than what was packed, as a rule.
+      // Unpacked files are usually not smaller than the archive.
       const shortage = await diskShortage(account, archive.bytes + output)
       if (shortage) throw new Problem('DISK_FULL', shortage.message, shortage.details)
     },
@@ -144,8 +144,8 @@ export function createDiskSpace(parts: Parts) {
   return {
     ...forBuilds,
 
-    /** For an archive of so many bytes and what will come of it; whoever gets the room gives it back when all is written. */
-    async forUpload(account: Account, environmentId: string, bytes: number): Promise<Promised> {
+    /** Reserves space for an archive of this size and its build. The caller gives it back when everything is written. */
+    async forUpload(account: Account, environmentId: string, bytes: number): Promise<SpaceReservation> {
       const output = await parts.buildRetention.lastOutputBytes(account.id, environmentId)
       const check = async (more: number): Promise<number> => {
         await checkQuota(account, more + output)
@@ -153,20 +153,20 @@ export function createDiskSpace(parts: Parts) {
         return more
       }
       const mine = { accountId: account.id, bytes: await check(bytes) }
-      promised.add(mine)
+      reservations.add(mine)
       return {
         async cover(arrived) {
           if (arrived <= mine.bytes) return
           const exact = arrived - mine.bytes
           const step = Math.ceil(exact / STEP_BYTES) * STEP_BYTES
-          // Where a whole step does not fit any more, what has arrived may.
+          // If a whole step does not fit any more, the bytes that have arrived may.
           mine.bytes += await check(step).catch(() => check(exact))
         },
-        giveBack: () => void promised.delete(mine),
+        giveBack: () => void reservations.delete(mine),
       }
     },
 
-    /** To be called when an archive is on the disk: it counts until it is gone, whatever becomes of the upload. */
+    /** To be called when an archive is on the disk: it counts until it is removed, even if the upload fails. */
     received(account: Account, archive: Archive) {
       parts.lingering.received(account.id, archive)
     },

@@ -1,4 +1,5 @@
-/** Bytes and files that can only be known by walking through folders, remembered as they were when somebody last did. */
+/** Sizes that are only found by walking through folders, stored with the time of the last measurement. */
+import type { Environments } from '../apps/index.ts'
 import { type Clock, createTurns } from '../base/index.ts'
 import { type BuildRetention, type Size, sizeOf } from '../builds/index.ts'
 import { buildLogName, type Folders, runtimeLogName } from '../deployments/index.ts'
@@ -7,22 +8,23 @@ import { type LineLogs, type Sql, statement } from '../storage/index.ts'
 export type WalkedKind = 'CACHES' | 'LOGS' | 'RUNS'
 export type Figure = Size & { environmentId: string; kind: WalkedKind; measureTime: number }
 
-/** Counting ends here: whoever has so many files has enough to be told of. */
+/** Counting ends at this number of files. */
 const MAX_FILES = 1_000_000
 
 const KINDS: readonly WalkedKind[] = ['CACHES', 'LOGS', 'RUNS']
-/** How old, in milliseconds, a figure may be that is not taken anew. */
+/** The age, in milliseconds, up to which a figure is not measured again. */
 export type Ages = Record<WalkedKind, number>
 
 type Parts = {
   sql: Sql
   clock: Clock
+  environments: Pick<Environments, 'accountIdOf'>
   buildRetention: Pick<BuildRetention, 'withLogs'>
   folders: Folders
   logs: LineLogs
 }
 
-export function createFigures({ sql, clock, buildRetention, folders, logs }: Parts) {
+export function createFigures({ sql, clock, environments, buildRetention, folders, logs }: Parts) {
   const inTurn = createTurns()
 
   async function logSize(environmentId: string): Promise<Size> {
@@ -43,17 +45,19 @@ export function createFigures({ sql, clock, buildRetention, folders, logs }: Par
   async function remember(environmentId: string, sizes: ReadonlyMap<WalkedKind, Size>) {
     const now = clock.now()
     await sql.transaction(async (tx) => {
-      // Not for an environment that was deleted meanwhile.
+      const accountId = await environments.accountIdOf(tx, environmentId)
+      // The environment may have been deleted in the meantime.
+      if (accountId === undefined) return
       for (const [kind, { bytes, files }] of sizes)
         await tx.query(statement`
           INSERT INTO usage_figures (environment_id, account_id, kind, bytes, files, measure_time)
-          SELECT id, account_id, ${kind}, ${bytes}, ${files}, ${now} FROM environments WHERE id = ${environmentId}
+          VALUES (${environmentId}, ${accountId}, ${kind}, ${bytes}, ${files}, ${now})
           ON CONFLICT (environment_id, kind)
           DO UPDATE SET bytes = ${bytes}, files = ${files}, measure_time = ${now}`)
     })
   }
 
-  /** Of one account or of all. */
+  /** The figures of one account or of all. */
   async function read(accountId?: string): Promise<Figure[]> {
     const mine = accountId === undefined ? statement`account_id IS NOT NULL` : statement`account_id = ${accountId}`
     const rows = await sql.query<Size & { environment_id: string; kind: WalkedKind; measure_time: number }>(
@@ -78,7 +82,7 @@ export function createFigures({ sql, clock, buildRetention, folders, logs }: Par
   return {
     read,
 
-    /** Takes the figures anew that are too old. Whoever asks meanwhile waits, and finds them new. */
+    /** Measures the figures again that are too old. Other callers wait for a measurement that is under way, and use its result. */
     measure(environmentId: string, ages: Ages): Promise<void> {
       return inTurn(environmentId, async () => {
         const times = await measureTimes(environmentId)

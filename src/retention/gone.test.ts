@@ -6,8 +6,8 @@ import { createForgetGone } from './gone.ts'
 
 test('environments that are made and deleted all day leave a bounded history', async (t) => {
   const modules = await house(t)
-  const { sql, account, accounts, operations, environment, newId, clock } = modules
-  const forgetGone = createForgetGone({ sql, accounts, kept: 5 })
+  const { sql, account, accounts, operations, environment, environments, newId, clock } = modules
+  const forgetGone = createForgetGone({ accounts, environments, operations, kept: 5 })
   const there = await environment()
   const response = JSON.stringify({ shellVariables: 'x'.repeat(50_000) })
   const triggers = ['CREATE', 'UPDATE', 'PURGE_CACHE', 'DELETE'] as const

@@ -9,7 +9,7 @@ async function setUp(t: TestContext, keepHistory = 3) {
   const modules = await house(t)
   const { sql } = modules
   const retain = createRetain({ ...modules, keepDeployments: 1 })
-  const forget = createForget({ sql, keepHistory })
+  const forget = createForget({ ...modules, keepHistory })
   const shop = await modules.environment()
   const idsIn = async (table: ReturnType<typeof statement>, environmentId = shop.id) =>
     (
@@ -49,7 +49,7 @@ test('a short history is left alone', async (t) => {
   assert.deepEqual(await history(), before)
 })
 
-test('what is live stays, however old, and what it is made of', async (t) => {
+test('the live deployment stays, however old, with its build and operation', async (t) => {
   const { deploy, build, retain, forget, shop, history, hasOutput } = await setUp(t)
   const live = await deploy(shop)
   for (let count = 0; count < 6; count++) await build(shop, { state: 'FAILED' })
@@ -96,7 +96,7 @@ test('an operation that others were satisfied by stays as long as they do', asyn
   assert.equal((await idsIn(statement`operations`)).length, 1)
 })
 
-test('nothing of another environment is forgotten', async (t) => {
+test('the history of another environment stays', async (t) => {
   const { build, environment, forget, shop, idsIn } = await setUp(t)
   const other = await environment()
   for (let count = 0; count < 6; count++) {
@@ -108,7 +108,7 @@ test('nothing of another environment is forgotten', async (t) => {
   assert.equal((await idsIn(statement`operations`, other.id)).length, 6)
 })
 
-test('that an environment was made is remembered for good', async (t) => {
+test('the creation of an environment is remembered for good', async (t) => {
   const { operations, build, forget, shop, sql, finish, idsIn } = await setUp(t)
   const path = { accountId: shop.accountId, appName: shop.appName, environmentId: shop.id }
   const { id } = await sql.transaction((tx) => operations.request(tx, path, 'CREATE'))

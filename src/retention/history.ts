@@ -1,68 +1,92 @@
 /**
- * The history of an environment is bounded: of its builds, its deployments that cannot be made live any more, and its
- * operations, the newest stay in the lists, and older ones are forgotten. What holds files is never forgotten, nor what
- * another row refers to, nor the last good build, with which a failure is compared. So rows go in this order: deployments,
- * then builds without any, then operations without either. That an environment was made is remembered for good.
+ * The history of an environment is bounded: of its builds, its discarded deployments and its operations the newest stay in the
+ * lists, and older rows are removed. A row that refers to files is never removed, nor one that another row refers to, nor the
+ * last good build, with which a failure is compared. So rows go in this order: deployments, then builds without any, then
+ * operations without either. The creation of an environment is remembered for good.
  */
-import { type Sql, type Statement, statement, type Transaction } from '../storage/index.ts'
+import type { Builds } from '../builds/index.ts'
+import type { Deployments } from '../deployments/index.ts'
+import type { Operations } from '../operations/index.ts'
+import type { Sql, Transaction } from '../storage/index.ts'
 
-/** In one transaction, so that nobody has to wait for long. */
+/** Removed in one transaction, so that other writers do not wait for long. */
 const AT_A_TIME = 500
 
-type Parts = { sql: Sql; keepHistory: number }
+type Parts = {
+  sql: Sql
+  builds: Pick<Builds, 'hasMoreThan' | 'oldOf' | 'remove' | 'operationsWithBuild'>
+  deployments: Pick<Deployments, 'hasMoreThan' | 'removeOld' | 'buildsWithDeployment' | 'operationsWithDeployment'>
+  operations: Pick<Operations, 'hasMoreThan' | 'oldOf' | 'remove' | 'unfinishedAmong'>
+  keepHistory: number
+}
 
-type Kind = { table: Statement; of: Statement; isSpare: Statement }
+/** Reads the next candidates, the oldest first: with an id greater than `after`, and no more than the limit. */
+type ReadOld<Row> = (page: { kept: number; after: string; limit: number }) => Promise<Row[]>
 
-/** `of`: those that are counted. `isSpare`: those of them that may go. */
-const KINDS: readonly Kind[] = [
-  { table: statement`deployments`, of: statement`1 = 1`, isSpare: statement`discard_time IS NOT NULL` },
-  {
-    table: statement`builds`,
-    of: statement`1 = 1`,
-    isSpare: statement`finish_time IS NOT NULL AND output_digest IS NULL AND packages_id IS NULL
-      AND NOT EXISTS (SELECT 1 FROM deployments WHERE deployments.build_id = builds.id)
-      AND NOT EXISTS (SELECT 1 FROM operations WHERE operations.id = builds.operation_id AND operations.done_time IS NULL)
-      AND id <> (SELECT COALESCE(MAX(id), '') FROM builds AS good
-        WHERE good.environment_id = builds.environment_id AND good.state = 'SUCCEEDED' AND good.is_held = 0)`,
-  },
-  {
-    // Purges have a bound of their own.
-    table: statement`operations`,
-    of: statement`trigger_name NOT IN ('CREATE', 'DELETE', 'PURGE_CACHE')`,
-    isSpare: statement`done_time IS NOT NULL
-      AND NOT EXISTS (SELECT 1 FROM builds WHERE builds.operation_id = operations.id)
-      AND NOT EXISTS (SELECT 1 FROM deployments WHERE deployments.operation_id = operations.id)
-      AND NOT EXISTS (SELECT 1 FROM operations AS waiting WHERE waiting.satisfied_by = operations.id)`,
-  },
-]
-
-export function createForget({ sql, keepHistory }: Parts) {
-  async function isTooLong({ table, of }: Kind, environmentId: string): Promise<boolean> {
-    const rows = await sql.query(statement`
-      SELECT id FROM ${table} WHERE environment_id = ${environmentId} AND ${of}
-      ORDER BY id DESC LIMIT 1 OFFSET ${keepHistory}`)
-    return rows.length > 0
+export function createForget({ sql, builds, deployments, operations, keepHistory: kept }: Parts) {
+  /** Goes through the candidates until there are enough that no other row refers to. */
+  async function collect<Row extends { id: string }>(
+    read: ReadOld<Row>,
+    withoutReferred: (rows: readonly Row[]) => Promise<Row[]>,
+  ): Promise<string[]> {
+    const spare: string[] = []
+    for (let after = ''; spare.length < AT_A_TIME; ) {
+      const rows = await read({ kept, after, limit: AT_A_TIME })
+      spare.push(...(await withoutReferred(rows)).map(({ id }) => id))
+      const last = rows.at(-1)
+      if (!last || rows.length < AT_A_TIME) break
+      after = last.id
+    }
+    return spare.slice(0, AT_A_TIME)
   }
 
-  async function remove(tx: Transaction, { table, of, isSpare }: Kind, environmentId: string): Promise<number> {
-    const rows = await tx.query(statement`
-      DELETE FROM ${table} WHERE id IN (
-        SELECT id FROM ${table}
-        WHERE environment_id = ${environmentId} AND ${of} AND ${isSpare} AND id <= (
-          SELECT id FROM ${table} WHERE environment_id = ${environmentId} AND ${of}
-          ORDER BY id DESC LIMIT 1 OFFSET ${keepHistory})
-        ORDER BY id LIMIT ${AT_A_TIME})
-      RETURNING id`)
-    return rows.length
+  async function removeBuilds(tx: Transaction, environmentId: string): Promise<number> {
+    const ids = await collect(
+      (page) => builds.oldOf(tx, environmentId, page),
+      async (rows) => {
+        const ids = rows.map(({ id }) => id)
+        const deployed = await deployments.buildsWithDeployment(tx, environmentId, ids)
+        const unfinished = await operations.unfinishedAmong(
+          tx,
+          rows.map(({ operationId }) => operationId),
+        )
+        return rows.filter(({ id, operationId }) => !deployed.has(id) && !unfinished.has(operationId))
+      },
+    )
+    await builds.remove(tx, ids)
+    return ids.length
   }
 
-  /** How many rows were forgotten. What is left of a long history goes with the next rounds. */
+  async function removeOperations(tx: Transaction, environmentId: string): Promise<number> {
+    const ids = await collect(
+      async (page) => (await operations.oldOf(tx, environmentId, page)).map((id) => ({ id })),
+      async (rows) => {
+        const ids = rows.map(({ id }) => id)
+        const built = await builds.operationsWithBuild(tx, ids)
+        const deployed = await deployments.operationsWithDeployment(tx, ids)
+        return rows.filter(({ id }) => !built.has(id) && !deployed.has(id))
+      },
+    )
+    await operations.remove(tx, ids)
+    return ids.length
+  }
+
+  const steps = [
+    {
+      isTooLong: deployments.hasMoreThan,
+      remove: (tx: Transaction, id: string) => deployments.removeOld(tx, id, { kept, limit: AT_A_TIME }),
+    },
+    { isTooLong: builds.hasMoreThan, remove: removeBuilds },
+    { isTooLong: operations.hasMoreThan, remove: removeOperations },
+  ]
+
+  /** Resolves to the number of removed rows. The rest of a long history is removed in the next rounds. */
   return async function forget(environmentId: string): Promise<number> {
     let count = 0
-    for (const kind of KINDS) {
-      // Most of the time there is nothing to do, and nobody has to wait for it.
-      if (!(await isTooLong(kind, environmentId))) continue
-      count += await sql.transaction((tx) => remove(tx, kind, environmentId))
+    for (const { isTooLong, remove } of steps) {
+      // A read comes first: most of the time there is nothing to remove, and the write lock is not needed.
+      if (!(await isTooLong(environmentId, kept))) continue
+      count += await sql.transaction((tx) => remove(tx, environmentId))
     }
     return count
   }

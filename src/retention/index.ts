@@ -20,6 +20,7 @@ type Given = Omit<
   Parameters<typeof createCollect>[0] &
     Parameters<typeof createFigures>[0] &
     Parameters<typeof createForget>[0] &
+    Parameters<typeof createForgetGone>[0] &
     Parameters<typeof createRetain>[0] &
     Parameters<typeof createDiskSpace>[0] &
     Parameters<typeof createRounds>[0] &
@@ -28,7 +29,7 @@ type Given = Omit<
   'collect' | 'figures' | 'forget' | 'lingering' | 'retain' | 'usage' | 'onShortage' | 'freeBytes'
 > & { archives: Archives; accounts: Accounts }
 
-/** The whole room, for what lies in a data folder. */
+/** The whole module, for one data folder. */
 export function createRetention(given: Given) {
   async function freeBytes(): Promise<number> {
     const { bavail, bsize } = await statfs(given.dataDir)
@@ -49,16 +50,16 @@ export function createRetention(given: Given) {
   }
   const rounds = createRounds({ ...given, figures, retain, forget: createForget(given), collect, freeBytes })
   const kvQuota = createKvQuota({ ...given, usage, figures })
-  const heldNow = {
+  const currentUsage = {
     ...usage,
     async sizeOf(accountId: string) {
-      const [held, more] = [await usage.sizeOf(accountId), await kvQuota.unmeasured(accountId)]
-      return { bytes: held.bytes + more.bytes, files: held.files + more.files }
+      const [measured, more] = [await usage.sizeOf(accountId), await kvQuota.unmeasured(accountId)]
+      return { bytes: measured.bytes + more.bytes, files: measured.files + more.files }
     },
   }
   const diskSpace = createDiskSpace({
     ...given,
-    usage: heldNow,
+    usage: currentUsage,
     lingering,
     freeBytes,
     onShortage: () => rounds.hurry(),

@@ -37,7 +37,7 @@ test('all stores of an account grow within what it may hold, and those of anothe
   assert.equal(await diskSpace.take(second.id, { bytes: 30, files: 1 }), true)
 })
 
-test('files count as bytes do, and without a limit nobody asks', async (t) => {
+test('files are limited like bytes, and without a limit the usage is not read', async (t) => {
   const { diskSpace, shop } = await setUp(t, { accountFiles: 1 })
   assert.equal(await diskSpace.take(shop.id, { bytes: 10 ** 12, files: 1 }), true)
   assert.equal(await diskSpace.take(shop.id, { bytes: 1, files: 1 }), false)
@@ -47,7 +47,7 @@ test('files count as bytes do, and without a limit nobody asks', async (t) => {
   assert.equal(free.looks(), 0)
 })
 
-test('thousands of writes look at the account once a minute, and after a refusal every five seconds', async (t) => {
+test('thousands of writes read the usage once a minute, and after a refusal every five seconds', async (t) => {
   const { diskSpace, shop, clock, looks } = await setUp(t, { accountBytes: 1_000_000 })
   for (let writes = 0; writes < 2000; writes++) await diskSpace.take(shop.id, { bytes: 1, files: 0 })
   assert.equal(looks(), 1)

@@ -1,7 +1,7 @@
 /**
- * Whether the key-value store of an environment may grow: what it holds counts to what the account may hold on the disk. What
- * an account holds is asked for now and then, as apps write hundreds of values a second; in between, what they write is counted
- * here. It is forgotten once the folder of the environment was measured after it.
+ * Whether the key-value store of an environment may grow: it counts towards the quota of the account. The usage of the account
+ * is only read now and then, as apps write hundreds of values a second; in between, what they write is counted here. These
+ * counts are dropped once the folder of the environment was measured after them.
  */
 import type { Environments } from '../apps/index.ts'
 import type { Clock } from '../base/index.ts'
@@ -19,14 +19,14 @@ type Parts = {
   accountFiles: number
 }
 
-/** What was written from one look at the account to the next. */
+/** What was written between two reads of the account's usage. */
 type Growth = Size & { lastTime: number }
 type Budget = { left: Size; readTime: number }
 
-const LOOK_MS = 60_000
-/** After a refusal: whoever made room need not wait for long. */
-const LOOK_AGAIN_MS = 5_000
-/** Folders are measured every hour. */
+const READ_MS = 60_000
+/** After a refusal the usage is read again sooner, as the tenant may have freed space. */
+const READ_AGAIN_MS = 5_000
+/** Folders are measured every hour, so older counts are certainly included. */
 const MEASURED_WITHIN_MS = 2 * 60 * 60_000
 /** Environments whose account is remembered. */
 const MAX_OWNERS = 10_000
@@ -47,7 +47,7 @@ export function createKvQuota({ clock, environments, usage, figures, accountByte
     return found
   }
 
-  /** What the stores of an account have grown by and no measurement has seen. */
+  /** The growth of an account's stores that no measurement includes yet. */
   async function unmeasured(accountId: string): Promise<Size> {
     const sum = { bytes: 0, files: 0 }
     const mine = [...grown].filter(([, { accountId: owner }]) => owner === accountId)
@@ -66,11 +66,11 @@ export function createKvQuota({ clock, environments, usage, figures, accountByte
     return sum
   }
 
-  async function look(accountId: string): Promise<Budget> {
-    const [held, more] = [await usage.sizeOf(accountId), await unmeasured(accountId)]
+  async function readBudget(accountId: string): Promise<Budget> {
+    const [measured, more] = [await usage.sizeOf(accountId), await unmeasured(accountId)]
     const left = {
-      bytes: accountBytes === 0 ? Number.POSITIVE_INFINITY : accountBytes - held.bytes - more.bytes,
-      files: accountFiles === 0 ? Number.POSITIVE_INFINITY : accountFiles - held.files - more.files,
+      bytes: accountBytes === 0 ? Number.POSITIVE_INFINITY : accountBytes - measured.bytes - more.bytes,
+      files: accountFiles === 0 ? Number.POSITIVE_INFINITY : accountFiles - measured.files - more.files,
     }
     const budget = { left, readTime: clock.now() }
     if (budgets.size >= MAX_OWNERS) budgets.clear()
@@ -96,18 +96,18 @@ export function createKvQuota({ clock, environments, usage, figures, accountByte
   return {
     unmeasured,
 
-    /** Counts the growth where there is room for it, and else says no. What shrinks always may. */
+    /** Counts the growth if it fits, and resolves to whether it does. A change that shrinks the store always fits. */
     async take(environmentId: string, growth: Size): Promise<boolean> {
       if (isUnlimited) return true
       const accountId = await ownerOf(environmentId)
-      // It is on its way out, and its values with it.
+      // The environment is being deleted, and its values with it.
       if (accountId === undefined) return true
       const fits = ({ left }: Budget) =>
         (growth.bytes <= 0 || growth.bytes <= left.bytes) && (growth.files <= 0 || growth.files <= left.files)
       const known = budgets.get(accountId)
       const age = clock.now() - (known?.readTime ?? Number.NEGATIVE_INFINITY)
-      const isGood = known !== undefined && age < (fits(known) ? LOOK_MS : LOOK_AGAIN_MS)
-      const budget = isGood ? known : await look(accountId)
+      const isGood = known !== undefined && age < (fits(known) ? READ_MS : READ_AGAIN_MS)
+      const budget = isGood ? known : await readBudget(accountId)
       if (!fits(budget)) return false
       note(environmentId, accountId, growth, budget)
       return true

@@ -1,7 +1,7 @@
 /**
- * Archives that came and may be nobody's: refused after the last byte, replaced by a newer upload, or deleted with their
- * environment. They lie on the disk until they are collected, and count for the account that sent them until then. The list is in
- * memory: a start begins with a round.
+ * Archives that were received and that no row may refer to: refused after the last byte, replaced by a newer upload, or deleted
+ * with their environment. They stay on the disk until the next garbage collection, and count towards the account that sent them
+ * until then. The list is in memory only, as every start of the service begins with a collection.
  */
 import type { Archives } from '../archives/index.ts'
 import type { Archive, BuildRetention } from '../builds/index.ts'
@@ -19,7 +19,7 @@ export function createLingering({ archives, buildRetention }: Parts) {
       received.set(accountId, mine.set(digest, bytes))
     },
 
-    /** Bytes of those that nobody refers to; the others are counted where they are referred to. */
+    /** Bytes of those that no row refers to; the others are counted with the rows that refer to them. */
     async bytesOf(accountId: string): Promise<number> {
       const mine = received.get(accountId)
       if (!mine) return 0
@@ -29,7 +29,7 @@ export function createLingering({ archives, buildRetention }: Parts) {
       return sum
     },
 
-    /** To be called after a collection: what is gone does not count any more. */
+    /** To be called after a collection: removed archives do not count any more. */
     async collected() {
       for (const [accountId, mine] of received) {
         for (const digest of mine.keys()) if (!(await archives.has(digest))) mine.delete(digest)

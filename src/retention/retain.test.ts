@@ -15,7 +15,7 @@ async function setUp(t: TestContext, keepDeployments = 2) {
 
 const nothing = { discard: [], outputs: [], packages: [] }
 
-test('a deployment beyond those that are kept cannot be made live, and its output is gone', async (t) => {
+test('a deployment beyond those that are kept cannot be made live, and its output is removed', async (t) => {
   const { retain, shop, deploy, read, hasOutput } = await setUp(t)
   const made = []
   for (let count = 0; count < 4; count++) made.push(await deploy(shop))
@@ -42,7 +42,7 @@ test('a deployment that was discarded stays in the list as what it was', async (
   assert.ok(discardTime !== null)
 })
 
-test('one that an operation is about to make live stays, and goes when that is over', async (t) => {
+test('a deployment that an operation makes live stays, and is discarded after that', async (t) => {
   const { retain, shop, deploy, operation, finish, read } = await setUp(t, 1)
   const first = await deploy(shop)
   await deploy(shop)
@@ -55,7 +55,7 @@ test('one that an operation is about to make live stays, and goes when that is o
   assert.equal(isActivatable(await read(first.deployment)), false)
 })
 
-test('one that an unfinished operation made and not yet switched to stays', async (t) => {
+test('a deployment that an unfinished operation made and has not switched to stays', async (t) => {
   const { retain, shop, deploy, operation, deploymentOf, read, hasOutput } = await setUp(t, 1)
   const first = await deploy(shop)
   const updating = await operation(shop)
@@ -66,7 +66,7 @@ test('one that an unfinished operation made and not yet switched to stays', asyn
   assert.equal(await hasOutput(first.output), true)
 })
 
-test('one that still drains stays until it is gone', async (t) => {
+test('a deployment that still drains stays until its process has ended', async (t) => {
   const { retain, shop, deploy, running, hasOutput } = await setUp(t, 1)
   const first = await deploy(shop)
   await deploy(shop)
@@ -90,7 +90,7 @@ test('an output that a kept deployment has too stays', async (t) => {
   assert.equal(await hasOutput(last.output), true)
 })
 
-test('a build that left what is live already lets go of it, and it stays', async (t) => {
+test('an unchanged build gives up its output, and the live deployment keeps the same files', async (t) => {
   const { retain, shop, deploy, build, hasOutput } = await setUp(t, 1)
   const live = await deploy(shop, { output: 'the same' })
   const again = await build(shop, { output: 'the same' })
@@ -107,7 +107,7 @@ test('packages go with the last deployment that runs on them', async (t) => {
   assert.equal((await readdir(join(dataDir, 'packages'))).length, 2)
 })
 
-test('the output of a build that did not come up goes, and its packages stay for the next', async (t) => {
+test('the output of a build that did not start is removed, and its packages stay for the next', async (t) => {
   const { retain, shop, build, dataDir, hasOutput } = await setUp(t)
   const failed = await build(shop, { output: 'x', packages: 'y', state: 'FAILED' })
   await retain(shop.id)
@@ -132,15 +132,15 @@ test('a second time there is nothing to do', async (t) => {
   assert.deepEqual({ discard, outputs, packages }, nothing)
 })
 
-/** Everything that is still promised is there as a whole. */
-async function assertPromiseKept({ sql, outputs, deployments, builds }: House, { id, accountId }: Environment) {
+/** Everything that is to be kept is complete. */
+async function assertNothingLost({ sql, outputs, deployments, builds }: House, { id, accountId }: Environment) {
   for (const deployment of await deployments.kept(sql, id)) {
     const { output } = await builds.require({ accountId, environmentId: id }, deployment.buildId)
     assert.ok(output && (await outputs.has(output)), `${deployment.id} has lost its output`)
   }
 }
 
-test('dying before, in and after the transaction leaves nothing half-removed that is promised', async (t) => {
+test('a crash before, in or after the transaction leaves nothing half-removed that is to be kept', async (t) => {
   const modules = await house(t)
   const shop = await modules.environment()
   const death = new Error('the process died')
@@ -154,7 +154,7 @@ test('dying before, in and after the transaction leaves nothing half-removed tha
     for (let count = 0; count < 4; count++) await modules.deploy(shop, { packages: `packages ${count}` })
     const retain = createRetain({ ...modules, ...part, keepDeployments: 1 })
     await assert.rejects(retain(shop.id), /the process died/)
-    await assertPromiseKept(modules, shop)
+    await assertNothingLost(modules, shop)
   }
   await createRetain({ ...modules, keepDeployments: 1 })(shop.id)
   await modules.outputs.collect((digest: Digest) => modules.buildRetention.isOutputHeld(digest))

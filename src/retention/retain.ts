@@ -1,7 +1,7 @@
 /**
- * Keeps of an environment what is promised, and lets the rest go. One transaction looks at what there is, decides and writes
- * it down, so that no request can ask for a deployment in the same moment that it is discarded. Then the files go; if the
- * process dies in between, a collection finds files that nobody refers to.
+ * Discards the deployments of an environment that need not be kept. One transaction reads, decides and records the decision,
+ * so that no request can activate a deployment at the moment when it is discarded. Then the files are removed; if the process
+ * dies in between, the garbage collection finds files without a reference.
  */
 import type { Environments } from '../apps/index.ts'
 import type { Clock } from '../base/index.ts'
@@ -50,7 +50,7 @@ export function createRetain(parts: Parts) {
       liveDeployment: environment?.liveDeployment ?? null,
       deployments: known.map((deployment) => ({
         ...deployment,
-        // A build without an output has no deployment that was live, so its archive does not count.
+        // A build without an output has no deployment that was live, so its archive does not matter.
         archive: archives.get(deployment.buildId) ?? deployment.buildId,
         isWanted: wanted.has(deployment.id) || wanted.has(deployment.operationId),
         isRunning: supervisor.holds(deployment.id),
@@ -66,14 +66,14 @@ export function createRetain(parts: Parts) {
     return { decision, holders }
   }
 
-  /** By a build, or by somebody who copies what builds held a moment ago. */
+  /** By a build, or by a backup that is copying the data folder. */
   async function isNeeded(digest: Digest): Promise<boolean> {
     return (await buildRetention.isOutputHeld(digest)) || hasRetentionHold(sql, clock.now())
   }
 
-  /** What was let go. */
+  /** Resolves to what was discarded. */
   return async function retain(environmentId: string): Promise<Decision> {
-    // Most of the time there is nothing to do, and nobody has to wait for it.
+    // A read comes first: most of the time there is nothing to discard, and the write lock is not needed.
     const first = await look(sql, environmentId)
     if (isNothing(first.decision)) return first.decision
 

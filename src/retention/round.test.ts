@@ -31,7 +31,7 @@ async function setUp(t: TestContext) {
     freeBytes: async () => disk.free,
   })
   t.after(() => rounds.stop(1000))
-  /** Until the round that is due was made. */
+  /** Waits until the round that is due is done. */
   async function count(expected: number) {
     while (collected.length < expected) await new Promise((resolve) => setImmediate(resolve))
     await rounds.settled()
@@ -50,7 +50,7 @@ test('a round is made at the start and every hour', async (t) => {
   await count(2)
 })
 
-test('whoever lacks room makes the next round come now, though not again and again', async (t) => {
+test('a shortage of space starts the next round at once, but not again and again', async (t) => {
   const { rounds, clock, count } = await setUp(t)
   rounds.start()
   await count(1)
@@ -64,7 +64,7 @@ test('whoever lacks room makes the next round come now, though not again and aga
   await count(2)
 })
 
-test('a round discards what is not promised, in every environment', async (t) => {
+test('a round discards what need not be kept, in every environment', async (t) => {
   const { rounds, shop, environment, deploy, count, hasOutput } = await setUp(t)
   const first = []
   for (const one of [shop, await environment()]) {
@@ -77,7 +77,7 @@ test('a round discards what is not promised, in every environment', async (t) =>
   for (const { output } of first) assert.equal(await hasOutput(output), false)
 })
 
-test('after a switch the environment is tended and measured', async (t) => {
+test('after a switch the environment is cleaned up and measured', async (t) => {
   const { rounds, shop, deploy, figures, hasOutput } = await setUp(t)
   const first = await deploy(shop)
   await deploy(shop)
@@ -88,7 +88,7 @@ test('after a switch the environment is tended and measured', async (t) => {
   assert.equal((await figures.read()).length, 3)
 })
 
-test('outputs whose size nobody knows are measured', async (t) => {
+test('outputs of unknown size are measured', async (t) => {
   const { rounds, shop, deploy, buildRetention, sql, count } = await setUp(t)
   await deploy(shop, { output: '22' })
   await sql.transaction((tx) => tx.query(statement`UPDATE builds SET output_bytes = NULL`))
@@ -100,7 +100,7 @@ test('outputs whose size nobody knows are measured', async (t) => {
   )
 })
 
-test('ballast is loaded where there is plenty of room, and only there', async (t) => {
+test('ballast is loaded only if there is plenty of free space', async (t) => {
   const { rounds, clock, count, ballast, disk } = await setUp(t)
   disk.free = 4 * ballast.bytes
   rounds.start()

@@ -1,7 +1,7 @@
 /**
- * The round: after each switch of an environment, at the start and every hour, what is not promised is let go, what nobody
- * refers to is removed, and what cannot be known otherwise is measured. One thing at a time, so that the disk is there for
- * visitors and builds. A fault is logged, and the next round tries again.
+ * Retention in rounds: at the start and every hour deployments are discarded, unused files are removed and folders are
+ * measured, and after each switch the same is done for its environment. One task runs at a time, so that the disk stays free
+ * for visitors and builds. A fault is logged, and the next round tries again.
  */
 import type { Environments } from '../apps/index.ts'
 import type { Clock, Log } from '../base/index.ts'
@@ -28,11 +28,11 @@ type Parts = {
 }
 
 export const ROUND_MS = 60 * 60_000
-/** However often somebody is refused for want of room. */
+/** The shortest time between two rounds, however often a request is refused for lack of space. */
 export const SOONEST_MS = 60_000
 
-/** Ballast that was thrown out is loaded again where there is plenty of room. */
-const ROOM_FOR_BALLAST = 4
+/** Ballast that was thrown out is loaded again when its size is free this many times. */
+const FREE_PER_BALLAST = 4
 export const BALLAST_MS = 5000
 
 const AFTER_SWITCH: Ages = { CACHES: 0, LOGS: 0, RUNS: 0 }
@@ -49,13 +49,13 @@ export function createRounds(parts: Parts) {
 
   async function attempt(what: string, task: () => Promise<void>) {
     if (signal.aborted) return
-    doing(`upkeep, ${what}`)
+    doing(`retention, ${what}`)
     await task().catch((error) => {
-      if (!signal.aborted) log.error({ err: error, what }, 'the upkeep of the disk met a fault, and goes on')
+      if (!signal.aborted) log.error({ err: error, what }, 'a retention task failed; the next ones go on')
     })
   }
 
-  /** After everything that was asked for before. Never rejects. */
+  /** Runs the task after all earlier ones. Never rejects. */
   function enqueue(what: string, task: () => Promise<void>): Promise<void> {
     work = work.then(() => attempt(what, task))
     return work
@@ -65,22 +65,22 @@ export function createRounds(parts: Parts) {
     const { discard } = await retain(environmentId)
     if (discard.length > 0) log.info({ environment: environmentId, discard }, 'deployments were discarded')
     const forgotten = await forget(environmentId)
-    if (forgotten > 0) log.info({ environment: environmentId, rows: forgotten }, 'old history was forgotten')
+    if (forgotten > 0) log.info({ environment: environmentId, rows: forgotten }, 'old history was removed')
     await figures.measure(environmentId, ages)
   }
 
   async function round() {
     lastRound = clock.now()
-    // First what needs no row to be written: on a full disk that may be all that is possible.
+    // The collection comes first, as it writes no rows: on a full disk that may be all that is possible.
     const removed = await collect(signal)
-    if (Object.keys(removed).length > 0) log.info({ removed }, 'what nobody needs was removed')
+    if (Object.keys(removed).length > 0) log.info({ removed }, 'unused files were removed')
     for (const { id } of await environments.all()) await attempt(`environment ${id}`, () => tend(id, IN_PASSING))
     for (const digest of await buildRetention.unmeasuredOutputs())
       await attempt(digest, async () => buildRetention.measuredOutput(digest, await outputs.sizeOf(digest)))
   }
 
   async function loadBallast() {
-    if ((await parts.freeBytes()) > ROOM_FOR_BALLAST * ballast.bytes) await ballast.load()
+    if ((await parts.freeBytes()) > FREE_PER_BALLAST * ballast.bytes) await ballast.load()
   }
 
   async function loopRounds() {
@@ -108,20 +108,20 @@ export function createRounds(parts: Parts) {
       enqueue(`environment ${environmentId}`, () => tend(environmentId, AFTER_SWITCH))
     },
 
-    /** Somebody lacks room: the next round comes now, if the last one was not just before. */
+    /** Called when space is short: the next round begins now, unless the last one was just before. */
     hurry() {
       if (clock.now() - lastRound >= SOONEST_MS) alarm.abort()
     },
 
-    /** Resolves when all that was asked for is done. */
+    /** Resolves when all queued tasks are done. */
     settled: (): Promise<void> => work,
 
-    /** Whatever is under way may be cut off at any line, so it is not waited for any longer than that. */
+    /** A task may be cut off at any line, so the stop does not wait longer than the grace period. */
     async stop(graceMs: number) {
       stopping.abort()
-      const patience = new AbortController()
-      const over = Promise.all([looping, work]).finally(() => patience.abort())
-      await Promise.race([over, clock.sleep(graceMs, patience.signal)])
+      const grace = new AbortController()
+      const over = Promise.all([looping, work]).finally(() => grace.abort())
+      await Promise.race([over, clock.sleep(graceMs, grace.signal)])
     },
   }
 }

@@ -35,7 +35,7 @@ test('an environment that holds nothing holds no bytes of any kind', async (t) =
   )
 })
 
-test('each kind is told with its bytes, and the sum is that of all kinds', async (t) => {
+test('each kind is shown with its bytes, and the sum is that of all kinds', async (t) => {
   const { usage, at, shop, deploy, folders, write, logs, kindsOf } = await setUp(t)
   const { id, deployment } = await deploy(shop, { archive: '1', output: '22', packages: '333' })
   await write(join(folders.cacheOf(shop.id), 'store', 'file'), '4444')
@@ -83,7 +83,7 @@ test('what two environments share counts with each as shared, and once for the a
   assert.equal(kinds.find(({ kind }) => kind === 'ARCHIVES')?.bytes, 6)
 })
 
-test('what another account has too is told to neither', async (t) => {
+test('that two accounts share a file is shown to neither', async (t) => {
   const { accounts, usage, shop, environment, deploy, kindsOf } = await setUp(t)
   const theirs = await accounts.create('theirs')
   await deploy(await environment(theirs), { archive: 'the same', output: '1' })
@@ -93,7 +93,7 @@ test('what another account has too is told to neither', async (t) => {
   assert.equal(kinds.find(({ kind }) => kind === 'ARCHIVES')?.bytes, 8)
 })
 
-test('an account is told its limit and the environments that hold the most', async (t) => {
+test('the usage of an account has its limit and its largest environments', async (t) => {
   const { usage, account, shop, environment, deploy, at } = await setUp(t)
   const large = await environment()
   await deploy(shop, { archive: 'x', output: '1' })
@@ -117,7 +117,7 @@ test('the total of all accounts counts what lies on the disk once', async (t) =>
   assert.deepEqual([total.ARCHIVES, total.OUTPUTS], [8, 2])
 })
 
-test('what was walked through is remembered for a minute', async (t) => {
+test('measured sizes are used for a minute', async (t) => {
   const { clock, shop, folders, write, kindsOf } = await setUp(t)
   const file = join(folders.run(shop.id, 'some'), 'file')
   await write(file, '1')
@@ -128,14 +128,14 @@ test('what was walked through is remembered for a minute', async (t) => {
   assert.deepEqual((await kindsOf(shop)).RUNS, [2, 0])
 })
 
-test('figures that cannot be written down are no reason not to answer', async (t) => {
+test('figures that cannot be stored do not prevent an answer', async (t) => {
   const { figures, shop, at, ...modules } = await setUp(t)
   const full = { ...figures, measure: () => Promise.reject(new StorageUnavailable('database or disk is full')) }
   const usage = createUsage({ ...modules, figures: full, accountBytes: 0, accountFiles: 0 })
   assert.equal((await usage.ofEnvironment(shop.accountId, at(shop))).bytes, 0)
 })
 
-test('the figures of environments that are gone are forgotten', async (t) => {
+test('the figures of deleted environments are removed', async (t) => {
   const { figures, shop, environment, usage, at } = await setUp(t)
   const gone = await environment()
   for (const one of [shop, gone]) await usage.ofEnvironment(one.accountId, at(one))
@@ -143,7 +143,7 @@ test('the figures of environments that are gone are forgotten', async (t) => {
   assert.deepEqual(new Set((await figures.read()).map(({ environmentId }) => environmentId)), new Set([shop.id]))
 })
 
-test('the size of an output of an earlier version is found out', async (t) => {
+test('the size of an output of an earlier version is measured', async (t) => {
   const { shop, deploy, buildRetention, outputs, kindsOf } = await setUp(t)
   const { output } = await deploy(shop, { output: '22' })
   await buildRetention.measuredOutput(output, { bytes: 0, files: 0 })

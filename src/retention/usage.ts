@@ -1,6 +1,6 @@
 /**
- * How much is held on the disk, in bytes and files, by kind. What lies there once counts once: an archive or packages that several environments of
- * an account use are counted with each of them as shared, and once for the account. What two accounts share, nobody is told.
+ * The disk usage, in bytes and files, by kind. An archive or packages that several environments of an account use count with
+ * each of them as shared, and once for the account. That two accounts share a file is not shown to either.
  */
 import type { Environments } from '../apps/index.ts'
 import { type Clock, toRfc3339 } from '../base/index.ts'
@@ -21,12 +21,12 @@ type Parts = {
 
 type Item = Held & { kind: resources.UsageKind }
 
-/** Caches change with builds, and are measured after each that went live. */
+/** Caches change with builds only, and are measured after each that went live. */
 const FRESH: Ages = { CACHES: 60 * 60_000, LOGS: 60_000, RUNS: 60_000 }
 const LARGEST_SHOWN = 10
 
 export function createUsage({ clock, environments, buildRetention, figures, accountBytes, accountFiles }: Parts) {
-  /** Everything that an account holds, or that all do. */
+  /** Everything that one account stores, or that all accounts store. */
   async function items(accountId?: string): Promise<Item[]> {
     const ofKind = (kind: resources.UsageKind, held: readonly Held[]) => held.map((one) => ({ ...one, kind }))
     return [
@@ -48,7 +48,7 @@ export function createUsage({ clock, environments, buildRetention, figures, acco
   return {
     async ofEnvironment(accountId: string, at: names.EnvironmentPath): Promise<resources.EnvironmentUsage> {
       const { environment } = at
-      // Where they cannot be written down, since the disk is full, the last ones have to do.
+      // On a full disk new figures cannot be stored, and the last ones are used.
       await figures.measure(environment, FRESH).catch(ignoreUnavailable)
       const held = await items(accountId)
       const mine = held.filter(({ environmentId }) => environmentId === environment)
@@ -91,12 +91,12 @@ export function createUsage({ clock, environments, buildRetention, figures, acco
       return { bytes: sumOf(once), files: filesOf(once) }
     },
 
-    /** The environment that holds the most. */
+    /** The environment that uses the most. */
     async largest(accountId: string): Promise<{ id: string; appName: string; bytes: number } | undefined> {
       return (await byEnvironment(accountId, await items(accountId)))[0]
     },
 
-    /** Of all accounts together. */
+    /** The usage of all accounts together. */
     async total(): Promise<{ kind: resources.UsageKind; bytes: number }[]> {
       return sumsByKind(countedOnce(await items()))
     },
@@ -105,7 +105,7 @@ export function createUsage({ clock, environments, buildRetention, figures, acco
 
 export type Usage = ReturnType<typeof createUsage>
 
-/** What was walked through is never shared. */
+/** Measured folders are never shared. */
 const toItem = ({ measureTime: _, ...figure }: Figure): Item => ({ ...figure, key: figure.environmentId })
 
 function ignoreUnavailable(error: unknown) {

@@ -9,10 +9,11 @@ import { createTraffic, createTrafficPaths, forgetTrafficPaths } from '../traffi
 type TrafficParts = { config: Config; log: Log; database: Database }
 
 export async function openTraffic({ config, log, database }: TrafficParts) {
-  const { sql, clock } = database
+  const { sql, clock, environments } = database
+  const existingEnvironments = environments.existing
   if (!config.countPaths) await forgetTrafficPaths(sql)
-  const paths = config.countPaths ? createTrafficPaths({ sql, clock }) : undefined
-  return createTraffic({ sql, clock, log, boundsMs: LATENCY_BOUNDS_MS, paths })
+  const paths = config.countPaths ? createTrafficPaths({ sql, clock, existingEnvironments }) : undefined
+  return createTraffic({ sql, clock, log, existingEnvironments, boundsMs: LATENCY_BOUNDS_MS, paths })
 }
 
 type EdgeParts = { config: Config; files: DataFiles; log: Log; database: Database }

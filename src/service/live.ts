@@ -30,7 +30,7 @@ export function createLive(parts: Parts) {
   const { folders, supervisor } = hosting
   const { domain } = config
 
-  const routing = createRouting({ sql, clock, log, environments, domains, outputs, supervisor, edge, domain })
+  const routing = createRouting({ clock, log, environments, deployments, domains, outputs, supervisor, edge, domain })
   const launcher = createLauncher({
     sql,
     clock,

@@ -10,19 +10,20 @@ import { createLedger } from '../triggers/index.ts'
 import { createWebhookSets } from '../webhooks/index.ts'
 
 export function createRecords({ config, database, vault }: { config: Config; database: Database; vault: Vault }) {
-  const { sql, clock, newId } = database
+  const { sql, clock, newId, accounts, environments, operations } = database
+  const builds = createBuilds({ sql, clock, newId, notifyBelow })
   return {
     tokens: createTokens({ vault }),
     variables: createVariables({ vault }),
     domains: createDomains({ sql, clock, domain: config.domain, ownHosts: ownHosts(config) }),
-    builds: createBuilds({ sql, clock, newId, notifyBelow }),
+    builds,
     buildRetention: createBuildRetention({ sql }),
     sources: createSources({ sql, clock, notifyBelow }),
-    deployments: createDeployments({ sql, clock, newId }),
+    deployments: createDeployments({ sql, clock, newId, builds, operations }),
     retries: createRetries({ sql, clock, intervalMs: config.retryInterval * 1000 }),
-    revalidations: createRevalidations({ sql, clock }),
-    ledger: createLedger({ sql, newId, notifyBelow }),
-    webhookSets: createWebhookSets({ sql, clock, newId }),
+    revalidations: createRevalidations({ sql, clock, environments }),
+    ledger: createLedger({ sql, newId, operations, notifyBelow }),
+    webhookSets: createWebhookSets({ sql, clock, newId, accounts, environments }),
   }
 }
 

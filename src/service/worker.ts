@@ -17,13 +17,14 @@ const LIGHT_CONCURRENCY = 2
 type WorkerParts = { config: Config; log: Log; database: Database; deploying: Deploying }
 
 export function startOperations({ config, log, database, deploying }: WorkerParts) {
-  const { sql, clock, operations } = database
+  const { sql, clock, accounts, operations } = database
   const { RUNNING_BUILDS } = ceilingsOf(config)
   return startWorker({
     sql,
     clock,
     log,
     operations,
+    hasSeveralAccounts: accounts.areSeveral,
     handlers: deploying.handlers,
     concurrency: { quick: QUICK_CONCURRENCY, light: LIGHT_CONCURRENCY, build: config.concurrency },
     ...(RUNNING_BUILDS > 0 ? { perAccount: { build: RUNNING_BUILDS } } : {}),

@@ -14,7 +14,7 @@ test('counts are added one by one, whichever has more latencies', () => {
   assert.deepEqual(NOTHING.latencies, [])
 })
 
-test('what is written is short, and is read as it was but for zeros at the end', () => {
+test('the stored text is short, and is read back without the zeros at the end', () => {
   const statuses = [2, 0, 1]
   const counts: Counts = { requests: 3, hits: 2, bytes: 2 ** 45, errors: 0, statuses, latencies: [2, 0, 1, 0, 0] }
   assert.equal(toText(counts), '[3,2,35184372088832,0,[2,0,1],2,0,1]')

@@ -1,13 +1,13 @@
-/** Counts of visits: added up, and written as a row of numbers. */
+/** Counts of visits: how they are added up, and stored as a row of numbers. */
 
 export type Counts = {
   requests: number
   hits: number
   bytes: number
   errors: number
-  /** With a status of 2xx, 3xx and 4xx; not known of what an earlier version counted. */
+  /** Responses with a status of 2xx, 3xx and 4xx; zeros for visits that an earlier version counted. */
   statuses: readonly number[]
-  /** How many answers began within each of some times, and, last, how many later. */
+  /** How many responses began within each of the bounds, and, last, how many began later. */
   latencies: readonly number[]
 }
 
@@ -26,13 +26,13 @@ export function sum(one: Counts, other: Counts): Counts {
   }
 }
 
-/** Zeros at the end are left out: most answers are quick. */
+/** Zeros at the end are left out, as most responses are quick. */
 export function toText({ requests, hits, bytes, errors, statuses, latencies }: Counts): string {
   const slowest = latencies.findLastIndex((count) => count > 0)
   return JSON.stringify([requests, hits, bytes, errors, statuses, ...latencies.slice(0, slowest + 1)])
 }
 
-/** What an earlier version wrote has no statuses. */
+/** Rows of an earlier version have no statuses. */
 export function fromText(text: string): Counts {
   const [requests, hits, bytes, errors, ...rest] = JSON.parse(text) as [number, number, number, number]
   const [first, ...others] = rest as unknown as [number[] | number | undefined, ...number[]]
@@ -41,8 +41,8 @@ export function fromText(text: string): Counts {
 }
 
 /**
- * The time within which this share of answers began. Within a bucket they are taken to be spread evenly; those later than
- * the last bound, up to twice that.
+ * The time within which this share of responses began. Within a bucket they are assumed to be spread evenly; those later than
+ * the last bound, up to twice that bound.
  */
 export function percentile(latencies: readonly number[], share: number, boundsMs: readonly number[]): number {
   const total = latencies.reduce((all, count) => all + count, 0)

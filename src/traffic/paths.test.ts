@@ -8,7 +8,7 @@ import { HOUR_MS, MINUTE_MS } from './steps.ts'
 
 const DAY_MS = 24 * HOUR_MS
 
-async function furnished(t: TestContext) {
+async function setUp(t: TestContext) {
   const modules = await lowerModules(t)
   const { sql, clock, accounts, apps, environments, newId } = modules
   const account = await accounts.create('agency')
@@ -19,20 +19,22 @@ async function furnished(t: TestContext) {
     await sql.transaction((tx) => environments.insert(tx, { id: app.id, accountId: account.id }, id, draft))
     return id
   }
-  // The hands stand at the beginning of a day.
+  // The clock is set to the beginning of a day.
   await clock.advance(DAY_MS - (clock.now() % DAY_MS))
   const rows = () =>
     sql.query<{ environment_id: string; step_seconds: number; counts: string }>(
       statement`SELECT environment_id, step_seconds, counts FROM traffic_paths ORDER BY environment_id, step_seconds`,
     )
-  return { ...modules, environment, rows }
+  const open = (limits = PATH_LIMITS) =>
+    createTrafficPaths({ sql, clock, limits, existingEnvironments: environments.existing })
+  return { ...modules, environment, rows, open }
 }
 
 test('paths add up while they wait and when they are written, for each range', async (t) => {
-  const { sql, clock, environment, rows } = await furnished(t)
+  const { clock, open, environment, rows } = await setUp(t)
   const id = await environment()
-  const paths = createTrafficPaths({ sql, clock })
-  paths.hear(id, { found: [['/', 3]], missing: [['/old', 1]] })
+  const paths = open()
+  paths.receive(id, { found: [['/', 3]], missing: [['/old', 1]] })
   await paths.write()
   assert.deepEqual(await rows(), [], 'it waits for some minutes')
   await clock.advance(5 * MINUTE_MS)
@@ -41,7 +43,7 @@ test('paths add up while they wait and when they are written, for each range', a
     (await rows()).map(({ step_seconds }) => step_seconds),
     [3600, 86_400],
   )
-  paths.hear(id, {
+  paths.receive(id, {
     found: [
       ['/news', 4],
       ['/', 2],
@@ -63,18 +65,18 @@ test('paths add up while they wait and when they are written, for each range', a
   }
   await paths.write({ isLast: true })
   assert.equal((await rows()).length, 2)
-  assert.deepEqual((await createTrafficPaths({ sql, clock }).read(id, '1h')).found[0], { path: '/', requests: 5 })
+  assert.deepEqual((await open().read(id, '1h')).found[0], { path: '/', requests: 5 })
 })
 
-test('hours go after a day and days after a month, and with the environment goes what was counted of it', async (t) => {
-  const { sql, clock, environments, environment, rows } = await furnished(t)
+test('hours are removed after a day and days after a month, and all counts with their environment', async (t) => {
+  const { sql, clock, open, environments, environment, rows } = await setUp(t)
   const [id, other] = [await environment(), await environment()]
-  const paths = createTrafficPaths({ sql, clock })
-  for (const each of [id, other]) paths.hear(each, { found: [['/', 1]], missing: [] })
+  const paths = open()
+  for (const each of [id, other]) paths.receive(each, { found: [['/', 1]], missing: [] })
   await paths.write({ isLast: true })
   await sql.transaction((tx) => environments.remove(tx, other))
   assert.equal((await rows()).length, 2)
-  paths.hear(other, { found: [['/', 1]], missing: [] })
+  paths.receive(other, { found: [['/', 1]], missing: [] })
   await clock.advance(26 * HOUR_MS)
   await paths.write()
   assert.deepEqual(
@@ -88,12 +90,12 @@ test('hours go after a day and days after a month, and with the environment goes
 })
 
 test('a site with any number of paths takes a few kilobytes of memory and of the database', async (t) => {
-  const { sql, clock, environment, rows } = await furnished(t)
+  const { open, environment, rows } = await setUp(t)
   const ids = [await environment(), await environment()]
-  const paths = createTrafficPaths({ sql, clock, limits: { ...PATH_LIMITS, waiting: 150 } })
+  const paths = open({ ...PATH_LIMITS, waiting: 150 })
   for (let round = 0; round < 200; round++) {
     const pairs = Array.from({ length: 64 }, (_, index) => [`/${'p'.repeat(190)}-${round}-${index}`, 1] as const)
-    for (const id of ids) paths.hear(id, { found: [['/', 2], ...pairs], missing: pairs })
+    for (const id of ids) paths.receive(id, { found: [['/', 2], ...pairs], missing: pairs })
   }
   await paths.write({ isLast: true })
   for (const { counts } of await rows()) {
@@ -118,14 +120,14 @@ test('what looks like an id, an address or a secret is masked before it is kept'
     ['/unsubscribe/jane@example.com', '/unsubscribe/{email}'],
   ]
   for (const [path, masked] of cases) assert.equal(maskPath(path), masked)
-  const { sql, clock, environment, rows } = await furnished(t)
-  const paths = createTrafficPaths({ sql, clock })
+  const { open, environment, rows } = await setUp(t)
+  const paths = open()
 
-  test('a segment of very many letters is masked by one look at it', () => {
+  test('a very long segment is masked in linear time', () => {
     const path = `/${'a'.repeat(1_000_000)}`
     assert.equal(maskPath(path), path)
   })
-  paths.hear(await environment(), {
+  paths.receive(await environment(), {
     found: [
       ['/reset/9f86d081884c7d659a2feaa0c55ad015', 1],
       ['/reset/9f86d081884c7d659a2feaa0c55ad016', 2],
@@ -138,10 +140,10 @@ test('what looks like an id, an address or a secret is masked before it is kept'
   }
 })
 
-test('where it is switched off, what was counted before goes', async (t) => {
-  const { sql, clock, environment, rows } = await furnished(t)
-  const paths = createTrafficPaths({ sql, clock })
-  paths.hear(await environment(), { found: [['/', 1]], missing: [] })
+test('when the counting is switched off, earlier counts are removed', async (t) => {
+  const { sql, open, environment, rows } = await setUp(t)
+  const paths = open()
+  paths.receive(await environment(), { found: [['/', 1]], missing: [] })
   await paths.write({ isLast: true })
   assert.equal((await rows()).length, 2)
   await forgetTrafficPaths(sql)

@@ -1,44 +1,42 @@
 /**
- * Keeps which paths visitors ask for most, as short lists for each hour and each day. What the edge reports is added up in
- * memory and written down every few minutes; what was not written yet is lost if the process is killed.
+ * Records which paths visitors request most, as short lists for each hour and each day. The reports of the edge are added up in
+ * memory and written every few minutes; counts that were not written yet are lost if the process is killed.
  */
 import type { Clock } from '../base/index.ts'
 import type { resources } from '../contract/index.ts'
-import { list, type Sql, statement, type Transaction } from '../storage/index.ts'
+import { list, type Reader, type Sql, statement, type Transaction } from '../storage/index.ts'
 import { maskPath } from './mask-path.ts'
 import { firstOfPaths, HOUR_MS, MINUTE_MS, PATH_RANGES, PATH_RECORDS, startOf } from './steps.ts'
 
-/** As the edge reports them: paths that were answered well, and those that are missing. */
+/** As the edge reports them: paths that exist, and paths that are missing. */
 export type PathCounts = { found: readonly PathPair[]; missing: readonly PathPair[] }
 type PathPair = readonly [path: string, requests: number]
 
 type Lists = { found: Map<string, number>; missing: Map<string, number> }
+type EnvironmentLists = readonly [environment: string, lists: Lists]
 
 export type PathLimits = {
-  /** Paths of a list that are kept in memory, that are written down, and that are shown. */
-  held: number
+  /** Paths of a list that are kept in memory, that are written, and that are shown. */
+  inMemory: number
   written: number
   shown: number
-  /** Paths of all lists that wait to be written; what comes beyond that is not counted. */
+  /** Paths of all lists that wait to be written; further paths are not counted. */
   waiting: number
 }
 
-export const PATH_LIMITS: PathLimits = { held: 100, written: 30, shown: 20, waiting: 100_000 }
+export const PATH_LIMITS: PathLimits = { inMemory: 100, written: 30, shown: 20, waiting: 100_000 }
 
 const WRITE_EACH_MS = 5 * MINUTE_MS
-/** The write lock is given back after so many. */
+/** Rows of one transaction, so that other writers do not wait for long. */
 const ROWS_AT_ONCE = 50
 
-export function createTrafficPaths({
-  sql,
-  clock,
-  limits = PATH_LIMITS,
-}: {
-  sql: Sql
-  clock: Clock
-  limits?: PathLimits
-}) {
-  /** What is not written yet, by the beginning of its hour. */
+/** Those of the given environments that still exist. */
+export type ExistingEnvironments = (reader: Reader, ids: readonly string[]) => Promise<ReadonlySet<string>>
+
+type Parts = { sql: Sql; clock: Clock; existingEnvironments: ExistingEnvironments; limits?: PathLimits }
+
+export function createTrafficPaths({ sql, clock, existingEnvironments, limits = PATH_LIMITS }: Parts) {
+  /** Counts that are not written yet, by the beginning of their hour. */
   const waiting = new Map<number, Map<string, Lists>>()
   let lastWrite = startOf(clock.now(), WRITE_EACH_MS)
   let count = 0
@@ -50,12 +48,13 @@ export function createTrafficPaths({
       if (count >= limits.waiting && !into.has(shown)) continue
       into.set(shown, (into.get(shown) ?? 0) + requests)
     }
-    keepLargest(into, limits.held)
+    keepLargest(into, limits.inMemory)
     count += into.size - before
   }
 
   return {
-    hear(environment: string, { found, missing }: PathCounts) {
+    /** Adds a report of the edge. */
+    receive(environment: string, { found, missing }: PathCounts) {
       const hour = startOf(clock.now(), HOUR_MS)
       const ofHour = waiting.get(hour) ?? new Map<string, Lists>()
       const lists = ofHour.get(environment)
@@ -75,7 +74,7 @@ export function createTrafficPaths({
         const rows = [...environments]
         for (let at = 0; at < rows.length; at += ROWS_AT_ONCE) {
           const some = rows.slice(at, at + ROWS_AT_ONCE)
-          await sql.transaction((tx) => record(tx, hour, some, limits.written))
+          await sql.transaction((tx) => recordExisting(tx, hour, some))
           for (const [environment, lists] of some) {
             count -= lists.found.size + lists.missing.size
             environments.delete(environment)
@@ -102,6 +101,18 @@ export function createTrafficPaths({
     },
   }
 
+  /** The environment may have been deleted in the meantime. */
+  async function recordExisting(tx: Transaction, hour: number, rows: readonly EnvironmentLists[]) {
+    const ids = rows.map(([environment]) => environment)
+    const existing = await existingEnvironments(tx, ids)
+    await record(
+      tx,
+      hour,
+      rows.filter(([environment]) => existing.has(environment)),
+      limits.written,
+    )
+  }
+
   function shown(counts: Map<string, number>): resources.PathCount[] {
     return largest(counts, limits.shown).map(([path, requests]) => ({ path, requests }))
   }
@@ -109,17 +120,13 @@ export function createTrafficPaths({
 
 export type TrafficPaths = ReturnType<typeof createTrafficPaths>
 
-/** What was counted before it was switched off goes. */
+/** Removes what was counted before the counting of paths was switched off. */
 export async function forgetTrafficPaths(sql: Sql) {
   await sql.transaction((tx) => tx.query(statement`DELETE FROM traffic_paths`))
 }
 
-async function record(
-  tx: Transaction,
-  hour: number,
-  rows: readonly [environment: string, lists: Lists][],
-  max: number,
-) {
+async function record(tx: Transaction, hour: number, rows: readonly EnvironmentLists[], max: number) {
+  if (rows.length === 0) return
   const environments = rows.map(([environment]) => environment)
   for (const { stepMs } of PATH_RECORDS) {
     const [start, stepSeconds] = [startOf(hour, stepMs), stepMs / 1000]
@@ -127,15 +134,14 @@ async function record(
       SELECT environment_id, counts FROM traffic_paths
       WHERE environment_id IN (${list(environments)}) AND step_seconds = ${stepSeconds} AND start_time = ${start}`)
     const before = new Map(known.map(({ environment_id, counts }) => [environment_id, counts]))
-    // Sent together: each would cost a message of its own.
+    // The statements are sent together: each would cost a message of its own.
     await Promise.all(
       rows.map(([environment, lists]) => {
         const all = fromText(before.get(environment) ?? '{}')
         addAll(all, lists)
-        // Nothing is written for an environment that is gone meanwhile.
         return tx.query(statement`
           INSERT INTO traffic_paths (environment_id, step_seconds, start_time, counts)
-          SELECT id, ${stepSeconds}, ${start}, ${toText(all, max)} FROM environments WHERE id = ${environment}
+          VALUES (${environment}, ${stepSeconds}, ${start}, ${toText(all, max)})
           ON CONFLICT (environment_id, step_seconds, start_time) DO UPDATE SET counts = excluded.counts`)
       }),
     )

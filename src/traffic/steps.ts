@@ -1,21 +1,21 @@
-/** In which steps each range is shown, and by which records. Times are of the machine's clock, in UTC. */
+/** The steps in which each range is shown, and the records that they are made of. Times are of the machine's clock, in UTC. */
 import type { resources } from '../contract/index.ts'
 
 export const MINUTE_MS = 60_000
 export const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 
-/** What is recorded, and how long it is kept: a little longer than the longest range that is shown by it. */
+/** The records and how long they are kept: a little longer than the longest range that is made of them. */
 export const RECORDS = [
   { stepMs: MINUTE_MS, keptMs: DAY_MS + HOUR_MS },
   { stepMs: HOUR_MS, keptMs: 31 * DAY_MS },
 ] as const
 
 type Steps = {
-  /** Of a point. */
+  /** The length of one point. */
   stepMs: number
   count: number
-  /** Of the records that make it up. */
+  /** The length of the records that it is made of. */
   recordMs: number
 }
 
@@ -33,7 +33,7 @@ export const PATH_RECORDS = [
   { stepMs: DAY_MS, keptMs: 31 * DAY_MS },
 ] as const
 
-/** By which records the paths of a range are shown, and how many of them, the present one included. */
+/** The records that the paths of a range are made of, and their number, including the current one. */
 export const PATH_RANGES: Record<resources.TrafficRange, { stepMs: number; count: number }> = {
   '1h': { stepMs: HOUR_MS, count: 2 },
   '24h': { stepMs: HOUR_MS, count: 25 },
@@ -41,12 +41,12 @@ export const PATH_RANGES: Record<resources.TrafficRange, { stepMs: number; count
   '30d': { stepMs: DAY_MS, count: 30 },
 }
 
-/** When the first of these records begins. */
+/** The beginning of the first of these records. */
 export const firstOfPaths = (range: resources.TrafficRange, now: number): number => firstOf(PATH_RANGES[range], now)
 
-/** When the step began that this time lies in. */
+/** The beginning of the step that this time lies in. */
 export const startOf = (time: number, stepMs: number): number => Math.floor(time / stepMs) * stepMs
 
-/** When the first point of a range begins; the last one is the present step. */
+/** The beginning of the first point of a range; the last point is the current step. */
 export const firstOf = ({ stepMs, count }: Pick<Steps, 'stepMs' | 'count'>, now: number): number =>
   startOf(now, stepMs) - (count - 1) * stepMs

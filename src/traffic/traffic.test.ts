@@ -33,7 +33,7 @@ const NONE = {
   p95Ms: 0,
 }
 
-async function furnished(t: TestContext, sqlOf: (sql: Sql) => Sql = (sql) => sql) {
+async function setUp(t: TestContext, sqlOf: (sql: Sql) => Sql = (sql) => sql) {
   const modules = await lowerModules(t)
   const { sql, clock, accounts, apps, environments, newId } = modules
   const account = await accounts.create('agency')
@@ -44,14 +44,15 @@ async function furnished(t: TestContext, sqlOf: (sql: Sql) => Sql = (sql) => sql
     await sql.transaction((tx) => environments.insert(tx, { id: app.id, accountId: account.id }, id, draft))
     return { account: 'agency', app: 'shop', environment: id }
   }
-  const parts = { sql: sqlOf(sql), clock, log: createLog('silent'), boundsMs: BOUNDS_MS }
+  const existingEnvironments = environments.existing
+  const parts = { sql: sqlOf(sql), clock, log: createLog('silent'), boundsMs: BOUNDS_MS, existingEnvironments }
   const open = () => {
     const traffic = createTraffic(parts)
     traffic.start()
     t.after(() => traffic.stop())
     return traffic
   }
-  // The hands stand at the beginning of an hour.
+  // The clock is set to the beginning of an hour.
   await clock.advance(HOUR_MS - (clock.now() % HOUR_MS))
   const rows = () =>
     sql.query<{ environment_id: string; step_seconds: number; start_time: number; counts: string }>(
@@ -60,7 +61,7 @@ async function furnished(t: TestContext, sqlOf: (sql: Sql) => Sql = (sql) => sql
   return { ...modules, environment, open, rows }
 }
 
-/** Moves the hands once the writer waits for them: it writes in a thread, and what it wrote is seen before it waits again. */
+/** Moves the clock once the writer waits for it: it writes in a thread, and its rows are visible before it waits again. */
 async function pass(clock: HandClock, ms: number) {
   await until(() => clock.sleeping())
   await clock.advance(ms)
@@ -69,12 +70,12 @@ async function pass(clock: HandClock, ms: number) {
 const busy = ({ points }: resources.Traffic) => points.filter(({ requests }) => requests > 0)
 
 test('counts are shown while their minute goes on, and as many when it is over', async (t) => {
-  const { clock, environment, open, rows } = await furnished(t)
+  const { clock, environment, open, rows } = await setUp(t)
   const [at, other] = [await environment(), await environment()]
   const traffic = open()
-  traffic.hear({ [at.environment]: some(2), [other.environment]: some(5) })
+  traffic.receive({ [at.environment]: some(2), [other.environment]: some(5) })
   await pass(clock, 10_000)
-  traffic.hear({ [at.environment]: some(1, { hits: 1, errors: 1, statuses: [0, 0, 1], latencies: [0, 0, 1] }) })
+  traffic.receive({ [at.environment]: some(1, { hits: 1, errors: 1, statuses: [0, 0, 1], latencies: [0, 0, 1] }) })
   for (const range of ['1h', '24h', '7d', '30d'] as const) {
     const { totals, points, stepSeconds } = await traffic.read(at, range)
     assert.deepEqual(
@@ -95,7 +96,7 @@ test('counts are shown while their minute goes on, and as many when it is over',
 })
 
 test('each range has all of its points, the oldest first, without a gap', async (t) => {
-  const { clock, environment, open } = await furnished(t)
+  const { clock, environment, open } = await setUp(t)
   const at = await environment()
   const traffic = open()
   const expected = { '1h': [60, 60], '24h': [600, 144], '7d': [3600, 168], '30d': [14_400, 180] }
@@ -111,11 +112,11 @@ test('each range has all of its points, the oldest first, without a gap', async 
 })
 
 test('minutes add up to their hour, and one row is written for each environment and minute', async (t) => {
-  const { clock, environment, open, rows } = await furnished(t)
+  const { clock, environment, open, rows } = await setUp(t)
   const at = await environment()
   const traffic = open()
   for (let minute = 0; minute < 3; minute++) {
-    traffic.hear({ [at.environment]: some(minute + 1) })
+    traffic.receive({ [at.environment]: some(minute + 1) })
     await pass(clock, MINUTE_MS)
     await until(async () => (await rows()).filter(({ step_seconds }) => step_seconds === 60).length === minute + 1)
   }
@@ -132,15 +133,15 @@ test('minutes add up to their hour, and one row is written for each environment 
 })
 
 test('a stop in the middle of a minute loses nothing, and the next start counts on', async (t) => {
-  const { environment, open, rows } = await furnished(t)
+  const { environment, open, rows } = await setUp(t)
   const at = await environment()
   const before = open()
-  before.hear({ [at.environment]: some(2) })
+  before.receive({ [at.environment]: some(2) })
   await before.stop()
   assert.equal((await rows()).length, 2)
   const after = open()
   assert.equal((await after.read(at, '1h')).totals.requests, 2)
-  after.hear({ [at.environment]: some(3) })
+  after.receive({ [at.environment]: some(3) })
   assert.equal((await after.read(at, '1h')).totals.requests, 5)
   await after.stop()
   assert.deepEqual(
@@ -151,63 +152,63 @@ test('a stop in the middle of a minute loses nothing, and the next start counts 
 
 test('a database that is away delays the counts, and neither loses nor doubles them', async (t) => {
   let isAway = false
-  const { clock, environment, open, rows } = await furnished(t, (sql) => ({
+  const { clock, environment, open, rows } = await setUp(t, (sql) => ({
     ...sql,
     transaction: (work) => (isAway ? Promise.reject(new StorageUnavailable('away')) : sql.transaction(work)),
   }))
   const at = await environment()
   const traffic = open()
-  traffic.hear({ [at.environment]: some(2) })
+  traffic.receive({ [at.environment]: some(2) })
   isAway = true
   await pass(clock, MINUTE_MS)
   assert.equal((await traffic.read(at, '1h')).totals.requests, 2)
   assert.equal((await rows()).length, 0)
   isAway = false
-  traffic.hear({ [at.environment]: some(1) })
+  traffic.receive({ [at.environment]: some(1) })
   await pass(clock, MINUTE_MS)
   await until(async () => (await rows()).length === 3)
   assert.equal((await traffic.read(at, '24h')).totals.requests, 3)
 })
 
-test('minutes go after a day and hours after a month', async (t) => {
-  const { clock, environment, open, rows } = await furnished(t)
+test('minutes are removed after a day and hours after a month', async (t) => {
+  const { clock, environment, open, rows } = await setUp(t)
   const [at, other] = [await environment(), await environment()]
   const traffic = open()
   const steps = async () => (await rows()).map(({ step_seconds }) => step_seconds).sort((a, b) => a - b)
-  traffic.hear({ [at.environment]: some(1) })
+  traffic.receive({ [at.environment]: some(1) })
   await pass(clock, MINUTE_MS)
   await until(async () => (await rows()).length === 2)
 
   await pass(clock, 26 * HOUR_MS)
-  traffic.hear({ [other.environment]: some(1) })
+  traffic.receive({ [other.environment]: some(1) })
   await pass(clock, MINUTE_MS)
   await until(async () => (await steps()).join() === '60,3600,3600')
   assert.equal((await traffic.read(at, '24h')).totals.requests, 0)
   assert.equal((await traffic.read(at, '7d')).totals.requests, 1)
 
   await pass(clock, 31 * 24 * HOUR_MS)
-  traffic.hear({ [other.environment]: some(1) })
+  traffic.receive({ [other.environment]: some(1) })
   await pass(clock, MINUTE_MS)
   await until(async () => (await steps()).join() === '60,3600')
 })
 
-test('nothing is written for an environment that is gone, and what was goes with it', async (t) => {
-  const { sql, clock, environments, environment, open, rows } = await furnished(t)
+test('nothing is written for a deleted environment, and its counts are deleted with it', async (t) => {
+  const { sql, clock, environments, environment, open, rows } = await setUp(t)
   const [at, other] = [await environment(), await environment()]
   const traffic = open()
-  traffic.hear({ [at.environment]: some(1), [other.environment]: some(1) })
+  traffic.receive({ [at.environment]: some(1), [other.environment]: some(1) })
   await pass(clock, MINUTE_MS)
   await until(async () => (await rows()).length === 4)
   await sql.transaction((tx) => environments.remove(tx, at.environment))
   assert.equal((await rows()).length, 2)
-  traffic.hear({ [at.environment]: some(1), [other.environment]: some(1) })
+  traffic.receive({ [at.environment]: some(1), [other.environment]: some(1) })
   await pass(clock, MINUTE_MS)
   await until(async () => (await rows()).length === 3)
   assert.ok((await rows()).every(({ environment_id }) => environment_id === other.environment))
 })
 
-test('what an earlier version counted is read, without classes of its statuses, and counted on', async (t) => {
-  const { sql, clock, environment, open, rows } = await furnished(t)
+test('counts of an earlier version are read, without classes of statuses, and added to', async (t) => {
+  const { sql, clock, environment, open, rows } = await setUp(t)
   const at = await environment()
   const start = clock.now()
   await sql.transaction((tx) =>
@@ -215,7 +216,7 @@ test('what an earlier version counted is read, without classes of its statuses, 
       VALUES (${at.environment}, 60, ${start}, '[5,1,50,2,3,2]')`),
   )
   const traffic = open()
-  traffic.hear({ [at.environment]: some(1) })
+  traffic.receive({ [at.environment]: some(1) })
   const { totals } = await traffic.read(at, '1h')
   assert.deepEqual([totals.requests, totals.errors, totals.status2xx], [6, 2, 1])
   await pass(clock, MINUTE_MS)

@@ -1,34 +1,36 @@
 /**
- * Keeps what the edge counts. The present minute is in memory; a minute that is over is written down once, for each
+ * Records the visits that the edge counts. The current minute is in memory; a minute that is over is written once, for each
  * environment that had visitors, and added to its hour in the same transaction. Minutes are kept for a day and hours for a
- * month. What was not written yet is lost if the process is killed; nothing is ever counted twice.
+ * month. Counts that were not written yet are lost if the process is killed; nothing is ever counted twice.
  */
 import { type Clock, createTurns, type Log, toRfc3339 } from '../base/index.ts'
 import { names, type resources } from '../contract/index.ts'
 import { list, type Sql, statement, type Transaction } from '../storage/index.ts'
 import { type Counts, fromText, NOTHING, percentile, sum, toText } from './counts.ts'
-import type { PathCounts, TrafficPaths } from './paths.ts'
+import type { ExistingEnvironments, PathCounts, TrafficPaths } from './paths.ts'
 import { firstOf, firstOfPaths, MINUTE_MS, RANGES, RECORDS, startOf } from './steps.ts'
 
 type Parts = {
   sql: Sql
   clock: Clock
   log: Log
-  /** The times that latencies are counted by. */
+  /** The bounds of the buckets of latencies. */
   boundsMs: readonly number[]
-  /** Undefined where paths are not counted. */
+  /** Undefined if paths are not counted. */
   paths?: TrafficPaths | undefined
+  existingEnvironments: ExistingEnvironments
 }
 
 type Minute = Map<string, Counts>
+type EnvironmentCounts = readonly [environment: string, counts: Counts]
 
-/** A database that is away for longer than this costs the oldest of what waits for it. */
+/** If the database is away for longer than this, the oldest minutes that wait for it are dropped. */
 const MAX_WAITING_MINUTES = 60
-/** The write lock is given back after so many. */
+/** Rows of one transaction, so that other writers do not wait for long. */
 const ROWS_AT_ONCE = 200
 
-export function createTraffic({ sql, clock, log, boundsMs, paths }: Parts) {
-  /** What is not written yet, by the beginning of its minute. */
+export function createTraffic({ sql, clock, log, boundsMs, paths, existingEnvironments }: Parts) {
+  /** Counts that are not written yet, by the beginning of their minute. */
   const waiting = new Map<number, Minute>()
   const inTurn = createTurns()
   const stopping = new AbortController()
@@ -40,7 +42,7 @@ export function createTraffic({ sql, clock, log, boundsMs, paths }: Parts) {
     minute.set(environment, sum(minute.get(environment) ?? NOTHING, counts))
   }
 
-  /** Writes the minutes that are over; with `isLast`, the present one too. In turn with reading: see `read`. */
+  /** Writes the minutes that are over; with `isLast`, the current one too. Never during a read: see `read`. */
   function write({ isLast = false } = {}): Promise<void> {
     return inTurn('', async () => {
       const present = startOf(clock.now(), MINUTE_MS)
@@ -49,7 +51,7 @@ export function createTraffic({ sql, clock, log, boundsMs, paths }: Parts) {
         const rows = [...minute]
         for (let at = 0; at < rows.length; at += ROWS_AT_ONCE) {
           const some = rows.slice(at, at + ROWS_AT_ONCE)
-          await sql.transaction((tx) => record(tx, start, some))
+          await sql.transaction((tx) => recordExisting(tx, start, some))
           for (const [environment] of some) minute.delete(environment)
         }
         waiting.delete(start)
@@ -59,24 +61,37 @@ export function createTraffic({ sql, clock, log, boundsMs, paths }: Parts) {
     })
   }
 
+  /** The environment may have been deleted in the meantime. */
+  async function recordExisting(tx: Transaction, start: number, rows: readonly EnvironmentCounts[]) {
+    const ids = rows.map(([environment]) => environment)
+    const existing = await existingEnvironments(tx, ids)
+    await record(
+      tx,
+      start,
+      rows.filter(([environment]) => existing.has(environment)),
+    )
+  }
+
   async function writeEachMinute() {
     while (!stopping.signal.aborted) {
       const now = clock.now()
       await clock.sleep(startOf(now, MINUTE_MS) + MINUTE_MS - now, stopping.signal)
       if (stopping.signal.aborted) return
       if (waiting.size === 0 && !paths) continue
-      await write().catch((error) => log.error({ err: error }, 'counts of visits could not be written; they wait'))
+      await write().catch((error) =>
+        log.error({ err: error }, 'counts of visits could not be written; they are kept for the next try'),
+      )
       while (waiting.size > MAX_WAITING_MINUTES) waiting.delete(Math.min(...waiting.keys()))
     }
   }
 
   return {
-    /** What visitors got since the last report, by environment. */
-    hear(environments: Readonly<Record<string, Counts & { paths?: PathCounts }>>) {
+    /** Adds a report of the edge: the visits since the last report, by environment. */
+    receive(environments: Readonly<Record<string, Counts & { paths?: PathCounts }>>) {
       const start = startOf(clock.now(), MINUTE_MS)
       for (const [environment, { paths: ofPaths, ...counts }] of Object.entries(environments)) {
         add(start, environment, counts)
-        if (ofPaths) paths?.hear(environment, ofPaths)
+        if (ofPaths) paths?.receive(environment, ofPaths)
       }
     },
 
@@ -90,7 +105,7 @@ export function createTraffic({ sql, clock, log, boundsMs, paths }: Parts) {
       await write({ isLast: true }).catch((error) => log.error({ err: error }, 'counts of visits were lost'))
     },
 
-    /** The paths that visitors asked for most. */
+    /** The paths that visitors requested most. */
     async readPaths(at: names.EnvironmentPath, range: resources.TrafficRange): Promise<resources.TrafficPaths> {
       const name = names.environmentTrafficPathsResource(at)
       const since = toRfc3339(firstOfPaths(range, clock.now()))
@@ -101,7 +116,7 @@ export function createTraffic({ sql, clock, log, boundsMs, paths }: Parts) {
 
     async read(at: names.EnvironmentPath, range: resources.TrafficRange): Promise<resources.Traffic> {
       const { stepMs, count, recordMs } = RANGES[range]
-      // In turn with writing: what is written meanwhile would count in neither place, or in both.
+      // Never during a write: counts that are being written would be in neither place, or in both.
       const points = await inTurn('', async () => {
         const first = firstOf(RANGES[range], clock.now())
         const points = Array.from({ length: count }, (_, index) => ({ time: first + index * stepMs, counts: NOTHING }))
@@ -139,8 +154,9 @@ export function createTraffic({ sql, clock, log, boundsMs, paths }: Parts) {
 
 export type Traffic = ReturnType<typeof createTraffic>
 
-/** Adds to what is recorded of the minute, which is something after a restart only, and of its hour. */
-async function record(tx: Transaction, minuteStart: number, rows: readonly [environment: string, counts: Counts][]) {
+/** Adds to the records of the minute and of its hour. Only after a restart can the minute have a record already. */
+async function record(tx: Transaction, minuteStart: number, rows: readonly EnvironmentCounts[]) {
+  if (rows.length === 0) return
   const environments = rows.map(([environment]) => environment)
   for (const { stepMs } of RECORDS) {
     const [start, stepSeconds] = [startOf(minuteStart, stepMs), stepMs / 1000]
@@ -148,14 +164,13 @@ async function record(tx: Transaction, minuteStart: number, rows: readonly [envi
       SELECT environment_id, counts FROM traffic
       WHERE environment_id IN (${list(environments)}) AND step_seconds = ${stepSeconds} AND start_time = ${start}`)
     const before = new Map(known.map(({ environment_id, counts }) => [environment_id, fromText(counts)]))
-    // Sent together: each would cost a message of its own.
+    // The statements are sent together: each would cost a message of its own.
     await Promise.all(
       rows.map(([environment, counts]) => {
         const all = toText(sum(before.get(environment) ?? NOTHING, counts))
-        // Nothing is written for an environment that is gone meanwhile.
         return tx.query(statement`
           INSERT INTO traffic (environment_id, step_seconds, start_time, counts)
-          SELECT id, ${stepSeconds}, ${start}, ${all} FROM environments WHERE id = ${environment}
+          VALUES (${environment}, ${stepSeconds}, ${start}, ${all})
           ON CONFLICT (environment_id, step_seconds, start_time) DO UPDATE SET counts = excluded.counts`)
       }),
     )

@@ -12,14 +12,14 @@ const NAMES: [userAgent: string, name: string][] = [
   ['a\u2028b', 'a b'],
 ]
 
-test('the caller of a webhook is named by its product, and by the webhook where it has no name', () => {
+test('the caller of a webhook is named by its product, or by the action if it has no user agent', () => {
   for (const [userAgent, name] of NAMES) {
     assert.deepEqual(webhookRequester('REBUILD', userAgent), { kind: 'WEBHOOK', name })
   }
   assert.equal(webhookRequester('PURGE_CACHE', ' ').name, 'Purge Cache')
 })
 
-test('a name has an end, and no half of a character', () => {
+test('a name has a maximum length, and no half of a character', () => {
   const { name } = webhookRequester('REBUILD', `${'x'.repeat(LIMITS.requesterLength - 1)}\u{1F4A9}`)
   assert.equal(name.length, LIMITS.requesterLength)
   assert.ok(name.isWellFormed())

@@ -1,4 +1,4 @@
-/** How those who ask without a log-in are recorded: by what they call themselves, or by what they called. */
+/** The requesters that have no log-in: a webhook is recorded by its user agent, or by the action that it asked for. */
 import { LIMITS, type resources } from '../contract/index.ts'
 
 const ACTION_WORDS: Record<resources.TriggerAction, string> = {
@@ -7,7 +7,7 @@ const ACTION_WORDS: Record<resources.TriggerAction, string> = {
   PURGE_CACHE: 'Purge Cache',
 }
 
-/** `WordPress/6.9` of `WordPress/6.9; https://cms.example`. A caller without a name gets that of the webhook. */
+/** `WordPress/6.9` of `WordPress/6.9; https://cms.example`. A caller without a user agent gets the name of the action. */
 export function webhookRequester(action: resources.TriggerAction, userAgent: string): resources.Requester {
   const [product = ''] = userAgent.split(/[;(]/, 1)
   const name = product.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim()

@@ -2,9 +2,9 @@ export { APP_REQUESTER, SERVICE_REQUESTER, webhookRequester } from './callers.ts
 export {
   type Asked,
   createLedger,
-  type Entry,
   type Ledger,
+  type LedgerEntry,
   newestTriggerId,
   type Outcome,
-  type Shown,
+  type PurgeSummary,
 } from './ledger.ts'

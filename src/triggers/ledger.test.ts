@@ -8,8 +8,8 @@ import { type Asked, createLedger, type Outcome } from './ledger.ts'
 
 async function open(t: Scope) {
   const modules = await lowerModules(t)
-  const { sql, clock, newId, notifyBelow, accounts, apps, environments, operations } = modules
-  const ledger = createLedger({ sql, newId, notifyBelow })
+  const { sql, clock, newId, accounts, apps, environments, operations, notifyBelow } = modules
+  const ledger = createLedger({ sql, newId, operations, notifyBelow })
   const account = await accounts.create('ours')
   const app = await apps.create(account.id, 'app', 'regions/UK')
   const draft = { displayName: 'x', branch: 'uploadable', cmsEnvironment: 'x', rootDirectory: '', variables: [] }
@@ -51,7 +51,7 @@ async function open(t: Scope) {
   }
 }
 
-test('1 to 130 who ask together are all written down, each once and in their order', async (t) => {
+test('1 to 130 requests that come together are all recorded, each once and in their order', async (t) => {
   const { ledger, environment, asked, add } = await open(t)
   for (const size of [
     ...Array.from({ length: 22 }, (_, index) => index + 1),
@@ -80,7 +80,7 @@ test('1 to 130 who ask together are all written down, each once and in their ord
   }
 })
 
-test('an entry is read as it was written; what is long is cut, and what is not a letter is made one', async (t) => {
+test('an entry is read as it was written; long texts are cut, and lone surrogates are replaced', async (t) => {
   const { ledger, id, asked, add, clock } = await open(t)
   const purged = { what: { paths: ['/a'] }, count: 1 }
   await add(id, [asked({ action: 'PURGE_CACHE', source: 'API' })], { answer: 200, purged })
@@ -104,7 +104,7 @@ test('an entry is read as it was written; what is long is cut, and what is not a
   )
 })
 
-test('nothing is written for an environment that is gone, and what was written goes with it', async (t) => {
+test('nothing is written for a deleted environment, and its entries are deleted with it', async (t) => {
   const { id, asked, add, sql, newId, count } = await open(t)
   assert.deepEqual(await add(newId(), [asked()]), { isPruned: false })
   await add(id, [asked()])
@@ -138,7 +138,7 @@ test('the newest of each share are kept: no source pushes out another, and purge
   assert.equal(after['WEBHOOK REBUILD'], 1)
 })
 
-test('what came one way can be asked for alone', async (t) => {
+test('entries can be listed by their source', async (t) => {
   const { environment, asked, add, ledger } = await open(t)
   const id = await environment()
   for (const source of ['WEBHOOK', 'API', 'WEBHOOK'] as const) await add(id, [asked({ source })])
@@ -149,13 +149,13 @@ test('what came one way can be asked for alone', async (t) => {
   )
 })
 
-test('of a share it is the oldest that go, also those that an earlier process wrote', async (t) => {
-  const { id, asked, add, sql, newId, notifyBelow, ledger } = await open(t)
+test('the oldest entries of a share are removed, also those that an earlier process wrote', async (t) => {
+  const { id, asked, add, sql, newId, operations, notifyBelow, ledger } = await open(t)
   const purges = Array.from({ length: 150 }, (_, index) =>
     asked({ source: 'APP', action: 'PURGE_CACHE', userAgent: `${index}` }),
   )
   await add(id, purges)
-  const next = createLedger({ sql, newId, notifyBelow })
+  const next = createLedger({ sql, newId, operations, notifyBelow })
   await sql.transaction((tx) =>
     next.add(tx, id, [asked({ source: 'APP', action: 'PURGE_CACHE', userAgent: 'last' })], { answer: 200 }),
   )
@@ -187,11 +187,11 @@ test('an entry names the operation that satisfied it in the end', async (t) => {
     items.map((entry) => entry.id),
     ids,
   )
-  // Whoever looks at the one that they were answered with finds themselves there, too.
+  // The operation that the call was answered with lists the call, too.
   assert.equal((await ledger.satisfiedBy(waiting.id)).count, 2)
 })
 
-test('an operation tells its newest calls, and how many there are', async (t) => {
+test('an operation lists its newest calls, and how many there are', async (t) => {
   const { id, asked, add, request, ledger } = await open(t)
   const operation = await request(id)
   await add(
@@ -241,7 +241,7 @@ test('the last use of a webhook is that since a time, and only by a webhook', as
   assert.deepEqual([...(await ledger.lastUses(id, since))], [['REBUILD', clock.now()]])
 })
 
-test('purges that one operation satisfied are told as one, and refused ones not at all', async (t) => {
+test('purges that one operation satisfied count as one, and refused ones are left out', async (t) => {
   const { id, asked, add, request, ledger } = await open(t)
   const purge = (source: resources.TriggerSource) => asked({ action: 'PURGE_CACHE', source })
   const operation = await request(id, 'PURGE_CACHE')

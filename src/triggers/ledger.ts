@@ -1,13 +1,14 @@
 /**
- * The ledger: everybody who asked for a build or a purge, from where, how they were answered, and which operation satisfied
- * them. An entry is written in the transaction that does what was asked, so whoever was told "yes" is in it.
+ * The ledger: every request for a build or a purge, where it came from, how it was answered, and which operation satisfied it.
+ * An entry is written in the transaction that carries out the request, so every request that was accepted is in it.
  *
- * The newest of each environment are kept. Each source has a share of its own, and purges have another than builds: what
- * purges all day does not push out what editors did.
+ * The newest entries of each environment are kept. Each source has a share of its own, and purges have another share than
+ * builds: a client that purges all day does not push out the requests of editors.
  */
 import type { NewId } from '../base/index.ts'
 import { LIMITS, type Reason, type resources } from '../contract/index.ts'
 import {
+  list,
   type NotifyBelow,
   type Page,
   type PageOf,
@@ -15,11 +16,12 @@ import {
   type Reader,
   rows as rowsOf,
   type Sql,
+  type Statement,
   statement,
   type Transaction,
 } from '../storage/index.ts'
 
-/** Somebody who asks, at the moment of asking. */
+/** One request, as it came. */
 export type Asked = {
   action: resources.TriggerAction
   source: resources.TriggerSource
@@ -30,15 +32,15 @@ export type Asked = {
   time: number
 }
 
-/** What a purge was about: the first paths and tags, and the count of all. 0 where everything was purged. */
-export type Shown = { what: { paths?: readonly string[]; tags?: readonly string[] }; count: number }
+/** What was purged: the first paths and tags, and the number of all. 0 if everything was purged. */
+export type PurgeSummary = { what: { paths?: readonly string[]; tags?: readonly string[] }; count: number }
 
-export type Outcome = { answer: number; reason?: Reason; operationId?: string; purged?: Shown }
+export type Outcome = { answer: number; reason?: Reason; operationId?: string; purged?: PurgeSummary }
 
-/** Which entries are wanted: all, or those that one operation satisfied, or of one source. */
+/** All entries, or those that one operation satisfied, or those of one source. */
 export type Filter = { operationId?: string; source?: resources.TriggerSource }
 
-export type Entry = Asked & Outcome & { id: string }
+export type LedgerEntry = Asked & Outcome & { id: string }
 
 type Row = {
   id: string
@@ -54,10 +56,8 @@ type Row = {
   purged: string | null
 }
 
-/** An operation may have been satisfied by another one meanwhile: then that is the one to look at. */
-const columns = statement`t.id, t.action, t.source, t.address, t.user_agent, t.requested_by, t.create_time,
-  t.answer, t.reason,
-  COALESCE(o.satisfied_by, t.operation_id) AS operation_id, t.purged`
+const columns = statement`id, action, source, address, user_agent, requested_by, create_time, answer, reason,
+  operation_id, purged`
 
 const KEPT: Record<resources.TriggerSource, number> = {
   WEBHOOK: LIMITS.triggersKeptOfWebhooks,
@@ -66,13 +66,23 @@ const KEPT: Record<resources.TriggerSource, number> = {
   SERVICE: LIMITS.triggersKeptOfService,
 }
 
-/** Many rows go in one statement, and all of them are sent together. A few sizes only: each is prepared and kept. */
+/** Many rows go in one statement, and all statements are sent together. A few sizes only: each is prepared and cached. */
 const ROWS_AT_ONCE = [64, 16, 4, 1] as const
 
 const MAX_COUNTED = 10_000
 
-export function createLedger({ sql, newId, notifyBelow }: { sql: Sql; newId: NewId; notifyBelow: NotifyBelow }) {
-  /** How many entries were written since old ones were last removed, by environment and share. */
+/** Another operation may do the work of the one that a request was answered with. */
+type Satisfactions = {
+  /** The operations that do the work of others, by the id of the other one. */
+  satisfiersOf(ids: readonly string[]): Promise<ReadonlyMap<string, string>>
+  /** The operations whose work this one does. */
+  satisfiedBy(id: string): Promise<string[]>
+}
+
+type Parts = { sql: Sql; newId: NewId; operations: Satisfactions; notifyBelow: NotifyBelow }
+
+export function createLedger({ sql, newId, operations, notifyBelow }: Parts) {
+  /** Entries that were written since old ones were last removed, by environment and share. */
   const written = new Map<string, number>()
 
   async function insert(tx: Transaction, environmentId: string, asked: readonly Asked[], outcome: Outcome) {
@@ -96,7 +106,7 @@ export function createLedger({ sql, newId, notifyBelow }: { sql: Sql; newId: New
     await Promise.all(inserts)
   }
 
-  /** Now and then: finding the oldest that is kept takes longer than writing an entry. Tells whether it was now. */
+  /** Done now and then, as finding the oldest kept entry takes longer than writing one. Resolves to whether it was done. */
   async function prune(tx: Transaction, environmentId: string, { source, action }: Asked, added: number) {
     const isPurge = action === 'PURGE_CACHE'
     const key = `${environmentId} ${source} ${isPurge ? 'purges' : 'builds'}`
@@ -115,10 +125,22 @@ export function createLedger({ sql, newId, notifyBelow }: { sql: Sql; newId: New
     return true
   }
 
+  /** Entries name the operation that does the work, also if it took the place of the one that was answered. */
+  async function toEntries(rows: readonly Row[]): Promise<LedgerEntry[]> {
+    const satisfiers = await operations.satisfiersOf(rows.flatMap(({ operation_id }) => operation_id ?? []))
+    return rows.map((row) => {
+      const satisfier = row.operation_id === null ? undefined : satisfiers.get(row.operation_id)
+      return toEntry(satisfier === undefined ? row : { ...row, operation_id: satisfier })
+    })
+  }
+
+  const isSatisfiedBy = async (operationId: string): Promise<Statement> =>
+    statement`operation_id IN (${list([operationId, ...(await operations.satisfiedBy(operationId))])})`
+
   return {
     /**
-     * All of one source, all for a build or all for a purge, with the same outcome. Nothing is written for an environment that
-     * is gone meanwhile.
+     * Adds requests of one source with the same outcome, all for a build or all for a purge. Nothing is written if the
+     * environment was deleted in the meantime.
      */
     async add(
       tx: Transaction,
@@ -133,25 +155,22 @@ export function createLedger({ sql, newId, notifyBelow }: { sql: Sql; newId: New
       return { isPruned: await prune(tx, environmentId, first, asked.length) }
     },
 
-    async list(environmentId: string, page: Page, { operationId, source }: Filter = {}): Promise<PageOf<Entry>> {
-      const ofOperation = operationId === undefined ? EVERYTHING : satisfiedBy(operationId)
-      const ofSource = source === undefined ? EVERYTHING : statement`t.source = ${source}`
+    async list(environmentId: string, page: Page, { operationId, source }: Filter = {}): Promise<PageOf<LedgerEntry>> {
+      const ofOperation = operationId === undefined ? EVERYTHING : await isSatisfiedBy(operationId)
+      const ofSource = source === undefined ? EVERYTHING : statement`source = ${source}`
       const rows = await sql.query<Row>(statement`
-        SELECT * FROM (
-          SELECT ${columns} FROM triggers t LEFT JOIN operations o ON o.id = t.operation_id
-          WHERE t.environment_id = ${environmentId} AND ${ofOperation} AND ${ofSource}) AS found
-        WHERE ${page.after} ${page.order}`)
-      return pageOf(rows.map(toEntry), page)
+        SELECT ${columns} FROM triggers
+        WHERE environment_id = ${environmentId} AND ${ofOperation} AND ${ofSource} AND ${page.after} ${page.order}`)
+      return pageOf(await toEntries(rows), page)
     },
 
-    /** The calls that an operation satisfies: the ids of the newest, and how many there are. */
+    /** The requests that an operation satisfies: the ids of the newest, and the number of all. */
     async satisfiedBy(operationId: string): Promise<{ ids: string[]; count: number }> {
+      const isSatisfied = await isSatisfiedBy(operationId)
       const [[counted], rows] = await Promise.all([
-        sql.query<{ count: number }>(
-          statement`SELECT COUNT(*) AS count FROM triggers t WHERE ${satisfiedBy(operationId)}`,
-        ),
+        sql.query<{ count: number }>(statement`SELECT COUNT(*) AS count FROM triggers WHERE ${isSatisfied}`),
         sql.query<{ id: string }>(statement`
-          SELECT t.id FROM triggers t WHERE ${satisfiedBy(operationId)} ORDER BY t.id DESC LIMIT ${LIMITS.triggersShown}`),
+          SELECT id FROM triggers WHERE ${isSatisfied} ORDER BY id DESC LIMIT ${LIMITS.triggersShown}`),
       ])
       return { ids: rows.map(({ id }) => id), count: counted?.count ?? 0 }
     },
@@ -185,34 +204,25 @@ export function createLedger({ sql, newId, notifyBelow }: { sql: Sql; newId: New
       return row?.oldest ?? undefined
     },
 
-    /** The newest purges that were done, the newest first. Those that one operation satisfied are one. */
-    async lastPurges(environmentId: string, max: number): Promise<Entry[]> {
+    /** The last purges that were done, the newest first. Requests that one operation satisfied count as one. */
+    async lastPurges(environmentId: string, max: number): Promise<LedgerEntry[]> {
       const rows = await sql.query<Row>(statement`
-        SELECT ${columns} FROM triggers t LEFT JOIN operations o ON o.id = t.operation_id
-        WHERE t.id IN (
+        SELECT ${columns} FROM triggers
+        WHERE id IN (
           SELECT MAX(id) FROM triggers
           WHERE environment_id = ${environmentId} AND action = 'PURGE_CACHE' AND answer = 200
           GROUP BY COALESCE(operation_id, id))
-        ORDER BY t.id DESC LIMIT ${max}`)
-      return rows.map(toEntry)
+        ORDER BY id DESC LIMIT ${max}`)
+      return toEntries(rows)
     },
   }
 }
 
 export type Ledger = ReturnType<typeof createLedger>
 
-/** Undefined where there is none. */
-export async function newestTriggerId(reader: Reader): Promise<string | undefined> {
-  const [row] = await reader.query<{ id: string | null }>(statement`SELECT MAX(id) AS id FROM triggers`)
-  return row?.id ?? undefined
-}
+const EVERYTHING = statement`id IS NOT NULL`
 
-const EVERYTHING = statement`t.id IS NOT NULL`
-
-const satisfiedBy = (operationId: string) => statement`
-  (t.operation_id = ${operationId} OR t.operation_id IN (SELECT id FROM operations WHERE satisfied_by = ${operationId}))`
-
-const toEntry = (row: Row): Entry => ({
+const toEntry = (row: Row): LedgerEntry => ({
   id: row.id,
   action: row.action,
   source: row.source,
@@ -225,3 +235,9 @@ const toEntry = (row: Row): Entry => ({
   ...(row.operation_id === null ? {} : { operationId: row.operation_id }),
   ...(row.purged === null ? {} : { purged: JSON.parse(row.purged) }),
 })
+
+/** Undefined if there is none. */
+export async function newestTriggerId(reader: Reader): Promise<string | undefined> {
+  const [row] = await reader.query<{ id: string | null }>(statement`SELECT MAX(id) AS id FROM triggers`)
+  return row?.id ?? undefined
+}

@@ -4,7 +4,7 @@ import { createBursts } from './bursts.ts'
 
 type Round = { key: string; items: readonly number[]; end(result: string): void; fail(error: Error): void }
 
-/** Rounds of work that end when the test says so. */
+/** Runs of work that end when the test decides. */
 function rounds() {
   const begun: Round[] = []
   const bursts = createBursts<number, string>((key, items) => {
@@ -22,7 +22,7 @@ async function settle() {
   for (let turns = 0; turns < 5; turns++) await turn()
 }
 
-test('those who ask in the same turn are done together', async () => {
+test('calls of the same turn of the event loop share one run', async () => {
   const { bursts, begun } = rounds()
   const results = [1, 2, 3].map((item) => bursts.join('a', item))
   await settle()
@@ -34,7 +34,7 @@ test('those who ask in the same turn are done together', async () => {
   assert.deepEqual(await Promise.all(results), ['done', 'done', 'done'])
 })
 
-test('whoever asks while work is under way is done by work that begins after them, in one round', async () => {
+test('calls that come while work is under way share one run that begins after them', async () => {
   const { bursts, begun } = rounds()
   const first = bursts.join('a', 0)
   await settle()
@@ -48,7 +48,7 @@ test('whoever asks while work is under way is done by work that begins after the
     begun.map(({ items }) => items.length),
     [1, 1000],
   )
-  // And so on: the second round is under way now.
+  // The second run is under way now.
   const last = bursts.join('a', 2000)
   await settle()
   assert.equal(begun.length, 2)
@@ -60,7 +60,7 @@ test('whoever asks while work is under way is done by work that begins after the
   assert.equal(await last, 'third')
 })
 
-test('never are two rounds of one key at work, and nobody is left out or done twice', async () => {
+test('never do two runs of one key overlap, and no call is left out or done twice', async () => {
   let [atWork, max] = [0, 0]
   const done: number[] = []
   const bursts = createBursts<number, readonly number[]>(async (_, items) => {
@@ -85,7 +85,7 @@ test('never are two rounds of one key at work, and nobody is left out or done tw
   )
 })
 
-test('a round that fails fails for its own callers only, and the next one begins all the same', async () => {
+test('a run that fails fails for its own callers only, and the next one begins anyway', async () => {
   const { bursts, begun } = rounds()
   const failing = [bursts.join('a', 1), bursts.join('a', 2)].map((each) => each.catch((error: Error) => error.message))
   await settle()

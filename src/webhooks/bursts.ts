@@ -1,6 +1,6 @@
 /**
- * Calls that come while work of the same kind is under way are done together, by work that begins after all of them: nobody
- * gets the result of work that began before they asked, and a thousand calls cost two rounds of it.
+ * Merges calls: those that come while work for the same key is under way share one run of the work, which begins after all of
+ * them. So no caller gets the result of work that began before the call, and a burst of a thousand calls costs two runs.
  */
 export function createBursts<Item, Result>(work: (key: string, items: readonly Item[]) => Promise<Result>) {
   const next = new Map<string, { items: Item[]; result: Promise<Result> }>()
@@ -22,7 +22,7 @@ export function createBursts<Item, Result>(work: (key: string, items: readonly I
 
   async function begin(key: string, items: readonly Item[]): Promise<Result> {
     const before = current.get(key)
-    // Whatever arrived in the same turn of the loop comes along.
+    // Calls that arrive in the same turn of the event loop are included.
     await (before ?? new Promise((resolve) => setImmediate(resolve)))
     next.delete(key)
     const mine = work(key, items)

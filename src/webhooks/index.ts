@@ -1,3 +1,3 @@
 export { createWebhookRates, type WebhookRates } from './rates.ts'
 export { createWebhookSets, type IssuedSet, type WebhookSet, type WebhookSets } from './sets.ts'
-export { createWebhooks, type Taken, type WebhookCall, type WebhookRead, type Webhooks } from './webhooks.ts'
+export { type Accepted, createWebhooks, type WebhookCall, type WebhookRead, type Webhooks } from './webhooks.ts'

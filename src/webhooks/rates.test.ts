@@ -9,7 +9,7 @@ function open(limits: { callsPerMinute?: number; guessesPerMinute?: number } = {
   return { clock, rates: createWebhookRates(clock, { callsPerMinute: 1200, guessesPerMinute: 30, ...limits }) }
 }
 
-/** How many of so many attempts are paid. */
+/** How many of these attempts are allowed. */
 const paid = (attempts: number, attempt: () => unknown): number =>
   Array.from({ length: attempts }, attempt).filter((problem) => problem === undefined).length
 
@@ -45,7 +45,7 @@ test('environments are counted apart, and so are builds and purges of one', () =
   )
 })
 
-test('the first refusal of each minute is to be written down, and no other', async () => {
+test('only the first refusal of each minute is recorded', async () => {
   const { clock, rates } = open()
   const isFirst = () => rates.isFirstRefusal('environment', 'REBUILD')
   assert.deepEqual([isFirst(), isFirst(), isFirst()], [true, false, false])
@@ -57,7 +57,7 @@ test('the first refusal of each minute is to be written down, and no other', asy
   assert.deepEqual([isFirst(), isFirst()], [true, false])
 })
 
-test('guesses are counted by address, and tell when to come back', async () => {
+test('guesses are counted by address, and refused with the time to try again', async () => {
   const { clock, rates } = open()
   assert.equal(
     paid(100, () => rates.guess('192.0.2.1')),
@@ -78,13 +78,13 @@ test('guesses are counted by address, and tell when to come back', async () => {
   )
 })
 
-test('who has a token is not held up by those who guess', () => {
+test('guesses do not limit callers that have a token', () => {
   const { rates } = open({ guessesPerMinute: 1 })
   paid(100, () => rates.guess('192.0.2.1'))
   assert.equal(rates.call('environment', 'REBUILD'), undefined)
 })
 
-test('reading what became of a call has a limit of its own, and does not use up calls', async () => {
+test('reads of operations have a limit of their own, and do not use up calls', async () => {
   const { clock, rates } = open({ callsPerMinute: 1, guessesPerMinute: 1 })
   const read = () => rates.read('environment')
   assert.equal(paid(2 * LIMITS.webhookReads, read), LIMITS.webhookReads)

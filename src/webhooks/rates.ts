@@ -1,8 +1,8 @@
 /**
- * How often webhooks may be called. Joining a build that waits is cheap, and most callers never try again: whoever has the
- * right token is refused only when an environment is called far more often than a CMS ever does. Purges are counted apart, so
- * that a leaked URL that purges cannot keep editors from their builds. Guesses are counted by address, and never against
- * those who know a token.
+ * How often webhooks may be called. Joining a build that waits is cheap, and most callers never try again: a caller with the
+ * right token is refused only when an environment is called far more often than a CMS ever does. Purges are counted separately,
+ * so that a leaked URL that purges cannot keep editors from their builds. Calls with a wrong token are counted by address, and
+ * never against callers with the right one.
  */
 import { type Clock, createBuckets, type Rate } from '../base/index.ts'
 import { LIMITS, Problem, type resources } from '../contract/index.ts'
@@ -19,13 +19,13 @@ export function createWebhookRates(clock: Clock, { callsPerMinute, guessesPerMin
   const reads = createBuckets(clock)
 
   return {
-    /** Pays for a call with the right token. Tells what to answer if there were too many. */
+    /** Counts a call with the right token. Returns the error to answer with if there were too many. */
     call(environmentId: string, action: resources.TriggerAction): Problem | undefined {
       const waitMs = calls.take(shareOf(environmentId, action), 1, perMinute(callsPerMinute))
       return problemAfter('TOO_MANY_TRIGGERS', waitMs)
     },
 
-    /** Pays for reading what became of a call. Counted apart from calls, so that an open dashboard does not use them up. */
+    /** Counts a read of an operation. Separate from calls, so that an open dashboard does not use them up. */
     read(environmentId: string): Problem | undefined {
       const waitMs = reads.take(environmentId, 1, perMinute(LIMITS.webhookReads))
       return problemAfter(
@@ -35,12 +35,12 @@ export function createWebhookRates(clock: Clock, { callsPerMinute, guessesPerMin
       )
     },
 
-    /** Pays for a call with a wrong one. */
+    /** Counts a call with a wrong token. */
     guess(address: string): Problem | undefined {
       return problemAfter('TOO_MANY_GUESSES', guesses.take(clientNetwork(address), 1, perMinute(guessesPerMinute)))
     },
 
-    /** Whether a refused call is to be written down: the first of each minute is, so that a flood is not a flood of rows. */
+    /** Whether a refused call is recorded: only the first of each minute is, so that a flood of calls is not a flood of rows. */
     isFirstRefusal: (environmentId: string, action: resources.TriggerAction): boolean =>
       refused.take(shareOf(environmentId, action), 1, { atOnce: 1, perSecond: 1000 / MINUTE_MS }) === 0,
   }

@@ -4,13 +4,14 @@ import { syncBuiltinESMExports } from 'node:module'
 import { test } from 'node:test'
 import type { Scope } from '../../test/support/folder.ts'
 import { house } from '../../test/support/service/retention.ts'
+import { createAccounts } from '../accounts/index.ts'
+import { createEnvironments } from '../apps/index.ts'
 import { type Sql, statement } from '../storage/index.ts'
 import { createWebhookSets } from './sets.ts'
 
 async function open(t: Scope) {
   const modules = await house(t)
   const { id, appName } = await modules.environment()
-  const { clock, newId } = modules
   let queries = 0
   const sql: Sql = {
     ...modules.sql,
@@ -19,7 +20,12 @@ async function open(t: Scope) {
       return modules.sql.query(asked)
     },
   }
-  const sets = createWebhookSets({ sql, clock, newId })
+  const sets = createWebhookSets({
+    ...modules,
+    sql,
+    accounts: createAccounts({ ...modules, sql }),
+    environments: createEnvironments({ ...modules, sql }),
+  })
   const at = { account: modules.account.name, app: appName, environment: id }
   return { ...modules, sets, id, at, queries: () => queries }
 }
@@ -37,7 +43,7 @@ test('three tokens, none of which is in the database', async (t) => {
   assert.doesNotMatch(JSON.stringify(tokens), /[\w-]{20}/)
 })
 
-test('a token opens its own action of its own environment, by whichever case the app is written', async (t) => {
+test("a token opens its own action of its own environment, in whichever case the app's name is written", async (t) => {
   const { sets, id, at, account } = await open(t)
   const { tokens } = await sets.create(id)
   for (const [action, token] of Object.entries(tokens)) {
@@ -67,7 +73,7 @@ test('a set is made once, and what was regenerated or removed opens nothing', as
   }
 })
 
-test('an environment that is being deleted, or is gone, has no webhooks to make or to open', async (t) => {
+test('no webhooks can be made or opened for an environment that is being deleted or does not exist', async (t) => {
   const { sets, id, at, sql, environments, environment, newId } = await open(t)
   const { tokens } = await sets.create(id)
   await sql.transaction((tx) => environments.markDeleting(tx, id))
@@ -78,7 +84,7 @@ test('an environment that is being deleted, or is gone, has no webhooks to make 
   await assert.rejects(sets.create(newId()), { reason: 'ENVIRONMENT_NOT_FOUND' })
 })
 
-test('whatever is wrong, the same is asked of the database and the same is compared', async (t) => {
+test('whatever is wrong, the same queries and the same comparison are made', async (t) => {
   const { sets, id, at, queries, newId } = await open(t)
   const { tokens } = await sets.create(id)
   const right = tokens.rebuild.reveal()
@@ -113,7 +119,7 @@ test('whatever is wrong, the same is asked of the database and the same is compa
     const before = queries()
     const opened = await sets.open(...attempt)
     assert.equal(opened !== undefined, index === 0)
-    assert.equal(queries() - before, 1)
+    assert.equal(queries() - before, 3)
     assert.deepEqual(compared.splice(0), [[43, 43]], JSON.stringify(attempt))
   }
 })

@@ -1,14 +1,13 @@
 /**
  * The webhook set of an environment: three tokens, one for each action, so that a leaked URL that purges cannot start a
- * build. They are made, regenerated and deleted together. Only digests are kept, and every call looks them up anew: what
- * was regenerated or deleted stops when that is committed, in every process of the service.
+ * build. They are made, regenerated and deleted together. Only digests are stored, and every call reads them again: an old
+ * token stops working when its replacement or deletion is committed, in every process of the service.
  */
-
-import type { Account } from '../accounts/index.ts'
-import { notifyBelow } from '../apps/index.ts'
+import type { Account, Accounts } from '../accounts/index.ts'
+import { type Environments, notifyBelow } from '../apps/index.ts'
 import { type Clock, digestOf, type NewId, randomToken, Secret, sameDigest } from '../base/index.ts'
-import { fieldInvalid, names, Problem, resources } from '../contract/index.ts'
-import { type Reader, type Sql, statement, type Transaction } from '../storage/index.ts'
+import { fieldInvalid, type names, Problem, resources } from '../contract/index.ts'
+import { type Reader, type Sql, statement } from '../storage/index.ts'
 
 export type WebhookSet = {
   environmentId: string
@@ -20,12 +19,12 @@ export type WebhookSet = {
 
 export type IssuedSet = WebhookSet & { tokens: Record<resources.WebhookAction, Secret> }
 
-/** Where a right token leads. */
+/** The environment that a right token gives access to. */
 export type Opened = {
   account: Account
   appName: string
   environmentId: string
-  /** Another one after every regeneration. */
+  /** Changes with every regeneration. */
   generation: string
   quietSeconds: number
   maxQuietSeconds: number
@@ -46,12 +45,10 @@ type KeyRow = Row & {
   rebuild_digest: string
   clean_rebuild_digest: string
   purge_cache_digest: string
-  app_name: string
-  account_id: string
-  account_name: string
 }
 
 const columns = statement`environment_id, quiet_seconds, max_quiet_seconds, create_time, regenerate_time`
+const keyColumns = statement`${columns}, generation, rebuild_digest, clean_rebuild_digest, purge_cache_digest`
 
 const QUIET_DEFAULT = { seconds: 0, maxSeconds: 60 }
 
@@ -61,10 +58,18 @@ const DIGEST_COLUMNS = {
   purgeCache: 'purge_cache_digest',
 } as const satisfies Record<resources.WebhookAction, keyof KeyRow>
 
-/** Compared with where there is nothing to compare with, so that it takes as long. */
+/** The comparison for a set that does not exist, so that the answer takes the same time. */
 const NO_DIGEST = digestOf('')
 
-export function createWebhookSets({ sql, clock, newId }: { sql: Sql; clock: Clock; newId: NewId }) {
+type Parts = {
+  sql: Sql
+  clock: Clock
+  newId: NewId
+  accounts: Pick<Accounts, 'find'>
+  environments: Pick<Environments, 'findOpen' | 'stateOf'>
+}
+
+export function createWebhookSets({ sql, clock, newId, accounts, environments }: Parts) {
   async function require(reader: Reader, environmentId: string): Promise<WebhookSet> {
     const [row] = await reader.query<Row>(
       statement`SELECT ${columns} FROM webhook_sets WHERE environment_id = ${environmentId}`,
@@ -81,7 +86,9 @@ export function createWebhookSets({ sql, clock, newId }: { sql: Sql; clock: Cloc
       const { rebuild, cleanRebuild, purgeCache } = digestsOf(tokens)
       const now = clock.now()
       const [row] = await sql.transaction(async (tx) => {
-        await requireOpen(tx, environmentId)
+        const state = await environments.stateOf(tx, environmentId)
+        if (!state) throw new Problem('ENVIRONMENT_NOT_FOUND')
+        if (state === 'DELETING') throw new Problem('ENVIRONMENT_DELETING')
         await notifyBelow(tx, environmentId, 'webhooks')
         return tx.query<Row>(statement`
           INSERT INTO webhook_sets (environment_id, generation, rebuild_digest, clean_rebuild_digest, purge_cache_digest,
@@ -135,23 +142,22 @@ export function createWebhookSets({ sql, clock, newId }: { sql: Sql; clock: Cloc
       if (!gone) throw new Problem('WEBHOOKS_NOT_FOUND')
     },
 
-    /** The environment that this token opens for this action; nothing tells what else was wrong. */
+    /**
+     * The environment that this token gives access to for this action; undefined whatever is wrong. All look-ups and the
+     * comparison are made in every case, so that the time of the answer does not reveal what is wrong either.
+     */
     async open(at: names.EnvironmentPath, action: string, token: string): Promise<Opened | undefined> {
-      const [row] = await sql.query<KeyRow>(statement`
-        SELECT w.environment_id, w.generation, w.rebuild_digest, w.clean_rebuild_digest, w.purge_cache_digest,
-          w.quiet_seconds, w.max_quiet_seconds, w.create_time, w.regenerate_time,
-          p.name AS app_name, a.id AS account_id, a.name AS account_name
-        FROM webhook_sets w
-        JOIN environments e ON e.id = w.environment_id
-        JOIN apps p ON p.id = e.app_id
-        JOIN accounts a ON a.id = e.account_id
-        WHERE w.environment_id = ${at.environment} AND a.name = ${at.account} AND p.folded_name = ${names.fold(at.app)}
-        AND p.delete_time IS NULL AND e.state <> 'DELETING'`)
+      const [[row], environment, account] = await Promise.all([
+        sql.query<KeyRow>(statement`SELECT ${keyColumns} FROM webhook_sets WHERE environment_id = ${at.environment}`),
+        environments.findOpen(at.app, at.environment),
+        accounts.find(at.account),
+      ])
       const isRight = sameDigest(row && isAction(action) ? row[DIGEST_COLUMNS[action]] : NO_DIGEST, digestOf(token))
       if (!row || !isAction(action) || !isRight) return undefined
+      if (!account || environment?.accountId !== account.id) return undefined
       return {
-        account: { id: row.account_id, name: row.account_name },
-        appName: row.app_name,
+        account,
+        appName: environment.appName,
         environmentId: row.environment_id,
         generation: row.generation,
         quietSeconds: row.quiet_seconds,
@@ -160,7 +166,7 @@ export function createWebhookSets({ sql, clock, newId }: { sql: Sql; clock: Cloc
       }
     },
 
-    /** The tokens may have been replaced since a call was looked at. */
+    /** The tokens may have been replaced since the call was checked. */
     async requireCurrent(reader: Reader, environmentId: string, generation: string) {
       const [row] = await reader.query(statement`
         SELECT environment_id FROM webhook_sets
@@ -171,14 +177,6 @@ export function createWebhookSets({ sql, clock, newId }: { sql: Sql; clock: Cloc
 }
 
 export type WebhookSets = ReturnType<typeof createWebhookSets>
-
-async function requireOpen(tx: Transaction, environmentId: string) {
-  const [row] = await tx.query<{ state: resources.EnvironmentState }>(
-    statement`SELECT state FROM environments WHERE id = ${environmentId}`,
-  )
-  if (!row) throw new Problem('ENVIRONMENT_NOT_FOUND')
-  if (row.state === 'DELETING') throw new Problem('ENVIRONMENT_DELETING')
-}
 
 const isAction = (text: string): text is resources.WebhookAction =>
   (resources.WEBHOOK_ACTIONS as readonly string[]).includes(text)

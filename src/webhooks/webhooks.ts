@@ -1,9 +1,9 @@
 /**
- * The call of a webhook: who has the right token asks for a build or a purge, and is answered with the operation that
- * satisfies the call. Nothing but that is done before the answer, and what was answered with it is on the disk.
+ * Calls of webhooks: a caller with the right token asks for a build or a purge, and gets the operation that satisfies the call.
+ * The operation is committed before the answer, and nothing else is done before it.
  *
- * A CMS calls in bursts. Calls of one environment that come while others are being written down are written down together,
- * in one transaction after theirs; and a build that waits is joined, however many calls there are (`deployments/request-build`).
+ * A CMS calls in bursts. Calls of one environment that come while others are being recorded are recorded together, in one
+ * transaction after theirs; and all of them join the build that waits (`deployments/requests/request-build`).
  */
 import type { Account } from '../accounts/index.ts'
 import type { Clock } from '../base/index.ts'
@@ -16,7 +16,7 @@ import { createBursts } from './bursts.ts'
 import type { WebhookRates } from './rates.ts'
 import type { Opened, WebhookSets } from './sets.ts'
 
-/** A call as it came; nothing of it is known to be true. */
+/** A call as it came, before any check. */
 export type WebhookCall = {
   at: names.EnvironmentPath
   action: string
@@ -25,10 +25,10 @@ export type WebhookCall = {
   userAgent: string
 }
 
-/** What satisfies a call. One object for all that were taken together. */
-export type Taken = { account: Account; operation: Operation }
+/** What satisfies a call. Calls that were merged share one object. */
+export type Accepted = { account: Account; operation: Operation }
 
-/** A question what became of a call. */
+/** A read of the operation that a call was answered with. */
 export type WebhookRead = Omit<WebhookCall, 'userAgent'> & { operation: string }
 
 type Item = { opened: Opened; asked: Asked }
@@ -42,19 +42,19 @@ type Parts = {
   operations: Pick<Operations, 'announce' | 'requireDoing'>
   buildRequests: Pick<BuildRequests, 'join' | 'rebuild'>
   clearCache: ClearCache
-  /** Throws where a build could not be begun anyway: the account is full, or the machine cannot keep accounts apart. */
+  /** Throws if a build could not begin: the quota is used up, or the machine cannot isolate accounts from each other. */
   admitBuild(account: Account, environmentId: string): Promise<void>
 }
 
 export function createWebhooks(parts: Parts) {
   const { sql, clock, sets, rates, ledger, operations, buildRequests, clearCache } = parts
-  const builds = createBursts<Item, Taken>((_, items) => recorded(items, build))
-  const purges = createBursts<Item, Taken>((_, items) => recorded(items, purge))
+  const builds = createBursts<Item, Accepted>((_, items) => recorded(items, build))
+  const purges = createBursts<Item, Accepted>((_, items) => recorded(items, purge))
 
-  async function build(opened: Opened, asked: Asked[]): Promise<Taken> {
+  async function build(opened: Opened, asked: Asked[]): Promise<Accepted> {
     const { account, appName, environmentId, generation } = opened
     const wanted = { asked, quiet: quietOf(opened) }
-    // What waits is begun anyway: joining it takes no room, and wakes nobody.
+    // A waiting build begins anyway: joining it takes no space, and no worker needs to be woken.
     const joined = await sql.transaction(async (tx) => {
       const current = sets.requireCurrent(tx, environmentId, generation)
       const path = { accountId: account.id, appName, environmentId }
@@ -65,19 +65,19 @@ export function createWebhooks(parts: Parts) {
     await parts.admitBuild(account, environmentId)
     const operation = await sql.transaction(async (tx) => {
       await sets.requireCurrent(tx, environmentId, generation)
-      return buildRequests.rebuild(tx, account, appName, environmentId, wanted)
+      return buildRequests.rebuild(tx, { account, appName, environmentId }, wanted)
     })
     operations.announce()
     return { account, operation }
   }
 
-  async function purge({ account, appName, environmentId, generation }: Opened, asked: Asked[]): Promise<Taken> {
+  async function purge({ account, appName, environmentId, generation }: Opened, asked: Asked[]): Promise<Accepted> {
     await sets.requireCurrent(sql, environmentId, generation)
-    return { account, operation: await clearCache(account, appName, environmentId, {}, asked) }
+    return { account, operation: await clearCache({ account, appName, environmentId }, {}, asked) }
   }
 
-  /** Whoever is refused is in the ledger too, with the reason; but for tokens that were replaced since the call came. */
-  async function recorded(items: readonly Item[], work: typeof build): Promise<Taken> {
+  /** Refused calls are in the ledger too, with the reason, except if the token was replaced after the call came. */
+  async function recorded(items: readonly Item[], work: typeof build): Promise<Accepted> {
     const { opened } = items[0] as Item
     const asked = items.map((item) => item.asked)
     try {
@@ -94,7 +94,7 @@ export function createWebhooks(parts: Parts) {
   }
 
   return {
-    async call({ at, action, token, address, userAgent }: WebhookCall): Promise<Taken> {
+    async call({ at, action, token, address, userAgent }: WebhookCall): Promise<Accepted> {
       const time = clock.now()
       const opened = await sets.open(at, action, token)
       if (!opened) throw rates.guess(address) ?? new Problem('WEBHOOK_REFUSED')
@@ -113,10 +113,10 @@ export function createWebhooks(parts: Parts) {
     },
 
     /**
-     * The operation that a call of this very URL was answered with, or the one that took its place. Any other operation is
-     * not there, be it one of the same environment.
+     * The operation that a call of this URL was answered with, or the one that took its place. Any other operation is not
+     * found, even one of the same environment.
      */
-    async read({ at, action, token, address, operation }: WebhookRead): Promise<Taken> {
+    async read({ at, action, token, address, operation }: WebhookRead): Promise<Accepted> {
       const opened = await sets.open(at, action, token)
       if (!opened) throw rates.guess(address) ?? new Problem('WEBHOOK_REFUSED')
       const { account, appName, environmentId, regenerateTime } = opened

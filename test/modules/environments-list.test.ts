@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { environmentRoutes } from '../../src/api/routes/environments.ts'
 import { createApps, createDomains, createEnvironments, createVariables } from '../../src/apps/index.ts'
-import { createBuilds, createSources } from '../../src/builds/index.ts'
+import { createBuilds, createSources, readArchives } from '../../src/builds/index.ts'
 import { Problem, type resources } from '../../src/contract/index.ts'
 import { createDeployments, createRetries, type Pins, type Requests } from '../../src/deployments/index.ts'
 import { createOperations } from '../../src/operations/index.ts'
@@ -35,7 +35,8 @@ async function start(t: Scope) {
   }
   const parts = { sql, clock: modules.clock, newId: modules.newId, notifyBelow: modules.notifyBelow }
   const builds = createBuilds(parts)
-  const [apps, environments, operations] = [createApps(parts), createEnvironments(parts), createOperations(parts)]
+  const [apps, environments] = [createApps(parts), createEnvironments(parts)]
+  const operations = createOperations({ ...parts, readDescriptions: readArchives })
   const routes = environmentRoutes({
     apps,
     environments,
@@ -45,7 +46,7 @@ async function start(t: Scope) {
     pins: {} as Pins,
     domains: createDomains({ ...parts, domain: 'sites.test' }),
     variables: createVariables({ vault: {} as Vault }),
-    deployments: createDeployments(parts),
+    deployments: createDeployments({ ...parts, builds, operations }),
     requests: {} as Requests,
     retries: createRetries({ ...parts, intervalMs: 1000 }),
     siteUrl: (label) => `http://${label}.sites.test`,
@@ -62,7 +63,12 @@ async function start(t: Scope) {
     const path = { accountId: account.id, appName: app.name, environmentId: id }
     await sql.transaction(async (tx) => {
       await environments.insert(tx, { id: app.id, accountId: account.id }, id, { ...DRAFT, displayName })
-      await operations.record(tx, path, 'CREATE', async () => ({ response: {} }))
+      await operations.record(tx, {
+        path,
+        trigger: 'CREATE',
+        requestedBy: null,
+        finish: async () => ({ response: {} }),
+      })
     })
     return path
   }
@@ -166,16 +172,31 @@ test('an environment tells of its latest build, and of the operation that says h
   const build = builds.newId()
   await sql.transaction(async (tx) => {
     const failure = { error: new Problem('BUILD_SCRIPT_FAILED', 'It said "reason":"SUPERSEDED".') }
-    const failed = await operations.record(tx, path, 'UPLOAD', async () => failure)
+    const failed = await operations.record(tx, {
+      path,
+      trigger: 'UPLOAD',
+      requestedBy: null,
+      finish: async () => failure,
+    })
     const archive = { digest: `sha256-${'0'.repeat(64)}` as never, bytes: 1, files: 1 }
     await builds.insert(tx, path, { id: build, operationId: failed.id, trigger: 'UPLOAD', isClean: false, archive })
   })
   // What changes nothing does not hide it: purges, and work that was called off.
   await sql.transaction(async (tx) => {
     for (let count = 0; count < 30; count++)
-      await operations.record(tx, path, 'PURGE_CACHE', async () => ({ response: {} }))
+      await operations.record(tx, {
+        path,
+        trigger: 'PURGE_CACHE',
+        requestedBy: null,
+        finish: async () => ({ response: {} }),
+      })
     for (const reason of ['SUPERSEDED', 'OPERATION_CANCELLED'] as const)
-      await operations.record(tx, path, 'REBUILD', async () => ({ error: new Problem(reason) }))
+      await operations.record(tx, {
+        path,
+        trigger: 'REBUILD',
+        requestedBy: null,
+        finish: async () => ({ error: new Problem(reason) }),
+      })
   })
   const { latestOperation, latestBuild } = await shown()
   assert.equal(latestOperation?.reason, 'BUILD_SCRIPT_FAILED')

@@ -9,6 +9,7 @@ import {
 } from '../../src/accounts/index.ts'
 import { createApps, createEnvironments, notifyBelow } from '../../src/apps/index.ts'
 import { createIds } from '../../src/base/index.ts'
+import { readArchives } from '../../src/builds/index.ts'
 import { createOperations } from '../../src/operations/index.ts'
 import { handClock } from './clock.ts'
 import type { Scope } from './folder.ts'
@@ -30,6 +31,6 @@ export async function lowerModules(t: Scope) {
     sessions: createSessions(parts),
     apps: createApps(parts),
     environments: createEnvironments(parts),
-    operations: createOperations(parts),
+    operations: createOperations({ ...parts, readDescriptions: readArchives }),
   }
 }

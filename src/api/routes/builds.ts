@@ -66,7 +66,10 @@ export function buildRoutes({
         await admitBuild(account, environment)
         const asked = [askedBy(call, body.clean ? 'CLEAN_REBUILD' : 'REBUILD', clock)]
         const wanted = { asked, isForced: body.force === true }
-        return renderOperation(account, await requests.rebuild(account, app, environment, wanted))
+        return renderOperation(
+          account,
+          await requests.rebuild({ account, appName: app, environmentId: environment }, wanted),
+        )
       },
     }),
     route({

@@ -24,7 +24,8 @@ export const cacheRoutes = ({ clock, clearCache }: Parts): Route[] => [
       const { account, body } = call
       const { app, environment } = call.params
       const asked = askedBy(call, 'PURGE_CACHE', clock)
-      return renderOperation(account, await clearCache(account, app, environment, body, [asked]))
+      const at = { account, appName: app, environmentId: environment }
+      return renderOperation(account, await clearCache(at, body, [asked]))
     },
   }),
 ]

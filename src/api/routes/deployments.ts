@@ -93,7 +93,8 @@ export function deploymentRoutes({
       async handle({ account, params, principal: { requester } }) {
         await checkIsolation()
         const { app, environment, deployment } = params
-        return renderOperation(account, await requests.activate(account, app, environment, deployment, requester))
+        const at = { account, appName: app, environmentId: environment }
+        return renderOperation(account, await requests.activate(at, deployment, requester))
       },
     }),
     route({

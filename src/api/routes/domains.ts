@@ -45,7 +45,8 @@ export const domainRoutes = ({ environments, domains, replaceDomains, domainChec
     problems: ['ENVIRONMENT_NOT_FOUND', 'ENVIRONMENT_DELETING', 'DOMAIN_TAKEN', 'ACCOUNT_LIMIT', 'NOT_READY'],
     async handle({ account, params: { app, environment }, body, request }) {
       const preconditions = preconditionsOf(request, body)
-      return toList(environment, await replaceDomains(account, app, environment, body, preconditions))
+      const at = { account, appName: app, environmentId: environment }
+      return toList(environment, await replaceDomains(at, body, preconditions))
     },
   }),
   route({

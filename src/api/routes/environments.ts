@@ -134,7 +134,9 @@ function itemRoutes(parts: Parts): Route[] {
       async handle({ account, params: { app, environment }, query, body, request, principal: { requester } }) {
         const mask = parseMask(query.updateMask, body)
         const preconditions = preconditionsOf(request, body)
-        const asked = await requests.updateEnvironment(account, app, environment, body, mask, preconditions, requester)
+        const at = { account, appName: app, environmentId: environment }
+        const change = { given: body, mask, preconditions, requestedBy: requester }
+        const asked = await requests.updateEnvironment(at, change)
         return renderOperation(account, asked)
       },
     }),
@@ -149,7 +151,7 @@ function itemRoutes(parts: Parts): Route[] {
       reply: resources.environment,
       problems: ['ENVIRONMENT_NOT_FOUND', 'ENVIRONMENT_DELETING'],
       async handle({ account, params: { app, environment } }) {
-        await pins.unpin(account, app, environment)
+        await pins.unpin({ account, appName: app, environmentId: environment })
         const found = await environments.requireWhole(account.id, app, environment)
         return (await show(parts, account, [found], 'BASIC'))[0]
       },
@@ -167,7 +169,8 @@ function itemRoutes(parts: Parts): Route[] {
       problems: ['ENVIRONMENT_NOT_FOUND'],
       async handle({ account, params: { app, environment }, body, request, principal: { requester } }) {
         const preconditions = preconditionsOf(request, body)
-        const asked = await requests.deleteEnvironment(account, app, environment, preconditions, requester)
+        const at = { account, appName: app, environmentId: environment }
+        const asked = await requests.deleteEnvironment(at, { preconditions, requestedBy: requester })
         return renderOperation(account, asked)
       },
     }),

@@ -75,7 +75,8 @@ export const uploadRoutes = ({ archives, environments, requests, diskSpace, chec
         const archive = { ...(await archives.receive(body, type, options)), ...described }
         diskSpace.received(account, archive)
         const { requester } = principal
-        const operation = await requests.upload(account, params.app, params.environment, archive, requester)
+        const at = { account, appName: params.app, environmentId: params.environment }
+        const operation = await requests.upload(at, archive, requester)
         return JSON.stringify(renderOperation(account, operation) satisfies resources.Operation)
       } finally {
         promised.giveBack()

@@ -4,8 +4,8 @@ import { fieldInvalid, names, PROBLEMS, Problem, type Reason, resources, schema 
 import type { SiteUrl } from '../../deployments/index.ts'
 import type { Operation } from '../../operations/index.ts'
 import { toPage } from '../../storage/index.ts'
-import type { Entry, Ledger } from '../../triggers/index.ts'
-import type { IssuedSet, Taken, WebhookSet, WebhookSets, Webhooks } from '../../webhooks/index.ts'
+import type { Ledger, LedgerEntry } from '../../triggers/index.ts'
+import type { Accepted, IssuedSet, WebhookSet, WebhookSets, Webhooks } from '../../webhooks/index.ts'
 import { environmentOf } from '../environment-of.ts'
 import { renderForToken } from '../render.ts'
 import { listOf, pageFields, pageRequest, type Route, route } from '../route.ts'
@@ -204,7 +204,7 @@ const renderSet = <More extends object>(
   regenerateTime: toRfc3339(regenerateTime),
 })
 
-const renderTrigger = (at: names.EnvironmentPath, entry: Entry): resources.RecordedTrigger => ({
+const renderTrigger = (at: names.EnvironmentPath, entry: LedgerEntry): resources.RecordedTrigger => ({
   name: names.triggerResource(at, entry.id),
   action: entry.action,
   source: entry.source,
@@ -218,16 +218,16 @@ const renderTrigger = (at: names.EnvironmentPath, entry: Entry): resources.Recor
   ...(entry.purged ? { purged: renderPurged(entry.purged) } : {}),
 })
 
-const renderPurged = ({ what: { paths, tags }, count }: NonNullable<Entry['purged']>) => ({
+const renderPurged = ({ what: { paths, tags }, count }: NonNullable<LedgerEntry['purged']>) => ({
   ...(paths ? { paths: [...paths] } : {}),
   ...(tags ? { tags: [...tags] } : {}),
   count,
 })
 
-/** Calls that were taken together have one answer, which is serialized once. */
-const answers = new WeakMap<Taken, string>()
+/** Calls that were taken together have one answer, which is written out once. */
+const answers = new WeakMap<Accepted, string>()
 
-function answerOf(taken: Taken): string {
+function answerOf(taken: Accepted): string {
   let answer = answers.get(taken)
   if (answer === undefined) {
     answer = JSON.stringify(renderTaken(taken))
@@ -236,7 +236,7 @@ function answerOf(taken: Taken): string {
   return answer
 }
 
-function renderTaken({ account, operation }: Taken): resources.WebhookAnswer {
+function renderTaken({ account, operation }: Accepted): resources.WebhookAnswer {
   const isDone = operation.doneTime !== null
   return {
     ...renderForToken(account, operation),
@@ -245,8 +245,11 @@ function renderTaken({ account, operation }: Taken): resources.WebhookAnswer {
   }
 }
 
-/** Shows nothing that the build wrote: the message of a failure comes from the table of reasons. */
-function renderRead({ account, operation }: Taken, urls: { portal: string; site: string }): resources.WebhookOperation {
+/** Nothing of what the build wrote: the words of a failure are those of the table of reasons. */
+function renderRead(
+  { account, operation }: Accepted,
+  urls: { portal: string; site: string },
+): resources.WebhookOperation {
   const at = { account: account.name, app: operation.appName, environment: operation.environmentId }
   const { id, phase, notBefore, doneTime, build, createTime } = operation
   const state = stateOf(operation)

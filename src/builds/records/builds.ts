@@ -27,6 +27,7 @@ import { warningsOf } from '../plan/warnings.ts'
 import type { CacheUse } from '../run/caches.ts'
 import type { Size } from '../run/untrusted-folder.ts'
 import type { Exact } from '../toolchain/exact.ts'
+import { createBuildBatches } from './batches.ts'
 import { type Failure, type FirstFailure, readFailure } from './failure.ts'
 
 export type Contacts = (Contact & { isNew: boolean })[]
@@ -375,6 +376,8 @@ export function createBuilds({ sql, clock, newId, notifyBelow }: Parts) {
     async removeAll(tx: Transaction, environmentId: string) {
       await tx.query(statement`DELETE FROM builds WHERE environment_id = ${environmentId}`)
     },
+
+    ...createBuildBatches({ sql }),
   }
 }
 

@@ -1,12 +1,12 @@
-/** What an app finds in its environment: the caller's variables, and what the service tells it, which cannot be overridden. */
+/** The environment variables of an app: those of the tenant, and those of the service, which cannot be overridden. */
 import type { CmsInstalls, Environment, SealedVariable, Tokens, Variables } from '../../apps/index.ts'
 
 export type AppVariables = {
-  /** What the tenant has set, and nothing else. */
+  /** Set by the tenant. */
   own: Record<string, string>
-  /** What the service tells. */
+  /** Set by the service. */
   metadata: Record<string, string>
-  /** What must not be seen in a log. */
+  /** Values that must not appear in a log. */
   secrets: string[]
 }
 
@@ -26,7 +26,7 @@ export function createAppVariables({ variables, cmsInstalls, tokens, inApp }: Pa
     when: 'build' | 'run',
   ): Promise<AppVariables> {
     const own = variables.open(environment.id, sealed)
-    // What became a secret after a deployment was made is one in its log, too, whenever it runs again.
+    // A variable that became a secret after the deployment was made is masked in its log too.
     const secretsToday = new Set(environment.variables.flatMap(({ key, kind }) => (kind === 'SECRET' ? key : [])))
     const secrets = own.filter(({ key, kind }) => kind === 'SECRET' || secretsToday.has(key))
     const [apiToken, kvToken] = [tokens.of(environment.id, 'apps-api'), tokens.of(environment.id, 'kv-store')]

@@ -1,8 +1,8 @@
 /**
- * The story from an archive to live traffic. Upload, Rebuild and Clean Rebuild are parameters of it; activate and a change
- * of variables enter where a deployment is started. A build that left what visitors get already ends there. A failure before
- * the switch leaves the environment as it was. A rebuild whose output looks wrong is held: it is kept, and not switched to. If the process dies, the story begins again, and steps whose result is
- * recorded are not repeated.
+ * All steps from an archive to live traffic, for Upload, Rebuild and Clean Rebuild. Activate and a change of variables begin
+ * where a deployment is started. A build with the same output as the live one ends without a switch. A failure before the
+ * switch leaves the environment as it was. A rebuild with a suspicious output is held: it is kept, and not switched to. If the
+ * process dies, the steps begin again, and those whose result is recorded are not repeated.
  */
 import type { Accounts } from '../../accounts/index.ts'
 import type { Environment, Environments } from '../../apps/index.ts'
@@ -21,7 +21,7 @@ import {
 } from '../../builds/index.ts'
 import { Problem } from '../../contract/index.ts'
 import type { Endpoint } from '../../engines/index.ts'
-import { type Finish, type Handler, isCancelled, type Operation } from '../../operations/index.ts'
+import { type Finish, type Handler, isCancelled, type OperationRecord } from '../../operations/index.ts'
 import { type LineLog, type LineLogs, type Sql, type Transaction, toStorageProblem } from '../../storage/index.ts'
 import type { Blame } from '../blame.ts'
 import type { Folders } from '../folders.ts'
@@ -59,19 +59,19 @@ type Parts = {
   buildRequests: Pick<BuildRequests, 'handOn'>
   /** Whether the build will run a program of the app, going by the files of its archive. */
   needsPrograms(environment: Environment, build: Build): Promise<boolean>
-  /** From the archive to an output that is kept. */
+  /** From the archive to a stored output. */
   make(environment: Environment, build: Build, progress: Progress): Promise<Build>
   blame: Blame
   /** The environment as the operation's response shows it. */
-  finishWithEnvironment(operation: Operation): Finish
+  finishWithEnvironment(operation: OperationRecord): Finish
 }
 
-/** What becomes of a build beside its state. */
-type Found = {
+/** What the end of a build records beside its state. */
+type Outcome = {
   failure?: Failure | null
   isUnchanged?: boolean
   inspected?: Inspected
-  /** The servers to ask before it is built again. */
+  /** The servers that must answer before it is built again. */
   spoilt?: Endpoint[] | undefined
 }
 
@@ -96,7 +96,7 @@ export function createDeploy(parts: Parts): Handler {
     try {
       if (isCancelled(work)) throw work.signal.reason
       await builds.begin(build.id)
-      // What is written down and not there was lost with the process, on its way into place.
+      // An output that is recorded but missing was lost when the process died before it was moved into place.
       const isMade = build.output !== null && (await parts.outputs.has(build.output))
       const finished = isMade ? build : await parts.make(environment, build, progress)
       const inspected = await parts.inspect(environment, finished)
@@ -112,7 +112,7 @@ export function createDeploy(parts: Parts): Handler {
       })
       if (inspected.suspected && inspected.isToBeHeld) {
         progress.say(
-          `The build is held: it does not go live, and visitors get what they got. ${adviceOn(deployment.id)}`,
+          `The build is held: it does not go live, and visitors still get the live deployment. ${adviceOn(deployment.id)}`,
         )
         progress.say(await parts.retries.outlook(environment.id, inspected.endpoints))
         const problem = heldProblem(inspected.suspected, deployment.id)
@@ -127,7 +127,7 @@ export function createDeploy(parts: Parts): Handler {
       progress.say(`Live after ${progress.timesInWords()}.`)
       return end('SUCCEEDED', parts.finishWithEnvironment(operation), { inspected })
     } catch (error) {
-      // Handed back: the next worker begins again.
+      // The operation is handed back, and the next worker begins again.
       if (work.signal.aborted && !isCancelled(work)) throw error
       const problem = isCancelled(work)
         ? new Problem('OPERATION_CANCELLED')
@@ -144,7 +144,7 @@ export function createDeploy(parts: Parts): Handler {
         spoilt,
       })
     } finally {
-      // How the build ended must be told, whatever comes of this; the next start removes what is left.
+      // A fault here must not change how the build ended; the next start removes what is left.
       await removeWorkspace(folders.work(environment.id, build.id)).catch((error) =>
         parts.log.error({ err: error }, 'a work folder could not be removed'),
       )
@@ -154,7 +154,7 @@ export function createDeploy(parts: Parts): Handler {
     function end(
       state: 'SUCCEEDED' | 'FAILED' | 'CANCELLED',
       finish: Finish,
-      { failure = null, isUnchanged = false, inspected, spoilt }: Found = {},
+      { failure = null, isUnchanged = false, inspected, spoilt }: Outcome = {},
     ): Finish {
       const durations = progress.durations()
       const buildId = (build as Build).id
@@ -173,14 +173,14 @@ export function createDeploy(parts: Parts): Handler {
     }
   }
 
-  /** An upload that was cancelled is not what the next rebuild builds. */
+  /** The archive of a cancelled upload is not what the next rebuild builds. */
   async function callOff(tx: Transaction, { trigger, environmentId, archive }: Build) {
     if (trigger === 'UPLOAD') await parts.sources.uploadCancelled(tx, environmentId, archive)
   }
 
   /**
-   * Nothing unless a rebuild failed since the CMS could not be reached: it is built again when that answers. Who uploads is
-   * told of the failure and tries again when they want to.
+   * The servers to wait for if a rebuild failed because the CMS could not be reached. Undefined for an upload: its sender
+   * sees the failure, and decides when to try again.
    */
   async function spoiltBy(problem: Problem, environment: Environment, build: Build): Promise<Endpoint[] | undefined> {
     if (problem.reason !== 'CMS_UNREACHABLE' || build.trigger === 'UPLOAD') return undefined
@@ -189,17 +189,17 @@ export function createDeploy(parts: Parts): Handler {
     return endpointsToAsk([{ host, port: port === undefined ? null : Number(port) }], endpointsAsked(own, metadata))
   }
 
-  /** An app that ends before it answers has said why, as a rule. */
+  /** An app that ends before it answers has usually logged the reason. */
   async function explained(problem: Problem, environment: Environment, build: Build, log: LineLog): Promise<Problem> {
     if (problem.reason !== 'START_CRASHED') return problem
     const all = await log.linesAfter(0)
     const lines = all.filter(({ phase, stream }) => phase === 'STARTING' && stream !== 'service')
     const exit = { code: Number(problem.metadata.exitCode) || null, signal: null }
-    // The plan was made since the build was read.
+    // The plan was made after the build was read.
     const plan = (await builds.ofOperation(sql, build.operationId))?.plan
     const { name: packageManager = null, lockfile = null } = plan?.packageManager ?? {}
-    const { own, metadata: told } = await parts.appVariables(environment, environment.variables, build.id, 'run')
-    const cmsHosts = hostsAsked(own, told)
+    const { own, metadata: cmsMetadata } = await parts.appVariables(environment, environment.variables, build.id, 'run')
+    const cmsHosts = hostsAsked(own, cmsMetadata)
     const found = await diagnosePhase({
       ...{ phase: 'STARTING', argv: [], exit, lines, packageManager, lockfile, missing: [], cmsHosts, names: {} },
     })
@@ -208,7 +208,7 @@ export function createDeploy(parts: Parts): Handler {
     return new Problem(problem.reason, message, { metadata, cause: problem.cause })
   }
 
-  /** The failure itself must be told, whatever comes of looking for its cause. */
+  /** The failure is reported even if its cause cannot be found. */
   function unknownChanges(error: unknown): string[] {
     parts.log.error({ err: error }, 'what changed since the last good build could not be found out')
     return []
@@ -216,7 +216,7 @@ export function createDeploy(parts: Parts): Handler {
 
   function toProblem(error: unknown): Problem {
     if (error instanceof Problem) {
-      // What the tenant is not told, the operator is.
+      // The tenant does not see the cause, so the operator's log has it.
       if (error.cause !== undefined) parts.log.warn({ err: error.cause, reason: error.reason }, 'a build failed')
       return error
     }

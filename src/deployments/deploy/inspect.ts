@@ -1,4 +1,4 @@
-/** Looks at what a build left, beside what is live, before visitors get it. */
+/** Compares the output of a build with the live one before visitors get it. */
 import type { Environment, Environments } from '../../apps/index.ts'
 import { type Build, type Builds, endpointsAsked, type Outputs, pagesIn, type Suspected } from '../../builds/index.ts'
 import { Problem } from '../../contract/index.ts'
@@ -9,13 +9,13 @@ import type { GetAppVariables } from './app-variables.ts'
 import { endpointsToAsk, hostsUnreached, inSentences, type Suspicion, suspicionOf } from './suspicion.ts'
 
 export type Inspected = {
-  /** What is suspicious, for the record and for people; nothing where all is well. */
+  /** What is suspicious, for the record and in words; undefined if nothing is. */
   suspected: Suspected | undefined
-  /** Whether it must not go live by itself. */
+  /** Whether it must not go live without a decision of a user. */
   isToBeHeld: boolean
-  /** The servers that should have been reached, for the retry when they answer. */
+  /** The servers that should have been reached: the build is retried when they answer. */
   endpoints: Endpoint[]
-  /** All that could not be reached, also those that the live deployment's build did not reach either. */
+  /** All hosts that could not be reached, including those that the build of the live deployment did not reach either. */
   unreached: ReadonlySet<string>
 }
 
@@ -49,7 +49,7 @@ export function createInspect({ sql, builds, environments, deployments, outputs,
       livePages: await pagesOf(liveBuild?.output ?? null),
       limits: environment.suspiciousOutput,
     })
-    // Where nothing is live, there is nothing to lose.
+    // If nothing is live, visitors lose nothing.
     const isAllowed = !live || build.trigger === 'UPLOAD' || build.isForced
     return {
       suspected: suspicion && {
@@ -70,7 +70,7 @@ export const detailsOf = ({ details }: Suspected): Suspicion => details as Suspi
 
 export function heldProblem({ sentences, details }: Suspected, deploymentId: string): Problem {
   const { unreachable, lostPages } = details as Suspicion
-  const message = `${sentences.join(' ')} The build is held, and visitors get what they got. ${adviceOn(deploymentId)}`
+  const message = `${sentences.join(' ')} The build is held, and visitors still get the live deployment. ${adviceOn(deploymentId)}`
   return new Problem('SUSPICIOUS_OUTPUT', message, {
     metadata: {
       deployment: deploymentId,
@@ -83,7 +83,7 @@ export function heldProblem({ sentences, details }: Suspected, deploymentId: str
 export const adviceOn = (deploymentId: string): string =>
   `If the output is right, make it live: headland deployments activate ${deploymentId}, or Make live in the portal.`
 
-/** An archive that was never live may have fewer pages on purpose. */
+/** Another archive may have fewer pages on purpose. */
 const noteOnArchive = ({ lostPages }: Suspicion, build: Build, live: Build | undefined): string[] =>
   lostPages && live && live.archive.digest !== build.archive.digest
     ? ['Its archive is another one than that of the live deployment, so they may be missing on purpose.']

@@ -1,4 +1,4 @@
-/** What a deployment begins with: the pages that another one has made, or everything to be made anew. */
+/** What a deployment begins with: the pages that another one has made, or none of them. */
 import assert from 'node:assert/strict'
 import { mkdir } from 'node:fs/promises'
 import { test } from 'node:test'
@@ -74,7 +74,7 @@ test('a deployment of the same build begins with what the one that it replaces h
   assert.equal(await everything(), 0)
 })
 
-test('where that is not possible, everything is made anew', async (t) => {
+test('if that is not possible, all pages expire', async (t) => {
   const { deploy, deployAgain, start, supervisor, everything, clock } = await open(t)
   const { id, deployment: live } = await deploy()
   supervisor.carry = async () => false
@@ -86,7 +86,7 @@ test('where that is not possible, everything is made anew', async (t) => {
   assert.equal(await everything(), clock.now())
 })
 
-test('a deployment of another build makes everything anew, and a build that was just made does not', async (t) => {
+test('a deployment of another build expires all pages, and that of a new build does not', async (t) => {
   const { deploy, start, carried, everything, clock, read } = await open(t)
   const { deployment: older } = await deploy()
   const { deployment: newer } = await deploy()
@@ -97,9 +97,13 @@ test('a deployment of another build makes everything anew, and a build that was 
 })
 
 test('a process knows when its build began and ended, and what was revalidated since', async (t) => {
-  const { deploy, start, started, sql, environment, builds } = await open(t)
+  const { deploy, start, started, sql, environment, environments, builds } = await open(t)
   const { id, deployment } = await deploy()
-  const revalidations = createRevalidations({ sql, clock: { now: () => 1e15, sleep: async () => undefined } })
+  const revalidations = createRevalidations({
+    sql,
+    clock: { now: () => 1e15, sleep: async () => undefined },
+    environments,
+  })
   await sql.transaction((tx) => revalidations.note(tx, environment.id, { posts: 5 }))
   await start(deployment)
   const { createTime, finishTime } = await builds.require(
@@ -116,7 +120,7 @@ test('a process knows when its build began and ended, and what was revalidated s
   })
 })
 
-test('an app whose folder was lost, or was removed because it was full, makes everything anew', async (t) => {
+test('all pages expire if the folder of an app was lost, or was removed because it was full', async (t) => {
   const { deploy, launcher, adopted, everything, clock, folders, environment, sql } = await open(t)
   const { deployment } = await deploy()
   await sql.transaction((tx) => tx.query(statement`UPDATE environments SET host_label = 'site'`))

@@ -1,4 +1,4 @@
-/** Bringing a deployment up, so that it could take visitors. Files need nothing; a server is started and must answer. */
+/** Starts deployments so that they can take visitors. Files need no process; a server is started and must answer. */
 import { join } from 'node:path'
 import type { Environment, Environments } from '../../apps/index.ts'
 import type { Changes, Clock, Log } from '../../base/index.ts'
@@ -15,14 +15,14 @@ import type { Limits } from '../../engines/index.ts'
 import type { InstanceSpec, Supervisor } from '../../runtime/index.ts'
 import type { LineLog, LineLogs, Sql } from '../../storage/index.ts'
 import type { Folders } from '../folders.ts'
-import type { Deployment, Deployments } from '../records/deployments.ts'
-import { readMadeOf } from '../records/made-of.ts'
+import type { Deployments } from '../records/deployments.ts'
 import type { Revalidations } from '../records/revalidations.ts'
+import type { Deployment } from '../records/rows.ts'
 import type { GetAppVariables } from './app-variables.ts'
 
 export const runtimeLogName = (environmentId: string): string => `runtime/${environmentId}`
 
-/** Of an app's log: the older half goes where it is full. */
+/** The log of an app: the older half is dropped when it is full. */
 export const RUNTIME_LOG = { whenFull: 'rotate', maxBytes: 8 * 1024 * 1024 } as const
 
 type Parts = {
@@ -60,7 +60,7 @@ export function createLauncher(parts: Parts) {
     const { own, metadata, secrets } = await parts.appVariables(environment, deployment.variables, build.id, 'run')
     const { folder, start, writable } = plan.output
     const isWhole = folder === '.'
-    // What is older was made by the build. It counts as made when the build began, and read the content.
+    // Pages that are older were made by the build. They count as made when the build began, as it read the content then.
     const built = { began: build.startTime ?? build.createTime, ended: build.finishTime ?? parts.clock.now() }
     const name = `apps/${environment.appName}/environments/${environment.id}/deployments/${deployment.id}`
     const packagesFolder = isWhole && build.packagesId ? packages.folderOf(build.packagesId) : undefined
@@ -90,10 +90,10 @@ export function createLauncher(parts: Parts) {
   }
 
   /**
-   * A deployment of the same build goes on with the pages and data that the other one has made. One of another build has pages
-   * from before, so everything is made anew before it is served.
+   * A deployment of the same build continues with the pages and data that the replaced one has made. The pages of another build
+   * are from an earlier time, so all of them expire before they are served.
    */
-  async function beginWhere(
+  async function continueFrom(
     { id, environmentId }: Deployment,
     spec: InstanceSpec,
     { isSameBuild, signal }: { isSameBuild: boolean; signal: AbortSignal },
@@ -103,7 +103,7 @@ export function createLauncher(parts: Parts) {
       isSameBuild &&
       (await supervisor.carry(from, spec, signal).catch((error) => {
         signal.throwIfAborted()
-        parts.log.error({ err: error, deployment: spec.deployment }, "an app's own cache could not be carried on")
+        parts.log.error({ err: error, deployment: spec.deployment }, "an app's own cache could not be carried over")
         return false
       }))
     if (!isCarried) await sql.transaction((tx) => revalidations.noteEverything(tx, environmentId))
@@ -111,8 +111,8 @@ export function createLauncher(parts: Parts) {
 
   return {
     /**
-     * Resolves when it answers; rejects with why it does not. What it says until then is in the build's log too, where
-     * whoever deploys is looking. Without a build of its own it begins where the deployment that it replaces has come to.
+     * Resolves when it answers; rejects with the reason if it does not. Its output until then goes to the log of the build too,
+     * which the user who deploys follows. `replaced` is given if it has no build of its own, and continues from that one.
      */
     async start(
       environment: Environment,
@@ -122,7 +122,7 @@ export function createLauncher(parts: Parts) {
     ) {
       const spec = await specOf(environment, deployment, build)
       if (!spec) return
-      if (replaced) await beginWhere(replaced, spec, { isSameBuild: replaced.buildId === build.id, signal })
+      if (replaced) await continueFrom(replaced, spec, { isSameBuild: replaced.buildId === build.id, signal })
       let isStarting = true
       const both: LineLog = {
         ...spec.log,
@@ -141,27 +141,24 @@ export function createLauncher(parts: Parts) {
       }
     },
 
-    /** Ends what was started for an operation that failed, unless it is live all the same. */
+    /** Ends the process that was started for an operation that failed, unless the deployment is live. */
     async giveUp(environmentId: string, operationId: string) {
       const made = await deployments.ofOperation(operationId)
       const environment = made && (await environments.byId(sql, environmentId))
       if (made && environment?.liveDeployment !== made.id) await supervisor.retire(made.id)
     },
 
-    /** After a start of the service: every live server is brought back, whatever the others do. Files need nothing. */
+    /** After a start of the service: starts every live server again. Files need no process. */
     async restore() {
       const live = await environments.routable()
-      const made = await readMadeOf(
-        sql,
-        live.flatMap(({ liveDeployment }) => liveDeployment ?? []),
-      )
+      const outputs = await deployments.outputsOf(live.flatMap(({ liveDeployment }) => liveDeployment ?? []))
       for (const { id, liveDeployment } of live) {
-        if (!liveDeployment || made.get(liveDeployment)?.kind !== 'server') continue
+        if (!liveDeployment || outputs.get(liveDeployment)?.kind !== 'server') continue
         const deployment = await deployments.find(sql, liveDeployment)
         const environment = deployment && (await environments.byId(sql, id))
         if (!deployment || !environment) continue
         const build = await builds.require({ accountId: environment.accountId, environmentId: id }, deployment.buildId)
-        // Where it was lost, as on a machine that a backup was restored on, the app begins as the build left it.
+        // If the folder was lost, as after a restore of a backup on another machine, the app starts from its build.
         if (!(await folders.hasRun(id, liveDeployment))) {
           await sql.transaction((tx) => revalidations.noteEverything(tx, id))
         }

@@ -23,7 +23,7 @@ const lookWith = (open: Archives['look'], rootDirectory = ''): Promise<boolean> 
 
 const json = JSON.stringify
 
-test('files as they are need no program, wherever the app lies', async () => {
+test('plain files need no program, wherever the app lies', async () => {
   assert.equal(await look({ 'index.html': 'hi' }), false)
   assert.equal(await look({ 'index.html': 'hi', 'package.json': json({ devDependencies: { prettier: '3' } }) }), false)
 })
@@ -34,7 +34,7 @@ test('an app with a build script needs one, also below the top', async () => {
   assert.equal(await look(app), false)
 })
 
-test('an app that cannot be planned fails at once; one that could not be looked at waits for its turn', async () => {
+test('an app that cannot be planned fails at once; one that could not be examined waits for its turn', async () => {
   assert.equal(await look({ 'package.json': 'no JSON' }), false)
   assert.equal(await look({ 'notes.txt': '' }), false)
   const fails = (error: Error) => lookWith(() => Promise.reject(error))

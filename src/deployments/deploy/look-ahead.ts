@@ -1,10 +1,10 @@
-/** What a build will need, by the files of its archive: looked at before it begins, without unpacking. */
+/** Whether a build will run programs, by the files of its archive: found before it begins, without unpacking. */
 import type { Environment } from '../../apps/index.ts'
 import type { Archives } from '../../archives/index.ts'
 import { type Build, needsPrograms, planSource } from '../../builds/index.ts'
 import { Problem } from '../../contract/index.ts'
 
-/** Without `package.json` there is no package manager and no script to run, wherever the app lies in its archive. */
+/** Without any `package.json` in the archive there is no package manager and no script to run. */
 const MANIFEST = /(^|\/)package\.json$/
 
 export const createLookAhead =
@@ -17,6 +17,6 @@ export const createLookAhead =
       })
       .catch((error) => !isUnplannable(error))
 
-/** Its build will fail of the same, and may do so at once. Any other fault may pass, and what it needs is not known. */
+/** Its build will fail for the same reason, and may do so at once. Other faults may be temporary, so its needs are unknown. */
 const isUnplannable = (error: unknown): boolean =>
   error instanceof Problem && error.reason === 'PLAN_FAILED' && error.metadata.what === undefined

@@ -1,7 +1,7 @@
 /**
- * From an archive to an output that is kept: unpack, plan, install, build. Packages are kept once they are installed, caches
- * are written once all of it went well. An attempt that failed with something of earlier builds in it is made once more
- * without, where that could have been the cause.
+ * From an archive to a stored output: unpack, plan, install, build. Packages are stored once they are installed, caches are
+ * written once the whole build succeeded. If an attempt with caches of earlier builds failed, and they could be the cause, a
+ * second attempt is made without them.
  */
 import type { Environment } from '../../apps/index.ts'
 import type { Archives } from '../../archives/index.ts'
@@ -35,12 +35,11 @@ import {
 } from '../../builds/index.ts'
 import { Problem } from '../../contract/index.ts'
 import { makeManifest } from '../../edge/index.ts'
-import { type Contact, type ContactOutcome, newContacts } from '../../engines/index.ts'
 import type { Sql } from '../../storage/index.ts'
 import type { Folders } from '../folders.ts'
 import type { GetAppVariables } from './app-variables.ts'
+import { recordContacts } from './contacts.ts'
 import type { Progress } from './progress.ts'
-import { outcomeInWords } from './suspicion.ts'
 
 type Parts = {
   sql: Sql
@@ -56,11 +55,11 @@ type Parts = {
   diskSpace: BuildSpace
 }
 
-/** Whether what a build leaves fits beside everything else. Rejects with what would make room. */
+/** Whether the files of a build fit into the quota and onto the disk. Rejects with what would free space. */
 export type BuildSpace = {
-  /** Before it begins, going by what the last one left. */
+  /** Before it begins, by the size of the last output. */
   forBuild(environment: Environment, build: Build): Promise<void>
-  /** Once it is known how much is to be kept. */
+  /** Once the size of the files is known. */
   toKeep(environment: Environment, size: Size): Promise<void>
 }
 
@@ -101,12 +100,12 @@ export function createMake(parts: Parts) {
       signal: progress.signal,
     })
     progress.say(`Unpacked ${inWords(unpacked)}.`)
-    if (unpacked.strippedFolder) progress.say(`The folder ${unpacked.strippedFolder} around everything was taken off.`)
+    if (unpacked.strippedFolder) progress.say(`The top folder ${unpacked.strippedFolder} was removed.`)
     if (unpacked.skipped.nodeModules) progress.say(`Skipped node_modules (${unpacked.skipped.nodeModules} entries).`)
     if (unpacked.skipped.git) progress.say(`Skipped .git (${unpacked.skipped.git} entries).`)
   }
 
-  /** The same versions as last time while they will do, so that a rebuild changes nothing but the content. */
+  /** The versions of the last build if they still satisfy the plan, so that a rebuild changes nothing but the content. */
   async function equip(environment: Environment, build: Build, plan: Plan, progress: Progress): Promise<Toolchain> {
     const { signal } = progress
     const before = await builds.lastTools(environment.id)
@@ -144,7 +143,7 @@ export function createMake(parts: Parts) {
     }
   }
 
-  /** `uses` tells the caller what went into it, also when it fails. */
+  /** `uses` is filled with the caches that were used, also when the attempt fails. */
   async function attempt(ready: Ready, isClean: boolean, uses: CacheUse[]): Promise<Build> {
     const { environment, build, progress, place, plan, toolchain } = ready
     const { log, signal } = progress
@@ -168,7 +167,7 @@ export function createMake(parts: Parts) {
         log,
         signal,
         enter: progress.enter,
-        contacted: (contacts) => noteContacts(ready, contacts),
+        contacted: (contacts) => recordContacts(contacts, { ...ready, builds }),
         claim: (packagesId) => sql.transaction((tx) => builds.claimPackages(tx, build.id, packagesId)),
         admit: (fresh) => admitPackages(ready, fresh),
       })
@@ -181,23 +180,6 @@ export function createMake(parts: Parts) {
     await caches.commit()
     await builds.used(build.id, caches.uses())
     return kept
-  }
-
-  /** Those that are new are said: a dependency that calls somebody else than yesterday is worth a look. */
-  async function noteContacts({ environment, build, progress }: Ready, called: readonly Contact[]) {
-    const contacts = newContacts(called, await builds.contactsBefore(environment.id, build.id))
-    await builds.contacted(build.id, contacts)
-    const refused = contacts.filter(({ isRefused }) => isRefused)
-    const fresh = contacts.filter(({ isNew, isRefused }) => isNew && !isRefused)
-    const failed = contacts.filter(isFailed)
-    if (fresh.length > 0) progress.say(`It called who was not called before: ${contactsInWords(fresh)}.`)
-    if (failed.length > 0) progress.say(`It could not reach ${contactsInWords(failed, outcomeInWords)}.`)
-    if (refused.length > 0) {
-      const named = contactsInWords(refused)
-      progress.say(
-        `The network did not let it call ${named}. The operator opens a place by the setting allowedNetworks.`,
-      )
-    }
   }
 
   async function admitPackages({ environment, build }: Ready, fresh: Packages) {
@@ -225,21 +207,6 @@ export function createMake(parts: Parts) {
     const tools = { node: toolchain.node, packageManager: toolchain.packageManager }
     return { ...build, plan, tools, output: digest, packagesId: installed?.packages.id ?? null }
   }
-}
-
-const MAX_NAMED = 10
-
-/** What the rules forbid is said apart. A message by UDP may want no answer. */
-const isFailed = ({ outcome, protocol }: Contact): boolean =>
-  outcome === 'CONNECTION_REFUSED' || outcome === 'NAME_NOT_RESOLVED' || (outcome === 'NO_ANSWER' && protocol === 'tcp')
-
-function contactsInWords(contacts: readonly Contact[], why?: (outcome: ContactOutcome) => string): string {
-  const names = contacts.map(({ host, addresses, port, outcome }) => {
-    const name = `${host ?? addresses[0]}${port === null ? '' : `:${port}`}`
-    return why && outcome ? `${name} (it ${why(outcome)})` : name
-  })
-  const more = names.length - MAX_NAMED
-  return names.slice(0, MAX_NAMED).join(', ') + (more > 0 ? ` and ${more} more` : '')
 }
 
 /** Outputs are never shared between environments, nor between ways to serve the same files. */

@@ -1,4 +1,4 @@
-/** The thread through one attempt to deploy: where it is, since when, and what the log says. */
+/** The progress of one deployment: its phase, the time spent in each, and its log. */
 import type { Clock } from '../../base/index.ts'
 import { type Build, type Builds, secondsInWords } from '../../builds/index.ts'
 import type { resources } from '../../contract/index.ts'
@@ -22,7 +22,7 @@ export function createProgress(build: Build, { clock, builds, log, work }: Parts
     log,
     signal: work.signal,
     say: (text: string) => log.say(phase, text),
-    /** Why an attempt failed. A second one that failed of the same does not repeat it. */
+    /** Logs why an attempt failed. A second attempt that failed for the same reason does not repeat it. */
     fail(message: string) {
       log.say(phase, message === failed ? 'Without caches it failed in the same way.' : message)
       failed = message
@@ -38,14 +38,14 @@ export function createProgress(build: Build, { clock, builds, log, work }: Parts
       leave()
       return spent
     },
-    /** How long each phase took, for people. */
+    /** How long each phase took, in words. */
     timesInWords(): string {
       leave()
       return Object.entries(spent)
         .map(([name, ms]) => `${name.toLowerCase()} ${secondsInWords(ms)}`)
         .join(', ')
     },
-    /** The line of the step under way that shows why it failed; 0 when it wrote none. */
+    /** The line of the current phase that shows why it failed; 0 if it wrote none. */
     provingLine: () => log.provingLine(firstLine),
   }
 }

@@ -1,8 +1,8 @@
-/** Going live without a build: an older deployment made live again, or the same output with other variables. */
+/** Deployments without a build: an older one is made live again, or the same output gets other variables. */
 import type { Environments } from '../../apps/index.ts'
 import type { Builds } from '../../builds/index.ts'
 import { Problem } from '../../contract/index.ts'
-import type { Finish, Handler, Operation } from '../../operations/index.ts'
+import type { Finish, Handler, OperationRecord } from '../../operations/index.ts'
 import type { Sql } from '../../storage/index.ts'
 import type { Deployments } from '../records/deployments.ts'
 import type { Retries } from '../records/retries.ts'
@@ -17,13 +17,17 @@ type Parts = {
   launcher: Launcher
   switching: Switch
   retries: Pick<Retries, 'end'>
-  finishWithEnvironment(operation: Operation): Finish
+  finishWithEnvironment(operation: OperationRecord): Finish
 }
 
 export function createRedeploy(parts: Parts): { activate: Handler; update: Handler } {
   const { sql, builds, environments, deployments, launcher, switching, finishWithEnvironment } = parts
 
-  async function goLive(operation: Operation, deploymentId: string, work: Parameters<Handler>[1]): Promise<Finish> {
+  async function goLive(
+    operation: OperationRecord,
+    deploymentId: string,
+    work: Parameters<Handler>[1],
+  ): Promise<Finish> {
     const environment = await environments.byId(sql, operation.environmentId)
     const deployment = await deployments.find(sql, deploymentId)
     if (!environment || !deployment) throw new Problem('DEPLOYMENT_NOT_FOUND')
@@ -39,7 +43,7 @@ export function createRedeploy(parts: Parts): { activate: Handler; update: Handl
   }
 
   return {
-    /** A person has decided what is live, so the service does not build again by itself. */
+    /** A user has decided what is live, so the service stops retrying builds by itself. */
     async activate(operation, work) {
       const finish = await goLive(operation, operation.activates ?? '', work)
       return async (tx) => {
@@ -48,7 +52,7 @@ export function createRedeploy(parts: Parts): { activate: Handler; update: Handl
       }
     },
 
-    /** A live deployment whose variables are no longer the environment's is replaced by one with the new ones. */
+    /** If the variables of the live deployment are not those of the environment any more, it is replaced by one with the new ones. */
     async update(operation, work) {
       const environment = await environments.byId(sql, operation.environmentId)
       const live = environment?.liveDeployment ? await deployments.find(sql, environment.liveDeployment) : undefined

@@ -1,4 +1,4 @@
-/** While a deployment is made and started, the one that it will replace reports which pages it makes. */
+/** While a deployment is built and started, the live one reports which pages it makes. */
 import type { Log } from '../../base/index.ts'
 import type { Handler } from '../../operations/index.ts'
 import type { Supervisor } from '../../runtime/index.ts'
@@ -11,7 +11,7 @@ type Parts = {
 }
 
 export function createSuccession({ log, revalidations, supervisor }: Parts): (handler: Handler) => Handler {
-  /** What cannot be reported is one page less to go on with, and no reason for a deployment to fail. */
+  /** Pages that are not reported are only made again, so a fault here does not fail the deployment. */
   const refresh = (environmentId: string) =>
     supervisor
       .refreshExpiries(environmentId)

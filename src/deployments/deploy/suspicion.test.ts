@@ -63,13 +63,13 @@ test('a server that variables name by its address is found', () => {
 test('a server that the live build did not reach either is no reason to hold a build', () => {
   const contacts = [contact({ outcome: 'NO_ANSWER' })]
   assert.equal(suspicionOf({ ...well, contacts, liveContacts: contacts }), undefined)
-  // What earlier versions recorded says no more than that it was allowed.
+  // Records of earlier versions only have whether the contact was allowed.
   const { outcome: _, ...old } = contact({})
   assert.ok(suspicionOf({ ...well, contacts, liveContacts: [old] }))
   assert.equal(suspicionOf({ ...well, contacts, liveContacts: [{ ...old, isRefused: true }] }), undefined)
 })
 
-test('where the machine does not know whom a build called, the pages alone count', () => {
+test('if the machine does not record contacts, only the pages count', () => {
   const none = { contacts: null, liveContacts: null }
   assert.equal(suspicionOf({ ...well, ...none }), undefined)
   assert.deepEqual(suspicionOf({ ...well, ...none, pages: pages(50) })?.unreachable, [])
@@ -93,7 +93,7 @@ test('pages that got other names are not lost', () => {
   assert.equal(suspicionOf({ ...well, pages: pages(100, '/article/') }), undefined)
 })
 
-test('what is missing is named, the first of it and how much more there is', () => {
+test('the first missing pages are named, with the number of the others', () => {
   const found = suspicionOf({ ...well, pages: pages(1, '/'), livePages: pages(101) })
   assert.equal(found?.lostPages?.names.length, 20)
   assert.equal(found?.lostPages?.names[0], '/post/0000')
@@ -102,13 +102,13 @@ test('what is missing is named, the first of it and how much more there is', () 
   assert.match(sentence, /Missing: \/post\/0000, .*\/post\/0004 and 96 more\.$/)
 })
 
-test('names of any length leave a text that can be kept and shown', () => {
+test('names of any length give a text that can be stored and shown', () => {
   const livePages = new Set(Array.from({ length: 100 }, (_, at) => `/${at}/${'x'.repeat(4000)}`))
   const found = suspicionOf({ ...well, pages: new Set(), livePages })
   assert.ok(JSON.stringify(found).length < 10_000)
 })
 
-test('the server is asked at the port that was called, by what is spoken there', () => {
+test('a server is probed at the port that was called, with the protocol of the variable', () => {
   const asked: AskedEndpoint[] = [cms, { protocol: 'tcp', host: 'db.example.com', port: null }]
   assert.deepEqual(
     endpointsToAsk(

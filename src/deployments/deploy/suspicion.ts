@@ -1,19 +1,19 @@
 /**
- * Whether a build left less than it should have: a server that the environment's variables name, most often the CMS, could
- * not be reached, or pages are missing that the live deployment has. A front end may swallow both and call the build good.
+ * Whether the output of a build is suspicious: a server that the environment's variables name, most often the CMS, could not
+ * be reached, or pages are missing that the live deployment has. The build tool of a front end may ignore both and succeed.
  * Pure.
  *
- * A server that answers with errors cannot be told from one that answers well: the connection is encrypted. Then the missing
- * pages are the only sign.
+ * Whether a server answered with errors is not visible, as the connection is encrypted. Then the missing pages are the only
+ * sign.
  */
 import { type AskedEndpoint, type Contacts, isLocal, kindOf } from '../../builds/index.ts'
 import type { resources } from '../../contract/index.ts'
 import type { ContactOutcome, Endpoint } from '../../engines/index.ts'
 
 export type Suspicion = {
-  /** Servers that were called and never reached. */
+  /** Servers that the build called and never reached. */
   unreachable: Unreachable[]
-  /** Null where as many pages are there as before, or nearly. */
+  /** Null if there are about as many pages as before. */
   lostPages: LostPages | null
 }
 
@@ -23,7 +23,7 @@ export type Unreachable = { host: string; port: number | null; outcome: ContactO
 export type LostPages = { before: number; now: number; count: number; names: string[] }
 
 export type Evidence = {
-  /** Null where the machine cannot tell. */
+  /** Null if the machine cannot record contacts. */
   contacts: Contacts | null
   /** Those of the live deployment's build. */
   liveContacts: Contacts | null
@@ -35,18 +35,18 @@ export type Evidence = {
 }
 
 const NAMED_PAGES = 20
-/** Of them, in a sentence. */
-const SAID_PAGES = 5
+/** Of these, pages that a message names. */
+const PAGES_IN_MESSAGE = 5
 const NAMED_HOSTS = 10
 
-/** Nothing where the output is as good as the live one. */
+/** Undefined if nothing is suspicious. */
 export function suspicionOf(evidence: Evidence): Suspicion | undefined {
   const unreachable = unreachableIn(evidence)
   const lostPages = lostIn(evidence)
   return unreachable.length > 0 || lostPages ? { unreachable, lostPages } : undefined
 }
 
-/** A server that the live deployment's build did not reach either is no news: that build went well without it. */
+/** Without servers that the build of the live deployment did not reach either: that build went live without them. */
 function unreachableIn({
   contacts,
   liveContacts,
@@ -56,26 +56,26 @@ function unreachableIn({
   const before = outcomesIn(liveContacts ?? [], hosts)
   return [...outcomesIn(contacts ?? [], hosts)]
     .filter(([host, found]) => isUnreached(found) && !isUnreached(before.get(host) ?? []))
-    .map(([host, found]) => ({ host, ...(found[0] as Found) }))
+    .map(([host, found]) => ({ host, ...(found[0] as Attempt) }))
     .slice(0, NAMED_HOSTS)
 }
 
-/** All servers of the variables that were called and not reached, whatever the live deployment's build found. */
+/** All servers of the variables that were called and not reached, whether or not the live deployment's build reached them. */
 export const hostsUnreached = ({ contacts, asked }: Pick<Evidence, 'contacts' | 'asked'>): Set<string> =>
   new Set(unreachableIn({ contacts, asked, liveContacts: null }).map(({ host }) => host))
 
-/** What is fetched along the way, and what only counts things, has no part in the content. */
+/** Package registries, fonts and analytics are not sources of content. */
 const isOfContent = (host: string): boolean => !isLocal(host) && kindOf(host) === 'other'
 
-type Found = { port: number | null; outcome: ContactOutcome }
+type Attempt = { port: number | null; outcome: ContactOutcome }
 
 /** By host, all of its contacts. A host may be named by its address. */
-function outcomesIn(contacts: Contacts, hosts: ReadonlySet<string>): Map<string, Found[]> {
-  const found = new Map<string, Found[]>()
+function outcomesIn(contacts: Contacts, hosts: ReadonlySet<string>): Map<string, Attempt[]> {
+  const found = new Map<string, Attempt[]>()
   for (const { host, addresses, port, isRefused, outcome } of contacts) {
     const named = [host ?? '', ...addresses].find((name) => hosts.has(name))
     if (named === undefined) continue
-    // Records of earlier versions know only what the rules forbade.
+    // Records of earlier versions only have whether the rules refused the contact.
     const known = { port, outcome: outcome ?? (isRefused ? 'BLOCKED' : 'CONNECTED') }
     found.set(named, [...(found.get(named) ?? []), known])
   }
@@ -89,10 +89,10 @@ const FAILURES: ReadonlySet<ContactOutcome> = new Set<ContactOutcome>([
   'NAME_NOT_RESOLVED',
 ])
 
-const isUnreached = (found: readonly Found[]): boolean =>
+const isUnreached = (found: readonly Attempt[]): boolean =>
   found.length > 0 && found.every(({ outcome }) => FAILURES.has(outcome))
 
-/** Pages that only have another name are not lost, so the numbers are compared, and not the names. */
+/** A renamed page is not lost, so the numbers of pages are compared, and not their names. */
 function lostIn({ pages, livePages, limits }: Evidence): LostPages | null {
   const lost = livePages.size - pages.size
   const { maxLostPagesPercent, minLostPages } = limits
@@ -111,8 +111,8 @@ const NAME_LENGTH = 200
 const shortened = (name: string): string => (name.length > NAME_LENGTH ? `${name.slice(0, NAME_LENGTH)}…` : name)
 
 /**
- * Where the service asks whether what was unreachable answers again: at the port that was called, by what is spoken there.
- * Only hosts that the variables name are asked.
+ * The endpoints that the service probes to find out whether the servers answer again: the port that was called, with the
+ * protocol of the variable that names it. Only hosts that the variables name are probed.
  */
 export const endpointsToAsk = (
   unreachable: readonly Pick<Unreachable, 'host' | 'port'>[],
@@ -137,7 +137,7 @@ const OUTCOME_WORDS: Record<ContactOutcome, string> = {
 
 export const outcomeInWords = (outcome: ContactOutcome): string => OUTCOME_WORDS[outcome]
 
-/** Sentences for people: what is wrong, and what is missing by name. */
+/** In words: what is wrong, and which pages are missing. */
 export function inSentences({ unreachable, lostPages }: Suspicion): string[] {
   const hosts = unreachable.map(
     ({ host, port, outcome }) => `${host}${port === null ? '' : `:${port}`} ${outcomeInWords(outcome)}`,
@@ -150,8 +150,8 @@ export function inSentences({ unreachable, lostPages }: Suspicion): string[] {
 
 function lostInWords({ before, now, count, names }: LostPages): string {
   const percent = Math.round(((before - now) * 100) / before)
-  const said = names.slice(0, SAID_PAGES)
-  const more = count - said.length
+  const shown = names.slice(0, PAGES_IN_MESSAGE)
+  const more = count - shown.length
   const rest = more > 0 ? ` and ${more.toLocaleString('en')} more` : ''
-  return `The output has ${now.toLocaleString('en')} pages, and the live deployment has ${before.toLocaleString('en')} (${percent} % fewer). Missing: ${said.join(', ')}${rest}.`
+  return `The output has ${now.toLocaleString('en')} pages, and the live deployment has ${before.toLocaleString('en')} (${percent} % fewer). Missing: ${shown.join(', ')}${rest}.`
 }

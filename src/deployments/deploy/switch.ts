@@ -1,6 +1,6 @@
 /**
- * One transaction moves "live"; the edge follows; the old deployment is drained and stopped afterwards. Where visitors have
- * already what they are to get, one transaction says so, and nothing moves.
+ * One transaction makes another deployment live; the edge follows; the old deployment is drained and stopped afterwards. If
+ * visitors already get the same output, one transaction records that, and nothing is switched.
  */
 import type { Environment, Environments } from '../../apps/index.ts'
 import type { Log } from '../../base/index.ts'
@@ -11,8 +11,9 @@ import type { Operations } from '../../operations/index.ts'
 import type { Supervisor } from '../../runtime/index.ts'
 import type { LineLogs, Sql } from '../../storage/index.ts'
 import type { Folders } from '../folders.ts'
-import type { Deployment, Deployments } from '../records/deployments.ts'
+import type { Deployments } from '../records/deployments.ts'
 import type { Pins } from '../records/pins.ts'
+import type { Deployment } from '../records/rows.ts'
 import type { Routing } from '../routing.ts'
 import { RUNTIME_LOG, runtimeLogName } from './launch.ts'
 import { isUnchanged } from './unchanged.ts'
@@ -32,7 +33,7 @@ type Parts = {
   folders: Folders
   routing: Routing
   pins: Pick<Pins, 'follow'>
-  /** Told when a deployment is live, and the one before it is gone. */
+  /** Called when a deployment is live, and the one before it has ended. */
   onSwitched?(environmentId: string): void
 }
 
@@ -43,18 +44,18 @@ export function createSwitch(parts: Parts) {
 
   async function retire(environmentId: string, deployment: string) {
     await supervisor.retire(deployment, { drain: (instance) => edge.drain(instance, DRAIN_MS) })
-    // What it wrote while it ran; made live again, it begins as its build left it. One that is live again already goes on.
+    // Removes what it wrote while it ran: made live again, it starts from its build. Skipped if it is live again already.
     if (!supervisor.of(deployment)) await folders.removeRun(environmentId, deployment)
   }
 
-  /** In the log of the app, beside what it writes. Visitors get it, whether or not that can be written down. */
+  /** Writes into the log of the app that the deployment is live. A failure to write does not undo the switch. */
   async function markLive(environmentId: string, { id, buildId }: Deployment) {
     try {
       const lines = await logs.create(runtimeLogName(environmentId), { secrets: [], ...RUNTIME_LOG })
       lines.say('LIVE', liveText(id, buildId))
       await lines.close()
     } catch (error) {
-      log.warn({ err: error, deployment: id }, 'the log of an app does not tell that a deployment is live')
+      log.warn({ err: error, deployment: id }, 'the log of an app could not record that a deployment is live')
     }
   }
 
@@ -84,7 +85,7 @@ export function createSwitch(parts: Parts) {
       retiring.add(done)
     },
 
-    /** Where visitors get this build's output already, the operation is given the live deployment. False where they do not. */
+    /** If visitors already get this build's output, the operation is given the live deployment. Resolves to whether they do. */
     async stay({ id, accountId, variables }: Environment, build: Build, operationId: string): Promise<boolean> {
       return sql.transaction(async (tx) => {
         const live = (await environments.byId(tx, id))?.liveDeployment
@@ -98,10 +99,10 @@ export function createSwitch(parts: Parts) {
       })
     },
 
-    /** Ends a deployment that nobody is sent to any more. */
+    /** Ends a deployment that gets no more requests. */
     retire,
 
-    /** Resolves when nothing is being retired any more. */
+    /** Resolves when no deployment is being retired. */
     async settled() {
       await Promise.all(retiring)
     },

@@ -14,11 +14,11 @@ test('files that are the same, to be served in the same way, need no switch', ()
   assert.equal(isUnchanged(made, { output: SAME, variables }), true)
 })
 
-test('other files need one', () => {
+test('other files need a switch', () => {
   assert.equal(isUnchanged(made, { output: OTHER, variables }), false)
 })
 
-test('a deployment whose output was let go is not the same as a build without one', () => {
+test('a deployment whose output was removed is not the same as a build without one', () => {
   assert.equal(isUnchanged({ ...made, output: null }, { output: null, variables }), false)
 })
 
@@ -37,6 +37,6 @@ test('a server is always switched, since it may answer from more than its output
   assert.equal(isUnchanged({ ...made, plan: planOf('server') }, { output: SAME, variables }), false)
 })
 
-test('a build without a plan is not taken for anything', () => {
+test('a build without a plan is never unchanged', () => {
   assert.equal(isUnchanged({ ...made, plan: null }, { output: SAME, variables }), false)
 })

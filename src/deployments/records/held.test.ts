@@ -53,7 +53,7 @@ test('a held build is not the last good one that a failure is compared with', as
   assert.equal((await builds.lastGood(environment.id, newId()))?.id, good.id)
 })
 
-test('a better build ends what was held, unless somebody is just making it live', async (t) => {
+test('a better build discards held deployments, except for one that is being made live', async (t) => {
   const { hold, heldNow, deployments, environment, operation, finish, sql, path } = await open(t)
   const { deployment } = await hold('Pages are missing.')
   const activating = await operation(environment, deployment)
@@ -66,7 +66,7 @@ test('a better build ends what was held, unless somebody is just making it live'
   assert.deepEqual(items.map(isActivatable), [false])
 })
 
-test('an output that is only suspicious is told as a warning', async (t) => {
+test('an output that is suspicious and not held causes a warning', async (t) => {
   const { build, builds, environment, path, sql } = await open(t)
   const { id } = await build(environment, { isOver: false })
   const suspected = { sentences: ['Pages are missing.'], details: {} }

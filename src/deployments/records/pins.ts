@@ -1,14 +1,13 @@
 /**
- * A rollback holds: what is live by an activation, although it is not of the newest upload, is what rebuilds build from then
- * on. Decided in the transaction that moves "live", so that no rebuild is asked for or begun in between.
+ * A rollback lasts: after an older archive was made live, rebuilds build that archive and not the newest upload. This is
+ * decided in the transaction that switches the live deployment, so that no rebuild is requested or begun in between.
  */
-import type { Account } from '../../accounts/index.ts'
 import type { Environments } from '../../apps/index.ts'
 import type { Builds, Sources } from '../../builds/index.ts'
-import type { Operation } from '../../operations/index.ts'
+import type { OperationRecord } from '../../operations/index.ts'
 import type { Sql, Transaction } from '../../storage/index.ts'
-import { requireOpen } from '../requests/require-open.ts'
-import type { Deployment } from './deployments.ts'
+import { type EnvironmentRef, requireOpen } from '../requests/require-open.ts'
+import type { Deployment } from './rows.ts'
 
 type Parts = {
   sql: Sql
@@ -20,7 +19,7 @@ type Parts = {
 export function createPins({ sql, environments, builds, sources }: Parts) {
   return {
     /** To be called when the operation has made this deployment live, or found it live. */
-    async follow(tx: Transaction, operation: Operation, { id, buildId }: Pick<Deployment, 'id' | 'buildId'>) {
+    async follow(tx: Transaction, operation: OperationRecord, { id, buildId }: Pick<Deployment, 'id' | 'buildId'>) {
       const { environmentId, accountId, trigger } = operation
       if (trigger === 'UPLOAD') return sources.unpin(tx, environmentId)
       if (trigger !== 'ACTIVATE') return
@@ -30,11 +29,11 @@ export function createPins({ sql, environments, builds, sources }: Parts) {
       await sources.pin(tx, environmentId, { archive, deployment: id, operation: operation.id })
     },
 
-    /** From now on rebuilds build the newest upload. Nothing is built by this, and what is live stays. */
-    async unpin(account: Account, appName: string, environmentId: string) {
+    /** From now on rebuilds build the newest upload. This builds nothing and leaves the live deployment as it is. */
+    async unpin(at: EnvironmentRef) {
       await sql.transaction(async (tx) => {
-        await requireOpen(tx, environments, account, appName, environmentId)
-        await sources.unpin(tx, environmentId)
+        await requireOpen(environments, tx, at)
+        await sources.unpin(tx, at.environmentId)
       })
     },
   }

@@ -1,11 +1,11 @@
 /**
- * The record of rebuilds that the service asks for by itself after an outage: at most one for each environment. The life of
+ * The record of rebuilds that the service requests by itself after an outage: at most one for each environment. The states of
  * one:
  *
- *   waiting   `nextTime` says when its servers are asked next, or, where none are known, when it is built again
+ *   waiting   `nextTime` is when its servers are probed next, or, if none are known, when it is built again
  *   given up  `nextTime` is null: the time is over, or it was built again too often without success
  *
- * It is gone when a build goes live, when a deployment is made live by hand, and with its environment.
+ * It is removed when a build goes live, when a user makes a deployment live, and with its environment.
  */
 import { notifyBelow } from '../../apps/index.ts'
 import type { Clock } from '../../base/index.ts'
@@ -18,7 +18,7 @@ export type Retry = {
   buildId: string
   /** All of them must answer before it is built again. */
   endpoints: Endpoint[]
-  /** How often they were asked since. */
+  /** How often they were probed since. */
   probes: number
   /** How often it was built again. */
   rebuilds: number
@@ -39,16 +39,16 @@ type Row = {
 
 const columns = statement`environment_id, account_id, build_id, endpoints, probes, rebuilds, next_time, until_time`
 
-/** Rebuilds by the service after one outage. Each costs a build. */
+/** Rebuilds by the service after one outage. */
 export const MAX_REBUILDS = 5
 const KEEP_MS = 24 * 60 * 60_000
-/** Between two questions to a server at most, and before the first rebuild of what no server can be asked about. */
+/** The longest pause between two probes, and the pause before the first rebuild without known servers, in intervals. */
 const SLOW = 20
-/** Of one account in one round, so that all have their turn. */
+/** Retries of one account in one round, so that all accounts have their turn. */
 const PER_ACCOUNT = 4
 const PER_ROUND = 64
 
-/** `intervalMs`: how long after it was arranged a server is first asked; 0 where nothing is tried again. */
+/** `intervalMs`: the time from the outage to the first probe; 0 if nothing is retried. */
 export function createRetries({ sql, clock, intervalMs }: { sql: Sql; clock: Clock; intervalMs: number }) {
   const probePauseMs = (probes: number): number => intervalMs * Math.min(2 ** probes, SLOW)
   const rebuildPauseMs = (rebuilds: number): number => intervalMs * SLOW * 3 ** rebuilds
@@ -59,7 +59,7 @@ export function createRetries({ sql, clock, intervalMs }: { sql: Sql; clock: Clo
   }
 
   return {
-    /** After a build that an outage spoilt. One that is under way goes on: its end does not move, and its rebuilds count. */
+    /** After a build that an outage affected. A retry that exists already goes on: its end does not move, and its rebuilds count. */
     async arrange(
       tx: Transaction,
       { accountId, environmentId }: Pick<Retry, 'accountId' | 'environmentId'>,
@@ -99,7 +99,7 @@ export function createRetries({ sql, clock, intervalMs }: { sql: Sql; clock: Clo
         : `The service builds it again by itself when ${hosts} answers, within 24 hours.`
     },
 
-    /** A build went well. What waits for a server that was not reached this time either goes on. */
+    /** After a successful build. A retry that waits for a server that this build did not reach either goes on. */
     async endUnless(tx: Transaction, environmentId: string, unreached: ReadonlySet<string> = new Set()) {
       const known = (await this.of([environmentId], tx)).get(environmentId)
       if (known && !known.endpoints.some(({ host }) => unreached.has(host))) await this.end(tx, environmentId)
@@ -120,7 +120,7 @@ export function createRetries({ sql, clock, intervalMs }: { sql: Sql; clock: Clo
       return new Map(rows.map((row) => [row.environment_id, toRetry(row)]))
     },
 
-    /** Those whose time has come, a few of each account. */
+    /** Those that are due, a few of each account. */
     async due(): Promise<Retry[]> {
       const rows = await sql.query<Row>(statement`
         SELECT ${columns} FROM (
@@ -130,7 +130,7 @@ export function createRetries({ sql, clock, intervalMs }: { sql: Sql; clock: Clo
       return rows.map(toRetry)
     },
 
-    /** False where another process has taken it. It is due again after a while, should this one die. */
+    /** False if another process has taken it. It is due again after a while, in case this process dies. */
     async claim({ environmentId, nextTime }: Retry): Promise<boolean> {
       const later = clock.now() + probePauseMs(SLOW)
       return sql.transaction(async (tx) => {
@@ -147,7 +147,7 @@ export function createRetries({ sql, clock, intervalMs }: { sql: Sql; clock: Clo
       await sql.transaction((tx) => change(tx, environmentId, statement`probes = ${probes + 1}, next_time = ${next}`))
     },
 
-    /** Part of the transaction that asks for the build. Should that fail otherwise than by an outage, it is tried again later. */
+    /** Part of the transaction that requests the build. If the build fails for another reason than an outage, it is retried later. */
     async rebuilt(tx: Transaction, { environmentId, rebuilds }: Retry) {
       const next = clock.now() + rebuildPauseMs(rebuilds + 1)
       await change(tx, environmentId, statement`rebuilds = ${rebuilds + 1}, next_time = ${next}`)

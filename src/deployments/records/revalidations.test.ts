@@ -32,7 +32,7 @@ test('when everything has expired, older tags add nothing to it', async (t) => {
   assert.deepEqual(await read(), { everything: now - 10, tags: { new: now - 5 } })
 })
 
-test('a record is bounded: the oldest tags become everything that is as old', async (t) => {
+test('a record is bounded: the oldest tags are merged into one entry for everything of that age', async (t) => {
   const { note, many, read, clock } = await open(t)
   const { tags, tagsAtOnce } = REVALIDATION_LIMITS
   const first = clock.now() - 1_000_000
@@ -72,7 +72,7 @@ test('names that mean something to JavaScript or to the record are tags like oth
   )
 })
 
-test('a path stands for its page and for whatever is asked for by it', () => {
+test('a path means its page and everything that is requested by it', () => {
   assert.deepEqual(tagsOfPurge({ paths: ['/blog/one/'], tags: ['posts', 'posts'] }), [
     '/blog/one',
     '_N_T_/blog/one',
@@ -81,7 +81,7 @@ test('a path stands for its page and for whatever is asked for by it', () => {
   assert.deepEqual(tagsOfPurge({ paths: ['/%'] }), ['/%', '_N_T_/%'])
 })
 
-test('the record goes with its environment, and what comes late leaves none', async (t) => {
+test('the record is deleted with its environment, and a later purge leaves none', async (t) => {
   const { note, read, clock, sql, environments, id } = await open(t)
   await note({ a: clock.now() })
   await sql.transaction((tx) => environments.remove(tx, id))

@@ -3,9 +3,10 @@
  * memory of a process; here it outlives the process and the service. Each process of the environment gets it as a file
  * (runtime/hooks), at its start and whenever it changes in a way that the process cannot know of.
  *
- * The record is bounded. Where there are too many tags, the oldest become one statement: everything that is as old has expired.
+ * The record is bounded. If there are too many tags, the oldest are merged into one entry: everything of that age has expired.
  * To expire too much costs time, and never shows an old page.
  */
+import type { Environments } from '../../apps/index.ts'
 import { type Clock, withoutTrailingSlashes } from '../../base/index.ts'
 import { type Reader, rows, type Sql, statement, type Transaction } from '../../storage/index.ts'
 
@@ -17,21 +18,23 @@ export type Revalidated = {
 }
 
 export const REVALIDATION_LIMITS = {
-  /** Of an environment. */
+  /** In an environment. */
   tags: 2000,
-  /** That one call adds. */
+  /** In one call. */
   tagsAtOnce: 200,
-  /** As Next.js makes them, with every character escaped. */
+  /** Characters of one tag as Next.js makes it, after escaping. */
   tagLength: 1024,
 }
 
-/** The tag of the row that stands for everything. */
+/** The tag of the row that expires everything. */
 const EVERYTHING = ''
 
 type TagTimes = Readonly<Record<string, number>>
 
-export function createRevalidations({ sql, clock }: { sql: Sql; clock: Clock }) {
-  /** How many deployments are on their way in an environment. */
+type Parts = { sql: Sql; clock: Clock; environments: Pick<Environments, 'exists'> }
+
+export function createRevalidations({ sql, clock, environments }: Parts) {
+  /** The number of deployments that are under way, by environment. */
   const successors = new Map<string, number>()
 
   async function note(tx: Transaction, environmentId: string, tags: TagTimes) {
@@ -55,9 +58,8 @@ export function createRevalidations({ sql, clock }: { sql: Sql; clock: Clock }) 
   }
 
   async function put(tx: Transaction, environmentId: string, times: readonly [string, number][]) {
-    const found = await tx.query(statement`SELECT id FROM environments WHERE id = ${environmentId}`)
-    // It was deleted meanwhile.
-    if (found.length === 0) return
+    // It may have been deleted in the meantime.
+    if (!(await environments.exists(tx, environmentId))) return
     await tx.query(statement`
       INSERT INTO revalidations (environment_id, tag, revalidate_time)
       VALUES ${rows(times.map(([tag, time]) => [environmentId, tag, time]))}
@@ -90,8 +92,8 @@ export function createRevalidations({ sql, clock }: { sql: Sql; clock: Clock }) 
     },
 
     /**
-     * A deployment is on its way that begins with what there is now. Until this is called back, pages that the app makes
-     * meanwhile are part of the record, since the deployment will not have them.
+     * A new deployment is under way that begins with the pages of now. Until the returned function is called, pages that the app
+     * makes are recorded, since the new deployment will not have them.
      */
     expectSuccessor(environmentId: string): () => void {
       successors.set(environmentId, (successors.get(environmentId) ?? 0) + 1)
@@ -107,12 +109,12 @@ export function createRevalidations({ sql, clock }: { sql: Sql; clock: Clock }) 
 
 export type Revalidations = ReturnType<typeof createRevalidations>
 
-/** A purge in the tags that entries of Next.js have. */
+/** A purge, expressed in the tags that entries of Next.js have. */
 export function tagsOfPurge({ paths = [], tags = [] }: { paths?: readonly string[]; tags?: readonly string[] }) {
   return [...new Set([...paths.flatMap(tagsOfPath), ...tags.map(encodeTag)])]
 }
 
-/** What Next.js puts before the path of a page to make it a tag. The path itself stands for whatever is asked for by it. */
+/** The prefix by which Next.js makes a tag of the path of a page. The path without it matches what is requested by that path. */
 const PATH_TAG = '_N_T_'
 
 function tagsOfPath(given: string): string[] {
@@ -129,7 +131,7 @@ function decoded(path: string): string {
   }
 }
 
-/** As runtime/hooks/next/visits.cjs writes them: what may stand in a header, and the rest as escaped bytes. */
+/** As runtime/hooks/next/visits.cjs writes them: characters that a header may have, and all others as escaped bytes. */
 const encodeTag = (tag: string): string =>
   tag
     .replaceAll(/[^\x20-\x7e]|,/gu, (character) =>

@@ -5,7 +5,15 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { routedHouse } from '../../../test/support/edge/routing.ts'
 import { holds } from '../../../test/support/fuzz.ts'
-import { appEtag, createVariables, domainsEtag, environmentEtag, type Preconditions } from '../../apps/index.ts'
+import type { Account } from '../../accounts/index.ts'
+import {
+  appEtag,
+  createVariables,
+  domainsEtag,
+  type Environment,
+  environmentEtag,
+  type Preconditions,
+} from '../../apps/index.ts'
 import type { Problem } from '../../contract/index.ts'
 import { readEntityTag } from '../../http/index.ts'
 import { createVault } from '../../storage/index.ts'
@@ -41,34 +49,43 @@ async function open(t: Parameters<typeof routedHouse>[0]) {
   return { ...modules, variables, requests, replaceDomains: createReplaceDomains(modules) }
 }
 
+type Change = Parameters<ReturnType<typeof createRequests>['updateEnvironment']>[1]
+
+const refOf = (account: Account, { appName, id }: Pick<Environment, 'appName' | 'id'>) => ({
+  account,
+  appName,
+  environmentId: id,
+})
+
 test('of any number of editors at the same moment, every change that was acknowledged is in the end state', async (t) => {
-  const house = await open(t)
-  const { account, environments, requests, variables, domains, replaceDomains } = house
+  const system = await open(t)
+  const { account, environments, requests, variables, domains, replaceDomains } = system
 
   await holds(
     fc.asyncProperty(
       fc.array(fc.array(edit, { maxLength: 4 }), { minLength: 2, maxLength: EDITORS }),
       async (plans) => {
-        const { id, appName } = await house.environment()
+        const { id, appName } = await system.environment()
         /** Each editor has keys and names of their own in the lists that all of them change: the last of each must stay. */
         const expected = new Map<string, string>()
 
         async function attempt(editor: number, step: number, given: Edit): Promise<void> {
           const found = await environments.requireWhole(account.id, appName, id)
           const only = onlyIf(environmentEtag(found))
-          const patch = async (body: Parameters<typeof requests.updateEnvironment>[3]) => {
-            const mask = Object.keys(body) as Parameters<typeof requests.updateEnvironment>[4]
-            await house.finish((await requests.updateEnvironment(account, appName, id, body, mask, only)).id)
+          const at = { account, appName, environmentId: id }
+          const patch = async (body: Change['given']) => {
+            const change = { given: body, mask: Object.keys(body) as Change['mask'], preconditions: only }
+            await system.finish((await requests.updateEnvironment(at, change)).id)
           }
           const value = `${editor}-${step}`
           if (given.what === 'rename') return patch({ displayName: value })
-          if (given.what === 'deploy') return void (await house.deploy(found))
+          if (given.what === 'deploy') return void (await system.deploy(found))
           if ('domain' in given) {
             const domain = `${editor}.${id}.${given.domain}`
             const before = await domains.read(id)
             const others = before.names.filter((each) => each !== domain)
             const after = given.what === 'add' ? [...others, domain] : others
-            await replaceDomains(account, appName, id, { domains: after }, onlyIf(domainsEtag(id, before)))
+            await replaceDomains(at, { domains: after }, onlyIf(domainsEtag(id, before)))
             expected.set(domain, given.what)
             return
           }
@@ -86,7 +103,7 @@ test('of any number of editors at the same moment, every change that was acknowl
               if ((error as Problem).reason !== 'ETAG_MISMATCH') throw error
             }
           }
-          assert.fail('somebody gets through in every round')
+          assert.fail('one editor succeeds in every round')
         }
 
         await Promise.all(
@@ -113,13 +130,17 @@ test('of many changes of one version that come together, exactly one is made', a
   const only = onlyIf(environmentEtag(at))
   const renames = await Promise.allSettled(
     Array.from({ length: 10 }, (_, index) =>
-      requests.updateEnvironment(account, at.appName, at.id, { displayName: `n${index}` }, ['displayName'], only),
+      requests.updateEnvironment(refOf(account, at), {
+        given: { displayName: `n${index}` },
+        mask: ['displayName'],
+        preconditions: only,
+      }),
     ),
   )
   const noDomains = domainsEtag(at.id, { names: [], redirects: [] })
   const replaces = await Promise.allSettled(
     Array.from({ length: 10 }, (_, index) =>
-      replaceDomains(account, at.appName, at.id, { domains: [`n${index}.example`] }, onlyIf(noDomains)),
+      replaceDomains(refOf(account, at), { domains: [`n${index}.example`] }, onlyIf(noDomains)),
     ),
   )
   for (const results of [renames, replaces]) {
@@ -131,38 +152,38 @@ test('of many changes of one version that come together, exactly one is made', a
   assert.equal((await environments.byId(sql, at.id))?.displayName, `n${winner}`)
 })
 
-test('a build that goes live while somebody edits does not make the edit fail, nor does a change of domains', async (t) => {
+test('a build that goes live while a user edits does not make the edit fail, nor does a change of domains', async (t) => {
   const { environment, account, requests, replaceDomains, deploy } = await open(t)
   const at = await environment()
   const only = onlyIf(environmentEtag(at))
   await deploy(at)
-  await replaceDomains(account, at.appName, at.id, { domains: ['www.example.com'] })
-  const changed = await requests.updateEnvironment(
-    account,
-    at.appName,
-    at.id,
-    { displayName: 'y' },
-    ['displayName'],
-    only,
-  )
+  await replaceDomains(refOf(account, at), { domains: ['www.example.com'] })
+  const changed = await requests.updateEnvironment(refOf(account, at), {
+    given: { displayName: 'y' },
+    mask: ['displayName'],
+    preconditions: only,
+  })
   assert.equal(changed.trigger, 'UPDATE')
 })
 
-test('an environment that was changed is not deleted by somebody who saw it before, and twice is once', async (t) => {
+test('a deletion with the etag from before a change is refused, and a repeated deletion is the same operation', async (t) => {
   const { environment, environments, account, requests, sql } = await open(t)
   const at = await environment()
   const old = onlyIf(environmentEtag(at))
-  await requests.updateEnvironment(account, at.appName, at.id, { displayName: 'y' }, ['displayName'])
-  await assert.rejects(requests.deleteEnvironment(account, at.appName, at.id, old), { reason: 'ETAG_MISMATCH' })
+  await requests.updateEnvironment(refOf(account, at), { given: { displayName: 'y' }, mask: ['displayName'] })
+  await assert.rejects(requests.deleteEnvironment(refOf(account, at), { preconditions: old }), {
+    reason: 'ETAG_MISMATCH',
+  })
   const now = await environments.byId(sql, at.id)
   assert.ok(now)
   assert.equal(now.state, 'EMPTY')
-  const first = await requests.deleteEnvironment(account, at.appName, at.id, onlyIf(environmentEtag(now)))
-  const second = await requests.deleteEnvironment(account, at.appName, at.id, onlyIf(environmentEtag(now)))
+  const preconditions = onlyIf(environmentEtag(now))
+  const first = await requests.deleteEnvironment(refOf(account, at), { preconditions })
+  const second = await requests.deleteEnvironment(refOf(account, at), { preconditions })
   assert.equal(second.id, first.id)
 })
 
-test('an app that was made again under the same name is not deleted by somebody who saw the first', async (t) => {
+test('the etag of a deleted app does not delete a new app of the same name', async (t) => {
   const { apps, account, requests } = await open(t)
   const first = await apps.create(account.id, 'shop', 'regions/UK')
   await requests.deleteApp(account, 'shop', { force: false })

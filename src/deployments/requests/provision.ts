@@ -1,13 +1,16 @@
-/**
- * Bringing about what was asked for an environment. Each handler can be run again from its first line: what it has done
- * already it finds done.
- */
+/** Creates and deletes environments. Each handler can run again from its first line, and finds the steps done that it has done. */
 import type { Accounts } from '../../accounts/index.ts'
 import type { Apps, Domains, Environments } from '../../apps/index.ts'
 import type { Clock } from '../../base/index.ts'
 import type { Builds, Outputs, PackageStore, Sources } from '../../builds/index.ts'
 import { Problem, type resources } from '../../contract/index.ts'
-import { type Finish, type Handler, isCancelled, type Operation, type Operations } from '../../operations/index.ts'
+import {
+  type Finish,
+  type Handler,
+  isCancelled,
+  type OperationRecord,
+  type Operations,
+} from '../../operations/index.ts'
 import { hasRetentionHold, type LineLogs, type Sql, type Transaction } from '../../storage/index.ts'
 import { buildLogName } from '../deploy/deploy.ts'
 import { runtimeLogName } from '../deploy/launch.ts'
@@ -57,7 +60,7 @@ export function createProvision(parts: Parts) {
     return isCancelled(work) ? undo(operation) : finishWithEnvironment(operation)
   }
 
-  /** The edge forgets the environment first; then its row goes. */
+  /** The edge drops the environment first; then its row is removed. */
   const remove: Handler = async (operation) => {
     await routing.publish()
     await takeDown(operation)
@@ -68,7 +71,7 @@ export function createProvision(parts: Parts) {
   }
 
   /** A cancelled creation leaves no environment behind. */
-  async function undo(operation: Operation): Promise<Finish> {
+  async function undo(operation: OperationRecord): Promise<Finish> {
     await sql.transaction(async (tx) => {
       await environments.markDeleting(tx, operation.environmentId)
       await routing.touch(tx)
@@ -81,10 +84,10 @@ export function createProvision(parts: Parts) {
   }
 
   /**
-   * Ends its process, and removes its files and logs. What other environments share stays. So does everything while somebody
-   * copies the data folder: when the rows are gone, the next collection finds it.
+   * Ends its process, and removes its files and logs. Files that other environments share stay. While a backup copies the data
+   * folder all files stay, and the next garbage collection removes them once the rows are gone.
    */
-  async function takeDown({ environmentId }: Operation) {
+  async function takeDown({ environmentId }: OperationRecord) {
     const environment = await environments.byId(sql, environmentId)
     if (!environment) return
     if (environment.liveDeployment) await switching.retire(environmentId, environment.liveDeployment)
@@ -98,7 +101,7 @@ export function createProvision(parts: Parts) {
     await packages.collect()
   }
 
-  async function removeRow(tx: Transaction, { environmentId }: Operation) {
+  async function removeRow(tx: Transaction, { environmentId }: OperationRecord) {
     const environment = await environments.byId(tx, environmentId)
     if (!environment) return
     await parts.retries.end(tx, environmentId)
@@ -108,14 +111,14 @@ export function createProvision(parts: Parts) {
     await apps.removeIfHiddenAndEmpty(tx, environment.appId)
   }
 
-  function finishWithEnvironment(operation: Operation): Finish {
+  function finishWithEnvironment(operation: OperationRecord): Finish {
     return async (tx) => {
       const response = await describe(tx, operation)
       return response ? { response } : { error: new Problem('ENVIRONMENT_NOT_FOUND') }
     }
   }
 
-  async function describe(tx: Transaction, operation: Operation): Promise<resources.Environment | undefined> {
+  async function describe(tx: Transaction, operation: OperationRecord): Promise<resources.Environment | undefined> {
     const environment = await environments.byId(tx, operation.environmentId)
     if (!environment) return undefined
     const { name: accountName } = await accounts.requireById(tx, environment.accountId)

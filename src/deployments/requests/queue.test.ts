@@ -1,4 +1,4 @@
-/** What one account can do to the queue of all: nothing. */
+/** One account cannot block the queue that all accounts share. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Scope } from '../../../test/support/folder.ts'
@@ -34,8 +34,9 @@ async function open(t: Scope, { maxEnvironments = 0 } = {}) {
     ...modules,
     requests,
     upload: async ({ appName, id }: Environment, of: Account = account) =>
-      requests.upload(of, appName, id, await modules.archiveOf('zip')),
-    rebuild: ({ appName, id }: Environment, of: Account = account) => requests.rebuild(of, appName, id, { asked }),
+      requests.upload({ account: of, appName, environmentId: id }, await modules.archiveOf('zip')),
+    rebuild: ({ appName, id }: Environment, of: Account = account) =>
+      requests.rebuild({ account: of, appName, environmentId: id }, { asked }),
     unfinished: async (): Promise<number> => {
       const rows = await sql.query(statement`SELECT id FROM operations WHERE done_time IS NULL`)
       return rows.length
@@ -76,7 +77,7 @@ test('uploads that are cancelled one after another, or replaced, leave one opera
   }
 })
 
-test('a build that nobody has begun ends with those that it was to satisfy as soon as it is cancelled', async (t) => {
+test('a build that no worker has begun ends at once when it is cancelled, with the operations that it was to satisfy', async (t) => {
   const { environment, account, requests, upload, rebuild, finish, operations, unfinished } = await open(t)
   const at = await environment()
   const path = { accountId: account.id, appName: at.appName, environmentId: at.id }
@@ -95,7 +96,7 @@ test('an environment is deleted without waiting for the turn of its build', asyn
   const { environment, account, requests, upload, operations, sql } = await open(t)
   const at = await environment()
   await upload(at)
-  const { id } = await requests.deleteEnvironment(account, at.appName, at.id)
+  const { id } = await requests.deleteEnvironment({ account, appName: at.appName, environmentId: at.id })
   const left = await operations.unfinishedOf(sql, at.id)
   assert.deepEqual(
     left.map((operation) => operation.id),
@@ -103,18 +104,21 @@ test('an environment is deleted without waiting for the turn of its build', asyn
   )
 })
 
-test('so many changes of one environment wait, and no more', async (t) => {
+test('the number of waiting changes of one environment is limited', async (t) => {
   const { environment, account, requests } = await open(t)
   const [at, elsewhere] = [await environment(), await environment()]
   const change = ({ appName, id }: Environment) =>
-    requests.updateEnvironment(account, appName, id, { displayName: 'another' }, ['displayName'])
+    requests.updateEnvironment(
+      { account, appName, environmentId: id },
+      { given: { displayName: 'another' }, mask: ['displayName'] },
+    )
   for (let times = 0; times < LIMITS.changesWaiting; times++) await change(at)
   await assert.rejects(change(at), { reason: 'TOO_MANY_CHANGES', retryAfterSeconds: 10 })
   assert.ok(await change(elsewhere))
-  assert.ok(await requests.deleteEnvironment(account, at.appName, at.id))
+  assert.ok(await requests.deleteEnvironment({ account, appName: at.appName, environmentId: at.id }))
 })
 
-test('an account has so many environments, and another one may again when one is gone', async (t) => {
+test('the number of environments of an account is limited, and a deletion makes a new one possible', async (t) => {
   const { accounts, apps, account, requests, environments, sql } = await open(t, { maxEnvironments: 3 })
   const other = await accounts.create('other')
   for (const { id } of [account, other]) await apps.create(id, 'shop', 'regions/UK')
@@ -127,13 +131,13 @@ test('an account has so many environments, and another one may again when one is
   })
   assert.equal(await environments.count(account.id), 3)
   assert.ok(await create(other))
-  await requests.deleteEnvironment(account, 'shop', first.environmentId)
+  await requests.deleteEnvironment({ account, appName: 'shop', environmentId: first.environmentId })
   await assert.rejects(create(account), { reason: 'ACCOUNT_LIMIT' }, 'it is there until everything of it is gone')
   await sql.transaction((tx) => environments.remove(tx, first.environmentId))
   assert.ok(await create(account))
 })
 
-test('an account that asks for many environments at once gets as many as it may have', async (t) => {
+test('an account that creates many environments at once gets as many as the limit allows', async (t) => {
   const { apps, account, requests, environments } = await open(t, { maxEnvironments: 5 })
   await apps.create(account.id, 'shop', 'regions/UK')
   const draft = { displayName: 'x', branch: 'uploadable', cmsEnvironment: 'x' } as const

@@ -14,12 +14,13 @@ async function furnished(t: Parameters<typeof routedHouse>[0]) {
     await environments.assignHostLabel(tx, made)
   })
   const replace = createReplaceDomains(modules)
+  const at = { account: modules.account, appName, environmentId: id }
   return {
     ...modules,
     id,
     other: await environment(),
-    replace: async (...domains: string[]) => (await replace(modules.account, appName, id, { domains })).names,
-    replaceAll: (given: Parameters<typeof replace>[3]) => replace(modules.account, appName, id, given),
+    replace: async (...domains: string[]) => (await replace(at, { domains })).names,
+    replaceAll: (given: Parameters<typeof replace>[1]) => replace(at, given),
     async revision() {
       const [row] = await sql.query(statement`SELECT value FROM revisions WHERE name = 'routes'`)
       return row?.value
@@ -50,7 +51,7 @@ test('a name that redirects is given to the edge as such, and stays so until the
   assert.deepEqual((await domains.read(id)).redirects, list.redirects)
   assert.deepEqual((await replaceAll({ domains: [apex, www], redirects: [] })).redirects, [])
   await replaceAll(both)
-  // Where its target goes, the name answers by itself.
+  // When its target is removed, the name answers by itself.
   assert.deepEqual(await replaceAll({ domains: [apex] }), { names: [apex], redirects: [] })
   assert.deepEqual(tables.at(-1)?.hosts[apex], { kind: 'empty', environment: id })
 })
@@ -66,7 +67,7 @@ test('names that are refused leave everything as it is', async (t) => {
   assert.deepEqual([await revision(), tables], [0, []])
 })
 
-test('an edge that does not come back is not waited for without end; the names are kept', async (t) => {
+test('the wait for an edge that does not come back ends, and the names are kept', async (t) => {
   const { clock, domains, edge, id, replace } = await furnished(t)
   const asked = Promise.withResolvers<void>()
   const back = Promise.withResolvers<void>()
@@ -83,7 +84,7 @@ test('an edge that does not come back is not waited for without end; the names a
   assert.deepEqual(await replace('www.example.com'), ['www.example.com'], 'to ask again does no harm')
 })
 
-test("an environment's own host is never led elsewhere, also when the service's domain has changed", async (t) => {
+test("an environment's own host is never overridden, also when the service's domain has changed", async (t) => {
   const { sql, environments, domains, tables, withDomain, id, other } = await furnished(t)
   const label = (await environments.byId(sql, id))?.hostLabel
   // Asked for while the service was at sites.example.com; now it is at example.net.
@@ -99,11 +100,11 @@ test("an environment's own host is never led elsewhere, also when the service's 
   assert.equal(hosts['www.example.net']?.environment, other.id)
 })
 
-test('an account has so many domains in all its environments; where it has more already, fewer are always taken', async (t) => {
+test('the domains of an account are limited over all its environments; an account above the limit can still reduce them', async (t) => {
   const { sql, domains, account, other, id, environments, ...modules } = await furnished(t)
   const parts = { ...modules, sql, domains, environments, maxDomains: 3 }
   const replaceOf = ({ id, appName }: { id: string; appName: string }, ...names: string[]) =>
-    createReplaceDomains(parts)(account, appName, id, { domains: names })
+    createReplaceDomains(parts)({ account, appName, environmentId: id }, { domains: names })
   const mine = await environments.byId(sql, id)
   assert.ok(mine)
   await replaceOf(mine, 'a.example.com', 'b.example.com')
@@ -123,7 +124,7 @@ test('an account has so many domains in all its environments; where it has more 
   assert.equal(await domains.count(account.id), 4)
 })
 
-test('whoever has tables made in a loop leaves half the time to others', async (t) => {
+test('a client that causes route tables in a loop leaves half the time to others', async (t) => {
   const { routing, edge } = await furnished(t)
   let [tables, workingMs] = [0, 0]
   edge.publish = async () => {
@@ -134,7 +135,7 @@ test('whoever has tables made in a loop leaves half the time to others', async (
   }
   const began = performance.now()
   for (let times = 0; times < 10; times++) await routing.publish()
-  // What comes together shares one.
+  // Calls that come together share one table.
   await Promise.all(Array.from({ length: 50 }, () => routing.publish()))
   assert.ok(tables <= 12, `${tables} tables`)
   assert.ok(workingMs < 0.7 * (performance.now() - began))

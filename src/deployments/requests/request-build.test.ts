@@ -8,7 +8,8 @@ import { createClaims } from '../../operations/claim.ts'
 import type { Operation } from '../../operations/index.ts'
 import { statement, toPage } from '../../storage/index.ts'
 import type { Asked } from '../../triggers/index.ts'
-import { createBuildRequests, type Quiet } from './request-build.ts'
+import type { Quiet } from './build-queue.ts'
+import { createBuildRequests } from './request-build.ts'
 
 async function open(t: Scope) {
   const modules = await house(t)
@@ -34,15 +35,25 @@ async function open(t: Scope) {
     async upload(more: Partial<resources.Described> = {}): Promise<Operation> {
       const archive = { ...(await modules.archiveOf(`upload ${++uploads}`)), ...more }
       const by: resources.Requester = { kind: 'USER', name: 'ada@example.com' }
-      return sql.transaction((tx) => requests.upload(tx, account, appName, id, archive, by))
+      return sql.transaction((tx) => requests.upload(tx, { account, appName, environmentId: id }, archive, by))
     },
     rebuild: (action: Asked['action'] = 'REBUILD', quiet?: Quiet, isForced = false): Promise<Operation> =>
       sql.transaction((tx) =>
-        requests.rebuild(tx, account, appName, id, { asked: [asker(action)], isForced, ...(quiet ? { quiet } : {}) }),
+        requests.rebuild(
+          tx,
+          { account, appName, environmentId: id },
+          { asked: [asker(action)], isForced, ...(quiet ? { quiet } : {}) },
+        ),
       ),
-    /** As a worker does it that looked at the build and did not begin. */
+    /** Like a worker that has examined the build and not begun. */
     async handOn(operation: Operation, meanwhile: () => Promise<unknown> = async () => undefined) {
-      const claims = createClaims({ sql, clock, owner: 'me', concurrency: { quick: 1, light: 2, build: 1 } })
+      const claims = createClaims({
+        sql,
+        clock,
+        owner: 'me',
+        concurrency: { quick: 1, light: 2, build: 1 },
+        hasSeveralAccounts: modules.accounts.areSeveral,
+      })
       assert.equal((await claims.next(['light']))?.operation.id, operation.id)
       await meanwhile()
       return sql.transaction(async (tx) => {
@@ -60,7 +71,7 @@ async function open(t: Scope) {
   }
 }
 
-test('rebuilds that come while one waits join it, and the strongest wins', async (t) => {
+test('rebuilds that come while one waits join it, and a clean one makes it clean', async (t) => {
   const { upload, finish, rebuild, read, buildOf } = await open(t)
   await finish((await upload()).id)
   const first = await rebuild()
@@ -73,7 +84,7 @@ test('rebuilds that come while one waits join it, and the strongest wins', async
   assert.deepEqual({ isClean: build?.isClean, trigger: build?.trigger }, { isClean: true, trigger: 'CLEAN_REBUILD' })
 })
 
-test('a rebuild that somebody forces is forced, also where it joins one that waits', async (t) => {
+test('a forced rebuild is forced, also if it joins one that waits', async (t) => {
   const { upload, finish, rebuild, buildOf } = await open(t)
   await finish((await upload()).id)
   const waiting = await rebuild()
@@ -102,7 +113,7 @@ test('an upload satisfies the rebuild that waits, also when a newer upload takes
   assert.equal((await read(rebuilt)).doneTime, null)
 })
 
-test('whoever joined an upload is satisfied by the one that takes its place', async (t) => {
+test('callers that joined an upload are satisfied by the one that takes its place', async (t) => {
   const { upload, rebuild, satisfied } = await open(t)
   const first = await upload()
   assert.equal((await rebuild()).id, first.id)
@@ -121,7 +132,7 @@ test('what was to be built clean is built clean, whichever upload comes after it
   assert.equal((await buildOf(third))?.trigger, 'UPLOAD')
 })
 
-test('further calls put the beginning off, but not for longer than the most', async (t) => {
+test('further calls delay the beginning, but not beyond the maximum', async (t) => {
   const { upload, finish, rebuild, clock } = await open(t)
   await finish((await upload()).id)
   const quiet = { ms: 10_000, maxMs: 25_000 }
@@ -133,7 +144,7 @@ test('further calls put the beginning off, but not for longer than the most', as
   assert.equal((await rebuild('REBUILD', quiet)).notBefore, begin + 25_000)
 })
 
-test('whoever does not want to wait ends the waiting, and it does not begin anew', async (t) => {
+test('a call without a quiet period ends the waiting, and it does not begin again', async (t) => {
   const { upload, finish, rebuild, read } = await open(t)
   await finish((await upload()).id)
   const quiet = { ms: 10_000, maxMs: 25_000 }
@@ -143,14 +154,14 @@ test('whoever does not want to wait ends the waiting, and it does not begin anew
   assert.equal((await read(settling)).notBefore, null)
 })
 
-test('a call joins an upload that waits without putting it off', async (t) => {
+test('a call joins a waiting upload without delaying it', async (t) => {
   const { upload, rebuild } = await open(t)
   const uploaded = await upload()
   const joined = await rebuild('REBUILD', { ms: 10_000, maxMs: 25_000 })
   assert.deepEqual({ id: joined.id, notBefore: joined.notBefore }, { id: uploaded.id, notBefore: null })
 })
 
-test('an upload has its sender, message and commit; a rebuild of its archive has the same words and its own requester', async (t) => {
+test('an upload has its sender, message and commit; a rebuild of its archive has the same description and its own requester', async (t) => {
   const { upload, finish, rebuild, read, buildOf } = await open(t)
   const described = { message: 'Fix the header', commit: { sha: 'a'.repeat(40), branch: 'main', isDirty: false } }
   const ada = { kind: 'USER', name: 'ada@example.com' }
@@ -169,7 +180,7 @@ test('an upload has its sender, message and commit; a rebuild of its archive has
   assert.deepEqual((await buildOf(rebuilt))?.requestedBy, webhook)
 })
 
-test('an upload without words has none, whatever was said about the one before', async (t) => {
+test('an upload without a description has none, even if the one before had one', async (t) => {
   const { upload, finish, read } = await open(t)
   await finish((await upload({ message: 'Fix the header' })).id)
   const { message, commit } = await read(await upload())
@@ -187,7 +198,7 @@ test('a build that needs a program waits among those that do, and can still be j
   assert.equal((await waiting())?.id, second.id)
 })
 
-test('an upload that came while the one before was looked at takes its place', async (t) => {
+test('an upload that comes while the one before is examined takes its place', async (t) => {
   const { upload, handOn, waiting, rebuild, read, satisfied, buildOf } = await open(t)
   const first = await upload()
   assert.equal((await rebuild('CLEAN_REBUILD')).id, first.id)
@@ -202,7 +213,7 @@ test('an upload that came while the one before was looked at takes its place', a
   assert.equal((await buildOf(newer as Operation))?.isClean, true)
 })
 
-test('a rebuild that was looked at while an upload came ends as the upload does', async (t) => {
+test('a rebuild that is examined while an upload comes ends as the upload does', async (t) => {
   const { upload, finish, handOn, rebuild, read, satisfied } = await open(t)
   await finish((await upload()).id)
   const rebuilt = await rebuild()
@@ -214,7 +225,7 @@ test('a rebuild that was looked at while an upload came ends as the upload does'
   assert.equal((await read(rebuilt)).doneTime, null)
 })
 
-test('a rebuild that came while an upload was looked at ends as the upload does, which is clean then', async (t) => {
+test('a rebuild that comes while an upload is examined ends as the upload does, and makes it clean if it is clean', async (t) => {
   const { upload, handOn, rebuild, waiting, buildOf } = await open(t)
   const uploaded = await upload()
   let later: Operation | undefined
@@ -226,7 +237,7 @@ test('a rebuild that came while an upload was looked at ends as the upload does,
   assert.equal((await buildOf(later as Operation))?.state, 'CANCELLED')
 })
 
-test('a build that is cancelled while it is looked at does not wait for its turn to end', async (t) => {
+test('a build that is cancelled while it is examined ends without waiting for its turn', async (t) => {
   const { upload, handOn, cancel, read, buildOf, waiting } = await open(t)
   const first = await upload()
   await handOn(first, () => cancel(first))
@@ -235,7 +246,7 @@ test('a build that is cancelled while it is looked at does not wait for its turn
   assert.equal(await waiting(), undefined)
 })
 
-test('a build begins among those that need a program where the last one did', async (t) => {
+test('a build waits among those that need a program if the last one needed one', async (t) => {
   const { upload, finish, rebuild, builds, buildOf, sql } = await open(t)
   const queueOf = async ({ id }: Operation) =>
     (await sql.query<{ queue: string }>(statement`SELECT queue FROM operations WHERE id = ${id}`))[0]?.queue

@@ -1,11 +1,12 @@
 /**
- * Asking for a change: one transaction writes what is wanted and the operation that brings it about. When it is committed
+ * Requests for changes: one transaction writes what is wanted and the operation that carries it out. When it is committed
  * the caller gets the operation, and the work cannot be lost any more.
  */
 import type { Account } from '../../accounts/index.ts'
 import {
   type Apps,
   appEtag,
+  type Environment,
   type EnvironmentChange,
   type Environments,
   environmentEtag,
@@ -18,9 +19,11 @@ import { aboveCeiling, fieldInvalid, isAbove, LIMITS, Problem, resources } from 
 import type { Operation, OperationPath, Operations } from '../../operations/index.ts'
 import type { Sql, Transaction } from '../../storage/index.ts'
 import { type Deployments, isActivatable } from '../records/deployments.ts'
+import type { DeploymentHead } from '../records/rows.ts'
 import type { Routing } from '../routing.ts'
-import type { BuildRequests, Rebuild } from './request-build.ts'
-import { requireOpen } from './require-open.ts'
+import type { Rebuild } from './build-queue.ts'
+import type { BuildRequests } from './request-build.ts'
+import { type EnvironmentRef, requireOpen } from './require-open.ts'
 
 type Parts = {
   sql: Sql
@@ -46,10 +49,11 @@ export const CHANGEABLE = [
 ] as const
 export type Changeable = (typeof CHANGEABLE)[number]
 
-/** Who asks; null where that is not known. */
+/** Null if it is not known who asks. */
 type By = resources.Requester | null
 
-type Deletion = { force: boolean; preconditions?: Preconditions; requestedBy?: By }
+type Deletion = { preconditions?: Preconditions; requestedBy?: By }
+type Change = Deletion & { given: resources.ChangedEnvironment; mask: readonly Changeable[] }
 
 export function createRequests(parts: Parts) {
   const { sql, apps, environments, variables, operations, builds, sources, buildRequests, deployments, routing } = parts
@@ -62,73 +66,65 @@ export function createRequests(parts: Parts) {
 
   async function markDeleting(
     tx: Transaction,
-    account: Account,
-    appName: string,
-    id: string,
+    { account, appName, environmentId }: EnvironmentRef,
     requestedBy: By,
   ): Promise<Operation> {
-    const path = { accountId: account.id, appName, environmentId: id }
+    const path = { accountId: account.id, appName, environmentId }
     const already = await operations.unfinished(tx, path, 'DELETE')
     if (already) return already
-    // A build under way would only be thrown away, and one that waits would hold up the deletion.
+    // The result of a running build would be thrown away, and a waiting one would delay the deletion.
     const waiting = await operations.waitingBuild(tx, path)
     if (waiting) await buildRequests.withdraw(tx, waiting)
     await operations.cancelAll(tx, path)
-    await environments.markDeleting(tx, id)
+    await environments.markDeleting(tx, environmentId)
     await routing.touch(tx)
     return operations.request(tx, path, 'DELETE', { requestedBy })
   }
 
-  /** They wait for each other and for a build, so somebody who changes things in a loop would pile them up. */
+  /** Changes wait for each other and for builds, so a client that changes an environment in a loop would pile them up. */
   async function requireQueueSpace(tx: Transaction, path: OperationPath) {
     if ((await operations.countChanges(tx, path)) < LIMITS.changesWaiting) return
     const metadata = { limit: String(LIMITS.changesWaiting) }
     throw new Problem('TOO_MANY_CHANGES', undefined, { metadata, retryAfterSeconds: 10 })
   }
 
+  function changeOf(before: Environment, given: Change['given'], mask: Change['mask']): EnvironmentChange {
+    const change: EnvironmentChange = {}
+    if (mask.includes('displayName')) change.displayName = required('displayName', given.displayName)
+    if (mask.includes('cmsEnvironment')) change.cmsEnvironment = required('cmsEnvironment', given.cmsEnvironment)
+    if (mask.includes('rootDirectory')) change.rootDirectory = given.rootDirectory ?? ''
+    if (mask.includes('suspiciousOutput')) {
+      change.suspiciousOutput = given.suspiciousOutput ?? resources.DEFAULT_SUSPICIOUS_OUTPUT
+    }
+    if (mask.includes('shellVariables')) {
+      change.variables = variables.seal(before.id, given.shellVariables ?? [], before.variables)
+    }
+    return change
+  }
+
   return {
-    upload(
-      account: Account,
-      appName: string,
-      id: string,
-      archive: Archive,
-      requestedBy: By = null,
-    ): Promise<Operation> {
-      return inOneTransaction((tx) => buildRequests.upload(tx, account, appName, id, archive, requestedBy))
-    },
+    upload: (at: EnvironmentRef, archive: Archive, requestedBy: By = null): Promise<Operation> =>
+      inOneTransaction((tx) => buildRequests.upload(tx, at, archive, requestedBy)),
 
-    rebuild(account: Account, appName: string, id: string, wanted: Rebuild): Promise<Operation> {
-      return inOneTransaction((tx) => buildRequests.rebuild(tx, account, appName, id, wanted))
-    },
+    rebuild: (at: EnvironmentRef, wanted: Rebuild): Promise<Operation> =>
+      inOneTransaction((tx) => buildRequests.rebuild(tx, at, wanted)),
 
-    activate(
-      account: Account,
-      appName: string,
-      id: string,
-      deploymentId: string,
-      requestedBy: By = null,
-    ): Promise<Operation> {
+    activate(at: EnvironmentRef, deploymentId: string, requestedBy: By = null): Promise<Operation> {
       return inOneTransaction(async (tx) => {
-        const { path } = await requireOpen(tx, environments, account, appName, id)
+        const { path } = await requireOpen(environments, tx, at)
         await requireQueueSpace(tx, path)
         const deployment = await deployments.require(path, deploymentId, tx)
-        if (!isActivatable(deployment)) {
-          const why =
-            deployment.discardTime === null
-              ? `A deployment that is ${deployment.state} cannot be made live.`
-              : 'Its files were removed to make room for newer deployments.'
-          throw new Problem('DEPLOYMENT_NOT_ACTIVATABLE', why)
-        }
+        requireActivatable(deployment)
         const wanted = { activates: deployment.id, build: deployment.buildId, requestedBy }
         const operation = await operations.request(tx, path, 'ACTIVATE', wanted)
         const { archive } = await builds.require(path, deployment.buildId, tx)
-        const source = await sources.current(tx, id)
+        const source = await sources.current(tx, at.environmentId)
         if (source?.digest !== archive.digest) await buildRequests.postpone(tx, path)
         return operation
       })
     },
 
-    /** Asks an operation to end early. A build that nobody has begun ends at once: it must not wait for its turn to do so. */
+    /** Asks an operation to end early. A build that no worker has begun ends at once, and does not wait for its turn. */
     async cancel(path: OperationPath, id: string): Promise<void> {
       const ended = await inOneTransaction(async (tx) => {
         const waiting = await operations.waitingBuild(tx, path)
@@ -164,58 +160,41 @@ export function createRequests(parts: Parts) {
     },
 
     /**
-     * The fields of the mask are set to what is given; a field that is in the mask and not given is cleared. They are set
-     * before the operation begins, in the transaction that looks at the etag: of two changes of one version, one is made.
+     * The fields of the mask are set to the given values; a field that is in the mask and not given is cleared. They are set
+     * before the operation begins, in the transaction that compares the etag: of two changes of one version, one is made.
      */
     updateEnvironment(
-      account: Account,
-      appName: string,
-      id: string,
-      given: resources.ChangedEnvironment,
-      mask: readonly Changeable[],
-      preconditions: Preconditions = [],
-      requestedBy: By = null,
+      at: EnvironmentRef,
+      { given, mask, preconditions = [], requestedBy = null }: Change,
     ): Promise<Operation> {
       return inOneTransaction(async (tx) => {
-        const { path } = await requireOpen(tx, environments, account, appName, id)
-        const before = await environments.requireWhole(account.id, appName, id, tx)
+        const { path } = await requireOpen(environments, tx, at)
+        const before = await environments.requireWhole(at.account.id, at.appName, at.environmentId, tx)
         requireEtag(preconditions, environmentEtag(before), 'environment')
         await requireQueueSpace(tx, path)
-        const change: EnvironmentChange = {}
-        if (mask.includes('displayName')) change.displayName = required('displayName', given.displayName)
-        if (mask.includes('cmsEnvironment')) change.cmsEnvironment = required('cmsEnvironment', given.cmsEnvironment)
-        if (mask.includes('rootDirectory')) change.rootDirectory = given.rootDirectory ?? ''
-        if (mask.includes('suspiciousOutput')) {
-          change.suspiciousOutput = given.suspiciousOutput ?? resources.DEFAULT_SUSPICIOUS_OUTPUT
-        }
-        if (mask.includes('shellVariables')) {
-          change.variables = variables.seal(id, given.shellVariables ?? [], before.variables)
-        }
-        await environments.update(tx, before, change)
+        await environments.update(tx, before, changeOf(before, given, mask))
         return operations.request(tx, path, 'UPDATE', { requestedBy })
       })
     },
 
     /** A second call while it is being deleted is answered with the same operation. */
     deleteEnvironment(
-      account: Account,
-      appName: string,
-      id: string,
-      preconditions: Preconditions = [],
-      requestedBy: By = null,
+      at: EnvironmentRef,
+      { preconditions = [], requestedBy = null }: Deletion = {},
     ): Promise<Operation> {
       return inOneTransaction(async (tx) => {
-        const environment = await environments.requireWhole(account.id, appName, id, tx)
+        const { account, environmentId } = at
+        const environment = await environments.requireWhole(account.id, at.appName, environmentId, tx)
         requireEtag(preconditions, environmentEtag(environment), 'environment')
-        return markDeleting(tx, account, environment.appName, id, requestedBy)
+        return markDeleting(tx, { account, appName: environment.appName, environmentId }, requestedBy)
       })
     },
 
-    /** The app and its environments are out of sight when this resolves; what they hold is taken down afterwards. */
+    /** When this resolves, the app and its environments are hidden; their processes and files are removed afterwards. */
     async deleteApp(
       account: Account,
       appName: string,
-      { force, preconditions = [], requestedBy = null }: Deletion,
+      { force, preconditions = [], requestedBy = null }: Deletion & { force: boolean },
     ): Promise<void> {
       await inOneTransaction(async (tx) => {
         const app = await apps.require(account.id, appName, tx)
@@ -226,7 +205,8 @@ export function createRequests(parts: Parts) {
             metadata: { environments: String(ids.length) },
           })
         }
-        for (const id of ids) await markDeleting(tx, account, app.name, id, requestedBy)
+        for (const environmentId of ids)
+          await markDeleting(tx, { account, appName: app.name, environmentId }, requestedBy)
         await apps.hide(tx, app.id)
         await apps.removeIfHiddenAndEmpty(tx, app.id)
       })
@@ -235,6 +215,15 @@ export function createRequests(parts: Parts) {
 }
 
 export type Requests = ReturnType<typeof createRequests>
+
+function requireActivatable(deployment: DeploymentHead) {
+  if (isActivatable(deployment)) return
+  const why =
+    deployment.discardTime === null
+      ? `A deployment that is ${deployment.state} cannot be made live.`
+      : 'Its files were removed to free space for newer deployments.'
+  throw new Problem('DEPLOYMENT_NOT_ACTIVATABLE', why)
+}
 
 function cmsEnvironmentOf({ cmsEnvironment, wpEnvironment }: resources.NewEnvironment): string {
   if (cmsEnvironment !== undefined && wpEnvironment !== undefined && cmsEnvironment !== wpEnvironment) {

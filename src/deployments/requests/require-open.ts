@@ -1,17 +1,18 @@
-/** The environment that somebody wants to change: it must be there, in that app and account, and not on its way out. */
+/** The environment that a caller wants to change: it must exist in that app and account, and must not be being deleted. */
 import type { Account } from '../../accounts/index.ts'
 import type { Environments } from '../../apps/index.ts'
 import { Problem } from '../../contract/index.ts'
 import type { Reader } from '../../storage/index.ts'
 
+/** An environment as a caller names it. The account is known already, as every request is authenticated first. */
+export type EnvironmentRef = { account: Account; appName: string; environmentId: string }
+
 export async function requireOpen(
-  reader: Reader,
   environments: Pick<Environments, 'require'>,
-  account: Account,
-  appName: string,
-  id: string,
+  reader: Reader,
+  { account, appName, environmentId }: EnvironmentRef,
 ) {
-  const environment = await environments.require(account.id, appName, id, reader)
+  const environment = await environments.require(account.id, appName, environmentId, reader)
   if (environment.state === 'DELETING') throw new Problem('ENVIRONMENT_DELETING')
-  return { environment, path: { accountId: account.id, appName: environment.appName, environmentId: id } }
+  return { environment, path: { accountId: account.id, appName: environment.appName, environmentId } }
 }

@@ -1,12 +1,12 @@
-/** Which address somebody asks about: one at a host of the environment, and at no other. Pure. */
+/** The address that a trace is about: it must be at a host of the environment. Pure. */
 import { fieldInvalid } from '../../contract/index.ts'
 
 /**
- * `site` is where the environment answers under its own host. A path is taken to be there; a whole address keeps its scheme
- * and port, since they are part of what the edge finds stored objects by.
+ * `site` is the address of the environment under its own host. A path is resolved there; a whole address keeps its scheme and
+ * port, since they are part of the key of stored objects.
  */
 export function addressOf(given: string, site: string, domains: readonly string[]): URL {
-  // Put together and not resolved: `//elsewhere/` is a path here, and not a host.
+  // Concatenated and not resolved: `//elsewhere/` is a path here, and not a host.
   const url = URL.parse(given.startsWith('/') ? `${site}${given}` : given)
   if (!url || !/^https?:$/.test(url.protocol)) {
     throw fieldInvalid(
@@ -17,7 +17,7 @@ export function addressOf(given: string, site: string, domains: readonly string[
   const hosts = [new URL(site).hostname, ...domains]
   const host = url.hostname.replace(/\.$/, '')
   if (!hosts.includes(host)) throw fieldInvalid('url', `must be at a host of this environment: ${named(hosts)}`)
-  // Nothing of these reaches a server in this form, and one may be a secret.
+  // Browsers do not send these as part of the address, and the password is a secret.
   url.username = ''
   url.password = ''
   url.hash = ''

@@ -1,4 +1,4 @@
-/** All that is known about an address when somebody asks why it shows what it shows. */
+/** The facts from which a trace explains why an address shows what it shows. */
 import type { Build } from '../../builds/index.ts'
 import type { resources } from '../../contract/index.ts'
 import type { Inspection, StoredObject } from '../../edge/index.ts'
@@ -7,7 +7,7 @@ import type { PurgeRecord } from '../purges.ts'
 
 export type Stored = StoredObject
 
-export type Answer = {
+export type AppResponse = {
   kind: 'APP'
   status: number
   contentType: string | undefined
@@ -16,24 +16,24 @@ export type Answer = {
   etag: string | undefined
   lastModified: string | undefined
   setsCookie: boolean
-  /** Undefined where the body did not end in time, or is too long. */
+  /** Undefined if the body did not end in time, or is too long. */
   body: { bytes: number; digest: string | undefined } | undefined
 }
 
-/** What the live deployment itself says, past the cache. */
+/** What the live deployment itself answers, past the cache. */
 export type Origin =
   | { kind: 'NOTHING' }
   | { kind: 'FILE'; status: number; file: string; bytes: number; digest: string }
   | { kind: 'REDIRECT'; status: number; location: string }
   | { kind: 'MISSING'; status: number }
-  | Answer
-  /** `why` goes on after "the app": "sleeps", "keeps crashing". */
+  | AppResponse
+  /** `why` continues a sentence that begins with "the app": "sleeps", "keeps crashing". */
   | { kind: 'SILENT'; why: string }
 
 export type Live = {
   deployment: string
   build: Build
-  /** When it last became what visitors get, and what made it so where that was no build. */
+  /** When it last became live, and the operation that made it so if that was not its build. */
   time: number
   by: Operation | undefined
 }
@@ -51,15 +51,15 @@ export type Facts = {
 }
 
 /**
- * Whether a stored response is what the app says now. Bodies tell it best; where they cannot be compared, what the app
- * itself says about them does (RFC 9110, section 8.8): a weak comparison, as what is asked is whether people see the same.
+ * Whether a stored response is what the app answers now: by the digests of the bodies, or else by the validators of the app
+ * (RFC 9110, section 8.8). The comparison is weak, as the question is whether people see the same.
  */
 export function compare(stored: Stored, origin: Origin): resources.Comparison {
   if (origin.kind !== 'APP') return 'UNKNOWN'
   if (stored.status !== origin.status) return 'DIFFERENT'
   if (stored.digest && origin.body?.digest) return origin.body.digest.startsWith(stored.digest) ? 'SAME' : 'DIFFERENT'
   if (stored.etag && origin.etag) return weakly(stored.etag) === weakly(origin.etag) ? 'SAME' : 'DIFFERENT'
-  // A time that is the same may be that of the app's start, and says nothing.
+  // Equal times prove nothing: they may be the time when the app started.
   if (stored.lastModified && origin.lastModified && stored.lastModified !== origin.lastModified) return 'DIFFERENT'
   return 'UNKNOWN'
 }

@@ -1,7 +1,6 @@
 /**
- * "Why do I see this version?": everything that is known about an address, put together. What is stored at the edge, what
- * is live, what the live deployment says now, and what led there. It only looks: nothing is changed, fetched into the cache
- * or woken.
+ * Answers "why do I see this version?" for an address: what is stored at the edge, what is live, what the live deployment
+ * answers now, and the events that led there. It only reads: nothing is changed, fetched into the cache or woken.
  */
 import type { Domains, EnvironmentHead } from '../../apps/index.ts'
 import type { Clock } from '../../base/index.ts'
@@ -20,9 +19,9 @@ import { createAskOrigin } from './origin.ts'
 import { type Event, inWords, timelineOf } from './timeline.ts'
 import { verdictOf } from './verdict.ts'
 
-/** Operations among which the one is sought that made the live deployment live. */
-const OPERATIONS_SEEN = 50
-/** An edge that died is back within this. */
+/** The operation that made the live deployment live is searched among this many. */
+const OPERATIONS_READ = 50
+/** An edge that died is back within this time. */
 const EDGE_TIMEOUT_MS = 3000
 
 type Parts = {
@@ -44,7 +43,7 @@ export type Traced = {
   verdict: string
   live: Live | undefined
   stored: (Stored & { comparison: resources.Comparison })[]
-  /** What the live deployment says, and the same in words. */
+  /** What the live deployment answers, and the same in words. */
   origin: Origin & { detail: string }
   timeline: Event[]
 }
@@ -68,7 +67,7 @@ export function createTrace(parts: Parts): Trace {
     return { deployment: deployment.id, build, time, by: isBuilt ? undefined : madeLive }
   }
 
-  /** Undefined when it does not answer: all the rest is still worth telling. */
+  /** Undefined if the edge does not answer: the other facts are still useful. */
   async function inspect(environmentId: string, url: URL, signal: AbortSignal): Promise<Facts['inspection']> {
     const late = AbortSignal.timeout(EDGE_TIMEOUT_MS)
     return edge.inspect(environmentId, url.href, AbortSignal.any([signal, late])).catch((error) => {
@@ -84,7 +83,7 @@ export function createTrace(parts: Parts): Trace {
     const custom = (await domains.of([id])).get(id) ?? []
     const url = addressOf(given, siteUrl(hostLabel), custom)
     const path = { accountId, environmentId: id, appName }
-    const { items: recent } = await operations.list(path, toPage({ pageSize: OPERATIONS_SEEN }))
+    const { items: recent } = await operations.list(path, toPage({ pageSize: OPERATIONS_READ }))
     const { items: newest } = await builds.list(path, toPage({ pageSize: 1 }))
     const live = await liveOf(environment, recent)
     const facts: Facts = {

@@ -35,19 +35,19 @@ async function app(t: TestContext, listener: RequestListener, state: resources.I
 
 const digestOf = (text: string): string => createHash('sha256').update(text).digest('hex')
 
-test('an app is asked as a browser asks, past the cache, and its body is told by its digest alone', async (t) => {
+test('an app gets a request like that of a browser, past the cache, and only the digest of its body is shown', async (t) => {
   const seen: unknown[] = []
   const ask = await app(t, ({ method, url, headers }, response) => {
     seen.push(method, url, headers.host, headers['x-forwarded-proto'], headers['accept-encoding'], headers.range)
     response.setHeader('etag', '"x"').setHeader('cache-control', 's-maxage=5').setHeader('set-cookie', 'id=secret')
     response.end('hello')
   })
-  const said = await ask('/news?page=2')
+  const reply = await ask('/news?page=2')
   assert.deepEqual(seen, ['GET', '/news?page=2', 'shop.example', 'https', 'identity', undefined])
-  assert.ok(said.kind === 'APP')
-  assert.deepEqual([said.status, said.etag, said.cacheControl, said.setsCookie], [200, '"x"', 's-maxage=5', true])
-  assert.deepEqual(said.body, { bytes: 5, digest: digestOf('hello') })
-  assert.doesNotMatch(JSON.stringify(said), /hello|secret/)
+  assert.ok(reply.kind === 'APP')
+  assert.deepEqual([reply.status, reply.etag, reply.cacheControl, reply.setsCookie], [200, '"x"', 's-maxage=5', true])
+  assert.deepEqual(reply.body, { bytes: 5, digest: digestOf('hello') })
+  assert.doesNotMatch(JSON.stringify(reply), /hello|secret/)
 })
 
 test('a redirect is an answer, and is not followed', async (t) => {
@@ -56,30 +56,30 @@ test('a redirect is an answer, and is not followed', async (t) => {
     asked++
     response.writeHead(302, { location: '/elsewhere' }).end()
   })
-  const said = await ask()
-  assert.deepEqual([said.kind, 'status' in said && said.status, asked], ['APP', 302, 1])
+  const reply = await ask()
+  assert.deepEqual([reply.kind, 'status' in reply && reply.status, asked], ['APP', 302, 1])
 })
 
 test('a compressed body has no digest: it cannot be compared', async (t) => {
   const ask = await app(t, (_, response) => response.setHeader('content-encoding', 'gzip').end(gzipSync('hello')))
-  const said = await ask()
-  assert.ok(said.kind === 'APP' && said.body?.digest === undefined && (said.body?.bytes ?? 0) > 0)
+  const reply = await ask()
+  assert.ok(reply.kind === 'APP' && reply.body?.digest === undefined && (reply.body?.bytes ?? 0) > 0)
 })
 
 test('a body that is too long, or never ends, leaves what the headers say', async (t) => {
   const long = await app(t, (_, response) => response.end(Buffer.alloc(17 * 1024 * 1024)))
-  const said = await long()
-  assert.ok(said.kind === 'APP' && said.body === undefined)
-  const patience = new AbortController()
+  const reply = await long()
+  assert.ok(reply.kind === 'APP' && reply.body === undefined)
+  const timeout = new AbortController()
   const endless = await app(t, (_, response) => {
     response.write('data: x\n\n')
-    void untilStill(() => response.socket?.bytesWritten ?? 0).then(() => patience.abort())
+    void untilStill(() => response.socket?.bytesWritten ?? 0).then(() => timeout.abort())
   })
-  const streamed = await endless('/', patience.signal)
+  const streamed = await endless('/', timeout.signal)
   assert.ok(streamed.kind === 'APP' && streamed.status === 200 && streamed.body === undefined)
 })
 
-test('an app that breaks off is told as silent', async (t) => {
+test('an app that breaks off its response counts as silent', async (t) => {
   const ask = await app(t, ({ socket }) => socket.destroy())
   assert.deepEqual(await ask(), { kind: 'SILENT', why: 'broke off its answer' })
 })

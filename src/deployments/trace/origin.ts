@@ -1,6 +1,6 @@
 /**
- * What the live deployment itself says about an address, past the cache: looked up in the manifest of its files, or asked
- * of the running app with one bounded request. Nobody is woken or started for it, and bodies are counted and not kept.
+ * What the live deployment itself answers for an address, past the cache: looked up in the manifest of its files, or requested
+ * from the running app with one bounded request. No app is woken or started for it, and bodies are measured and not kept.
  */
 import { createHash } from 'node:crypto'
 import { type IncomingMessage, request } from 'node:http'
@@ -9,11 +9,11 @@ import type { Build, Outputs } from '../../builds/index.ts'
 import type { resources } from '../../contract/index.ts'
 import { lookUpOnce, MANIFEST_NAME } from '../../edge/index.ts'
 import type { Supervisor } from '../../runtime/index.ts'
-import type { Answer, Origin } from './facts.ts'
+import type { AppResponse, Origin } from './facts.ts'
 
 const TIMEOUT_MS = 5000
 const MAX_BODY_BYTES = 16 * 1024 * 1024
-/** Of what the app wrote into one header. */
+/** The longest header value that is shown. */
 const MAX_HEADER_LENGTH = 500
 
 type Parts = { outputs: Pick<Outputs, 'edgeFolderOf'>; supervisor: Pick<Supervisor, 'of'> }
@@ -58,8 +58,12 @@ const WHY: Record<resources.InstanceState, string> = {
   CRASH_LOOP: 'keeps crashing',
 }
 
-/** As a browser asks, so that it says what people see; without compression, so that bodies can be compared. */
-async function ask({ host, port }: { host: string; port: number }, url: URL, signal: AbortSignal): Promise<Answer> {
+/** Asks like a browser, so that the response is what people see; without compression, so that bodies can be compared. */
+async function ask(
+  { host, port }: { host: string; port: number },
+  url: URL,
+  signal: AbortSignal,
+): Promise<AppResponse> {
   const asked = request({
     host,
     port,
@@ -98,8 +102,8 @@ async function ask({ host, port }: { host: string; port: number }, url: URL, sig
 
 const shorten = (value: string | undefined): string | undefined => value?.slice(0, MAX_HEADER_LENGTH)
 
-/** Nothing for one that does not end in time, as a stream of events never does: what came before it is an answer all the same. */
-async function measure(response: IncomingMessage, signal: AbortSignal): Promise<Answer['body']> {
+/** Undefined for a body that does not end in time, such as a stream of events: the head of the response is still useful. */
+async function measure(response: IncomingMessage, signal: AbortSignal): Promise<AppResponse['body']> {
   const isPlain = (response.headers['content-encoding'] ?? 'identity') === 'identity'
   const hash = createHash('sha256')
   let bytes = 0

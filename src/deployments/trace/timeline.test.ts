@@ -5,26 +5,26 @@ import { toFailure } from '../../builds/index.ts'
 import { Problem } from '../../contract/index.ts'
 import { timelineOf } from './timeline.ts'
 
-const told = (given: Parameters<typeof facts>[0]) => timelineOf(facts(given)).map(({ what }) => what)
+const eventsOf = (given: Parameters<typeof facts>[0]) => timelineOf(facts(given)).map(({ what }) => what)
 const detailsOf = (given: Parameters<typeof facts>[0], kind: string) =>
   timelineOf(facts(given)).flatMap(({ what, detail }) => (what === kind ? [detail] : []))
 
-test('the whole story is one list in the order of time, and it ends now', () => {
+test('all events are one list in the order of time, and it ends now', () => {
   const everything = {
     ...holding(stored({ storeTime: at(3000), validateTime: at(3500), isFresh: false, ageSeconds: 90 })),
     purges: [{ id: 'p', source: 'API', what: { paths: ['/news'] }, count: 1, time: at(2000) }],
   } as const
-  assert.deepEqual(told(everything), ['TRIGGER', 'BUILD', 'LIVE', 'PURGE', 'STORED', 'VALIDATED', 'EXPIRED', 'NOW'])
+  assert.deepEqual(eventsOf(everything), ['TRIGGER', 'BUILD', 'LIVE', 'PURGE', 'STORED', 'VALIDATED', 'EXPIRED', 'NOW'])
   const times = timelineOf(facts(everything)).map(({ time }) => time)
   assert.deepEqual(times, times.toSorted())
   assert.equal(times.at(-1), NOW)
 })
 
-test('a build comes before its switch, though its end is written down after it', () => {
-  assert.deepEqual(told({}), ['TRIGGER', 'BUILD', 'LIVE', 'NOW'])
+test('a build comes before its switch, although its end is recorded after it', () => {
+  assert.deepEqual(eventsOf({}), ['TRIGGER', 'BUILD', 'LIVE', 'NOW'])
 })
 
-test('a last build that is not live is told with how it ended', () => {
+test('a last build that is not live is shown with how it ended', () => {
   const failure = toFailure(new Problem('OUT_OF_MEMORY', 'It reached its limit.'), 1, [])
   const lastBuild = build('build 2', {
     trigger: 'REBUILD',
@@ -33,12 +33,12 @@ test('a last build that is not live is told with how it ended', () => {
     createTime: at(100),
     finishTime: at(140),
   })
-  assert.deepEqual(told({ lastBuild }), ['TRIGGER', 'BUILD', 'LIVE', 'TRIGGER', 'BUILD', 'NOW'])
+  assert.deepEqual(eventsOf({ lastBuild }), ['TRIGGER', 'BUILD', 'LIVE', 'TRIGGER', 'BUILD', 'NOW'])
   assert.deepEqual(detailsOf({ lastBuild }, 'TRIGGER'), ['An archive was uploaded.', 'A Rebuild was asked for.'])
   assert.equal(detailsOf({ lastBuild }, 'BUILD')[1], 'The build failed (OUT_OF_MEMORY): It reached its limit.')
 })
 
-test('a build that is under way is told at the time it began', () => {
+test('a running build is shown at the time when it began', () => {
   const lastBuild = build('build 2', {
     state: 'RUNNING',
     phase: 'BUILDING',
@@ -54,10 +54,13 @@ test('a build that is under way is told at the time it began', () => {
 
 test('a build that changed nothing says so', () => {
   const lastBuild = build('build 2', { isUnchanged: true, createTime: at(100), finishTime: at(120) })
-  assert.match(detailsOf({ lastBuild }, 'BUILD')[1] ?? '', /left what visitors got already: nothing was switched\.$/)
+  assert.match(
+    detailsOf({ lastBuild }, 'BUILD')[1] ?? '',
+    /with the output that visitors already get: nothing was switched\.$/,
+  )
 })
 
-test('a deployment that was made live again is told with who asked and when', () => {
+test('a deployment that was made live again is shown with the request and its time', () => {
   const by = operation('activating', { trigger: 'ACTIVATE', createTime: at(500), doneTime: at(502) })
   const events = timelineOf(facts({ live: live({ time: at(502), by }), lastOperation: by }))
   assert.deepEqual(
@@ -72,7 +75,7 @@ test('a deployment that was made live again is told with who asked and when', ()
   )
 })
 
-test('the last thing that was asked for is told, also when it failed; a cleared cache is told once', () => {
+test('the last operation is shown, also when it failed; a purge is shown once', () => {
   const error = { code: 9 as const, message: 'The app did not start.', details: [] }
   const failed = operation('activating', { trigger: 'ACTIVATE', createTime: at(900), error })
   assert.deepEqual(
@@ -80,10 +83,10 @@ test('the last thing that was asked for is told, also when it failed; a cleared 
     `An earlier deployment was to be made live again. That failed: The app did not start.`,
   )
   const purging = operation('purging', { trigger: 'PURGE_CACHE', createTime: at(900) })
-  assert.deepEqual(told({ lastOperation: purging }), ['TRIGGER', 'BUILD', 'LIVE', 'NOW'])
+  assert.deepEqual(eventsOf({ lastOperation: purging }), ['TRIGGER', 'BUILD', 'LIVE', 'NOW'])
 })
 
-test('purges say what went and who asked', () => {
+test('a purge shows what was purged and who asked', () => {
   const record = { id: 'p', time: at(2000) }
   const purges = [
     { ...record, source: 'WEBHOOK', what: {}, count: 0 },
@@ -101,23 +104,23 @@ test('purges say what went and who asked', () => {
   ])
 })
 
-test('a purge that the edge tells of too is told once, and one by a switch is told beside it', () => {
+test('a purge that the edge reports too is shown once, and one by a switch is shown beside it', () => {
   const purges = [{ id: 'p', source: 'API', what: {}, count: 0, time: at(2000) }] as const
   const lastPurge = (time: number, by: 'all' | 'switch') => ({ inspection: { stored: [], lastPurge: { time, by } } })
   assert.equal(detailsOf({ purges, ...lastPurge(at(1999), 'all') }, 'PURGE').length, 1)
   assert.deepEqual(detailsOf({ purges, ...lastPurge(at(2500), 'switch') }, 'PURGE'), [
     'Everything was purged, by a call of the API.',
-    'The switch purged what was in the cache from before it.',
+    'The switch purged everything that was stored before it.',
   ])
 })
 
-test('what the edge purged is no part of the story of a file', () => {
+test('purges of the edge are no events of a file', () => {
   const origin = { kind: 'FILE', status: 200, file: '/index.html', bytes: 9, digest: 'd' } as const
   const inspection = { stored: [], lastPurge: { time: at(20), by: 'switch' } } as const
-  assert.deepEqual(told({ origin, inspection }), ['TRIGGER', 'BUILD', 'LIVE', 'NOW'])
+  assert.deepEqual(eventsOf({ origin, inspection }), ['TRIGGER', 'BUILD', 'LIVE', 'NOW'])
 })
 
-test('the last line compares what is stored with what the app says', () => {
+test('the last line compares what is stored with what the app answers', () => {
   const last = (given: Parameters<typeof facts>[0]) => timelineOf(facts(given)).at(-1)?.detail
   assert.equal(
     last(holding(stored())),
@@ -128,12 +131,12 @@ test('the last line compares what is stored with what the app says', () => {
   assert.match(last({ inspection: undefined }) ?? '', /The edge does not answer at the moment\.$/)
   assert.equal(
     last({ origin: { kind: 'SILENT', why: 'sleeps until the next visitor' } }),
-    'The app sleeps until the next visitor, and is left alone.',
+    'The app sleeps until the next visitor, and was not asked.',
   )
 })
 
-test('where nothing was ever deployed there is only what was asked for', () => {
+test('if nothing was ever deployed there are only the requests', () => {
   const nothing = { live: undefined, lastBuild: undefined, origin: { kind: 'NOTHING' } } as const
   const created = operation('creating', { trigger: 'CREATE' })
-  assert.deepEqual(told({ ...nothing, lastOperation: created }), ['TRIGGER', 'NOW'])
+  assert.deepEqual(eventsOf({ ...nothing, lastOperation: created }), ['TRIGGER', 'NOW'])
 })

@@ -1,4 +1,4 @@
-/** What led to what visitors see, as one list, the newest last. Pure. */
+/** The events that led to what visitors see, as one list, the newest last. Pure. */
 import { purgedInWords } from '../../base/index.ts'
 import { type Build, bytesInWords, secondsInWords } from '../../builds/index.ts'
 import type { resources } from '../../contract/index.ts'
@@ -15,7 +15,7 @@ export type Event = {
 
 const MAX_PURGES = 5
 const MAX_STORED = 10
-/** A purge is written down once the edge has done it: within this, what the two say is the same purge. */
+/** A purge is recorded after the edge has done it: two records within this time are the same purge. */
 const SAME_PURGE_MS = 10_000
 
 export function timelineOf(facts: Facts): Event[] {
@@ -23,11 +23,11 @@ export function timelineOf(facts: Facts): Event[] {
   const events: Event[] = []
   if (live) events.push(...ofBuild(live.build, now, live.time), ...ofLive(live))
   if (lastBuild && lastBuild.id !== live?.build.id) events.push(...ofBuild(lastBuild, now))
-  if (lastOperation && !isTold(lastOperation, live, lastBuild)) events.push(ofOperation(lastOperation))
+  if (lastOperation && !isShown(lastOperation, live, lastBuild)) events.push(ofOperation(lastOperation))
   events.push(...purges.slice(0, MAX_PURGES).map(ofPurge))
   const last = inspection?.lastPurge
   const isKnown = last && purges.some(({ time }) => Math.abs(time - last.time) < SAME_PURGE_MS)
-  // What is served of files does not come from there.
+  // Files are not served from the cache.
   const isOfCache = origin.kind === 'APP' || origin.kind === 'SILENT'
   if (last && !isKnown && isOfCache) events.push({ time: last.time, what: 'PURGE', detail: BY_THE_EDGE[last.by] })
   for (const stored of inspection?.stored.slice(0, MAX_STORED) ?? []) events.push(...ofStored(stored, now))
@@ -35,7 +35,7 @@ export function timelineOf(facts: Facts): Event[] {
   return events.toSorted((a, b) => a.time - b.time || ORDER.indexOf(a.what) - ORDER.indexOf(b.what))
 }
 
-/** Of what happened in the same millisecond. */
+/** The order of events of the same millisecond. */
 const ORDER: readonly resources.TracedEvent[] = [
   'TRIGGER',
   'BUILD',
@@ -58,7 +58,7 @@ const ASKED: Record<resources.Trigger, string> = {
   PURGE_CACHE: 'The cache was to be cleared.',
 }
 
-/** The end of a build is written down after the switch, and it was before it. */
+/** The end of a build is recorded after the switch, although it was before it. */
 function ofBuild(build: Build, now: number, liveTime = Number.POSITIVE_INFINITY): Event[] {
   const { id, trigger, createTime, startTime, finishTime } = build
   const about = { kind: 'build', id } as const
@@ -82,7 +82,7 @@ function endOf({ state, phase, failure, isUnchanged, isHeld, suspected, duration
       if (isHeld)
         return `It was built in ${took} and held, so it did not go live. ${suspected?.sentences.join(' ') ?? ''}`
       return isUnchanged
-        ? `It was built in ${took} and left what visitors got already: nothing was switched.`
+        ? `It was built in ${took} with the output that visitors already get: nothing was switched.`
         : `It was built in ${took}.`
   }
 }
@@ -94,8 +94,8 @@ function ofLive({ deployment, time, by }: Live): Event[] {
   return [...asked, { time, what: 'LIVE', detail, about }]
 }
 
-/** Whether what it did is in the list without it. */
-function isTold({ id, trigger }: Operation, live: Live | undefined, lastBuild: Build | undefined): boolean {
+/** Whether other events of the list show what this operation did. */
+function isShown({ id, trigger }: Operation, live: Live | undefined, lastBuild: Build | undefined): boolean {
   if (trigger === 'PURGE_CACHE' || id === live?.by?.id) return true
   return id === live?.build.operationId || id === lastBuild?.operationId
 }
@@ -130,7 +130,7 @@ const BY_THE_EDGE: Record<'all' | 'path' | 'tag' | 'switch', string> = {
   all: 'Everything was purged.',
   path: 'This path was purged.',
   tag: 'A tag of this page was purged.',
-  switch: 'The switch purged what was in the cache from before it.',
+  switch: 'The switch purged everything that was stored before it.',
 }
 
 function ofStored(stored: Stored, now: number): Event[] {
@@ -145,8 +145,8 @@ function ofStored(stored: Stored, now: number): Event[] {
     },
   ]
   if (validateTime > storeTime)
-    events.push({ time: validateTime, what: 'VALIDATED', detail: 'The app said that the copy is still right.' })
-  // Since when can only be told to the second, and not before it was stored.
+    events.push({ time: validateTime, what: 'VALIDATED', detail: 'The app confirmed that the copy is still valid.' })
+  // The time is known to the second only, and cannot be before it was stored.
   const staleTime = Math.max(validateTime, storeTime, now - (ageSeconds - lifetimeSeconds) * 1000)
   if (!isFresh) events.push({ time: Math.min(staleTime, now), what: 'EXPIRED', detail: 'The copy became stale.' })
   return events
@@ -158,11 +158,11 @@ function nowOf({ inspection }: Facts, origin: Origin): string {
   if (!stored || origin.kind !== 'APP') return inWords(origin)
   if (more.length > 0)
     return `${inWords(origin)} ${more.length + 1} copies are stored, which differ by request headers.`
-  const said = { SAME: 'is the same', DIFFERENT: 'is another', UNKNOWN: 'cannot be compared with it' }
-  return `${inWords(origin)} The stored copy ${said[compare(stored, origin)]}.`
+  const comparisons = { SAME: 'is the same', DIFFERENT: 'is another', UNKNOWN: 'cannot be compared with it' }
+  return `${inWords(origin)} The stored copy ${comparisons[compare(stored, origin)]}.`
 }
 
-/** What the live deployment says, as a sentence. */
+/** What the live deployment answers, as a sentence. */
 export function inWords(origin: Origin): string {
   switch (origin.kind) {
     case 'NOTHING':
@@ -176,6 +176,6 @@ export function inWords(origin: Origin): string {
     case 'APP':
       return `Asked past the cache, the app answers with status ${origin.status}${origin.body ? ` and ${bytesInWords(origin.body.bytes)}` : ''}.`
     case 'SILENT':
-      return `The app ${origin.why}, and is left alone.`
+      return `The app ${origin.why}, and was not asked.`
   }
 }

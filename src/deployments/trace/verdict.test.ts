@@ -6,12 +6,12 @@ import { Problem } from '../../contract/index.ts'
 import { compare } from './facts.ts'
 import { verdictOf } from './verdict.ts'
 
-test('where nothing is deployed, that is all there is to say', () => {
+test('if nothing is deployed, the verdict says so', () => {
   const nothing = { live: undefined, lastBuild: undefined, origin: { kind: 'NOTHING' } } as const
   assert.equal(verdictOf(facts(nothing)), 'Nothing is deployed to this environment yet.')
 })
 
-test('of files it is told which one, and since when', () => {
+test('for files the verdict names the file, and since when it is live', () => {
   const origin = { kind: 'FILE', status: 200, file: '/index.html', bytes: 9, digest: 'd' } as const
   assert.equal(
     verdictOf(facts({ origin })),
@@ -25,27 +25,27 @@ test('of files it is told which one, and since when', () => {
   )
 })
 
-test('a fresh copy that is not what the app says any more is named with the header that keeps it', () => {
+test('a fresh copy that differs from what the app answers is named with the header that keeps it', () => {
   assert.equal(
     verdictOf(facts({ ...holding(stored()), origin: answer({ etag: '"two"' }) })),
     'Visitors get a copy that the edge stored 30 s ago, while the app answers something else by now: the copy is used for another 30 s (cache-control: s-maxage=60), unless it is purged.',
   )
 })
 
-test('a copy that is what the app says is nothing to worry about', () => {
+test('a copy that is the same as what the app answers is called the same', () => {
   assert.equal(
     verdictOf(facts(holding(stored()))),
     'Visitors get a copy that the edge stored 30 s ago, and the app answers the same now.',
   )
 })
 
-test('a stale copy is told as one', () => {
+test('a stale copy is called stale', () => {
   const stale = holding(stored({ isFresh: false, ageSeconds: 90 }))
   assert.match(verdictOf(facts(stale)), /stale by now; the app answers the same/)
   assert.match(verdictOf(facts({ ...stale, origin: answer({ etag: '"two"' }) })), /one of the next visits replaces/)
 })
 
-test('of several variants the one that differs is told', () => {
+test('of several variants the one that differs is explained', () => {
   const variants = holding(stored(), stored({ etag: '"old"' }), stored({ etag: null }))
   assert.match(verdictOf(facts(variants)), /while the app answers something else/)
 })
@@ -54,7 +54,7 @@ test('a copy of a deployment that is not live is not what visitors get', () => {
   assert.match(verdictOf(facts(holding(stored({ deployment: 'deployment 0' })))), /^Nothing is stored/)
 })
 
-test('an app that sleeps is not said to answer, and what is stored is still told', () => {
+test('an app that sleeps is not asked, and what is stored is still explained', () => {
   const origin = { kind: 'SILENT', why: 'sleeps until the next visitor' } as const
   assert.equal(
     verdictOf(facts({ origin })),
@@ -81,7 +81,7 @@ const NOT_STORED: [string, Parameters<typeof answer>[0], RegExp][] = [
 ]
 
 for (const [what, given, expected] of NOT_STORED) {
-  test(`where nothing is stored of an app whose answer ${what}, the reason is told`, () => {
+  test(`if nothing is stored of an app whose response ${what}, the reason is named`, () => {
     assert.match(verdictOf(facts({ origin: answer(given) })), expected)
   })
 }
@@ -98,12 +98,12 @@ const LAST_BUILDS: [Parameters<typeof build>[1], RegExp | undefined][] = [
 
 for (const [given, expected = /./] of LAST_BUILDS) {
   const { state = 'SUCCEEDED', isUnchanged = false } = given ?? {}
-  test(`a last build that is ${state}${isUnchanged ? ' and changed nothing' : ''}, and not what is live, is told`, () => {
+  test(`a last build that is ${state}${isUnchanged ? ' and changed nothing' : ''}, and not the live one, is mentioned`, () => {
     assert.match(verdictOf(facts({ lastBuild: build('build 2', given) })), expected)
   })
 }
 
-test('a last build that is live is not told twice', () => {
+test('a last build that is live is not mentioned twice', () => {
   assert.doesNotMatch(verdictOf(facts({ live: live(), lastBuild: build('build 1') })), /the last build/)
 })
 

@@ -1,9 +1,9 @@
-/** Why visitors see what they see, in a sentence. Pure. */
-import { type Answer, compare, type Facts, type Live, type Stored, spanInWords } from './facts.ts'
+/** Explains in a sentence why visitors see what they see. Pure. */
+import { type AppResponse, compare, type Facts, type Live, type Stored, spanInWords } from './facts.ts'
 
 export function verdictOf(facts: Facts): string {
-  const said = [about(facts), aboutLastBuild(facts)].filter((part) => part !== '')
-  return `${said.join('; ')}.`
+  const sentences = [about(facts), aboutLastBuild(facts)].filter((part) => part !== '')
+  return `${sentences.join('; ')}.`
 }
 
 function about(facts: Facts): string {
@@ -22,14 +22,14 @@ function about(facts: Facts): string {
   }
   if (!inspection) return 'The edge does not answer at the moment, so what it has stored is not known'
   const usable = inspection.stored.filter(({ deployment }) => deployment === live.deployment)
-  const stored = mostTelling(usable, facts)
+  const stored = mostNotable(usable, facts)
   if (stored) return aboutStored(stored, facts)
   if (origin.kind === 'SILENT') return `Nothing is stored for this address, and the app ${origin.why}`
   return `Nothing is stored for this address: visitors are answered by the app itself${reasonNotStored(origin)}`
 }
 
-/** Of several variants the one that a person would wonder about. */
-function mostTelling(stored: readonly Stored[], { origin }: Facts): Stored | undefined {
+/** Of several variants the one that most likely needs an explanation. */
+function mostNotable(stored: readonly Stored[], { origin }: Facts): Stored | undefined {
   const order = ['DIFFERENT', 'UNKNOWN', 'SAME']
   return stored.toSorted((a, b) => order.indexOf(compare(a, origin)) - order.indexOf(compare(b, origin)))[0]
 }
@@ -47,15 +47,15 @@ function aboutStored(stored: Stored, { now, origin }: Facts): string {
         ? `Visitors get ${copy}, while the app answers something else by now: the copy is used for another ${left} (${stored.lifetimeFrom}), unless it is purged`
         : `The edge has ${copy} and that is stale by now; the app answers something else, and one of the next visits replaces the copy`
     case 'UNKNOWN': {
-      const why = origin.kind === 'SILENT' ? `the app ${origin.why}` : 'neither a digest nor an ETag tells'
+      const why = origin.kind === 'SILENT' ? `the app ${origin.why}` : 'neither a digest nor an ETag shows it'
       const [verb, until] = stored.isFresh ? ['Visitors get', `for another ${left}`] : ['The edge has', 'stale by now']
       return `${verb} ${copy} (${until}, ${stored.lifetimeFrom}); whether the app answers the same now is not known, as ${why}`
     }
   }
 }
 
-/** As far as the answer itself tells it. */
-function reasonNotStored({ setsCookie, cacheControl, vary }: Answer): string {
+/** As far as the response itself shows it. */
+function reasonNotStored({ setsCookie, cacheControl, vary }: AppResponse): string {
   if (setsCookie) return ', since its answer sets a cookie'
   if (vary?.split(',').some((name) => name.trim() === '*')) return ', since it says vary: *'
   if (cacheControl === undefined) return ', since its answer does not say how long it may be kept'
@@ -64,7 +64,7 @@ function reasonNotStored({ setsCookie, cacheControl, vary }: Answer): string {
   return ` until one of its answers is stored (cache-control: ${cacheControl})`
 }
 
-/** What else people may have waited for. */
+/** The last build, if it is not the live one. */
 function aboutLastBuild({ now, live, lastBuild }: Facts): string {
   if (!lastBuild || !live || lastBuild.id === live.build.id) return ''
   const { state, phase, failure, isUnchanged, finishTime } = lastBuild
@@ -84,5 +84,5 @@ function aboutLastBuild({ now, live, lastBuild }: Facts): string {
   }
 }
 
-/** Ids are in the order of time. */
+/** Ids are ordered by time. */
 const isOlder = (live: Live, buildId: string): boolean => live.build.id < buildId

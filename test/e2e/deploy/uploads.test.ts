@@ -367,7 +367,7 @@ test('an archive with one folder around everything is deployed without it', asyn
   assert.equal((await siteAnswer(service, url)).text, '<h1>inside</h1>')
   assert.equal((await siteAnswer(service, url, '/assets/a.txt')).text, 'an asset')
   assert.equal((await siteAnswer(service, url, '/site-main/')).status, 404)
-  assert.match(await buildLog(done), /The folder site-main around everything was taken off\./)
+  assert.match(await buildLog(done), /The top folder site-main was removed\./)
 })
 
 test('node_modules and .git of an archive are skipped, at every depth, and the log says so', async () => {

@@ -59,7 +59,7 @@ test('a deployment whose files are gone says so when somebody wants it live', as
   await until(async () => !(await oldest()).activatable, 'the oldest is discarded')
   const refused = await activate((await oldest()).name)
   assert.deepEqual([refused.status, refused.reason], [400, 'DEPLOYMENT_NOT_ACTIVATABLE'])
-  assert.match(refused.json.error.message, /files were removed to make room/)
+  assert.match(refused.json.error.message, /files were removed to free space/)
 })
 
 test('whoever rolls back can roll forward again', async () => {
@@ -102,7 +102,7 @@ test('an upload that would exceed what the account may hold is refused with what
   const { name } = await createEnvironment(service, as)
   const refused = await upload(service, as, name, tooLarge())
   assert.deepEqual([refused.status, refused.reason], [413, 'QUOTA_EXCEEDED'])
-  assert.match(refused.json.error.message, /Deleting environments that nobody needs makes room: accounts\/default\//)
+  assert.match(refused.json.error.message, /Deleting environments that are not needed frees space: accounts\/default\//)
   assert.deepEqual((await service.call(`/v1/${name}/builds`, { as })).json.builds, [])
 })
 

@@ -90,7 +90,7 @@ test('on a full disk an upload is refused with a time to come again, and what wo
   const refused = await upload(service, as, site.name, page('x'))
   assert.deepEqual([refused.status, refused.reason], [503, 'STORAGE_UNAVAILABLE'])
   assert.equal(refused.headers.get('retry-after'), '60')
-  assert.match(refused.json.error.message, /Deleting environments that nobody needs makes room/)
+  assert.match(refused.json.error.message, /Deleting environments that are not needed frees space/)
 })
 
 test('on a full disk no draft of an upload is left', options, async () => {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { notifyBelow } from '../../../src/apps/index.ts'
 import { createIds, systemClock } from '../../../src/base/index.ts'
+import { readArchives } from '../../../src/builds/index.ts'
 import { LIMITS } from '../../../src/contract/index.ts'
 import { createOperations } from '../../../src/operations/index.ts'
 import { type Sql, statement } from '../../../src/storage/index.ts'
@@ -18,8 +19,9 @@ const CALLS = 10
 
 /** Records purges as the service does, without the fsync of each. */
 async function recordPurges(sql: Sql, environmentId: string, count: number) {
-  const parts = { sql, clock: systemClock, newId: createIds(systemClock), notifyBelow }
-  const [operations, ledger] = [createOperations(parts), createLedger(parts)]
+  const parts = { sql, clock: systemClock, newId: createIds(systemClock) }
+  const operations = createOperations({ ...parts, readDescriptions: readArchives })
+  const ledger = createLedger({ ...parts, operations, notifyBelow })
   const [row] = await sql.query<{ account_id: string; name: string }>(statement`
     SELECT e.account_id, a.name FROM environments e JOIN apps a ON a.id = e.app_id WHERE e.id = ${environmentId}`)
   const path = { accountId: row?.account_id ?? '', appName: row?.name ?? '', environmentId }
@@ -33,7 +35,12 @@ async function recordPurges(sql: Sql, environmentId: string, count: number) {
   } as const
   await sql.transaction(async (tx) => {
     for (let made = 0; made < count; made++) {
-      const { id } = await operations.record(tx, path, 'PURGE_CACHE', async () => ({ response: {} }))
+      const { id } = await operations.record(tx, {
+        path,
+        trigger: 'PURGE_CACHE',
+        requestedBy: null,
+        finish: async () => ({ response: {} }),
+      })
       await ledger.add(tx, environmentId, [asked], { answer: 200, operationId: id })
     }
   })

@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import { createApps, createEnvironments } from '../../../src/apps/index.ts'
 import { createIds, systemClock } from '../../../src/base/index.ts'
+import { readArchives } from '../../../src/builds/index.ts'
 import { Problem } from '../../../src/contract/index.ts'
 import { createOperations } from '../../../src/operations/index.ts'
 import { statement } from '../../../src/storage/index.ts'
@@ -15,7 +16,8 @@ export async function fillAccount(service: TestService, count: number, account =
   const sql = await openSqlite(join(service.dataDir, 'headland.db'))
   try {
     const parts = { sql, clock: systemClock, newId: createIds(systemClock) }
-    const [apps, environments, operations] = [createApps(parts), createEnvironments(parts), createOperations(parts)]
+    const [apps, environments] = [createApps(parts), createEnvironments(parts)]
+    const operations = createOperations({ ...parts, readDescriptions: readArchives })
     const [owner] = await sql.query<{ id: string }>(statement`SELECT id FROM accounts WHERE name = ${account}`)
     const accountId = owner?.id ?? ''
     for (let made = 0; made < count; ) {
@@ -26,9 +28,19 @@ export async function fillAccount(service: TestService, count: number, account =
         const hasFailed = made % 10 === 0
         await sql.transaction(async (tx) => {
           await environments.insert(tx, { id: app.id, accountId }, id, { ...DRAFT, displayName })
-          await operations.record(tx, path, 'CREATE', async () => ({ response: {} }))
+          await operations.record(tx, {
+            path,
+            trigger: 'CREATE',
+            requestedBy: null,
+            finish: async () => ({ response: {} }),
+          })
           if (hasFailed)
-            await operations.record(tx, path, 'UPLOAD', async () => ({ error: new Problem('BUILD_SCRIPT_FAILED') }))
+            await operations.record(tx, {
+              path,
+              trigger: 'UPLOAD',
+              requestedBy: null,
+              finish: async () => ({ error: new Problem('BUILD_SCRIPT_FAILED') }),
+            })
           const made = await environments.byId(tx, id)
           if (made) await environments.assignHostLabel(tx, made)
         })

@@ -12,7 +12,7 @@ import {
   type Quiet,
 } from '../../../src/deployments/index.ts'
 import { createClaims } from '../../../src/operations/claim.ts'
-import type { Operation } from '../../../src/operations/index.ts'
+import type { Operation, OperationRecord } from '../../../src/operations/index.ts'
 import type { Asked } from '../../../src/triggers/index.ts'
 import type { Scope } from '../folder.ts'
 import { type House, house } from './retention.ts'
@@ -27,6 +27,7 @@ export async function openPinning(t: Scope, modules?: House) {
   const { sql, clock, account, builds, deployments, operations, environments, sources } = parts
   const { id, appName, accountId } = await parts.environment()
   const path = { accountId, appName, environmentId: id }
+  const at = { account, appName, environmentId: id }
   const pins = createPins(parts)
   const routing = { touch: async () => undefined, publish: async () => undefined }
   const buildRequests = createBuildRequests(parts)
@@ -40,8 +41,14 @@ export async function openPinning(t: Scope, modules?: House) {
     edge: {} as never,
     folders: { removeRun: nothing } as never,
   })
-  const claims = createClaims({ sql, clock, owner: OWNER, concurrency: { quick: 1, light: 1, build: 1 } })
-  let running: Operation | undefined
+  const claims = createClaims({
+    sql,
+    clock,
+    owner: OWNER,
+    concurrency: { quick: 1, light: 1, build: 1 },
+    hasSeveralAccounts: parts.accounts.areSeveral,
+  })
+  let running: OperationRecord | undefined
 
   const archiveOf = async (deploymentId: string) => {
     const { buildId } = (await deployments.find(sql, deploymentId)) as Deployment
@@ -49,7 +56,7 @@ export async function openPinning(t: Scope, modules?: House) {
   }
 
   /** As the handlers of the worker do it: the deployment is live, and the build ended. */
-  async function succeed(operation: Operation) {
+  async function succeed(operation: OperationRecord) {
     const environment = await environments.byId(sql, id)
     if (!environment) throw new Error('the environment is gone')
     if (operation.activates !== null) {
@@ -66,20 +73,19 @@ export async function openPinning(t: Scope, modules?: House) {
     ...parts,
     path,
     pins,
-    upload: async (text: string): Promise<Operation> =>
-      requests.upload(account, appName, id, await parts.archiveOf(text)),
+    upload: async (text: string): Promise<Operation> => requests.upload(at, await parts.archiveOf(text)),
     rebuild(quiet?: Quiet): Promise<Operation> {
       const asked: Asked[] = [
         { action: 'REBUILD', source: 'WEBHOOK', address: '', userAgent: '', time: clock.now(), requestedBy: null },
       ]
-      return requests.rebuild(account, appName, id, { asked, ...(quiet ? { quiet } : {}) })
+      return requests.rebuild(at, { asked, ...(quiet ? { quiet } : {}) })
     },
-    activate: (deployment: string): Promise<Operation> => requests.activate(account, appName, id, deployment),
-    unpin: (): Promise<void> => pins.unpin(account, appName, id),
+    activate: (deployment: string): Promise<Operation> => requests.activate(at, deployment),
+    unpin: (): Promise<void> => pins.unpin(at),
     cancel: (operation: string): Promise<void> => requests.cancel(path, operation),
 
     /** Takes what is next, unless something is at work: one of an environment is. */
-    async claim(): Promise<Operation | undefined> {
+    async claim(): Promise<OperationRecord | undefined> {
       if (running) return undefined
       running = (await claims.next(['quick', 'light', 'build']))?.operation
       const build = running && running.activates === null ? await builds.ofOperation(sql, running.id) : undefined
@@ -88,7 +94,7 @@ export async function openPinning(t: Scope, modules?: House) {
     },
 
     /** Ends what is at work, and resolves to it. */
-    async finish(isGood: boolean): Promise<Operation | undefined> {
+    async finish(isGood: boolean): Promise<OperationRecord | undefined> {
       const operation = running
       if (!operation) return undefined
       if (isGood) await succeed(operation)

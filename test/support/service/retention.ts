@@ -29,18 +29,19 @@ export async function house(t: Scope) {
   const blobs = await openDiskBlobs(join(dataDir, 'blobs'))
   /** Deployments that have a process. */
   const running = new Set<string>()
+  const builds = createBuilds({ sql, clock, newId, notifyBelow })
   const modules = {
     ...lower,
     log: createLog('silent'),
     dataDir,
     archives: createArchives({ blobs, limits: DEFAULT_ARCHIVE_LIMITS }),
-    builds: createBuilds({ sql, clock, newId, notifyBelow }),
+    builds,
     buildRetention: createBuildRetention({ sql }),
     sources: createSources({ sql, clock, notifyBelow }),
     outputs: createOutputs({ folder: join(dataDir, 'outputs'), limits: DEFAULT_OUTPUT_LIMITS }),
     packages: createPackageStore({ sql, clock, newId, folder: join(dataDir, 'packages') }),
-    deployments: createDeployments({ sql, clock, newId }),
-    ledger: createLedger({ sql, newId, notifyBelow }),
+    deployments: createDeployments({ ...lower, builds }),
+    ledger: createLedger(lower),
     folders: createFolders(dataDir, { canChooseUsers: false }),
     logs: createLineLogs(join(dataDir, 'logs')),
     supervisor: { holds: (deployment: string) => running.has(deployment) },
