@@ -43,7 +43,7 @@ export function checkTools({ node, packageManager }: Exact) {
 
 /** Relative, and empty or `.` for the top itself. */
 const leadsDown = (path: unknown): boolean =>
-  typeof path === 'string' && !path.startsWith('/') && !path.includes('\0') && !path.split('/').includes('../..')
+  typeof path === 'string' && !path.startsWith('/') && !path.includes('\0') && !path.split('/').includes('..')
 
 function checkPaths(what: string, paths: readonly unknown[]) {
   for (const path of paths)

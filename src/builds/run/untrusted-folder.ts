@@ -10,7 +10,7 @@ import { dirname, join } from 'node:path'
 export async function isFolderIn(top: string, path: string): Promise<boolean> {
   let at = top
   for (const step of stepsOf(path)) {
-    if (step === '../..') return false
+    if (step === '..') return false
     at = join(at, step)
     if (!(await lookAt(at))?.isDirectory()) return false
   }
@@ -35,7 +35,7 @@ export async function isEmpty(folder: string): Promise<boolean> {
  * Nothing for what is no ordinary file: a fifo would never end.
  */
 export async function openFileIn(top: string, path: string): Promise<{ file: FileHandle; bytes: number } | undefined> {
-  if (stepsOf(path).includes('../..') || !(await isFolderIn(top, dirname(path)))) return undefined
+  if (stepsOf(path).includes('..') || !(await isFolderIn(top, dirname(path)))) return undefined
   const file = await open(join(top, path), OPEN).catch(noFile)
   if (!file) return undefined
   const found = await file.stat()

@@ -49,7 +49,7 @@ export function configOf(project: Project, reads: readonly string[]): { path: st
 /** A folder that a configuration names, relative to the root directory. */
 export function folderInside(written: string, whoSays: string): string {
   const folder = posix.normalize(written).replace(/(?<=.)\/$/, '')
-  if (!posix.isAbsolute(folder) && folder !== '../..' && !folder.startsWith('../../')) return folder
+  if (!posix.isAbsolute(folder) && folder !== '..' && !folder.startsWith('../')) return folder
   throw new Problem('PLAN_FAILED', `${whoSays} puts the output into ${written}, outside of the app's own folder.`)
 }
 

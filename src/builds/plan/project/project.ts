@@ -62,7 +62,7 @@ async function readPackageJson(source: Source, prefix: string): Promise<PackageJ
 /** `./web/`, `web//` and `web` are the same folder. */
 function tidyRootDirectory(rootDirectory: string): string {
   const tidy = posix.normalize(rootDirectory).replace(/\/$/, '')
-  if (tidy.startsWith('/') || tidy === '../../..' || tidy.startsWith('../../../'))
+  if (tidy.startsWith('/') || tidy === '..' || tidy.startsWith('../'))
     throw new Problem('PLAN_FAILED', `The root directory ${rootDirectory} leads out of the archive.`)
   return tidy === '.' ? '' : tidy
 }
