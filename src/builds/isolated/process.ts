@@ -26,8 +26,8 @@ const tasks: { [Name in keyof Tasks]: (input: Tasks[Name]['input']) => Promise<T
       more = some.length > 0
     }
     const [{ readProject }, { planBuild }] = await Promise.all([
-      import('../plan/project/project.ts'),
-      import('../plan/plan.ts'),
+      import('../plan/project/read-project.ts'),
+      import('../plan/plan-build.ts'),
     ])
     const read = (path: string) => ask<string | undefined>('read', path)
     const head = (path: string, bytes: number) => ask<string | undefined>('head', path, bytes)

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type App, appWith, planOf, problemOf } from '../../../test/support/plan.ts'
 import { FRAMEWORKS } from './frameworks/index.ts'
-import { readProject, type Source } from './project/project.ts'
+import type { Source } from './project/project.ts'
+import { readProject } from './project/read-project.ts'
 
 /** Of the processor: far more than anything here takes, and far less than one step that is not linear would. */
 const MAX_CPU_MS = 4_000

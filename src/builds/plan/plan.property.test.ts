@@ -10,8 +10,9 @@ import { holds, NASTY, nearly } from '../../../test/support/fuzz.ts'
 import { type App, sourceOf } from '../../../test/support/plan.ts'
 import { Problem } from '../../contract/index.ts'
 import { FRAMEWORKS } from './frameworks/index.ts'
-import { type Plan, planBuild } from './plan.ts'
-import { readProject } from './project/project.ts'
+import type { Plan } from './plan.ts'
+import { planBuild } from './plan-build.ts'
+import { readProject } from './project/read-project.ts'
 import { checkPlan } from './stored-plan.ts'
 
 type Outcome = Plan | { problem: string; message: string }

@@ -1,25 +1,11 @@
 /** Which package manager installs an app's packages, and in which version: what package.json says, or else the lockfile. */
 import semver from 'semver'
 import type { PackageJson } from '../project/package-json.ts'
-import { type Home, LOCKFILES } from './home.ts'
+import { LOCKFILES } from './home.ts'
 import { MANAGERS } from './managers.ts'
 import { npm } from './npm.ts'
-import type { Manager } from './package-manager.ts'
+import type { Home, Manager, Packages } from './package-manager.ts'
 import { isBerryLockfile, isPlugAndPlay, yarnBerry } from './yarn-berry.ts'
-
-export type Packages = {
-  manager: Manager
-  /** A semver range. */
-  version: string
-  /** Relative to the home. */
-  lockfile: string | null
-  /** Whether the lockfile can be taken as it is. */
-  isLocked: boolean
-  /** Whether there will be no `node_modules`, so that the manager must start whatever needs a package. */
-  isPlugAndPlay: boolean
-  /** Why this one, when it was chosen by something else than its lockfile alone. */
-  because: string[]
-}
 
 export function choosePackages(home: Home, own: PackageJson | undefined): Packages {
   const { requested, because } = requestedManager(home, own)

@@ -7,26 +7,7 @@ import { type PackageJson, parsePackageJson } from '../project/package-json.ts'
 import type { Source } from '../project/project.ts'
 import { matchesGlobs } from './globs.ts'
 import { MANAGERS } from './managers.ts'
-
-export type Home = {
-  /** Relative to the top of the source; empty for the top. */
-  folder: string
-  /** Relative to the folder: every file in it and below. */
-  files: ReadonlySet<string>
-  packageJson: PackageJson | undefined
-  /** Settings, and the beginnings of lockfiles, by name. */
-  texts: Readonly<Record<string, string>>
-  /** Globs of its workspaces; undefined where it has none. */
-  globs: readonly string[] | undefined
-  /** Its workspaces; undefined if they are too many to be read. */
-  members: readonly Member[] | undefined
-  /** Whether a folder above has workspaces, but the app is none of them. */
-  isBelowWorkspaces: boolean
-  because: string[]
-}
-
-/** The folder is relative to the home. */
-export type Member = { folder: string; packageJson: PackageJson }
+import type { Home, Member } from './package-manager.ts'
 
 const HEAD_BYTES = 16 * 1024
 const MAX_MEMBERS = 300

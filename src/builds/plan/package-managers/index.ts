@@ -6,8 +6,8 @@ import { majorOf } from './package-manager.ts'
 import { yarnBerry } from './yarn-berry.ts'
 import { yarnClassic } from './yarn-classic.ts'
 
-export { choosePackages, type Packages } from './choose.ts'
-export { type Home, readHome } from './home.ts'
+export { choosePackages } from './choose.ts'
+export { readHome } from './home.ts'
 export { packageManagerOf, planInstall } from './install.ts'
 
 export type Store = {

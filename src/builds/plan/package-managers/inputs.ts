@@ -4,10 +4,9 @@
  */
 import { posix } from 'node:path'
 import type { PackageJson } from '../project/package-json.ts'
-import type { Packages } from './choose.ts'
 import { areUnderstood } from './globs.ts'
-import type { Home } from './home.ts'
 import { doesSomething, INSTALL_SCRIPTS } from './install-scripts.ts'
+import type { Home, Packages } from './package-manager.ts'
 
 export type Inputs = { inputs: string[] | null; because: string[] }
 

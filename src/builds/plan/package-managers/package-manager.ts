@@ -1,7 +1,7 @@
 /** What planning asks of each package manager. */
 import semver from 'semver'
 import type { PackageManager } from '../plan.ts'
-import type { Home } from './home.ts'
+import type { PackageJson } from '../project/package-json.ts'
 
 export type Manager = {
   name: PackageManager['name']
@@ -40,6 +40,42 @@ export type InstallRequest = {
   isLocked: boolean
   /** Whether there are workspaces in a folder above that this folder is none of. */
   isBelowWorkspaces: boolean
+}
+
+/** The folder where packages are installed. */
+export type Home = {
+  /** Relative to the top of the source; empty for the top. */
+  folder: string
+  /** Relative to the folder: every file in it and below. */
+  files: ReadonlySet<string>
+  packageJson: PackageJson | undefined
+  /** Settings, and the beginnings of lockfiles, by name. */
+  texts: Readonly<Record<string, string>>
+  /** Globs of its workspaces; undefined where it has none. */
+  globs: readonly string[] | undefined
+  /** Its workspaces; undefined if they are too many to be read. */
+  members: readonly Member[] | undefined
+  /** Whether a folder above has workspaces, but the app is none of them. */
+  isBelowWorkspaces: boolean
+  because: string[]
+}
+
+/** The folder is relative to the home. */
+export type Member = { folder: string; packageJson: PackageJson }
+
+/** How the packages of an app are installed. */
+export type Packages = {
+  manager: Manager
+  /** A semver range. */
+  version: string
+  /** Relative to the home. */
+  lockfile: string | null
+  /** Whether the lockfile can be taken as it is. */
+  isLocked: boolean
+  /** Whether there will be no `node_modules`, so that the manager must start whatever needs a package. */
+  isPlugAndPlay: boolean
+  /** Why this one, when it was chosen by something else than its lockfile alone. */
+  because: string[]
 }
 
 /** The major version of the oldest version in a range. */

@@ -1,6 +1,5 @@
 /** Yarn 2 and later, which shares nothing with Yarn 1 but its name and the name of its lockfile. */
-import type { Home } from './home.ts'
-import { type Hint, type Manager, majorOf } from './package-manager.ts'
+import { type Hint, type Home, type Manager, majorOf } from './package-manager.ts'
 
 /**
  * Which versions write which form of the lockfile. An install that may not change the lockfile fails with any other. The
