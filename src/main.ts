@@ -178,8 +178,11 @@ export async function serve(config: Config, onDeath: (error: Error) => void): Pr
       domains: createDomains({ sql, clock, domain: config.domain, ownHosts: ownHosts(config) }),
       archives: createArchives({ blobs: await openDiskBlobs(files.blobs), limits: archiveLimits(config) }),
       logs: createLineLogs(files.logs),
-      builds: createBuilds({ sql, clock, newId }),
-      buildRetention: createBuildRetention({ sql }),
+      builds: createBuilds({ sql, clock, newId, requestersOf: ground.operations.requestersOf }),
+      buildRetention: createBuildRetention({
+        sql,
+        environmentIdsOf: async (accountId) => (await ground.environments.all(accountId)).map(({ id }) => id),
+      }),
       sources: createSources({ sql, clock }),
       outputs: createOutputs({
         folder: files.outputs,

@@ -21,8 +21,12 @@ export const SOURCES_SINCE = MIGRATIONS.find(({ name }) => name === 'sources')?.
 
 /** `schema`: the newest migration of the database, which may be one of an earlier version. */
 export async function contentsOf(sql: Sql, schema: number): Promise<Contents> {
-  const buildRetention = createBuildRetention({ sql })
   const ids = (rows: { id: string }[]) => rows.map(({ id }) => id)
+  const buildRetention = createBuildRetention({
+    sql,
+    environmentIdsOf: async (accountId) =>
+      ids(await sql.query(statement`SELECT id FROM environments WHERE account_id = ${accountId}`)),
+  })
   // An operation that goes on may have written down what it will leave, or removed what will be gone. When it is taken up again
   // it finds out.
   const unsettled = new Set(

@@ -5,20 +5,18 @@ export type { Source } from './plan/project/project.ts'
 export { sourceInFolder } from './plan/project/source.ts'
 export { checkPlan, checkTools } from './plan/stored-plan.ts'
 export { usesNode, warningsOf } from './plan/warnings.ts'
-export {
-  type Archive,
-  type Build,
-  type Builds,
-  type Contacts,
-  createBuilds,
-  type LatestBuild,
-  type Suspected,
-} from './records/builds.ts'
+export type { Build, Contacts, LatestBuild, SourceArchive, Suspected } from './records/build.ts'
+export { type Builds, createBuilds } from './records/builds.ts'
 export { type BuildFacts, changesSince, describeChanges } from './records/changes.ts'
 export { type Failure, type FirstFailure, toFailure, toFirstFailure } from './records/failure.ts'
 export { freshnessOf } from './records/freshness.ts'
 export { pagesIn } from './records/pages.ts'
-export { type BuildRetention, createBuildRetention, type Held, type Holder } from './records/retention.ts'
+export {
+  type BuildRetention,
+  createBuildRetention,
+  type RetainedItem,
+  type RetainingBuild,
+} from './records/retention.ts'
 export { mayBeCausedByCaches, reasonToRetry } from './records/retry.ts'
 export { createSources, type Pin, type Sources } from './records/sources.ts'
 export { type CacheUse, createBuildCaches } from './run/caches.ts'

@@ -414,6 +414,15 @@ export function createOperations({ sql, clock, newId }: { sql: Sql; clock: Clock
       )
       return { unfinished: row?.unfinished ?? 0 }
     },
+
+    /** Who requested each of these operations, where that is recorded. */
+    async requestersOf(reader: Reader, ids: readonly string[]): Promise<Map<string, resources.Requester>> {
+      if (ids.length === 0) return new Map()
+      const rows = await reader.query<{ id: string; requested_by: string }>(
+        statement`SELECT id, requested_by FROM operations WHERE requested_by IS NOT NULL AND id IN (${list(ids)})`,
+      )
+      return new Map(rows.map((row) => [row.id, JSON.parse(row.requested_by)]))
+    },
   }
 }
 

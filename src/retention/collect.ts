@@ -60,7 +60,7 @@ export function createCollect(parts: Parts) {
         const needed = new Set((await buildRetention.archives()).map(({ key }) => key))
         return (await isCopied()) ? EVERYTHING : needed
       }),
-    outputs: () => outputs.collect(async (digest) => (await buildRetention.isOutputHeld(digest)) || isCopied()),
+    outputs: () => outputs.collect(async (digest) => (await buildRetention.isOutputReferenced(digest)) || isCopied()),
     packages: () => packages.collect(),
     work: () => folders.sweepWork(builds.isOver),
 

@@ -34,8 +34,8 @@ async function start(t: Scope) {
     },
   }
   const parts = { sql, clock: modules.clock, newId: modules.newId }
-  const builds = createBuilds(parts)
   const [apps, environments, operations] = [createApps(parts), createEnvironments(parts), createOperations(parts)]
+  const builds = createBuilds({ ...parts, requestersOf: operations.requestersOf })
   const routes = environmentRoutes({
     apps,
     environments,

@@ -32,7 +32,7 @@ test('packages of a build that failed stay for the next one, count for its accou
     [3],
   )
   const second = await build(shop, { packages: 'two', state: 'FAILED' })
-  await builds.letGoOfFailed(shop.id, second.id)
+  await builds.releasePackagesOfFailed(shop.id, second.id)
   await packages.collect()
   assert.equal(await packages.find('one'), undefined)
   assert.ok(await packages.find('two'))
@@ -45,7 +45,7 @@ test('packages of a live build are not let go for those of one that failed', asy
   const shop = await environment()
   await deploy(shop, { archive: '1', output: '22', packages: 'live' })
   const failed = await build(shop, { packages: 'other', state: 'FAILED' })
-  await builds.letGoOfFailed(shop.id, failed.id)
+  await builds.releasePackagesOfFailed(shop.id, failed.id)
   await packages.collect()
   assert.ok(await packages.find('live'))
 })

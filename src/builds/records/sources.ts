@@ -18,10 +18,10 @@ import {
   statement,
   type Transaction,
 } from '../../storage/index.ts'
-import type { Archive } from './builds.ts'
+import type { SourceArchive } from './build.ts'
 
 export type Pin = {
-  archive: Archive
+  archive: SourceArchive
   /** The deployment that was made live. It may be discarded since: later builds of the archive take its place. */
   deployment: string
   /** The operation that made it live; unknown where that was before pins were recorded. */
@@ -50,12 +50,12 @@ export function createSources({ sql, clock }: { sql: Sql; clock: Clock }) {
       SELECT ${pinColumns}, archive_digest, archive_bytes, archive_files FROM sources
       WHERE environment_id = ${environmentId}`)
     if (!row) return undefined
-    const newest: Archive = { digest: row.archive_digest, bytes: row.archive_bytes, files: row.archive_files }
+    const newest: SourceArchive = { digest: row.archive_digest, bytes: row.archive_bytes, files: row.archive_files }
     return { newest, pin: toPin(row) }
   }
 
   /** What a rebuild builds now, with the message and the commit of its upload; nothing where nothing was uploaded. */
-  async function current(reader: Reader, environmentId: string): Promise<Archive | undefined> {
+  async function current(reader: Reader, environmentId: string): Promise<SourceArchive | undefined> {
     const source = await find(reader, environmentId)
     const archive = source?.pin?.archive ?? source?.newest
     if (!archive) return undefined
@@ -86,7 +86,7 @@ export function createSources({ sql, clock }: { sql: Sql; clock: Clock }) {
     current,
 
     /** An upload was accepted. It ends no pin yet: it may not build. */
-    async uploaded(tx: Transaction, environmentId: string, { digest, bytes, files }: Archive) {
+    async uploaded(tx: Transaction, environmentId: string, { digest, bytes, files }: SourceArchive) {
       await tx.query(statement`
         INSERT INTO sources (environment_id, archive_digest, archive_bytes, archive_files)
         VALUES (${environmentId}, ${digest}, ${bytes}, ${files})
@@ -98,7 +98,7 @@ export function createSources({ sql, clock }: { sql: Sql; clock: Clock }) {
      * An upload was cancelled. If it was the newest, the archive of the last good build takes its place, which is kept as
      * long as it is the last: what was called off is not put live by a rebuild.
      */
-    async uploadCancelled(tx: Transaction, environmentId: string, { digest }: Archive) {
+    async uploadCancelled(tx: Transaction, environmentId: string, { digest }: SourceArchive) {
       const [good] = await tx.query<{ archive_digest: Digest; archive_bytes: number; archive_files: number }>(statement`
         SELECT archive_digest, archive_bytes, archive_files FROM builds
         WHERE environment_id = ${environmentId} AND state = 'SUCCEEDED' ORDER BY id DESC LIMIT 1`)

@@ -201,7 +201,7 @@ export function createMake(parts: Parts) {
   }
 
   async function admitPackages({ environment, build }: Ready, fresh: Packages) {
-    await builds.letGoOfFailed(environment.id, build.id)
+    await builds.releasePackagesOfFailed(environment.id, build.id)
     await parts.diskSpace.toKeep(environment, fresh)
     await sql.transaction(async (tx) => {
       await packages.record(tx, environment.accountId, fresh)

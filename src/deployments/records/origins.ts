@@ -1,9 +1,9 @@
 /** Where deployments come from: what made each of them, who asked for it, and the archive of its build. */
-import type { Archive } from '../../builds/index.ts'
+import type { SourceArchive } from '../../builds/index.ts'
 import type { resources } from '../../contract/index.ts'
 import { type Digest, list, type Reader, statement } from '../../storage/index.ts'
 
-export type Origin = { trigger: resources.Trigger; requestedBy: resources.Requester | null; archive: Archive }
+export type Origin = { trigger: resources.Trigger; requestedBy: resources.Requester | null; archive: SourceArchive }
 
 type Row = {
   id: string

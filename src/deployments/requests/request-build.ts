@@ -7,7 +7,7 @@
 import type { Account } from '../../accounts/index.ts'
 import type { Environments } from '../../apps/index.ts'
 import type { Clock } from '../../base/index.ts'
-import type { Archive, Builds, Sources } from '../../builds/index.ts'
+import type { Builds, SourceArchive, Sources } from '../../builds/index.ts'
 import { names, Problem, type resources } from '../../contract/index.ts'
 import type { Ending, HandedOn, Operation, OperationPath, Operations } from '../../operations/index.ts'
 import type { Transaction } from '../../storage/index.ts'
@@ -33,7 +33,7 @@ type Wanted = {
   trigger: 'UPLOAD' | 'REBUILD' | 'CLEAN_REBUILD'
   isClean: boolean
   isForced?: boolean
-  archive: Archive
+  archive: SourceArchive
   notBefore?: number | null
   requestedBy: resources.Requester | null
 }
@@ -100,7 +100,7 @@ export function createBuildRequests({ clock, environments, operations, builds, s
       account: Account,
       appName: string,
       id: string,
-      archive: Archive,
+      archive: SourceArchive,
       requestedBy: resources.Requester | null = null,
     ): Promise<Operation> {
       const { path } = await requireOpen(tx, environments, account, appName, id)

@@ -13,7 +13,7 @@ import {
   requireEtag,
   type Variables,
 } from '../../apps/index.ts'
-import type { Archive, Builds, Sources } from '../../builds/index.ts'
+import type { Builds, SourceArchive, Sources } from '../../builds/index.ts'
 import { aboveCeiling, fieldInvalid, isAbove, LIMITS, Problem, resources } from '../../contract/index.ts'
 import type { Operation, OperationPath, Operations } from '../../operations/index.ts'
 import type { Sql, Transaction } from '../../storage/index.ts'
@@ -91,7 +91,7 @@ export function createRequests(parts: Parts) {
       account: Account,
       appName: string,
       id: string,
-      archive: Archive,
+      archive: SourceArchive,
       requestedBy: By = null,
     ): Promise<Operation> {
       return inOneTransaction((tx) => buildRequests.upload(tx, account, appName, id, archive, requestedBy))

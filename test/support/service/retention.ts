@@ -34,8 +34,11 @@ export async function house(t: Scope) {
     log: createLog('silent'),
     dataDir,
     archives: createArchives({ blobs, limits: DEFAULT_ARCHIVE_LIMITS }),
-    builds: createBuilds({ sql, clock, newId }),
-    buildRetention: createBuildRetention({ sql }),
+    builds: createBuilds({ sql, clock, newId, requestersOf: lower.operations.requestersOf }),
+    buildRetention: createBuildRetention({
+      sql,
+      environmentIdsOf: async (accountId) => (await lower.environments.all(accountId)).map(({ id }) => id),
+    }),
     sources: createSources({ sql, clock }),
     outputs: createOutputs({ folder: join(dataDir, 'outputs'), limits: DEFAULT_OUTPUT_LIMITS }),
     packages: createPackageStore({ sql, clock, newId, folder: join(dataDir, 'packages') }),
