@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { temporaryFolder } from '../../../test/support/folder.ts'
 import { sourceOf } from '../../../test/support/plan.ts'
-import { aside, TooMuch } from './isolated.ts'
+import { LimitExceeded, runIsolated } from './isolated.ts'
 import { diagnosePhase, planSource } from './on-demand.ts'
 
 const platform = { os: 'linux', cpu: 'arm64', libc: 'glibc' } as const
@@ -15,14 +15,14 @@ test('work that takes more memory than it may is ended, and the service goes on'
   const path = join(await temporaryFolder(t), 'lockfile')
   await writeFile(path, `[${'[],'.repeat(2_000_000)}0]`)
   await using file = await open(path)
-  const work = aside('lockfile', { platform }, { file, limits: { heapMegabytes: 20 } })
-  await assert.rejects(work, (error: TooMuch) => error instanceof TooMuch && error.what === 'memory')
+  const work = runIsolated('lockfile', { platform }, { file, limits: { heapMegabytes: 20 } })
+  await assert.rejects(work, (error: LimitExceeded) => error instanceof LimitExceeded && error.what === 'memory')
 })
 
 test('work that takes longer than it may is ended', async () => {
   const answers = { files: () => new Promise(() => undefined) }
-  const work = aside('plan', { rootDirectory: '' }, { answers, limits: { ms: 1000 } })
-  await assert.rejects(work, (error: TooMuch) => error instanceof TooMuch && error.what === 'time')
+  const work = runIsolated('plan', { rootDirectory: '' }, { answers, limits: { ms: 1000 } })
+  await assert.rejects(work, (error: LimitExceeded) => error instanceof LimitExceeded && error.what === 'time')
 })
 
 test('what was compiled for one task is there for the next', async (t) => {

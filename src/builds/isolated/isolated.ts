@@ -9,14 +9,14 @@ import { constants, setPriority } from 'node:os'
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Problem } from '../../contract/index.ts'
-import type { FromAside, Tasks, ToAside } from './messages.ts'
+import type { FromIsolated, Tasks, ToIsolated } from './messages.ts'
 
 const PROGRAM = fileURLToPath(new URL(`./process${extname(import.meta.url)}`, import.meta.url))
 
 const LIMITS = { heapMegabytes: 512, ms: 60_000 }
 
 /** It was ended, since it took more time or memory than anything takes that is made to be read. */
-export class TooMuch extends Error {
+export class LimitExceeded extends Error {
   readonly what: 'time' | 'memory'
 
   constructor(what: 'time' | 'memory') {
@@ -34,7 +34,7 @@ type Options = {
 }
 
 /** Rejects with the task's own Problem, or with TooMuch. */
-export async function aside<Name extends keyof Tasks>(
+export async function runIsolated<Name extends keyof Tasks>(
   task: Name,
   input: Tasks[Name]['input'],
   { answers = {}, file, limits }: Options = {},
@@ -42,24 +42,24 @@ export async function aside<Name extends keyof Tasks>(
   const { heapMegabytes, ms } = { ...LIMITS, ...limits }
   const child = fork(PROGRAM, {
     execArgv: [`--max-old-space-size=${heapMegabytes}`, '--no-warnings'],
-    env: cacheOfCode(),
+    env: compileCacheVariables(),
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'ignore', 'ipc', file?.fd ?? 'ignore'],
   })
   const { promise, resolve, reject } = Promise.withResolvers<Tasks[Name]['result']>()
   const timer = setTimeout(() => {
-    reject(new TooMuch('time'))
+    reject(new LimitExceeded('time'))
     child.kill('SIGKILL')
   }, ms)
 
   // A message that the process does not live to read is followed by its exit, which says all.
-  const send = (message: ToAside) => void (child.connected && child.send(message, () => undefined))
+  const send = (message: ToIsolated) => void (child.connected && child.send(message, () => undefined))
 
   child.on('spawn', () => {
     if (child.pid !== undefined) lowerPriority(child.pid)
     send({ task, input })
   })
-  child.on('message', (message: FromAside) => {
+  child.on('message', (message: FromIsolated) => {
     if ('done' in message) resolve(message.done as Tasks[Name]['result'])
     else if ('problem' in message) reject(new Problem(message.problem.reason, message.problem.message, message.problem))
     else if ('fault' in message) reject(new Error(message.fault))
@@ -69,7 +69,7 @@ export async function aside<Name extends keyof Tasks>(
   child.on('exit', (code, signal) =>
     reject(
       signal === 'SIGABRT' || signal === 'SIGKILL'
-        ? new TooMuch('memory')
+        ? new LimitExceeded('memory')
         : new Error(`it ended with ${signal ?? code}`),
     ),
   )
@@ -92,7 +92,7 @@ export async function aside<Name extends keyof Tasks>(
 }
 
 /** What was compiled for the last one is there for the next, which starts in a third of the time. */
-function cacheOfCode(): Record<string, string> {
+function compileCacheVariables(): Record<string, string> {
   const folder = getCompileCacheDir()
   return folder === undefined ? {} : { NODE_COMPILE_CACHE: folder }
 }

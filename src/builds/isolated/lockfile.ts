@@ -17,12 +17,12 @@ export function parseLockfile(text: string, platform: Platform): Lockfile {
 function isPinned(lockfile: unknown): boolean {
   const entries = Object.entries(objectIn(objectIn(lockfile).packages))
   const foreign = entries
-    .map(([path, entry]) => ({ ...objectIn(entry), path }) as Entry)
+    .map(([path, entry]) => ({ ...objectIn(entry), path }) as LockfileEntry)
     .filter(({ path, link, inBundle }) => path.includes('node_modules/') && !link && !inBundle)
   return foreign.length > 0 && foreign.every(({ integrity }) => typeof integrity === 'string')
 }
 
-type Entry = { path: string; link?: unknown; inBundle?: unknown; integrity?: unknown }
+type LockfileEntry = { path: string; link?: unknown; inBundle?: unknown; integrity?: unknown }
 
 function parse(text: string): unknown {
   try {

@@ -13,11 +13,11 @@ export type Tasks = {
   lockfile: { input: { platform: Platform }; result: Lockfile }
 }
 
-export type Order = { task: keyof Tasks; input: unknown }
+export type TaskMessage = { task: keyof Tasks; input: unknown }
 
-export type ToAside = Order | { answer: unknown }
+export type ToIsolated = TaskMessage | { answer: unknown }
 
-export type FromAside =
+export type FromIsolated =
   | { done: unknown }
   | { problem: Pick<ProblemDetails, 'metadata'> & { reason: Reason; message: string } }
   | { fault: string }

@@ -3,7 +3,7 @@ import { Problem } from '../../contract/index.ts'
 import { type Missing, missingOf, type Platform } from '../diagnose/native-packages.ts'
 import { bytesInWords } from '../run/log-words.ts'
 import { isAnythingIn, openFileIn } from '../run/untrusted-folder.ts'
-import { aside, TooMuch } from './isolated.ts'
+import { LimitExceeded, runIsolated } from './isolated.ts'
 import type { Lockfile } from './lockfile.ts'
 
 /** Those of the largest repositories have 20 MB. */
@@ -17,9 +17,9 @@ export async function readNpmLockfile(top: string, path: string): Promise<Lockfi
   if (found.bytes > MAX_LOCKFILE_BYTES)
     throw unreadable(path, `has ${bytesInWords(found.bytes)}, and at most ${bytesInWords(MAX_LOCKFILE_BYTES)} are read`)
   try {
-    return await aside('lockfile', { platform: PLATFORM }, { file })
+    return await runIsolated('lockfile', { platform: PLATFORM }, { file })
   } catch (error) {
-    if (!(error instanceof TooMuch)) throw error
+    if (!(error instanceof LimitExceeded)) throw error
     throw unreadable(path, `takes more ${error.what} to read than any lockfile does`)
   }
 }

@@ -8,7 +8,7 @@ import type { Diagnosis, PhaseFailure } from '../diagnose/index.ts'
 import type { Store } from '../plan/package-managers/index.ts'
 import type { PackageManager, Plan } from '../plan/plan.ts'
 import type { Source } from '../plan/project/project.ts'
-import { aside, TooMuch } from './isolated.ts'
+import { LimitExceeded, runIsolated } from './isolated.ts'
 
 /** Of one account, one app at a time is planned, so that no account has all processors. */
 const inTurn = createTurns()
@@ -20,8 +20,8 @@ export function planSource(source: Source, rootDirectory: string, accountId: str
   const { files, read, head } = source
   const some = async (from: number) => files.slice(from, from + FILES_AT_A_TIME)
   return inTurn(accountId, () =>
-    aside('plan', { rootDirectory }, { answers: { files: some, read, head } }).catch((error) => {
-      if (!(error instanceof TooMuch)) throw error
+    runIsolated('plan', { rootDirectory }, { answers: { files: some, read, head } }).catch((error) => {
+      if (!(error instanceof LimitExceeded)) throw error
       throw new Problem(
         'PLAN_FAILED',
         `To read the app's configuration takes too much ${error.what}. Look for a package.json or a configuration file that was generated, and make it smaller.`,
@@ -38,9 +38,9 @@ const MAX_CHARACTERS = { line: 4000, log: 4_000_000 }
 export async function diagnosePhase(failure: PhaseFailure): Promise<Diagnosis> {
   const lines = lastOf(failure.lines)
   try {
-    return await aside('diagnose', { ...failure, lines })
+    return await runIsolated('diagnose', { ...failure, lines })
   } catch (error) {
-    if (!(error instanceof TooMuch)) throw error
+    if (!(error instanceof LimitExceeded)) throw error
     const { diagnose } = await import('../diagnose/index.ts')
     return diagnose({ ...failure, lines: [] })
   }

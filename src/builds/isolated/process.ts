@@ -3,12 +3,12 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { flushCompileCache } from 'node:module'
 import { Problem } from '../../contract/index.ts'
-import type { FromAside, Order, Tasks } from './messages.ts'
+import type { FromIsolated, TaskMessage, Tasks } from './messages.ts'
 
 /** Where the service put the file that the task is about. */
 const FILE_DESCRIPTOR = 4
 
-const send = (message: FromAside) => process.send?.(message)
+const send = (message: FromIsolated) => process.send?.(message)
 
 async function ask<T>(name: string, ...values: unknown[]): Promise<T> {
   const answered = once(process, 'message')
@@ -44,7 +44,7 @@ const tasks: { [Name in keyof Tasks]: (input: Tasks[Name]['input']) => Promise<T
 }
 
 process.once('disconnect', () => process.exit())
-const [message] = (await once(process, 'message')) as [Order]
+const [message] = (await once(process, 'message')) as [TaskMessage]
 try {
   const done = await tasks[message.task](message.input as never)
   // Before the answer: whoever has it ends this process.

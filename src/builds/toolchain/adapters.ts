@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import semver from 'semver'
 import type { Clock } from '../../base/index.ts'
 import type { Tool } from './exact.ts'
-import { createRemembered } from './lists.ts'
+import { createCachedRequests } from './lists.ts'
 import { notAvailable } from './problems.ts'
 import type { Published, Registry } from './registry.ts'
 import { NEVER } from './shared.ts'
@@ -32,7 +32,7 @@ export type AdapterOptions = {
 export type FetchedAdapter = { version: string; folder: string }
 
 export function createAdapters({ store, registry, clock }: { store: ToolStore; registry: Registry; clock: Clock }) {
-  const published = createRemembered((name, signal) => registry.published(name, signal), clock)
+  const published = createCachedRequests((name, signal) => registry.published(name, signal), clock)
 
   /** What was fetched before, with what it says of itself. */
   async function here(name: string): Promise<Published[]> {

@@ -19,11 +19,15 @@ export const angular: Framework = {
     const text = project.texts[CONFIG]
     if (version === undefined || text === undefined) return undefined
     const words = wordsAfter(project, 'ng build') ?? []
-    const { name, builder, options } = targetIn(text, words)
-    const { output, because } = outputOf(project, name, builder, options, words)
+    const target = targetIn(text, words)
+    const { output, because } = outputOf(project, target, words)
     return {
       version,
-      because: ['package.json depends on @angular/core', `${CONFIG} builds ${name} with ${builder}`, ...because],
+      because: [
+        'package.json depends on @angular/core',
+        `${CONFIG} builds ${target.name} with ${target.builder}`,
+        ...because,
+      ],
       build: buildCommand(project) ?? installedCommand(project, 'ng', 'build'),
       output,
       caches: { compile: ['.angular/cache'], data: [] },
@@ -57,9 +61,7 @@ const OLD_BUILDER = /:browser(?:-esbuild)?$/
 
 function outputOf(
   project: Project,
-  name: string,
-  builder: string,
-  options: Json,
+  { name, builder, options }: Target,
   words: readonly string[],
 ): Pick<Choice, 'output' | 'because'> {
   const { outputPath } = options

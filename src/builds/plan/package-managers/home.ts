@@ -30,14 +30,14 @@ export async function readHome(source: Source, root: string, own: PackageJson | 
   return { folder, files, packageJson, texts, globs, members: globs ? members : [], isBelowWorkspaces, because }
 }
 
-type Found = Pick<Home, 'folder' | 'because' | 'isBelowWorkspaces'>
+type HomeLocation = Pick<Home, 'folder' | 'because' | 'isBelowWorkspaces'>
 
 async function findHome(
   source: Source,
   found: ReadonlySet<string>,
   root: string,
   own: PackageJson | undefined,
-): Promise<Found> {
+): Promise<HomeLocation> {
   const hasLockfile = (folder: string): boolean => LOCKFILES.some((name) => found.has(posix.join(folder, name)))
   let isBelowWorkspaces = false
   for (const folder of foldersAbove(root)) {
