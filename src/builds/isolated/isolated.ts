@@ -1,6 +1,7 @@
 /**
- * Work whose size a tenant chooses, in a process of its own: its heap and its time have an end, and whatever becomes of it,
- * the service goes on. No thread: V8 does not hold a thread to its heap while JSON is parsed, and then ends the whole process.
+ * Runs work whose size a tenant chooses in a process of its own, with limits for heap and time, so that it cannot harm the
+ * service. Not in a thread: V8 does not enforce the heap limit of a thread while it parses JSON, and then aborts the whole
+ * process.
  */
 import { fork } from 'node:child_process'
 import type { FileHandle } from 'node:fs/promises'
@@ -15,7 +16,7 @@ const PROGRAM = fileURLToPath(new URL(`./process${extname(import.meta.url)}`, im
 
 const LIMITS = { heapMegabytes: 512, ms: 60_000 }
 
-/** It was ended, since it took more time or memory than anything takes that is made to be read. */
+/** The process was killed because it took more time or memory than allowed. */
 export class LimitExceeded extends Error {
   readonly what: 'time' | 'memory'
 
@@ -26,14 +27,14 @@ export class LimitExceeded extends Error {
 }
 
 type Options = {
-  /** What the process may ask for while it works, by name. */
+  /** Functions of the service that the process may call, by name. */
   answers?: Readonly<Record<string, (...values: never[]) => Promise<unknown>>>
-  /** What it reads by a descriptor, so that it needs no path. */
+  /** A file that it reads by descriptor, so that it needs no path. */
   file?: FileHandle
   limits?: Partial<typeof LIMITS>
 }
 
-/** Rejects with the task's own Problem, or with TooMuch. */
+/** Rejects with the task's own Problem, or with LimitExceeded. */
 export async function runIsolated<Name extends keyof Tasks>(
   task: Name,
   input: Tasks[Name]['input'],
@@ -52,7 +53,7 @@ export async function runIsolated<Name extends keyof Tasks>(
     child.kill('SIGKILL')
   }, ms)
 
-  // A message that the process does not live to read is followed by its exit, which says all.
+  // A message may fail because the process has ended; its `exit` event is handled below.
   const send = (message: ToIsolated) => void (child.connected && child.send(message, () => undefined))
 
   child.on('spawn', () => {
@@ -91,17 +92,17 @@ export async function runIsolated<Name extends keyof Tasks>(
   }
 }
 
-/** What was compiled for the last one is there for the next, which starts in a third of the time. */
+/** With the compile cache of an earlier process the next one starts in a third of the time. */
 function compileCacheVariables(): Record<string, string> {
   const folder = getCompileCacheDir()
   return folder === undefined ? {} : { NODE_COMPILE_CACHE: folder }
 }
 
-/** Visitors and the API come first. */
+/** Visitors and the API have priority. */
 function lowerPriority(pid: number) {
   try {
     setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL)
   } catch {
-    // It is over already, or may not be slowed down: neither matters.
+    // It has ended already, or its priority may not be changed: neither matters.
   }
 }

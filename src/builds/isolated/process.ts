@@ -1,11 +1,11 @@
-/** The process beside the service: one task, one answer, and it ends. It opens no file but those of the program itself. */
+/** The isolated process: it does one task, sends one result and ends. It opens no files but those of the program itself. */
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { flushCompileCache } from 'node:module'
 import { Problem } from '../../contract/index.ts'
 import type { FromIsolated, TaskMessage, Tasks } from './messages.ts'
 
-/** Where the service put the file that the task is about. */
+/** The descriptor of the file that the task reads. */
 const FILE_DESCRIPTOR = 4
 
 const send = (message: FromIsolated) => process.send?.(message)
@@ -47,7 +47,7 @@ process.once('disconnect', () => process.exit())
 const [message] = (await once(process, 'message')) as [TaskMessage]
 try {
   const done = await tasks[message.task](message.input as never)
-  // Before the answer: whoever has it ends this process.
+  // Before the result is sent: the service kills this process when it has the result.
   flushCompileCache()
   send({ done })
 } catch (error) {

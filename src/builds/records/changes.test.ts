@@ -19,7 +19,7 @@ const told = (now: Partial<BuildFacts>, lastGood: Partial<BuildFacts> = {}): str
 test('where nothing is different, the reader is sent to what the service cannot see', () => {
   assert.deepEqual(changesSince(GOOD, GOOD), [])
   assert.deepEqual(told({}), [
-    'Nothing that we know of changed since the last good build: look at the CMS, the registry or other services that it asks.',
+    'No known input changed since the last good build: look at the CMS, the registry or other services that it uses.',
   ])
 })
 
@@ -67,7 +67,7 @@ test('the same files in another archive are no change', () => {
 })
 
 test('another archive whose files were not kept is told as such', () => {
-  assert.deepEqual(told({ archive: 'a2', files: null }), ['The archive is another one.'])
+  assert.deepEqual(told({ archive: 'a2', files: null }), ['The archive changed.'])
 })
 
 test('a build without caches after one with them is told', () => {

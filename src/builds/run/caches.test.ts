@@ -19,11 +19,11 @@ async function builder(t: Scope) {
   const logs = createLineLogs(top)
   let count = 0
   return async (leave: (work: string) => Promise<unknown> = async () => undefined) => {
-    const place = createWorkspace({ folder: join(top, `work${++count}`), user: undefined, isLayered: false })
-    await place.empty()
-    const work = await place.makeFolder('source')
+    const workspace = createWorkspace({ folder: join(top, `work${++count}`), user: undefined, isLayered: false })
+    await workspace.empty()
+    const work = await workspace.makeFolder('source')
     const log = await logs.create(`build${count}`, { secrets: [], whenFull: 'stop', maxBytes: 100_000 })
-    const caches = createBuildCaches({ folder, place, plan, node: '24', isClean: false, log })
+    const caches = createBuildCaches({ folder, workspace, plan, node: '24', isClean: false, log })
     await caches.restore(work)
     const { mount } = await caches.nodeCache()
     await writeFile(join(mount.from, 'compiled'), 'what Node keeps for itself')
@@ -46,7 +46,7 @@ test('a compiler that left nothing is no hit for the next build, and the log say
   for (let times = 0; times < 2; times++) {
     const { use, said } = await build()
     assert.deepEqual(use, { cache: 'compile', state: 'MISS', bytes: 0, savedBytes: 0 })
-    assert.match(said, /The compilers left nothing for the next build\./)
+    assert.match(said, /There are no compiler caches for the next build\./)
     assert.doesNotMatch(said, /Kept/)
   }
 })
@@ -62,5 +62,5 @@ test('what a compiler left is a hit of its bytes for the next build, and without
   assert.deepEqual((await build(leave('12345'))).use, { cache: 'compile', state: 'MISS', bytes: 0, savedBytes: 5 })
   const { use, said } = await build(leave('1234567'))
   assert.deepEqual(use, { cache: 'compile', state: 'HIT', bytes: 5, savedBytes: 7 })
-  assert.match(said, /Kept for the next build: 7 B of what the compilers left\./)
+  assert.match(said, /Kept for the next build: 7 B of compiler caches\./)
 })
