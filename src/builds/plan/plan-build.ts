@@ -43,7 +43,7 @@ export function planBuild(project: Project): Plan {
   throw nothingRecognised(project)
 }
 
-/** Says what was looked for, so that the reader sees what to add, or that the app is in another folder. */
+/** Names what was looked for, so that the tenant sees what to add, or that the app is in another folder. */
 function nothingRecognised(project: Project): Problem {
   const { packageJson, rootDirectory } = project
   const where = rootDirectory === '' ? 'at the top of the archive' : `in ${rootDirectory}`
@@ -52,13 +52,13 @@ function nothingRecognised(project: Project): Problem {
       ? 'a package.json'
       : 'a script build or start in package.json, a file server.js or one that its main names'
   const folders = STATIC_FOLDERS.filter((folder) => folder !== '.').map((folder) => `${folder}/`)
-  const message = `Nothing tells how to build or serve the app. Looked for and not found ${where}: ${missing}; an index.html, there or in ${folders.join(', ')}.`
+  const message = `The app has nothing that defines how to build or serve it. Looked for and not found ${where}: ${missing}; an index.html, there or in ${folders.join(', ')}.`
   return new Problem('PLAN_FAILED', [message, ...hintsOf(project)].join(' '))
 }
 
 const MAX_HINTS = 5
 
-/** Where the app may be instead. In a monorepo that is a workspace, which can be built or started. */
+/** Other folders that may be the app: in a monorepo the workspaces that can be built or started. */
 function hintsOf({ files, home, rootDirectory }: Project): string[] {
   const isApp = ({ scripts }: { scripts: Readonly<Record<string, string>> }): boolean =>
     scripts.build !== undefined || scripts.start !== undefined

@@ -20,7 +20,7 @@ import { type Failure, type FirstFailure, readFailure } from './failure.ts'
 
 export type Contacts = (Contact & { isNew: boolean })[]
 
-/** Why an output was found suspicious: sentences for the tenant, and the details that `deployments/inspect` wrote. */
+/** Why an output was found suspicious: sentences for the tenant, and details for the module that decides it. */
 export type Suspected = { sentences: string[]; details: unknown }
 
 /** The archive that a build starts from, with the message and the commit that were sent with its upload. */

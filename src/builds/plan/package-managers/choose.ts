@@ -1,4 +1,4 @@
-/** Which package manager installs an app's packages, and in which version: what package.json says, or else the lockfile. */
+/** Which package manager installs an app's packages, and in which version: by package.json, or else by the lockfile. */
 import semver from 'semver'
 import type { PackageJson } from '../project/package-json.ts'
 import { LOCKFILES } from './home.ts'
@@ -16,7 +16,7 @@ export function choosePackages(home: Home, own: PackageJson | undefined): Packag
     return manager.isMeant({ version: requested?.version, lockfile: lockfile && home.texts[lockfile], home })
   })
   const chosen = manager ?? npm
-  // An empty one is only there to mark the folder.
+  // An empty lockfile only marks the folder.
   const lockfile = chosen.lockfiles.find((name) => home.files.has(name) && home.texts[name]?.trim() !== '') ?? null
   const head = lockfile === null ? undefined : (home.texts[lockfile] ?? '')
   const isForeign = chosen === yarnBerry && head !== undefined && !isBerryLockfile(head)
@@ -37,7 +37,7 @@ type Requested = { name: Manager['name']; version: string | undefined }
 
 const MAX_VERSION_LENGTH = 100
 
-/** Where packages are installed has the first word, as it has when somebody runs the manager there. */
+/** The folder where packages are installed takes precedence, as it does for the package managers. */
 function requestedManager(
   home: Home,
   own: PackageJson | undefined,

@@ -5,17 +5,17 @@
 import type { Home, Packages } from '../package-managers/package-manager.ts'
 import type { PackageJson } from './package-json.ts'
 
-/** What planning may look at: names of files, and the text of the small ones. From a folder or straight from an archive. */
+/** What planning can read, from a folder or from an archive. */
 export type Source = {
   /** Relative, with `/` between folders, sorted. */
   files: readonly string[]
-  /** Nothing for a file that is not there, or is too large to be a configuration file. */
+  /** Undefined for a file that does not exist, or is too large for a configuration file. */
   read(path: string): Promise<string | undefined>
-  /** How a file begins, which may be of any size; nothing for one that is not there. */
+  /** The beginning of a file of any size; undefined for one that does not exist. */
   head(path: string, bytes: number): Promise<string | undefined>
 }
 
-/** Every path is relative to the root directory, and nothing outside of it is seen, except for what `home` has. */
+/** Every path is relative to the root directory; only `home` contains files outside of it. */
 export type Project = {
   files: ReadonlySet<string>
   packageJson: PackageJson | undefined
