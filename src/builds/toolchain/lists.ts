@@ -1,10 +1,10 @@
-/** What the registry has, remembered for a while: builds come in bursts, and versions do not. */
+/** Caches replies of the registry for a while: builds come in bursts, and new versions are rare. */
 import type { Clock } from '../../base/index.ts'
 import type { Registry } from './registry.ts'
 import { createShared } from './shared.ts'
 
 const FRESH_MS = 10 * 60_000
-/** A registry that did not answer is left alone, so that the next builds need not wait for it as long as this one did. */
+/** After a failure the registry is not asked for this time, so that the next builds need not wait for it. */
 const FAILED_MS = 30_000
 const TIMEOUT_MS = 60_000
 
@@ -16,7 +16,7 @@ export const createLists = ({ registry, clock }: { registry: Pick<Registry, 'ver
 
 export type Lists = ReturnType<typeof createLists>
 
-/** Answers about packages, by their names. */
+/** Requests about packages, by their names. */
 export function createCachedRequests<T>(request: (name: string, signal: AbortSignal) => Promise<T>, clock: Clock) {
   const cached = new Map<string, { outcome: Outcome<T>; until: number }>()
   const requests = createShared<Outcome<T>>()
@@ -27,7 +27,7 @@ export function createCachedRequests<T>(request: (name: string, signal: AbortSig
       (value) => ({ value }),
       (error) => ({ error }),
     )
-    // That nobody waits any more says nothing about the registry.
+    // An abort by the callers says nothing about the registry.
     if (!signal.aborted) {
       const until = clock.now() + ('value' in outcome ? FRESH_MS : FAILED_MS)
       cached.set(name, { outcome, until })

@@ -93,7 +93,7 @@ for (const range of ['12', '28', '>=28', 'latest', 'lts/*']) {
         error instanceof Problem &&
         error.reason === 'PLAN_FAILED' &&
         error.message.startsWith(`.nvmrc asks for Node ${range}, which the registry does not have for this machine`) &&
-        /Change \.nvmrc to 24, or to another one that there is: .*\b24\b/.test(error.message),
+        /Change \.nvmrc to 24, or to another available version: .*\b24\b/.test(error.message),
     )
   })
 }
@@ -162,7 +162,7 @@ test('a package manager that the registry does not have is replaced by one of it
 })
 
 test('a package manager of a major version that nobody has is refused', async () => {
-  await assert.rejects(resolverWith().manager('pnpm', '99'), /asks for pnpm 99, which there is not/)
+  await assert.rejects(resolverWith().manager('pnpm', '99'), /asks for pnpm 99, which does not exist/)
 })
 
 const before: Exact = { node: '22.10.0', packageManager: { name: 'pnpm', version: '10.34.8' } }
