@@ -575,7 +575,7 @@ const WORDS: Line[] = [
   {
     text: 'Rollup failed to resolve import "virtual:pwa-register" from "src/main.ts".',
     reason: 'MODULE_NOT_FOUND',
-    says: /It is no package: a plugin or the framework provides it/,
+    says: /It is not a package: a plugin or the framework provides it/,
   },
   {
     text: 'Rollup failed to resolve import "cloudflare:workers" from "src/main.ts".',
@@ -599,7 +599,7 @@ const WORDS: Line[] = [
     text: '/app/node_modules/a/index.js:3\nconst a = (\n\nSyntaxError: Unexpected end of input\n    at wrapSafe (node:internal/modules/cjs/loader:1637:18)',
     reason: 'BUILD_SCRIPT_FAILED',
   },
-  { text: 'sh: 1: hugo: not found', reason: 'COMMAND_NOT_FOUND', says: /No package brings it/ },
+  { text: 'sh: 1: hugo: not found', reason: 'COMMAND_NOT_FOUND', says: /No package contains it/ },
   { text: 'sh: 1: ng: not found', reason: 'COMMAND_NOT_FOUND', says: /`npm install --save-dev @angular\/cli`/ },
 ]
 

@@ -70,6 +70,6 @@ test('a failure says what to do once: in its message, or beside it', () => {
   assert.equal(toFailure(advised, 3, []).todo, '')
   const bare = toFailure(new Problem('BUILD_SCRIPT_FAILED', '`npm run build` ended with exit code 1.'), 3, [])
   assert.match(bare.todo, /log line/)
-  assert.match(toFailure(new Problem('TYPE_ERROR'), 0, []).todo, /Mend/)
+  assert.match(toFailure(new Problem('TYPE_ERROR'), 0, []).todo, /log line/)
   assert.match(toFailure(new Problem('DOWNLOAD_FAILED', 'x'), 0, []).cause, /in the network/)
 })
