@@ -50,7 +50,7 @@ test('an app is planned beside the service, whatever the number of its files', a
   assert.deepEqual(plan.output.kind === 'server' && plan.output.start.argv, ['node', 'a.js'])
 })
 
-test('what is wrong with an app is told as if it were planned here', async () => {
+test('a problem of an app is the same as without an isolated process', async () => {
   await assert.rejects(planSource(sourceOf({ 'package.json': '{' }), '', 'ours'), {
     name: 'Problem',
     reason: 'PLAN_FAILED',

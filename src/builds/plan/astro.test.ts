@@ -106,7 +106,7 @@ test('Astro: an adapter for another host is refused with the one to install wher
   assert.match(message, /Astro builds with @astrojs\/vercel, which cannot run here\. Install @astrojs\/node/)
 })
 
-test('Astro: an adapter that nobody knows is refused with the one to install', async () => {
+test('Astro: an unknown adapter is refused with the one to install', async () => {
   assert.match(await problemOf(astroApp(foreign('astro-aws'))), /Astro builds with astro-aws, which cannot run here/)
 })
 

@@ -1,4 +1,4 @@
-/** Whatever somebody uploads is planned or refused, and in no time. */
+/** Every upload is planned or refused, and quickly. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type App, appWith, planOf, problemOf } from '../../../test/support/plan.ts'
@@ -142,7 +142,7 @@ test('overrides without a bottom are left alone', async () => {
   assert.equal((await planOf({ 'package.json': text })).framework, 'node')
 })
 
-test('names out of an archive are shortened before they are told', async () => {
+test('names from an archive are shortened in messages', async () => {
   const long = 'x'.repeat(100_000)
   const manifest = { scripts: { start: 'node a.js' }, dependencies: { [long]: 'file:x' }, engines: { node: long } }
   const plan = await planOf({ 'package.json': manifest, '.nvmrc': long })

@@ -108,7 +108,7 @@ for (const [claim, framework, app, output] of CASES) {
   })
 }
 
-const told = (by: string) => ({ environment: { NITRO_PRESET: by, SERVER_PRESET: by }, files: null })
+const presetOf = (by: string) => ({ environment: { NITRO_PRESET: by, SERVER_PRESET: by }, files: null })
 
 for (const preset of ['vercel', 'vercel-edge', 'netlify', 'cloudflare_module', 'aws-lambda', 'deno-deploy'])
   for (const [name, app] of [
@@ -119,7 +119,7 @@ for (const preset of ['vercel', 'vercel-edge', 'netlify', 'cloudflare_module', '
       const plan = await planOf(app)
       const replaces = preset.replaceAll('_', '-')
       assert.equal(outputOf(plan), SERVER)
-      assert.deepEqual(plan.adapter, { replaces, by: 'node-server', module: null, ...told('node-server') })
+      assert.deepEqual(plan.adapter, { replaces, by: 'node-server', module: null, ...presetOf('node-server') })
       assert.ok(
         plan.detectedBy.includes(`the preset ${replaces} builds for another host, so node-server takes its place`),
       )
@@ -130,7 +130,7 @@ for (const plugin of ['nitro', '@solidjs/vite-plugin-nitro-2'])
     const app = viteSolidApp(`nitro({ preset: 'vercel' })`, {}, { [plugin]: '^3.0.0' })
     const { adapter } = await planOf(app)
     const module = { package: plugin, kind: 'nitro', peer: null }
-    assert.deepEqual(adapter, { replaces: 'vercel', by: 'node-server', module, ...told('node-server') })
+    assert.deepEqual(adapter, { replaces: 'vercel', by: 'node-server', module, ...presetOf('node-server') })
     assert.match(await problemOf({ ...app, ...PLUG_AND_PLAY }), /builds for vercel, which cannot run here/)
   })
 
@@ -183,7 +183,7 @@ test('a preset that is computed is settled by variables, unless the app starts a
   assert.equal(own.environment.NITRO_PRESET, undefined)
 })
 
-test('who looks at a build is told that its adapter gave way', async () => {
+test('a build with a replaced adapter has a warning', async () => {
   const plan = await planOf(nuxtApp(`nitro: { preset: 'vercel' }`))
   assert.match(
     adapterWarning(plan) ?? '',

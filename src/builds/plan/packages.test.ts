@@ -103,7 +103,7 @@ const CASES: Case[] = [
     lockfile: null,
   },
   {
-    claim: 'packageManager tells Yarn 1 from later ones',
+    claim: 'packageManager distinguishes Yarn 1 from later versions',
     app: app({}, { packageManager: 'yarn@1.22.22' }),
     manager: 'yarn 1.22.22',
     install: 'yarn install --non-interactive',
@@ -138,7 +138,7 @@ const CASES: Case[] = [
     lockfile: 'pnpm-lock.yaml',
   },
   {
-    claim: 'a packageManager that nobody knows is left out',
+    claim: 'an unknown packageManager is ignored',
     app: app(LOCKFILES.pnpm, { packageManager: 'cargo@1.0.0' }),
     manager: 'pnpm 10',
     install: 'pnpm install --frozen-lockfile',
@@ -215,7 +215,7 @@ test('packages that stay packed are only found by what Yarn starts', async () =>
   ])
 })
 
-test('packages that Yarn unpacks are found by everybody', async () => {
+test('packages that Yarn unpacks need no Yarn to be found', async () => {
   const plan = await planOf(
     app({ ...berryLock(8, '10c0'), ...NODE_MODULES }, { dependencies: { next: '16' }, scripts: {} }),
   )

