@@ -25,7 +25,7 @@ test('work that takes longer than it may is ended', async () => {
   await assert.rejects(work, (error: LimitExceeded) => error instanceof LimitExceeded && error.what === 'time')
 })
 
-test('what was compiled for one task is there for the next', async (t) => {
+test('the compile cache of one task is used by the next', async (t) => {
   const kept = await temporaryFolder(t)
   const keptAfter = async (program: string) => {
     const argv = [
@@ -43,7 +43,7 @@ test('what was compiled for one task is there for the next', async (t) => {
   assert.ok(after > before + 10, `${before}, ${after}`)
 })
 
-test('an app is planned beside the service, whatever the number of its files', async () => {
+test('an app is planned in an isolated process, whatever the number of its files', async () => {
   const app = { 'package.json': { scripts: { start: 'node a.js' } }, 'apps/a/package.json': {} }
   const many = Object.fromEntries(Array.from({ length: 5000 }, (_, at) => [`file-${at}`, '']))
   const plan = await planSource(sourceOf({ ...app, ...many }), '', 'ours')
@@ -64,7 +64,7 @@ test('a problem of an app is the same as without an isolated process', async () 
 
 const broken = () => Promise.reject(new Error('the disk is gone'))
 
-test('a log of many long lines is diagnosed beside the service', async () => {
+test('a log of many long lines is diagnosed in an isolated process', async () => {
   const lines = Array.from({ length: 8000 }, (_, at) => ({ number: at + 1, text: 'Error: '.repeat(2000) }))
   const exit = { code: 1, signal: null }
   const failure = {

@@ -115,7 +115,7 @@ for (const preset of ['vercel', 'vercel-edge', 'netlify', 'cloudflare_module', '
     ['Nuxt', nuxtApp(`nitro: { preset: '${preset}' }`, { start: 'node .output/server/index.mjs' })],
     ['SolidStart on Vinxi', vinxiApp(`server: { preset: '${preset}' }`, { start: 'vinxi start' })],
   ] as const)
-    test(`${name}: the preset ${preset} gives way to the one for Node`, async () => {
+    test(`${name}: the preset ${preset} is replaced by the one for Node`, async () => {
       const plan = await planOf(app)
       const replaces = preset.replaceAll('_', '-')
       assert.equal(outputOf(plan), SERVER)
@@ -126,7 +126,7 @@ for (const preset of ['vercel', 'vercel-edge', 'netlify', 'cloudflare_module', '
     })
 
 for (const plugin of ['nitro', '@solidjs/vite-plugin-nitro-2'])
-  test(`SolidStart on Vite: a preset among the options of ${plugin} gives way to the one for Node`, async () => {
+  test(`SolidStart on Vite: a preset among the options of ${plugin} is replaced by the one for Node`, async () => {
     const app = viteSolidApp(`nitro({ preset: 'vercel' })`, {}, { [plugin]: '^3.0.0' })
     const { adapter } = await planOf(app)
     const module = { package: plugin, kind: 'nitro', peer: null }
@@ -139,7 +139,7 @@ for (const app of [
   nuxtApp(`nitro: { preset: 'netlify' }`, { build: 'nuxt generate' }),
   vinxiApp(`server: { preset: 'cloudflare-pages-static' }`),
 ])
-  test('a preset of another host that leaves files gives way to static', async () => {
+  test('a preset of another host that leaves files is replaced by static', async () => {
     const plan = await planOf(app)
     assert.deepEqual([outputOf(plan), plan.adapter?.by], ['files in .output/public', 'static'])
   })

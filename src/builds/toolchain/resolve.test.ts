@@ -130,7 +130,7 @@ for (const [node, npm] of [
   ['18', '10.9.4'],
   ['16', '9.9.4'],
 ] as const) {
-  test(`an app on Node ${node} that leaves the npm open gets ${npm}, which runs on that Node`, async () => {
+  test(`an app on Node ${node} that sets no npm gets ${npm}, which runs on that Node`, async () => {
     const wanted = { node, packageManager: { name: 'npm', version: '*' } } as const
     assert.equal((await resolverWith().resolve(wanted)).exact.packageManager?.version, npm)
   })
@@ -175,16 +175,16 @@ test('the versions of the last build are used while they fit, and the registry i
   assert.deepEqual(registry.asked, [])
 })
 
-test('a clean build chooses anew', async () => {
+test('a clean build chooses again', async () => {
   assert.equal(await nodeFor('22', { before, fetched, isFresh: true }), '22.23.3')
   assert.equal(await managerFor('pnpm', '10', { before, fetched, isFresh: true }), '10.34.9')
 })
 
-test('what the last build used and does not fit any more is let go', async () => {
+test('a version of the last build that does not fit any more is not used', async () => {
   assert.equal(await nodeFor('>=22.11 <23', { before, fetched }), '22.23.3')
 })
 
-test('what the last build used and is not here any more is chosen anew', async () => {
+test('a version of the last build that is not here any more is chosen again', async () => {
   assert.equal(await nodeFor('24', { before: { node: '24.20.0', packageManager: null } }), '24.21.0')
 })
 
