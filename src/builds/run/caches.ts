@@ -50,10 +50,10 @@ type Parts = {
 }
 
 export function createBuildCaches({ folder, workspace, plan, node, isClean, log }: Parts) {
-  const [kept, keptAbout, store] = [join(folder, 'compile'), join(folder, 'compile.json'), join(folder, 'store')]
+  const [kept, keyFile, store] = [join(folder, 'compile'), join(folder, 'compile.json'), join(folder, 'store')]
   const uses = new Map<CacheUse['cache'], CacheUse>()
   const { framework, rootDirectory, adapter } = plan
-  const about = JSON.stringify({ framework, node, rootDirectory, adapter })
+  const cacheKey = JSON.stringify({ framework, node, rootDirectory, adapter })
   let storeChanges: string | undefined
   let gathered: string | undefined
 
@@ -77,7 +77,7 @@ export function createBuildCaches({ folder, workspace, plan, node, isClean, log 
     async store(): Promise<{ mount: Mount; overlays: Overlay[] }> {
       if (isClean && !workspace.isLayered) await removeTree(store)
       await mkdir(store, { recursive: true, mode: 0o755 })
-      await giveTo(workspace.user, store)
+      await changeOwner(workspace.user, store)
       const isFilled = !isClean && !(await isEmpty(store))
       note('store', isClean ? 'DROPPED' : isFilled ? 'HIT' : 'MISS', 0)
       if (!workspace.isLayered) return { mount: { from: store, to: CACHE, isWritable: true }, overlays: [] }
@@ -98,7 +98,7 @@ export function createBuildCaches({ folder, workspace, plan, node, isClean, log 
 
     /** Copies the kept caches of compilers into the work folder, and Node's compile cache beside it. */
     async restore(into: string) {
-      const isUsable = (await readText(keptAbout)) === about
+      const isUsable = (await readText(keyFile)) === cacheKey
       if (isClean || !isUsable) return note('compile', isClean ? 'DROPPED' : 'MISS', 0)
       const restored: string[] = []
       let bytes = 0
@@ -106,8 +106,8 @@ export function createBuildCaches({ folder, workspace, plan, node, isClean, log 
         const own = await workspace.makeFolder('node-cache')
         await copyFolder(join(kept, NODE_CACHE.name), own)
       }
-      for (const path of within(plan)) {
-        if (!(await isFolderIn(kept, path)) || (await isThere(join(into, path)))) continue
+      for (const path of compileFolders(plan)) {
+        if (!(await isFolderIn(kept, path)) || (await exists(join(into, path)))) continue
         const size = await sizeOf(join(kept, path))
         if (size.bytes === 0 || !(await makeParents(into, path, workspace.user))) continue
         await copyFolder(join(kept, path), join(into, path))
@@ -121,7 +121,7 @@ export function createBuildCaches({ folder, workspace, plan, node, isClean, log 
     /** Moves the caches of compilers out of the work folder: the app does not need them to run. */
     async gather(from: string) {
       gathered = await workspace.makeFolder('compile')
-      for (const path of within(plan)) {
+      for (const path of compileFolders(plan)) {
         if (!(await isFolderIn(from, path))) continue
         await makeParents(gathered, path, workspace.user)
         await rename(join(from, path), join(gathered, path))
@@ -155,7 +155,7 @@ export function createBuildCaches({ folder, workspace, plan, node, isClean, log 
     const size = await sizeOf(fresh, CACHE_LIMITS.compile)
     const isTooLarge = size.bytes > CACHE_LIMITS.compile.bytes || size.files > CACHE_LIMITS.compile.files
     // The file that marks the cache as valid is removed first and written last.
-    await rm(keptAbout, { force: true })
+    await rm(keyFile, { force: true })
     await removeTree(kept)
     saved('compile', 0)
     if (isTooLarge) {
@@ -165,11 +165,11 @@ export function createBuildCaches({ folder, workspace, plan, node, isClean, log 
       )
       return
     }
-    const ofNode = await sizeOf(join(fresh, NODE_CACHE.name))
-    const bytes = size.bytes - ofNode.bytes
+    const nodeCacheSize = await sizeOf(join(fresh, NODE_CACHE.name))
+    const bytes = size.bytes - nodeCacheSize.bytes
     if (size.files > 0) {
       await rename(fresh, kept)
-      await writeFile(keptAbout, about, { mode: 0o600 })
+      await writeFile(keyFile, cacheKey, { mode: 0o600 })
     }
     saved('compile', bytes)
     log.say(
@@ -184,7 +184,7 @@ export function createBuildCaches({ folder, workspace, plan, node, isClean, log 
 export type BuildCaches = ReturnType<typeof createBuildCaches>
 
 /** The folders to keep, relative to the top of the work folder; of two nested folders, the outer one. */
-function within({ caches, rootDirectory }: Plan): string[] {
+function compileFolders({ caches, rootDirectory }: Plan): string[] {
   const paths = [...new Set(caches.compile.map((path) => join(rootDirectory, path)))]
   return paths.filter((path) => !paths.some((other) => other !== path && path.startsWith(`${other}/`)))
 }
@@ -195,14 +195,14 @@ async function makeParents(top: string, path: string, user: Workspace['user']): 
   for (const step of dirname(path).split('/')) {
     at = join(at, step)
     if (await isFolderIn(top, at)) continue
-    if (await isThere(join(top, at))) return false
+    if (await exists(join(top, at))) return false
     await mkdir(join(top, at), { mode: 0o755 })
-    await giveTo(user, join(top, at))
+    await changeOwner(user, join(top, at))
   }
   return true
 }
 
-async function giveTo(user: Workspace['user'], folder: string) {
+async function changeOwner(user: Workspace['user'], folder: string) {
   if (user) await lchown(folder, user.uid, user.gid)
 }
 
@@ -234,7 +234,7 @@ async function merge(changes: string, target: string) {
   }
 }
 
-const isThere = async (path: string): Promise<boolean> => (await lstat(path).catch(absent)) !== undefined
+const exists = async (path: string): Promise<boolean> => (await lstat(path).catch(absent)) !== undefined
 
 const readText = async (path: string): Promise<string | undefined> => readFile(path, 'utf8').catch(absent)
 

@@ -63,7 +63,7 @@ export async function install(runner: Runner, given: Installation, step: Install
   const variables =
     step.inputs === null ? given.variables : installerVariables(given, await namesInSettings(given, step))
   const lockfile = await npmLockfileOf(given)
-  const wanted = await wantedBy(runner, given, step, { variables, lockfile })
+  const wanted = await digestOfInputs(runner, given, step, { variables, lockfile })
   const found = wanted === null || given.isClean ? undefined : await packages.find(wanted)
   if (found && (await given.claim(found.id))) {
     log.say(
@@ -72,7 +72,7 @@ export async function install(runner: Runner, given: Installation, step: Install
     )
     given.caches.note('packages', 'HIT', found.bytes)
     const layer = packages.folderOf(found.id)
-    return { packages: found, layer, missing: await whatIsMissing(given, lockfile, join(layer, step.folder)) }
+    return { packages: found, layer, missing: await missingPackages(given, lockfile, join(layer, step.folder)) }
   }
   given.caches.note('packages', given.isClean ? 'DROPPED' : 'MISS', 0)
   if (wanted === null)
@@ -88,8 +88,8 @@ export async function install(runner: Runner, given: Installation, step: Install
   if (workspace.user) await promisify(execFile)('chmod', ['-R', 'a+rwX', changes])
   const size = await sizeOf(changes)
   log.say('INSTALLING', `Installed ${inWords(size)}.`)
-  const missing = await whatIsMissing(given, lockfile, join(changes, step.folder))
-  for (const native of missing.slice(0, MAX_NAMED)) log.say('INSTALLING', inSentence(native))
+  const missing = await missingPackages(given, lockfile, join(changes, step.folder))
+  for (const native of missing.slice(0, MAX_NAMED)) log.say('INSTALLING', missingSentence(native))
   const id = packages.newId()
   const fresh: Packages = { id, wanted: wanted ?? id, ...size }
   // Kept before the build begins: if it fails, the next build with the same lockfile can still use them.
@@ -112,13 +112,13 @@ const MAX_NAME_LENGTH = 214
  * npm does not report a missing package for this platform, and the build fails later with a misleading message. Other
  * managers leave no file from which this can be seen quickly.
  */
-async function whatIsMissing({ plan }: Installation, lockfile: Lockfile | undefined, installed: string) {
+async function missingPackages({ plan }: Installation, lockfile: Lockfile | undefined, installed: string) {
   if (plan.packageManager?.name !== 'npm') return []
   const known = lockfile ?? (await readInstalled(installed))
   return known ? missingNatives(known, installed) : []
 }
 
-function inSentence({ name, parent }: Missing): string {
+function missingSentence({ name, parent }: Missing): string {
   const who = parent ? `, which ${parent.name.slice(0, MAX_NAME_LENGTH)} ${parent.version} asks for` : ''
   return `The native package ${name.slice(0, MAX_NAME_LENGTH)} is missing for ${PLATFORM.os}-${PLATFORM.cpu}${who}.`
 }
@@ -144,7 +144,7 @@ async function stepOf(given: Installation, step: Install, view: View, variables:
  * store against the lockfile, so its result is shared by all environments of the account; results of other managers are used
  * by one environment only.
  */
-async function wantedBy(
+async function digestOfInputs(
   { toolchain }: Runner,
   given: Installation,
   { argv, folder, inputs }: Install,

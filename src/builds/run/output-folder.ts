@@ -25,9 +25,9 @@ async function serverOutput(runner: Runner, parts: Parts, output: ServerOutput):
   const { folder, copies, writable } = output
   const root = join(WORK, parts.plan.rootDirectory)
   const run = (...argv: string[]) => runHelper(runner, { argv, cwd: root, view, deadlineMs: parts.deadlineMs })
-  if (folder !== '.' && !(await whereIs(parts, folder))) throw noOutput([folder])
+  if (folder !== '.' && !(await layersWith(parts, folder))) throw noOutput([folder])
   for (const { from, to } of copies) {
-    if (!(await whereIs(parts, from))) continue
+    if (!(await layersWith(parts, from))) continue
     await run('mkdir', '-p', '--', dirname(to))
     await run('cp', '-aT', '--', from, to)
   }
@@ -55,7 +55,7 @@ async function staticOutput(runner: Runner, parts: Parts, output: StaticOutput):
 }
 
 /** The layers that have a part of a folder; undefined when it is no folder, or a link is on the path. */
-async function whereIs(parts: Parts, folder: string): Promise<string[] | undefined> {
+async function layersWith(parts: Parts, folder: string): Promise<string[] | undefined> {
   const path = inRoot(parts, folder)
   const found: string[] = []
   for (const layer of parts.view.layers) {
@@ -79,14 +79,14 @@ async function isHidden(layer: string, path: string): Promise<boolean> {
 /** A folder in a single layer is used as it is; one in several layers, or behind a link, is copied together. */
 async function collected(runner: Runner, parts: Parts, folder: string): Promise<string | undefined> {
   const path = inRoot(parts, folder)
-  const [only, ...more] = (await whereIs(parts, folder)) ?? []
+  const [only, ...more] = (await layersWith(parts, folder)) ?? []
   if (only !== undefined && more.length === 0) return join(only, path)
   if (only === undefined && !(await isLinked(parts, path))) return undefined
-  const together = await parts.workspace.makeFolder('output')
-  const mounts = [{ from: together, to: '/output', isWritable: true }]
+  const merged = await parts.workspace.makeFolder('output')
+  const mounts = [{ from: merged, to: '/output', isWritable: true }]
   const argv = ['sh', '-c', COPY_BEHIND_LINK, 'sh', WORK, join(WORK, path), '/output']
   const step = { argv, cwd: WORK, view: parts.view, mounts, deadlineMs: parts.deadlineMs }
-  return (await tryHelper(runner, step)) ? together : undefined
+  return (await tryHelper(runner, step)) ? merged : undefined
 }
 
 /** Whether the path may lead through a link. */
