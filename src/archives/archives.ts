@@ -1,4 +1,4 @@
-/** Archives: what was uploaded, kept as it came under the digest of its bytes, and unpacked when it is wanted. */
+/** Uploaded archives: stored unchanged under the digest of their bytes, and unpacked for builds. */
 import type { Readable } from 'node:stream'
 import { sortInTurns } from '../base/index.ts'
 import type { Blobs, Digest } from '../storage/index.ts'
@@ -10,14 +10,14 @@ import { type Archive, inspectIn, type ReceiveOptions, receiveInto } from './rec
 import { type Unpacked, type UnpackOptions, unpackTo } from './unpack.ts'
 
 export type Archives = {
-  /** Refuses a body that is larger than any archive may be, by what its sender says, before a byte of it is read. */
+  /** Refuses a body whose Content-Length is larger than an archive may be, before a byte of it is read. */
   expect(bodyBytes: number): void
   /**
-   * Takes the one file of a multipart/form-data body; on stable storage when it resolves. A refusal is a Problem, leaves
-   * nothing behind and leaves the rest of the body unread and paused: the caller answers, then drains it or hangs up.
+   * Stores the one file of a multipart/form-data body; it is on stable storage when this resolves. A refusal is a Problem,
+   * stores nothing and leaves the rest of the body unread and paused: the caller replies, then drains it or hangs up.
    */
   receive(body: Readable, contentType: string | undefined, options?: ReceiveOptions): Promise<Archive>
-  /** As `receive`, for somebody who only wants to know: nothing is kept, whatever happens. */
+  /** Checks like `receive`, but keeps nothing. */
   inspect<T>(
     body: Readable,
     contentType: string | undefined,
@@ -25,16 +25,16 @@ export type Archives = {
     use: (inside: Inside) => Promise<T>,
   ): Promise<T>
   has(digest: Digest): Promise<boolean>
-  /** A checksum of every file that will be unpacked, by path: enough to tell two versions of an app apart for people. */
+  /** A checksum of every file that will be unpacked, by path: enough to show what differs between two versions of an app. */
   checksums(digest: Digest): Promise<Map<string, string>>
   /** Opens an archive for planning. */
   look<T>(digest: Digest, use: (inside: Inside) => Promise<T>): Promise<T>
   /**
-   * Into a fresh folder, whose parent exists and which itself does not. Sizes and checksums are verified on the way. On
-   * failure or abort the folder is gone.
+   * Into a new folder, whose parent exists and which itself does not. Sizes and checksums are verified. On failure or abort
+   * the folder is removed.
    */
   unpack(digest: Digest, folder: string, options?: UnpackOptions): Promise<Unpacked>
-  /** Removes those that nobody needs, and says how many. One that was just received stays: it may not be known yet. */
+  /** Removes archives that are not needed and returns how many. One that was just received stays: its build may not be recorded yet. */
   collect(needed: () => Promise<Pick<ReadonlySet<string>, 'has'>>): Promise<number>
 }
 
@@ -42,25 +42,25 @@ export type Archives = {
 export type Inside = {
   /**
    * Paths of the files and links that will be unpacked, sorted and relative to the app: without `node_modules` and `.git`
-   * at any depth, and with one folder around everything taken off.
+   * at any depth, and without the one folder that may contain everything else.
    */
   files: string[]
   /** The text of a file; follows a link; undefined when there is no such file, or it has more than 1 MiB. */
   read(path: string): Promise<string | undefined>
-  /** How a file of any size begins. */
+  /** The first bytes of a file of any size. */
   head(path: string, bytes: number): Promise<string | undefined>
 }
 
 const MAX_TEXT_BYTES = 1024 * 1024
-/** How long after it was received it is certainly known who needs an archive. */
-const KNOWN_AFTER_MS = 5 * 60_000
+/** After this time the build of a received archive is recorded, or there will be none. */
+const RECORDED_AFTER_MS = 5 * 60_000
 
 export function createArchives({ blobs, limits }: { blobs: Blobs; limits: ArchiveLimits }): Archives {
   return {
     expect: (bodyBytes) => expectBody(bodyBytes, limits),
-    receive: (body, contentType, options) => receiveInto({ blobs, limits }, body, contentType, options),
+    receive: (body, contentType, options) => receiveInto({ blobs, limits }, { ...options, body, contentType }),
     inspect: (body, contentType, options, use) =>
-      inspectIn({ blobs, limits }, body, contentType, options, (path) => lookInto(path, limits, use)),
+      inspectIn({ blobs, limits }, { ...options, body, contentType }, (path) => lookInto(path, limits, use)),
     has: (digest) => blobs.has(digest),
 
     async checksums(digest) {
@@ -82,7 +82,7 @@ export function createArchives({ blobs, limits }: { blobs: Blobs; limits: Archiv
     async collect(needed) {
       await blobs.sweep()
       const there = await blobs.list()
-      const putSince = Date.now() - KNOWN_AFTER_MS
+      const putSince = Date.now() - RECORDED_AFTER_MS
       const kept = await needed()
       let count = 0
       for (const digest of there) if (!kept.has(digest) && (await blobs.remove(digest, { putSince }))) count += 1

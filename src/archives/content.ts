@@ -1,17 +1,17 @@
-/** The bytes of one entry: never more than it says, and in the end exactly what it says. */
+/** The bytes of one entry: exactly as many as the archive declares, with the declared checksum. */
 import type { FileHandle } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 import { promisify } from 'node:util'
 import { crc32, createInflateRaw, inflateRaw, inflateRawSync, type ZlibOptions } from 'node:zlib'
-import type { Entry } from './directory.ts'
+import type { ZipEntry } from './directory.ts'
 import { notZip, sizeLies } from './refusals.ts'
 import { readFully } from './window.ts'
 
 const CHUNK_BYTES = 128 * 1024
 const HEAD_CHUNK_BYTES = 16 * 1024
 
-/** All at once: for an entry that is small by what it says. */
-export async function readContent(file: FileHandle, entry: Entry): Promise<Buffer> {
+/** All at once: for an entry whose declared size is small. */
+export async function readContent(file: FileHandle, entry: ZipEntry): Promise<Buffer> {
   const packed = await readFully(file, Buffer.allocUnsafe(entry.compressedBytes), entry.dataStart)
   if (!packed) throw notZip('it is shorter than it was')
   const content = isPacked(entry) ? await inflate(packed, entry) : packed
@@ -22,7 +22,7 @@ export async function readContent(file: FileHandle, entry: Entry): Promise<Buffe
 }
 
 /** The first bytes of an entry that may be large. What comes after them is neither inflated nor checked. */
-export async function readHead(file: FileHandle, entry: Entry, bytes: number): Promise<Buffer> {
+export async function readHead(file: FileHandle, entry: ZipEntry, bytes: number): Promise<Buffer> {
   if (entry.bytes <= bytes) return await readContent(file, entry)
   const pieces: Buffer[] = []
   let seen = 0
@@ -40,7 +40,7 @@ export async function readHead(file: FileHandle, entry: Entry, bytes: number): P
   else {
     const unpacking = createInflateRaw({ chunkSize: HEAD_CHUNK_BYTES })
     await pipeline(packed, unpacking, take).catch((error) => {
-      // What is upstream is cut off when there is enough.
+      // The pipeline fails when `take` returns early.
       if (seen >= bytes) return
       throw isInflateError(error) ? sizeLies(entry.name, 'data that cannot be inflated') : error
     })
@@ -48,8 +48,8 @@ export async function readHead(file: FileHandle, entry: Entry, bytes: number): P
   return Buffer.concat(pieces).subarray(0, bytes)
 }
 
-/** Piece by piece, for any entry. */
-export async function copyContent(file: FileHandle, entry: Entry, target: FileHandle, signal?: AbortSignal) {
+/** In chunks, for an entry of any size. */
+export async function copyContent(file: FileHandle, entry: ZipEntry, target: FileHandle, signal?: AbortSignal) {
   const seen = createCount(entry)
   const packed = () => packedContent(file, entry, CHUNK_BYTES)
 
@@ -71,7 +71,7 @@ export async function copyContent(file: FileHandle, entry: Entry, target: FileHa
   }
 }
 
-async function* packedContent(file: FileHandle, entry: Entry, chunkBytes: number) {
+async function* packedContent(file: FileHandle, entry: ZipEntry, chunkBytes: number) {
   for (let at = 0; at < entry.compressedBytes; at += chunkBytes) {
     const buffer = Buffer.allocUnsafe(Math.min(chunkBytes, entry.compressedBytes - at))
     const chunk = await readFully(file, buffer, entry.dataStart + at)
@@ -80,14 +80,14 @@ async function* packedContent(file: FileHandle, entry: Entry, chunkBytes: number
   }
 }
 
-/** Some write an empty file as deflated, and then nothing at all. */
-const isPacked = ({ isDeflated, compressedBytes }: Entry): boolean => isDeflated && compressedBytes > 0
+/** Some programs mark an empty file as deflated and write no data for it. */
+const isPacked = ({ isDeflated, compressedBytes }: ZipEntry): boolean => isDeflated && compressedBytes > 0
 
-function createCount({ name, bytes, crc32: expected }: Entry) {
+function createCount({ name, bytes, crc32: expected }: ZipEntry) {
   let seen = 0
   let checksum = 0
   return {
-    /** Called before a piece is used. */
+    /** To be called before a chunk is used. */
     add(chunk: Buffer) {
       seen += chunk.length
       if (seen > bytes) throw sizeLies(name, 'more bytes than the archive says')
@@ -100,15 +100,15 @@ function createCount({ name, bytes, crc32: expected }: Entry) {
   }
 }
 
-const inflateAside = promisify<Buffer, ZlibOptions, Buffer>(inflateRaw)
-/** Below this, handing the work to another thread costs several times as much as doing it. */
-const MAX_INFLATED_HERE_BYTES = 32 * 1024
+const inflateInThread = promisify<Buffer, ZlibOptions, Buffer>(inflateRaw)
+/** Below this size, handing the work to another thread costs several times as much as the work itself. */
+const MAX_SYNC_BYTES = 32 * 1024
 
-async function inflate(packed: Buffer, { name, bytes }: Entry): Promise<Buffer> {
-  // One byte of room more than should be needed, so that an honest entry is done in one piece.
+async function inflate(packed: Buffer, { name, bytes }: ZipEntry): Promise<Buffer> {
+  // One byte more than declared, so that a correct entry is inflated in one chunk.
   const options = { maxOutputLength: Math.max(1, bytes), chunkSize: Math.max(64, bytes + 1) }
   try {
-    return bytes > MAX_INFLATED_HERE_BYTES ? await inflateAside(packed, options) : inflateRawSync(packed, options)
+    return bytes > MAX_SYNC_BYTES ? await inflateInThread(packed, options) : inflateRawSync(packed, options)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') {
       throw sizeLies(name, 'more bytes than the archive says')

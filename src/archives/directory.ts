@@ -1,6 +1,6 @@
 /**
- * The entries of a zip as its central directory tells them, and as the headers in front of their data confirm. Nothing is
- * inflated here: what can be seen to be a lie from the headers alone is refused before anything is written.
+ * The entries of a zip: read from its central directory, and compared with the local headers in front of their data. Nothing
+ * is inflated here: what contradicts the headers is refused before anything is written.
  */
 import { crc32 } from 'node:zlib'
 import { fromRandomAccessReaderPromise, RandomAccessReader, type Entry as RawEntry } from 'yauzl'
@@ -11,7 +11,7 @@ import { decodeUtf8, faultOfName } from './names.ts'
 import { encrypted, notZip, sizeLies, tooLarge, unsafe } from './refusals.ts'
 import type { Window } from './window.ts'
 
-export type Entry = {
+export type ZipEntry = {
   /** Without the slash at the end of a folder's name. */
   name: string
   kind: 'file' | 'folder' | 'link'
@@ -23,8 +23,8 @@ export type Entry = {
   dataStart: number
 }
 
-/** An entry whose header in front of the data has not been seen yet. */
-type Claim = Entry & { rawName: Buffer; flags: number; headerStart: number }
+/** An entry of the central directory whose local header has not been compared yet. */
+type Claim = ZipEntry & { rawName: Buffer; flags: number; headerStart: number }
 
 const HEADER = { signature: 0x04034b50, bytes: 30 }
 const DIRECTORY_HEADER_BYTES = 46
@@ -32,16 +32,16 @@ const DIRECTORY_HEADER_BYTES = 46
 /** General purpose bits (APPNOTE 4.4.4). */
 const FLAG = { encrypted: 1, sizesFollow: 1 << 3, stronglyEncrypted: 1 << 6, utf8: 1 << 11, masked: 1 << 13 }
 const FLAGS_ENCRYPTED = FLAG.encrypted | FLAG.stronglyEncrypted | FLAG.masked
-/** Bits that would make two readers see two things; the others are hints. */
+/** Bits that change what a reader sees; the others are hints. */
 const FLAGS_COMPARED = FLAGS_ENCRYPTED | FLAG.utf8
 
 const METHOD = { stored: 0, deflated: 8 }
 /** A deflate block gives at most 258 bytes for two bits. */
 const MAX_DEFLATE_RATIO = 1032
-/** Nobody's deflate makes a file more than a little larger, so what is small unpacked is also small to read. */
+/** Deflate makes a file at most a little larger, so an entry that is small unpacked is also small to read. */
 const maxDeflatedBytes = (bytes: number): number => 2 * bytes + 64
 
-export async function readDirectory(file: Window, limits: ArchiveLimits): Promise<Entry[]> {
+export async function readDirectory(file: Window, limits: ArchiveLimits): Promise<ZipEntry[]> {
   const directory = await findDirectory(file)
   if (directory.entries > limits.entries) throw tooLarge('entries', limits)
   const claims = await readClaims(file, directory, limits)
@@ -78,7 +78,16 @@ async function readClaims(file: Window, directory: Directory, limits: ArchiveLim
   return claims
 }
 
-/** A reader for yauzl that goes through our window. */
+/** The parameters of yauzl's reader. Its types lack the number of bytes, which it checks. */
+type ReadParameters = [
+  target: Buffer,
+  offset: number,
+  length: number,
+  position: number,
+  callback: (error: Error | null, bytesRead?: number) => void,
+]
+
+/** Lets yauzl read through the window. */
 class WindowReader extends RandomAccessReader {
   readonly #file: Window
 
@@ -87,13 +96,7 @@ class WindowReader extends RandomAccessReader {
     this.#file = file
   }
 
-  override read(
-    target: Buffer,
-    offset: number,
-    length: number,
-    position: number,
-    callback: (error: Error | null, bytesRead?: number) => void,
-  ) {
+  override read(...[target, offset, length, position, callback]: ReadParameters) {
     this.#file.read(position, length).then(
       (bytes) => callback(null, bytes?.copy(target, offset) ?? 0),
       (error) => callback(error),
@@ -101,7 +104,7 @@ class WindowReader extends RandomAccessReader {
   }
 }
 
-/** yauzl stops at an entry that is strongly encrypted before it gives its name. */
+/** yauzl stops at a strongly encrypted entry before it returns the name. */
 async function explain(error: Error, file: Window, position: number): Promise<Problem> {
   if (!error.message.startsWith('strong encryption')) return notZip('its directory is damaged', error)
   const nameBytes = (await file.read(position, DIRECTORY_HEADER_BYTES))?.readUInt16LE(28) ?? 0
@@ -111,7 +114,7 @@ async function explain(error: Error, file: Window, position: number): Promise<Pr
 function toClaim(raw: RawEntry, limits: ArchiveLimits): Claim {
   const rawName = Buffer.from(raw.fileNameRaw)
   const nameBytes = unicodePath(raw) ?? rawName
-  // Of two names both are kept until they were compared.
+  // An entry may have two names, and both are in memory until they are compared.
   if (Math.max(nameBytes.length, rawName.length) > limits.pathBytes)
     throw tooLarge('pathBytes', limits, String(nameBytes))
   const fullName = decodeUtf8(nameBytes)
@@ -147,7 +150,7 @@ function toClaim(raw: RawEntry, limits: ArchiveLimits): Claim {
   }
 }
 
-/** The Info-ZIP extra field with the name in UTF-8, which holds if it was made for the name that stands there. */
+/** The name in UTF-8 from the Info-ZIP extra field, valid only if its checksum is that of the name in the header. */
 function unicodePath({ extraFields, fileNameRaw }: RawEntry): Buffer | undefined {
   const data = extraFields.find(({ id }) => id === 0x7075)?.data
   if (!data || data.length < 6 || data[0] !== 1 || data.readUInt32LE(1) !== crc32(fileNameRaw)) return undefined
@@ -161,8 +164,8 @@ const KINDS = new Map([
   [0o140000, 'a socket'],
 ])
 
-/** By the Unix mode, whichever system claims to have made the entry: a reader that believes it would act on it. */
-function kindOf(name: string, mode: number, endsInSlash: boolean): Entry['kind'] {
+/** By the Unix mode, whichever system made the entry: other readers act on the mode too. */
+function kindOf(name: string, mode: number, endsInSlash: boolean): ZipEntry['kind'] {
   const type = mode & 0o170000
   if (type === 0 || type === 0o100000) return endsInSlash ? 'folder' : 'file'
   if (type === 0o040000 && endsInSlash) return 'folder'
@@ -171,15 +174,15 @@ function kindOf(name: string, mode: number, endsInSlash: boolean): Entry['kind']
 }
 
 /**
- * Reads the header in front of each entry's data, in the order of the file, and holds it against the directory. What two
- * entries share would be inflated twice: that is how small archives become endless ones.
+ * Reads the local header of each entry, in the order of the file, and compares it with the directory. Entries that overlap
+ * are refused: data that many entries share would be inflated many times (zip bombs).
  */
 async function confirm(file: Window, directory: Directory, claims: Claim[]) {
   let end = 0
   for (const claim of claims.toSorted((a, b) => a.headerStart - b.headerStart)) {
     const { name, headerStart } = claim
     if (headerStart < end) throw unsafe(name, 'overlaps another entry')
-    if (end === 0 && headerStart > 0) throw notZip('something stands before its first entry')
+    if (end === 0 && headerStart > 0) throw notZip('there is data before its first entry')
     const header = await file.read(headerStart, HEADER.bytes + claim.rawName.length)
     if (header?.readUInt32LE(0) !== HEADER.signature) throw notZip(`an entry is not where its directory says`)
     const fault = disagreement(header, claim)
@@ -202,7 +205,7 @@ function disagreement(header: Buffer, { rawName, flags, isDeflated }: Claim): st
   return undefined
 }
 
-/** The sizes in front of the data are real unless they follow it, or stand in a zip64 field. */
+/** A local header has the sizes, unless they follow the data or are in a zip64 field. */
 function hasOtherSizes(header: Buffer, { compressedBytes, bytes, crc32 }: Claim): boolean {
   if (header.readUInt16LE(6) & FLAG.sizesFollow) return false
   const differs = (at: number, value: number) => ![value, 0xffffffff].includes(header.readUInt32LE(at))

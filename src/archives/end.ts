@@ -1,6 +1,7 @@
 /**
- * The end of a zip, where reading begins (APPNOTE 4.3.14 to 4.3.16). Stricter than the format: nothing may stand before the
- * first entry, between the directory and its end, or after the comment. What the last directory does not name is not there.
+ * The end records of a zip, where reading begins (APPNOTE 4.3.14 to 4.3.16). Stricter than the format: there may be no data
+ * before the first entry, between the directory and its end record, or after the comment. Entries that the directory does not
+ * name are ignored.
  */
 import { notZip } from './refusals.ts'
 import type { Window } from './window.ts'
@@ -54,7 +55,7 @@ async function findEnd(file: Window): Promise<EndRecord> {
   throw notZip('it has no end record')
 }
 
-/** What stands there if the archive, or somebody's idea of it, is too large for the fields of 1989. */
+/** The zip64 record, which an archive has whose sizes do not fit into 16 and 32 bits. */
 async function findEnd64(file: Window, endPosition: number): Promise<EndRecord | undefined> {
   const locator = await file.read(endPosition - LOCATOR_64.bytes, LOCATOR_64.bytes)
   if (locator?.readUInt32LE(0) !== LOCATOR_64.signature) return undefined
@@ -76,5 +77,5 @@ async function findEnd64(file: Window, endPosition: number): Promise<EndRecord |
   }
 }
 
-/** No file has more bytes than a number can count: whatever is larger is a lie, and larger than every limit. */
+/** Precise for every real file size; a larger number is false and exceeds every limit. */
 const number64 = (bytes: Buffer, at: number): number => Number(bytes.readBigUInt64LE(at))

@@ -1,7 +1,6 @@
 /**
- * Archives nobody thought of. Whatever is done to a zip, it is refused with a problem of the closed table, or what comes
- * out of it is what its directory says, inside its folder and within the limits. A reader of our own, a few lines long,
- * says what the directory says.
+ * Random archives. A changed zip is refused with a problem of the closed table, or it is unpacked to exactly what its
+ * directory lists, inside its folder and within the limits. A minimal reader in test/support lists the directory.
  */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
@@ -25,7 +24,7 @@ import { fold } from './names.ts'
 const LIMITS: ArchiveLimits = { ...DEFAULT_ARCHIVE_LIMITS, entries: 40, unpackedBytes: 200_000, pathBytes: 300 }
 const DIGEST = 'any' as Digest
 
-/** A place to unpack into, with a neighbour on each side of it that nobody may touch. */
+/** A folder to unpack into, with a folder on each side of it that must not change. */
 async function workbench(t: TestContext, limits = LIMITS) {
   const top = await temporaryFolder(t)
   const inner = join(top, 'inner')
@@ -37,13 +36,13 @@ async function workbench(t: TestContext, limits = LIMITS) {
 
   return {
     top,
-    /** What came out, or the problem. */
+    /** The files that were unpacked, or the problem. */
     async unpack(zip: Buffer): Promise<Files | Problem> {
       await writeFile(path, zip)
       const folder = join(inner, 'app')
       try {
-        const said = await archives.unpack(DIGEST, folder)
-        const { files, bytes } = said
+        const unpacked = await archives.unpack(DIGEST, folder)
+        const { files, bytes } = unpacked
         assert.ok(bytes <= limits.unpackedBytes && files <= limits.entries)
         const seen = await archives.look(DIGEST, async (inside) => inside.files)
         const tree = await treeOf(folder)
@@ -95,7 +94,7 @@ async function isTrueOrRefused(bench: Awaited<ReturnType<typeof workbench>>, zip
     return true
   }
   assert.ok(came.reason in PROBLEMS && came.reason.startsWith('ARCHIVE_'), came.reason)
-  assert.ok(!/[\p{Cc}\u2028\u2029\u202e]/u.test(came.message), 'what is told can be shown')
+  assert.ok(!/[\p{Cc}\u2028\u2029\u202e]/u.test(came.message), 'the message has no control characters')
   return false
 }
 
@@ -111,7 +110,7 @@ const content = fc.oneof(
   fc.noBias(fc.integer({ min: 0, max: 5000 })).map((length) => Buffer.alloc(length, 'all work and no play ')),
 )
 
-/** Files in folders, of which no two are one to any file system. */
+/** Files in folders whose names differ on every file system. */
 const files: fc.Arbitrary<Map<string, Buffer>> = fc
   .array(fc.tuple(fc.array(segment, { minLength: 1, maxLength: 4 }), content), { minLength: 1, maxLength: 12 })
   .map((list) => {
@@ -141,7 +140,7 @@ const WRITERS: Record<string, Writer> = {
     zip.end({ forceZip64Format: given.size % 2 === 0, comment: given.size % 3 === 0 ? 'a comment' : '' })
     return await buffer(zip.outputStream)
   },
-  // A folder named `-` is its standard input to it.
+  // It takes a folder named `-` for its standard input.
   async 'the program zip'(given, folder) {
     const source = join(folder, 'source')
     for (const [name, bytes] of given) {
@@ -178,7 +177,7 @@ for (const [name, write] of Object.entries(WRITERS)) {
   })
 }
 
-/** Something to change in a zip: bytes anywhere, its length, or what stands before and behind it. */
+/** A change of a zip: bytes anywhere, its length, or data before and after it. */
 type Change = { kind: 'set' | 'drop' | 'insert' | 'cut' | 'before' | 'behind'; at: number; bytes: Uint8Array }
 
 const change: fc.Arbitrary<Change> = fc.record({
@@ -197,7 +196,7 @@ function toBytes(number: number): Uint8Array {
 }
 
 function changed(zip: Buffer, { kind, at, bytes }: Change): Buffer {
-  // Half of them near the end: that is where the directory stands.
+  // Half of them near the end, where the directory is.
   const place = Math.floor((at < 0.5 ? at * 2 : 1 - (1 - at) ** 2) * zip.length)
   const [head, tail] = [zip.subarray(0, place), zip.subarray(place)]
   switch (kind) {
@@ -305,7 +304,7 @@ const liar: fc.Arbitrary<ZipEntry> = fc
     },
     { requiredKeys: ['name'] },
   )
-  // Mostly one lie at a time, or each would hide the others.
+  // Mostly one false field at a time, since several would hide each other.
   .chain((all) => {
     const keys = Object.keys(all) as (keyof ZipEntry)[]
     return fc.shuffledSubarray(keys, { maxLength: Math.min(3, keys.length) }).map((kept) => pick(all, kept))
@@ -371,10 +370,10 @@ test('a zip whose headers lie is refused, or comes out as its directory says', a
       fc.boolean(),
       fc.array(fc.nat({ max: 5 }), { maxLength: 2 }),
       end,
-      async (entries, isFirst, again, said) => {
+      async (entries, isFirst, again, headers) => {
         const mixed = isFirst ? [...entries, ...honest] : [...honest, ...entries]
         const all = [...mixed, ...again.flatMap((n) => mixed[n] ?? [])]
-        if (await isTrueOrRefused(bench, writeZip(all, said))) unpacked++
+        if (await isTrueOrRefused(bench, writeZip(all, headers))) unpacked++
       },
     ),
     300,

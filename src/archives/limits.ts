@@ -2,15 +2,15 @@
 export type ArchiveLimits = {
   /** Bytes of the archive itself. */
   archiveBytes: number
-  /** Entries of the archive; the folders that only stand in names may be as many again. */
+  /** Entries of the archive; folders that only occur in paths may be as many again. */
   entries: number
   /** Bytes of all entries together, once unpacked. */
   unpackedBytes: number
   /** Bytes of one entry's name. */
   pathBytes: number
-  /** Bytes of all names together: so many long names as there may be entries would be a long work. */
+  /** Bytes of all names together, which bounds the work for names. */
   namesBytes: number
-  /** Milliseconds in which a client sends nothing before it is cut off. */
+  /** Milliseconds without a byte after which a client is disconnected. */
   stallMs: number
 }
 

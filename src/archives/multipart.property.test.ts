@@ -1,4 +1,4 @@
-/** Multipart bodies nobody thought of, cut anywhere: the file comes out as it was, or the form is refused with a problem. */
+/** Random multipart bodies in random chunks: the file is received as it was sent, or the form is refused with a problem. */
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'

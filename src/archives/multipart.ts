@@ -1,11 +1,11 @@
 /**
- * A multipart/form-data body with one file in it, as the bytes of that file. They are handed out while they arrive, no
- * faster than they are taken; the last of them is followed by an end only once the whole form has been seen to be right.
+ * A multipart/form-data body with one file in it, as the bytes of that file. They are streamed with backpressure; the stream
+ * ends only once the whole form has been parsed without an error.
  *
  * reading → over     the body has ended, and the form with it
- * reading → failed   by the client, by a limit, or by whoever closes the form
+ * reading → failed   by the client, by a limit, or by a call of `close`
  *
- * Either way the body is let go: paused, with the rest of it unread. Whoever owns it decides what happens to that.
+ * In both cases the body is paused with the rest of it unread. The caller decides what happens to the rest.
  */
 import type { Readable } from 'node:stream'
 import { Busboy, type BusboyInstance } from '@fastify/busboy'
@@ -15,7 +15,7 @@ import { createTimeout } from './read-timeout.ts'
 import { printable, tooLarge } from './refusals.ts'
 
 const PART_NAME = 'repository'
-/** Boundaries, the part's header, and what may stand before and after them. */
+/** Boundaries, the part's header, and what a form may have before and after them. */
 const MAX_AROUND_FILE_BYTES = 64 * 1024
 const BUFFER_BYTES = 256 * 1024
 
@@ -26,7 +26,7 @@ export type Form = {
   close(): void
 }
 
-/** By what its sender says, before a byte of it is read. */
+/** Checks the Content-Length, before a byte of the body is read. */
 export function expectBody(bytes: number, limits: ArchiveLimits) {
   if (bytes > maxOf(limits)) throw tooLarge('archiveBytes', limits)
 }
@@ -51,7 +51,7 @@ export function openForm(
     timeout.pause()
     body.off('data', onData).off('end', onEnd).off('error', onBroken).off('close', onBroken)
     body.pause()
-    // Whatever comes after this is nobody's fault any more, but an error that nobody hears ends the process.
+    // A later error of the body does not matter, but an error without a listener ends the process.
     body.on('error', ignore)
     signal?.removeEventListener('abort', onAbort)
   }
@@ -67,7 +67,7 @@ export function openForm(
   function onData(chunk: Buffer) {
     bodyBytes += chunk.length
     if (bodyBytes > maxOf(limits)) return fail(tooLarge('archiveBytes', limits))
-    timeout.heard(chunk.length)
+    timeout.received(chunk.length)
     if (isSettled || parser.write(chunk) || isSettled) return
     body.pause()
     timeout.pause()
@@ -101,7 +101,7 @@ export function openForm(
   }
 
   // Every part is treated as a file, so that its name and kind are known before its content comes.
-  parser.on('file', (name, file, fileName, _encoding, type) => {
+  parser.on('file', (...[name, file, fileName, , type]) => {
     file.on('error', ignore)
     if (name !== PART_NAME) return fail(unexpected(`a part named ${printable(name ?? '')}`))
     const isFile = fileName !== undefined || type === 'application/octet-stream'
@@ -123,7 +123,7 @@ export function openForm(
         yield chunk as Buffer
       }
     } catch (error) {
-      // The form may know better why its file broke off.
+      // The form may have the reason why its file ended early.
       fail(error)
       await end.promise
       throw error

@@ -1,12 +1,12 @@
-/** Which names an entry may have. An archive is unpacked on Linux, but its author may sit anywhere. */
+/** Which names an entry may have. An archive is unpacked on Linux, but may be made on any system. */
 import { isUtf8 } from 'node:buffer'
 
-/** Linux refuses a longer name of one file, or of one folder. */
+/** The longest name of a file or folder on Linux. */
 const MAX_SEGMENT_BYTES = 255
 /** No source is that deep, and every level costs a look-up. */
 const MAX_DEPTH = 128
 
-/** What is wrong with a name, in a few words; the slash that ends a folder's name is not part of it. */
+/** Why a name is refused, in a few words; expected without the slash at the end of a folder's name. */
 export function faultOfName(name: string): string | undefined {
   if (name === '') return 'an empty name'
   if (name.includes('\0')) return 'a NUL in the name'
@@ -28,8 +28,8 @@ export function faultOfName(name: string): string | undefined {
 }
 
 /**
- * Two names are the same to some file system exactly if they fold to the same. Upper case first: only there do ß and ss,
- * or the two small sigmas, meet. No slash appears or vanishes by it.
+ * Names with the same folded form may be the same name to a file system. Upper case first: only in upper case are ß and ss,
+ * and the two small sigmas, equal. Folding neither adds nor removes a slash.
  */
 export const fold = (name: string): string => name.normalize('NFC').toUpperCase().toLowerCase().normalize('NFC')
 

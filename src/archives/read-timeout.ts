@@ -1,19 +1,18 @@
 /**
- * How long a client may keep us waiting. Time counts only while we wait: when our own disk is slow, nobody else is to
- * blame. A client that sends a byte now and then is held to an average, so that no upload lasts for ever.
+ * How long a client may let an upload wait. Time counts only while the service waits for bytes, not while its own disk is
+ * slow. A client that sends a byte now and then must reach an average rate, so that every upload ends.
  */
 const MIN_BYTES_PER_SECOND = 1024
 
 export type Timeout = {
-  /** From now on we wait. */
+  /** The service waits for bytes from now on. */
   resume(): void
-  /** From now on we do not. */
+  /** The service does not wait from now on. */
   pause(): void
-  /** So many bytes came. */
-  heard(bytes: number): void
+  received(bytes: number): void
 }
 
-export function createTimeout(stallMs: number, lose: () => void): Timeout {
+export function createTimeout(stallMs: number, onTimeout: () => void): Timeout {
   let bytes = 0
   let waitedMs = 0
   let waitingSince: number | undefined
@@ -28,16 +27,16 @@ export function createTimeout(stallMs: number, lose: () => void): Timeout {
   function resume() {
     pause()
     waitingSince = performance.now()
-    timer = setTimeout(lose, stallMs)
+    timer = setTimeout(onTimeout, stallMs)
   }
 
   return {
     resume,
     pause,
-    heard(more) {
+    received(more) {
       bytes += more
       resume()
-      if (waitedMs > stallMs && bytes < (waitedMs / 1000) * MIN_BYTES_PER_SECOND) lose()
+      if (waitedMs > stallMs && bytes < (waitedMs / 1000) * MIN_BYTES_PER_SECOND) onTimeout()
     },
   }
 }

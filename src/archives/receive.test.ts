@@ -14,18 +14,18 @@ import { Problem } from '../contract/index.ts'
 import { openDiskBlobs } from '../storage/blobs/blobs-disk.ts'
 import { type Archive, type ArchiveLimits, createArchives, DEFAULT_ARCHIVE_LIMITS } from './index.ts'
 
-type Answer = Partial<Archive> & { reason?: string; metadata?: Record<string, string>; message?: string }
+type ReceiveReply = Partial<Archive> & { reason?: string; metadata?: Record<string, string>; message?: string }
 
-/** A real server that hands each request to `receive`, and answers with what came of it. */
+/** A real server that hands each request to `receive` and replies with the result. */
 async function startServer(t: TestContext, limits: Partial<ArchiveLimits> = {}, signal?: AbortSignal) {
   const folder = await temporaryFolder(t)
   const blobs = await openDiskBlobs(folder)
   const archives = createArchives({ blobs, limits: { ...DEFAULT_ARCHIVE_LIMITS, ...limits } })
-  const outcomes: Promise<Answer>[] = []
+  const outcomes: Promise<ReceiveReply>[] = []
   const server = createServer((incoming, reply) => {
     const outcome = archives
       .receive(incoming, incoming.headers['content-type'], signal ? { signal } : {})
-      .catch((error): Answer => {
+      .catch((error): ReceiveReply => {
         if (!(error instanceof Problem)) return { reason: 'none', message: String(error) }
         return { reason: error.reason, metadata: error.metadata, message: error.message }
       })
@@ -52,12 +52,12 @@ async function startServer(t: TestContext, limits: Partial<ArchiveLimits> = {}, 
     blobs,
     port,
     outcomes,
-    async post(body: string | Buffer | FormData, contentType?: string): Promise<Answer> {
+    async post(body: string | Buffer | FormData, contentType?: string): Promise<ReceiveReply> {
       const headers = contentType === undefined ? {} : { 'content-type': contentType }
       const reply = await fetch(`http://127.0.0.1:${port}/`, { method: 'POST', body: body as FormData, headers })
-      return (await reply.json()) as Answer
+      return (await reply.json()) as ReceiveReply
     },
-    /** Files in the store: whole blobs, and what is still written aside. */
+    /** Files in the store: whole blobs, and those that are still being written. */
     async kept(): Promise<string[]> {
       const found = await readdir(folder, { recursive: true, withFileTypes: true })
       return found.filter((entry) => entry.isFile()).map(({ name }) => name)
@@ -240,7 +240,7 @@ for (const [what, bytes] of [
   })
 }
 
-test('a client that says nothing more is cut off', async (t) => {
+test('a client that stops sending is cut off', async (t) => {
   const server = await startServer(t, { stallMs: 100 })
   const socket = await open(t, server.port, `content-length: ${GOOD_FORM.length}`)
   socket.write(GOOD_FORM.subarray(0, 300))
@@ -248,7 +248,7 @@ test('a client that says nothing more is cut off', async (t) => {
   assert.deepEqual(await server.kept(), [])
 })
 
-test('a client that says nothing at all is cut off', async (t) => {
+test('a client that sends nothing is cut off', async (t) => {
   const server = await startServer(t, { stallMs: 100 })
   const socket = await open(t, server.port, `content-length: ${GOOD_FORM.length}`)
   assert.equal((await answerOf(socket)).reason, 'UPLOAD_TOO_SLOW')
@@ -264,7 +264,7 @@ test('a client that sends a byte now and then is cut off', async (t) => {
   assert.equal((await answer).reason, 'UPLOAD_TOO_SLOW')
 })
 
-test('a store that is slow to take the bytes is not held against the client', async (t) => {
+test('a slow store does not count against the client', async (t) => {
   const blobs = await openDiskBlobs(await temporaryFolder(t))
   const slow = {
     ...blobs,
@@ -281,7 +281,7 @@ test('a store that is slow to take the bytes is not held against the client', as
   assert.equal((await archives.receive(Readable.from(chunks), FORM)).files, 1)
 })
 
-test('an upload that is called off ends with the reason, and leaves nothing on disk', async (t) => {
+test('an aborted upload ends with the reason, and leaves nothing on disk', async (t) => {
   const off = new AbortController()
   const server = await startServer(t, {}, off.signal)
   const socket = await open(t, server.port, `content-length: ${GOOD_FORM.length}`)
@@ -301,7 +301,7 @@ test('a store that fails does not hang the upload', async (t) => {
   body.push(GOOD_FORM.subarray(0, 300))
   await assert.rejects(archives.receive(body, FORM), /disk full/)
   assert.deepEqual([body.isPaused(), body.destroyed, body.listenerCount('data')], [true, false, 0])
-  body.destroy(new Error('an error that comes late harms nobody'))
+  body.destroy(new Error('a late error has no effect'))
   await new Promise((closed) => body.on('close', closed))
 })
 
@@ -319,7 +319,7 @@ test('a form that breaks off while its file is written is malformed, however it 
   }
 })
 
-test('a body that broke before anybody looked is an interrupted upload', async (t) => {
+test('a body that broke before it was read is an interrupted upload', async (t) => {
   const blobs = await openDiskBlobs(await temporaryFolder(t))
   const archives = createArchives({ blobs, limits: DEFAULT_ARCHIVE_LIMITS })
   const body = new Readable({ read: () => undefined })
@@ -386,7 +386,7 @@ test('memory does not grow with the archive', async (t) => {
 })
 
 /** Sends a form with a stored zip of that size, made while it goes. */
-async function upload(port: number, size: number): Promise<Answer> {
+async function upload(port: number, size: number): Promise<ReceiveReply> {
   const content = Buffer.alloc(1_000_000)
   const skeleton = { name: 'a', method: 0, size, compressedSize: size, crc32: 0 }
   const head = writeZip([{ ...skeleton, packed: Buffer.alloc(0) }]).subarray(0, 31)
@@ -403,7 +403,7 @@ async function upload(port: number, size: number): Promise<Answer> {
   await pipeline(body, outgoing)
   const [incoming] = await response
   const text = (await Array.fromAsync(incoming as AsyncIterable<Buffer>)).join('')
-  return JSON.parse(text) as Answer
+  return JSON.parse(text) as ReceiveReply
 }
 
 /** A connection on which the head of a request has been sent. */
@@ -418,12 +418,13 @@ async function open(t: TestContext, port: number, length: string): Promise<Socke
 }
 
 /** The answer, as soon as it is there: the server hangs up while some of them still send. */
-async function answerOf(socket: Socket): Promise<Answer> {
+async function answerOf(socket: Socket): Promise<ReceiveReply> {
   let text = ''
   for await (const chunk of socket) {
     text += chunk
     const [head = '', body = ''] = text.split('\r\n\r\n')
-    if (body !== '' && head.includes(`content-length: ${Buffer.byteLength(body)}`)) return JSON.parse(body) as Answer
+    if (body !== '' && head.includes(`content-length: ${Buffer.byteLength(body)}`))
+      return JSON.parse(body) as ReceiveReply
   }
   throw new Error(`no answer: ${text}`)
 }

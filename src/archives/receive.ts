@@ -1,4 +1,4 @@
-/** The first step of an archive's path: counted, hashed, checked and stored while and after it arrives. */
+/** Receives an upload: its archive is counted, hashed, checked and stored. */
 import type { Readable } from 'node:stream'
 import type { Blobs, Digest } from '../storage/index.ts'
 import { withArchive } from './check.ts'
@@ -10,18 +10,17 @@ export type Archive = { digest: Digest; bytes: number; files: number }
 
 type Parts = { blobs: Blobs; limits: ArchiveLimits }
 
+/** The request that brings an archive. */
+export type Upload = ReceiveOptions & { body: Readable; contentType: string | undefined }
+
 export type ReceiveOptions = {
   signal?: AbortSignal
-  /** Asked as bytes arrive, with how many there are by now. Where it throws, the rest is not read. */
+  /** Called as bytes arrive, with their number so far. When it throws, the rest is not read. */
   admit?(bytes: number): Promise<void>
 }
 
-export async function receiveInto(
-  { blobs, limits }: Parts,
-  body: Readable,
-  contentType: string | undefined,
-  { signal, admit }: ReceiveOptions = {},
-): Promise<Archive> {
+export async function receiveInto({ blobs, limits }: Parts, upload: Upload): Promise<Archive> {
+  const { body, contentType, signal, admit } = upload
   const form = openForm(body, contentType, limits, signal)
   try {
     let files = 0
@@ -35,14 +34,13 @@ export async function receiveInto(
   }
 }
 
-/** The same checks, and nothing is kept: `use` has the file, and when it is over the file is gone. */
+/** The same checks, but nothing is kept: the file exists until `use` returns. */
 export async function inspectIn<T>(
   { blobs, limits }: Parts,
-  body: Readable,
-  contentType: string | undefined,
-  { signal, admit }: ReceiveOptions,
+  upload: Upload,
   use: (file: string) => Promise<T>,
 ): Promise<T> {
+  const { body, contentType, signal, admit } = upload
   const form = openForm(body, contentType, limits, signal)
   try {
     return await blobs.lend(admitted(form.file, admit), use)

@@ -1,4 +1,4 @@
-/** Every way to say no to an archive, each naming the entry that is to blame. */
+/** All refusals of an archive, each with the entry that caused it. */
 import { Problem } from '../contract/index.ts'
 import type { ArchiveLimits } from './limits.ts'
 
@@ -35,7 +35,7 @@ export function tooLarge(what: keyof typeof MEASURES, limits: ArchiveLimits, nam
 
 const MAX_SHOWN_CHARACTERS = 200
 
-/** A name as it may stand in a reply or a log: whatever could move a cursor or turn a line round is escaped. */
+/** A name that is safe in a reply or a log: characters that move the cursor or change the direction of text are escaped. */
 export function printable(name: string): string {
   const escaped = [...name.slice(0, 2 * MAX_SHOWN_CHARACTERS)].map((character) =>
     /[\p{C}\p{Zl}\p{Zp}]/u.test(character) ? `\\u{${character.codePointAt(0)?.toString(16)}}` : character,

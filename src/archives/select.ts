@@ -1,9 +1,9 @@
 /**
- * Which entries are unpacked, and where to: the one decision that listing, reading and unpacking share. The folder that is
- * around everything is taken off; what the build makes itself, the history and what Finder leaves behind stay out.
+ * Which entries are unpacked, and where to; listing, reading and unpacking share this. A single folder that contains
+ * everything is removed from the paths; `node_modules`, `.git` and the files of macOS Finder are skipped.
  */
 import { inTurns } from '../base/index.ts'
-import type { Entry } from './directory.ts'
+import type { ZipEntry } from './directory.ts'
 
 /** `path` is relative to the app. */
 export type Selected<E> = { path: string; entry: E }
@@ -15,7 +15,7 @@ export type Selection<E> = {
   strippedFolder: string | undefined
 }
 
-export async function select<E extends Pick<Entry, 'name' | 'kind'>>(entries: readonly E[]): Promise<Selection<E>> {
+export async function select<E extends Pick<ZipEntry, 'name' | 'kind'>>(entries: readonly E[]): Promise<Selection<E>> {
   const wanted: E[] = []
   for await (const some of inTurns(entries)) wanted.push(...some.filter(({ name }) => !isLitter(name)))
   const strippedFolder = folderAround(wanted)
@@ -35,14 +35,14 @@ export async function select<E extends Pick<Entry, 'name' | 'kind'>>(entries: re
 
 const isLitter = (name: string): boolean => /^__MACOSX(\/|$)|(^|\/)\.DS_Store$/.test(name)
 
-function skips(path: string): keyof Selection<Entry>['skipped'] | undefined {
+function skips(path: string): keyof Selection<ZipEntry>['skipped'] | undefined {
   const [, segment] = /(?:^|\/)(node_modules|\.git)(?:\/|$)/.exec(path) ?? []
   if (segment === undefined) return undefined
   return segment === '.git' ? 'git' : 'nodeModules'
 }
 
-/** A `node_modules` or `.git` beside the other folder says that the top of the archive is the top of the app. */
-function folderAround(entries: readonly Pick<Entry, 'name' | 'kind'>[]): string | undefined {
+/** A `node_modules` or `.git` at the top means that the top of the archive is the top of the app. */
+function folderAround(entries: readonly Pick<ZipEntry, 'name' | 'kind'>[]): string | undefined {
   const [folder = ''] = (entries[0]?.name ?? '').split('/')
   const isAround = entries.every(
     ({ name, kind }) => name.startsWith(`${folder}/`) || (name === folder && kind === 'folder'),

@@ -1,23 +1,23 @@
 /**
- * The selected entries as the folders and files that they will be. Names that any file system would take for one are
- * found here, and so is every way to reach a place through a link.
+ * The selected entries as a tree of folders and files. Finds names that a file system may take for the same, and paths that
+ * go through a link.
  */
 import { setImmediate as turn } from 'node:timers/promises'
-import type { Entry } from './directory.ts'
+import type { ZipEntry } from './directory.ts'
 import type { ArchiveLimits } from './limits.ts'
 import { fold } from './names.ts'
 import { duplicate, tooLarge, unsafe } from './refusals.ts'
 import type { Selected } from './select.ts'
 
-type Node = { spelling: string; kind: Entry['kind']; isEntry: boolean; children: Map<string, Node> }
+type Node = { spelling: string; kind: ZipEntry['kind']; isEntry: boolean; children: Map<string, Node> }
 export type Tree = Node
 
 const folder = (spelling: string): Node => ({ spelling, kind: 'folder', isEntry: false, children: new Map() })
 
-/** So many entries are planted before everybody else in the process gets a turn. */
+/** So many entries are added before other work of the process gets a turn. */
 const ENTRIES_AT_A_TIME = 500
 
-export async function growTree(selected: readonly Selected<Entry>[], limits: ArchiveLimits): Promise<Tree> {
+export async function buildTree(selected: readonly Selected<ZipEntry>[], limits: ArchiveLimits): Promise<Tree> {
   const root = folder('')
   let impliedFolders = 0
 
@@ -35,7 +35,7 @@ export async function growTree(selected: readonly Selected<Entry>[], limits: Arc
       const key = keys[depth] ?? ''
       const isLast = depth === spellings.length - 1
       const found = at.children.get(key)
-      if (found) checkMeeting(found, spelling, isLast, entry)
+      if (found) checkSameName(found, spelling, isLast, entry)
       const node = found ?? (isLast ? { ...folder(spelling), kind: entry.kind } : implied(spelling))
       if (isLast) node.isEntry = true
       if (!found) at.children.set(key, node)
@@ -45,8 +45,8 @@ export async function growTree(selected: readonly Selected<Entry>[], limits: Arc
   return root
 }
 
-/** Two entries meet in a name: only as the same folder, and only once as its own entry. */
-function checkMeeting(found: Node, spelling: string, isLast: boolean, { name, kind }: Entry) {
+/** A name may occur twice only as the same folder, and only one of the two may be an entry. */
+function checkSameName(found: Node, spelling: string, isLast: boolean, { name, kind }: ZipEntry) {
   if (found.spelling !== spelling) throw duplicate(name, 'the same as another name but for case or Unicode form')
   if (!isLast && found.kind === 'link') throw unsafe(name, 'a path through a link')
   if (isLast && found.isEntry) throw duplicate(name, 'appears twice')
@@ -56,8 +56,8 @@ function checkMeeting(found: Node, spelling: string, isLast: boolean, { name, ki
   }
 }
 
-/** Where a link leads, relative to the app; throws if that is anywhere but at a file or folder inside. */
-export function follow(tree: Tree, { path, entry }: Selected<Entry>, target: string): string {
+/** The target of a link, relative to the app; throws if it is outside of the app or leads to another link. */
+export function follow(tree: Tree, { path, entry }: Selected<ZipEntry>, target: string): string {
   if (target === '') throw unsafe(entry.name, 'a link to nowhere')
   if (/\p{Cc}/u.test(target)) throw unsafe(entry.name, 'a link with a control character in its target')
   if (target.startsWith('/') || target.includes('\\') || /^[a-z]:/i.test(target)) {

@@ -10,7 +10,7 @@ import type { Blobs, Digest } from '../storage/index.ts'
 import { type ArchiveLimits, type Archives, createArchives, DEFAULT_ARCHIVE_LIMITS } from './index.ts'
 import { select } from './select.ts'
 
-/** An archive in a store, past the door: what `receive` would have refused can be in it. */
+/** An archive that was stored without `receive`, so it may have what `receive` refuses. */
 async function stored(t: TestContext, zip: Buffer, limits: Partial<ArchiveLimits> = {}) {
   const top = await temporaryFolder(t)
   const blobs: Blobs = await openDiskBlobs(join(top, 'blobs'))
@@ -104,7 +104,9 @@ test('a file is executable or it is not, and nothing more of its mode counts', a
   assert.deepEqual(modes, { '': 0o755, plain: 0o644, open: 0o644, run: 0o755, root: 0o755, d: 0o755, 'd/big': 0o755 })
 })
 
-test('everything belongs to whom it is said to', { skip: process.getuid?.() !== 0 && 'only root can' }, async (t) => {
+test('everything belongs to the given user and group', {
+  skip: process.getuid?.() !== 0 && 'only root can',
+}, async (t) => {
   const zip = zipOf({ 'a/b/c': 'x', 'e/': '', big: Buffer.alloc(400_000), link: { link: 'a' } })
   const { archives, digest, folder } = await stored(t, zip)
   await archives.unpack(digest, folder, { uid: 54_321, gid: 54_322 })
@@ -161,19 +163,19 @@ for (const [size, content] of [
   }
 }
 
-test('an archive that would be refused at the door is not unpacked either', async (t) => {
+test('an archive that an upload would refuse is not unpacked either', async (t) => {
   const { archives, digest, folder, top } = await stored(t, zipOf({ a: 'x', '../evil': 'x' }))
   await assert.rejects(archives.unpack(digest, folder), { reason: 'ARCHIVE_ENTRY_UNSAFE' })
   assert.deepEqual(await readdir(top), ['blobs'])
 })
 
-test('unpacking that is called off before it begins makes nothing', async (t) => {
+test('unpacking that is aborted before it begins creates nothing', async (t) => {
   const { archives, digest, folder } = await stored(t, zipOf({ a: 'x' }))
   await assert.rejects(archives.unpack(digest, folder, { signal: AbortSignal.abort(new Error('off')) }), /off/)
   assert.equal(await isThere(folder), false)
 })
 
-test('unpacking that is called off on the way leaves nothing', async (t) => {
+test('unpacking that is aborted midway leaves nothing', async (t) => {
   const files = Object.fromEntries(Array.from({ length: 2000 }, (_, number) => [`${number % 20}/${number}`, 'x']))
   const { archives, digest, folder } = await stored(t, zipOf(files))
   const off = new AbortController()
@@ -184,7 +186,7 @@ test('unpacking that is called off on the way leaves nothing', async (t) => {
   assert.equal(await isThere(folder), false)
 })
 
-test('unpacking that is called off in the middle of a large file leaves nothing', async (t) => {
+test('unpacking that is aborted in the middle of a large file leaves nothing', async (t) => {
   const { archives, digest, folder } = await stored(t, zipOf({ a: Buffer.alloc(40_000_000) }))
   const off = new AbortController()
   const unpacking = archives.unpack(digest, folder, { signal: off.signal })
@@ -226,7 +228,7 @@ test('listing, reading and unpacking see the same app', async (t) => {
 })
 
 suite('reading a file without unpacking', () => {
-  test('gives undefined for what is absent, left out, or a folder', async (t) => {
+  test('gives undefined for an absent file, a skipped file or a folder', async (t) => {
     const { archives, digest } = await stored(
       t,
       zipOf({ 'a/b': 'x', 'c/': '', 'node_modules/x': 'x', gone: { link: 'not/there' }, 'to-folder': { link: 'a' } }),
@@ -236,7 +238,7 @@ suite('reading a file without unpacking', () => {
     }
   })
 
-  test('leaves a byte order mark off, for whoever parses the text', async (t) => {
+  test('leaves off a byte order mark, which parsers do not expect', async (t) => {
     const { archives, digest } = await stored(t, zipOf({ 'package.json': '\ufeff{}' }))
     assert.equal(await read(archives, digest, 'package.json'), '{}')
   })

@@ -1,14 +1,14 @@
-/** Puts an archive's files into a fresh folder: never into one that is there, and nothing stays of one that fails. */
+/** Unpacks an archive into a new folder: never into an existing one, and the folder is removed on failure. */
 import { chmod, chown, type FileHandle, lchown, mkdir, open, rm, stat, symlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { inTurns } from '../base/index.ts'
 import type { Contents } from './check.ts'
 import { copyContent, readContent } from './content.ts'
-import type { Entry } from './directory.ts'
+import type { ZipEntry } from './directory.ts'
 import type { Selected } from './select.ts'
 
 export type UnpackOptions = {
-  /** Whom everything shall belong to; only root can give things away. */
+  /** The owner of everything; only root can set another one than itself. */
   uid?: number
   gid?: number
   signal?: AbortSignal
@@ -24,7 +24,7 @@ export type Unpacked = {
 
 const FOLDER_MODE = 0o755
 const AT_ONCE = 16
-/** Up to this size a file is held in memory, which is several times as fast as a stream. */
+/** Up to this size a file is read into memory, which is several times as fast as a stream. */
 const SMALL_BYTES = 256 * 1024
 
 export async function unpackTo(
@@ -50,7 +50,7 @@ export async function unpackTo(
       if (owner) await chown(path, owner.uid, owner.gid)
     }
 
-    async function unpackFile({ path, entry }: Selected<Entry>) {
+    async function unpackFile({ path, entry }: Selected<ZipEntry>) {
       const mode = entry.isExecutable ? 0o755 : 0o644
       const content = entry.bytes <= SMALL_BYTES ? await readContent(file, entry) : undefined
       const target = await open(join(folder, path), 'wx', mode)
@@ -67,7 +67,7 @@ export async function unpackTo(
     await finishFolder(folder)
     for (const level of await folderLevels(contents)) await eachOf(level, AT_ONCE, makeFolder, signal)
     await eachOf(files, AT_ONCE, unpackFile, signal)
-    // Last, so that nothing is ever written through one.
+    // Last, so that no file is written through a link.
     for (const { path, target } of links) {
       signal?.throwIfAborted()
       await symlink(target, join(folder, path))
@@ -81,7 +81,7 @@ export async function unpackTo(
   }
 }
 
-/** Every folder that is needed, parents before what is in them: a list for each depth. */
+/** All folders, as one list for each depth: parents come first. */
 async function folderLevels({ files, folders, links }: Contents): Promise<string[][]> {
   const found = new Set<string>()
   const add = (end: string) => {
@@ -97,7 +97,7 @@ async function folderLevels({ files, folders, links }: Contents): Promise<string
   return [...levels].sort(([a], [b]) => a - b).map(([, level]) => level)
 }
 
-/** Works on all of them, so many at once. After a failure none is begun, and it is over when the last one is. */
+/** Works on all items, `width` at once. After a failure no further item is begun; returns when the last one has ended. */
 async function eachOf<T>(
   items: readonly T[],
   width: number,

@@ -1,6 +1,5 @@
 /**
- * A file that is read in small pieces, mostly one after the other: one window of it is kept, so that fifty thousand headers
- * do not cost fifty thousand reads.
+ * A buffered reader for a file that is read in small pieces, mostly in order: 50,000 headers do not cost 50,000 reads.
  */
 import type { FileHandle } from 'node:fs/promises'
 

@@ -21,8 +21,12 @@ export const SOURCES_SINCE = MIGRATIONS.find(({ name }) => name === 'sources')?.
 
 /** `schema`: the newest migration of the database, which may be one of an earlier version. */
 export async function contentsOf(sql: Sql, schema: number): Promise<Contents> {
-  const buildRetention = createBuildRetention({ sql })
   const ids = (rows: { id: string }[]) => rows.map(({ id }) => id)
+  const buildRetention = createBuildRetention({
+    sql,
+    environmentIdsOf: async (accountId) =>
+      ids(await sql.query(statement`SELECT id FROM environments WHERE account_id = ${accountId}`)),
+  })
   // A running operation may have recorded files that it has yet to write, or removed files whose rows it has yet to
   // delete. When it is resumed, it detects that.
   const unsettled = new Set(

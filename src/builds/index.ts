@@ -6,21 +6,19 @@ export { sourceInFolder } from './plan/project/source.ts'
 export { checkPlan, checkTools } from './plan/stored-plan.ts'
 export { usesNode, warningsOf } from './plan/warnings.ts'
 export { type BuildOutput, readArchives } from './records/batches.ts'
-export {
-  type Archive,
-  type Build,
-  type Builds,
-  type Contacts,
-  createBuilds,
-  type LatestBuild,
-  newestBuildId,
-  type Suspected,
-} from './records/builds.ts'
+export type { Build, Contacts, LatestBuild, SourceArchive, Suspected } from './records/build.ts'
+export { type Builds, createBuilds } from './records/builds.ts'
 export { type BuildFacts, changesSince, describeChanges } from './records/changes.ts'
 export { type Failure, type FirstFailure, toFailure, toFirstFailure } from './records/failure.ts'
 export { freshnessOf } from './records/freshness.ts'
 export { pagesIn } from './records/pages.ts'
-export { type BuildRetention, createBuildRetention, type Held, type Holder } from './records/retention.ts'
+export { newestBuildId } from './records/read.ts'
+export {
+  type BuildRetention,
+  createBuildRetention,
+  type RetainedItem,
+  type RetainingBuild,
+} from './records/retention.ts'
 export { mayBeCausedByCaches, reasonToRetry } from './records/retry.ts'
 export { createSources, type Pin, type Sources } from './records/sources.ts'
 export { type CacheUse, createBuildCaches } from './run/caches.ts'

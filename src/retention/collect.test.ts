@@ -72,7 +72,7 @@ test('an archive that was just received stays, although no row refers to it yet'
 test('outputs and packages without a build are removed', async (t) => {
   const { shop, deploy, buildRetention, sql, collect, dataDir } = await setUp(t)
   const { id } = await deploy(shop, { packages: 'x' })
-  await sql.transaction((tx) => buildRetention.letGo(tx, { outputs: [id], packages: [id] }))
+  await sql.transaction((tx) => buildRetention.release(tx, { outputs: [id], packages: [id] }))
   assert.deepEqual(await collect(), { outputs: 1, packages: 1 })
   assert.deepEqual([await namesIn(dataDir, 'outputs'), await namesIn(dataDir, 'packages')], [[], []])
 })
@@ -138,7 +138,7 @@ test('logs stay of the last twenty builds, and of those that can be made live or
 test('a fault in one step does not stop the others', async (t) => {
   const { shop, deploy, buildRetention, sql, collect, ...modules } = await setUp(t)
   const { id } = await deploy(shop)
-  await sql.transaction((tx) => buildRetention.letGo(tx, { outputs: [id], packages: [] }))
+  await sql.transaction((tx) => buildRetention.release(tx, { outputs: [id], packages: [] }))
   const archives: House['archives'] = { ...modules.archives, collect: () => Promise.reject(new Error('a bad disk')) }
   const figures = { forgetAllBut: async () => undefined }
   assert.deepEqual(await createCollect({ ...modules, sql, buildRetention, archives, figures })(NEVER), { outputs: 1 })

@@ -60,7 +60,8 @@ export function createCollect(parts: Parts) {
         const needed = new Set((await buildRetention.archives()).map(({ key }) => key))
         return (await isBeingCopied()) ? EVERYTHING : needed
       }),
-    outputs: () => outputs.collect(async (digest) => (await buildRetention.isOutputHeld(digest)) || isBeingCopied()),
+    outputs: () =>
+      outputs.collect(async (digest) => (await buildRetention.isOutputReferenced(digest)) || isBeingCopied()),
     packages: () => packages.collect(),
     work: () => folders.sweepWork(builds.isOver),
 

@@ -3,7 +3,7 @@
  * upload is read and before a build begins, so that no client waits for a failure that could be foreseen.
  */
 import type { Account, Accounts } from '../accounts/index.ts'
-import { type Archive, type BuildRetention, bytesInWords, type Size } from '../builds/index.ts'
+import { type BuildRetention, bytesInWords, type Size, type SourceArchive } from '../builds/index.ts'
 import { names, Problem, type ProblemDetails } from '../contract/index.ts'
 import type { BuildSpace } from '../deployments/index.ts'
 import type { Reader } from '../storage/index.ts'
@@ -167,7 +167,7 @@ export function createDiskSpace(parts: Parts) {
     },
 
     /** To be called when an archive is on the disk: it counts until it is removed, even if the upload fails. */
-    received(account: Account, archive: Archive) {
+    received(account: Account, archive: SourceArchive) {
       parts.lingering.received(account.id, archive)
     },
 

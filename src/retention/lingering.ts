@@ -4,7 +4,7 @@
  * until then. The list is in memory only, as every start of the service begins with a collection.
  */
 import type { Archives } from '../archives/index.ts'
-import type { Archive, BuildRetention } from '../builds/index.ts'
+import type { BuildRetention, SourceArchive } from '../builds/index.ts'
 import type { Digest } from '../storage/index.ts'
 
 type Parts = { archives: Pick<Archives, 'has'>; buildRetention: Pick<BuildRetention, 'archives'> }
@@ -14,7 +14,7 @@ export function createLingering({ archives, buildRetention }: Parts) {
 
   return {
     /** To be called when the archive is on the disk. */
-    received(accountId: string, { digest, bytes }: Archive) {
+    received(accountId: string, { digest, bytes }: SourceArchive) {
       const mine = received.get(accountId) ?? new Map<Digest, number>()
       received.set(accountId, mine.set(digest, bytes))
     },

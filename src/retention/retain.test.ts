@@ -146,7 +146,7 @@ test('a crash before, in or after the transaction leaves nothing half-removed th
   const death = new Error('the process died')
   const dying: Partial<House>[] = [
     { sql: { ...modules.sql, transaction: () => Promise.reject(death) } as Sql },
-    { buildRetention: { ...modules.buildRetention, letGo: () => Promise.reject(death) } },
+    { buildRetention: { ...modules.buildRetention, release: () => Promise.reject(death) } },
     { outputs: { ...modules.outputs, remove: () => Promise.reject(death) } },
     { packages: { ...modules.packages, collect: () => Promise.reject(death) } },
   ]
@@ -157,7 +157,7 @@ test('a crash before, in or after the transaction leaves nothing half-removed th
     await assertNothingLost(modules, shop)
   }
   await createRetain({ ...modules, keepDeployments: 1 })(shop.id)
-  await modules.outputs.collect((digest: Digest) => modules.buildRetention.isOutputHeld(digest))
+  await modules.outputs.collect((digest: Digest) => modules.buildRetention.isOutputReferenced(digest))
   await modules.packages.collect()
   assert.equal((await readdir(join(modules.dataDir, 'outputs'))).length, 2)
   assert.equal((await readdir(join(modules.dataDir, 'packages'))).length, 2)

@@ -5,7 +5,7 @@
  */
 import type { Environments } from '../apps/index.ts'
 import type { Clock } from '../base/index.ts'
-import type { BuildRetention, Holder, Outputs, PackageStore } from '../builds/index.ts'
+import type { BuildRetention, Outputs, PackageStore, RetainingBuild } from '../builds/index.ts'
 import type { Deployments } from '../deployments/index.ts'
 import type { Operations } from '../operations/index.ts'
 import type { Supervisor } from '../runtime/index.ts'
@@ -39,12 +39,15 @@ export function createRetain(parts: Parts) {
     keepDeployments,
   } = parts
 
-  async function look(reader: Reader, environmentId: string): Promise<{ decision: Decision; holders: Holder[] }> {
+  async function look(
+    reader: Reader,
+    environmentId: string,
+  ): Promise<{ decision: Decision; holders: RetainingBuild[] }> {
     const environment = await environments.byId(reader, environmentId)
     const unfinished = await operations.unfinishedOf(reader, environmentId)
     const wanted = new Set(unfinished.flatMap(({ id, activates }) => [id, ...(activates ? [activates] : [])]))
     const known = await deployments.kept(reader, environmentId)
-    const holders = await buildRetention.holders(reader, environmentId)
+    const holders = await buildRetention.retainingBuilds(reader, environmentId)
     const archives = new Map(holders.map(({ id, archive }) => [id, archive]))
     const decision = decide({
       liveDeployment: environment?.liveDeployment ?? null,
@@ -68,7 +71,7 @@ export function createRetain(parts: Parts) {
 
   /** By a build, or by a backup that is copying the data folder. */
   async function isNeeded(digest: Digest): Promise<boolean> {
-    return (await buildRetention.isOutputHeld(digest)) || hasRetentionHold(sql, clock.now())
+    return (await buildRetention.isOutputReferenced(digest)) || hasRetentionHold(sql, clock.now())
   }
 
   /** Resolves to what was discarded. */
@@ -83,7 +86,7 @@ export function createRetain(parts: Parts) {
         tx,
         seen.decision.discard.map(({ deployment }) => deployment),
       )
-      await buildRetention.letGo(tx, seen.decision)
+      await buildRetention.release(tx, seen.decision)
       return seen
     })
     for (const digest of digestsOf(decision.outputs, holders)) await outputs.remove(digest, isNeeded)
@@ -97,7 +100,7 @@ export type Retain = ReturnType<typeof createRetain>
 const isNothing = ({ discard, outputs, packages }: Decision): boolean =>
   discard.length + outputs.length + packages.length === 0
 
-function digestsOf(builds: readonly string[], holders: readonly Holder[]): Set<Digest> {
+function digestsOf(builds: readonly string[], holders: readonly RetainingBuild[]): Set<Digest> {
   const spare = new Set(builds)
   return new Set(holders.flatMap(({ id, output }) => (spare.has(id) && output ? [output] : [])))
 }

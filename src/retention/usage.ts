@@ -4,7 +4,7 @@
  */
 import type { Environments } from '../apps/index.ts'
 import { type Clock, toRfc3339 } from '../base/index.ts'
-import type { BuildRetention, Held, Size } from '../builds/index.ts'
+import type { BuildRetention, RetainedItem, Size } from '../builds/index.ts'
 import { names, resources } from '../contract/index.ts'
 import { StorageUnavailable } from '../storage/index.ts'
 import type { Ages, Figure, Figures } from './figures.ts'
@@ -19,7 +19,7 @@ type Parts = {
   accountFiles: number
 }
 
-type Item = Held & { kind: resources.UsageKind }
+type Item = RetainedItem & { kind: resources.UsageKind }
 
 /** Caches change with builds only, and are measured after each that went live. */
 const FRESH: Ages = { CACHES: 60 * 60_000, LOGS: 60_000, RUNS: 60_000 }
@@ -28,7 +28,7 @@ const LARGEST_SHOWN = 10
 export function createUsage({ clock, environments, buildRetention, figures, accountBytes, accountFiles }: Parts) {
   /** Everything that one account stores, or that all accounts store. */
   async function items(accountId?: string): Promise<Item[]> {
-    const ofKind = (kind: resources.UsageKind, held: readonly Held[]) => held.map((one) => ({ ...one, kind }))
+    const ofKind = (kind: resources.UsageKind, held: readonly RetainedItem[]) => held.map((one) => ({ ...one, kind }))
     return [
       ...ofKind('ARCHIVES', await buildRetention.archives(accountId)),
       ...ofKind('OUTPUTS', await buildRetention.outputs(accountId)),

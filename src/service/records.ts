@@ -11,13 +11,16 @@ import { createWebhookSets } from '../webhooks/index.ts'
 
 export function createRecords({ config, database, vault }: { config: Config; database: Database; vault: Vault }) {
   const { sql, clock, newId, accounts, environments, operations } = database
-  const builds = createBuilds({ sql, clock, newId, notifyBelow })
+  const builds = createBuilds({ sql, clock, newId, notifyBelow, requestersOf: operations.requestersOf })
   return {
     tokens: createTokens({ vault }),
     variables: createVariables({ vault }),
     domains: createDomains({ sql, clock, domain: config.domain, ownHosts: ownHosts(config) }),
     builds,
-    buildRetention: createBuildRetention({ sql }),
+    buildRetention: createBuildRetention({
+      sql,
+      environmentIdsOf: async (accountId) => (await environments.all(accountId)).map(({ id }) => id),
+    }),
     sources: createSources({ sql, clock, notifyBelow }),
     deployments: createDeployments({ sql, clock, newId, builds, operations }),
     retries: createRetries({ sql, clock, intervalMs: config.retryInterval * 1000 }),

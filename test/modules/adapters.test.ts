@@ -129,8 +129,8 @@ async function built(t: TestContext, { files, adapter, build, variables = {}, ro
     },
     {
       plan,
-      place,
-      caches: createBuildCaches({ folder: cacheFolder, place, plan, node: '24', isClean: false, log }),
+      workspace: place,
+      caches: createBuildCaches({ folder: cacheFolder, workspace: place, plan, node: '24', isClean: false, log }),
       toolchain: await toolchains.open(toolchains.own()),
       adapters: {
         async take(wanted) {

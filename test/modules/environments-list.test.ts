@@ -34,9 +34,9 @@ async function start(t: Scope) {
     },
   }
   const parts = { sql, clock: modules.clock, newId: modules.newId, notifyBelow: modules.notifyBelow }
-  const builds = createBuilds(parts)
   const [apps, environments] = [createApps(parts), createEnvironments(parts)]
   const operations = createOperations({ ...parts, readDescriptions: readArchives })
+  const builds = createBuilds({ ...parts, requestersOf: operations.requestersOf })
   const routes = environmentRoutes({
     apps,
     environments,

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { createBuildRetention } from '../../src/builds/index.ts'
 import { statement } from '../../src/storage/index.ts'
 import type { Scope } from '../support/folder.ts'
 import { holds } from '../support/fuzz.ts'
@@ -173,7 +172,7 @@ test('the pinned archive and the newest upload are kept, however many builds com
   await sql.transaction((tx) => tx.query(statement`DELETE FROM builds WHERE environment_id = ${path.environmentId}`))
   const elsewhere = await environment()
   const other = await build(elsewhere, { archive: 'other' })
-  const held = await createBuildRetention({ sql }).archives(account.id)
+  const held = await world.buildRetention.archives(account.id)
   const expected = [await world.digestOf('good'), await world.digestOf('bad'), other.archive]
   assert.deepEqual(new Set(held.map(({ key }) => key)), new Set(expected))
   assert.equal(held.length, 3, 'each is counted once')

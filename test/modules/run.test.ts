@@ -88,8 +88,8 @@ async function workOf(
   await mkdir(cacheFolder)
   const run: Run = {
     plan: whole,
-    place,
-    caches: createBuildCaches({ folder: cacheFolder, place, plan: whole, node: '24', isClean: false, log }),
+    workspace: place,
+    caches: createBuildCaches({ folder: cacheFolder, workspace: place, plan: whole, node: '24', isClean: false, log }),
     toolchain,
     adapters: toolchains.adapters,
     archive: `sha256:${'0'.repeat(64)}`,

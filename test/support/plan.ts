@@ -1,8 +1,8 @@
 /** Apps that are made up to be planned. */
 import assert from 'node:assert/strict'
 import type { Plan, Source } from '../../src/builds/index.ts'
-import { planBuild } from '../../src/builds/plan/plan.ts'
-import { readProject } from '../../src/builds/plan/project/project.ts'
+import { planBuild } from '../../src/builds/plan/plan-build.ts'
+import { readProject } from '../../src/builds/plan/project/read-project.ts'
 import { Problem } from '../../src/contract/index.ts'
 
 /** The text of each file, or a value for JSON. */

@@ -1,6 +1,6 @@
 /**
- * Puts a package that builds for Node where the app asks for one that builds for another host. Everything happens in the
- * sandbox and in the layer of the build: neither the app's files nor the installed packages that others use are changed.
+ * Replaces an adapter that builds for another host by one that builds for Node. Everything happens in the sandbox and in the
+ * layer of the build: neither the app's files nor the shared installed packages are changed.
  */
 import { chmod, copyFile, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -9,24 +9,24 @@ import semver from 'semver'
 import { Problem } from '../../contract/index.ts'
 import type { Mount } from '../../engines/index.ts'
 import type { Adapter, Plan } from '../plan/plan.ts'
-import { answerOf, arrange, isArranged, type Runner } from '../run/step.ts'
+import { outputOf, type Runner, runHelper, tryHelper } from '../run/step.ts'
 import { type View, WORK, type Workspace } from '../run/workspace.ts'
 import type { Toolchains } from '../toolchain/index.ts'
 
-/** Programs of ours that run inside. */
+/** Programs of the service that run inside the sandbox. */
 const PROGRAMS = fileURLToPath(new URL('./inside', import.meta.url))
 const INSIDE = { programs: '/headland/adapter', fetched: '/headland/adapter-package' } as const
 
 type Parts = {
   plan: Plan
-  place: Workspace
+  workspace: Workspace
   view: View
   adapters: Toolchains['adapters']
   isClean: boolean
   deadlineMs: number
 }
 
-/** Takes away again what the app does not need to run. */
+/** `remove` deletes what the app does not need to run. */
 export type Placed = { remove(): Promise<void> }
 
 export async function placeAdapter(runner: Runner, parts: Parts, adapter: Adapter): Promise<Placed> {
@@ -36,18 +36,18 @@ export async function placeAdapter(runner: Runner, parts: Parts, adapter: Adapte
     log.say('BUILDING', `The preset ${by} is used in place of ${replaces}, which builds for another host.`)
     return { remove: async () => undefined }
   }
-  const { place, view, deadlineMs } = parts
-  const programs: Mount = { from: await copyPrograms(place), to: INSIDE.programs, isWritable: false }
+  const { workspace, view, deadlineMs } = parts
+  const programs: Mount = { from: await copyPrograms(workspace), to: INSIDE.programs, isWritable: false }
   const cwd = join(WORK, parts.plan.rootDirectory)
   const inside = { cwd, view, deadlineMs }
   const node = (program: string, ...words: string[]) => ['node', `${INSIDE.programs}/${program}`, ...words]
 
   async function versionsOf(...names: string[]): Promise<(string | undefined)[]> {
     const argv = node('versions.mjs', ...names)
-    return versionsIn((await answerOf(runner, { ...inside, argv, mounts: [programs] })) ?? '')
+    return versionsIn((await outputOf(runner, { ...inside, argv, mounts: [programs] })) ?? '')
   }
 
-  /** The app's own if it has one, which fits as its owner found. */
+  /** The version that the app itself has installed, or else a fetched one that fits the framework. */
   async function fetched(peer: string) {
     const [peerVersion, own] = await versionsOf(peer, by)
     if (own !== undefined) return { version: own, folder: undefined }
@@ -68,7 +68,7 @@ export async function placeAdapter(runner: Runner, parts: Parts, adapter: Adapte
   const from = taken?.folder
   const mounts = [programs, ...(from ? [{ from, to: INSIDE.fetched, isWritable: false }] : [])]
   const argv = node('place.mjs', module.kind, module.package, by, ...(from ? [INSIDE.fetched] : []))
-  if (!(await isArranged(runner, { ...inside, argv, mounts })))
+  if (!(await tryHelper(runner, { ...inside, argv, mounts })))
     throw cannotStandIn(adapter, `${module.package} could not be replaced`)
   log.say(
     'BUILDING',
@@ -76,7 +76,7 @@ export async function placeAdapter(runner: Runner, parts: Parts, adapter: Adapte
   )
   return {
     async remove() {
-      if (from) await arrange(runner, { ...inside, argv: ['rm', '-rf', '--', `node_modules/${by}`] })
+      if (from) await runHelper(runner, { ...inside, argv: ['rm', '-rf', '--', `node_modules/${by}`] })
     },
   }
 }
@@ -84,9 +84,9 @@ export async function placeAdapter(runner: Runner, parts: Parts, adapter: Adapte
 const wordsFor = ({ by }: Adapter, version: string | undefined): string =>
   version === undefined ? `The preset ${by}` : `${by} ${version}`
 
-/** The files of the service may be its own alone: the app's user reads copies. */
-async function copyPrograms(place: Workspace): Promise<string> {
-  const folder = await place.makeServiceFolder('adapter')
+/** The app's user may not be allowed to read the files of the service, so it reads copies. */
+async function copyPrograms(workspace: Workspace): Promise<string> {
+  const folder = await workspace.makeServiceFolder('adapter')
   for (const name of await readdir(PROGRAMS)) {
     await copyFile(join(PROGRAMS, name), join(folder, name))
     await chmod(join(folder, name), 0o644)
@@ -94,11 +94,11 @@ async function copyPrograms(place: Workspace): Promise<string> {
   return folder
 }
 
-/** It comes out of the app's own folders, so it is taken for no more than versions. */
-function versionsIn(answer: string): (string | undefined)[] {
+/** The output is untrusted: it comes from folders of the app, so only valid versions are used. */
+function versionsIn(output: string): (string | undefined)[] {
   let found: unknown
   try {
-    found = JSON.parse(answer)
+    found = JSON.parse(output)
   } catch {
     return []
   }
@@ -109,5 +109,5 @@ function versionsIn(answer: string): (string | undefined)[] {
 const cannotStandIn = ({ replaces, by }: Adapter, why: string): Problem =>
   new Problem(
     'PLAN_FAILED',
-    `The app builds with ${replaces}, which cannot run here, and ${by} cannot take its place: ${why}. Install ${by}, and name it in the app's configuration.`,
+    `The app builds with ${replaces}, which cannot run here, and ${by} cannot replace it: ${why}. Install ${by}, and name it in the app's configuration.`,
   )

@@ -1,7 +1,7 @@
-/** Presets of Nitro, with which Nuxt and SolidStart are built, that leave something to be served here. */
+/** The presets of Nitro (used by Nuxt and SolidStart) whose output can be served here. */
 import type { Plan } from '../plan/plan.ts'
 
-/** Those that make a server for Node, as every host of such has them. */
+/** Presets that make a plain server for Node. */
 export const SERVERS: readonly string[] = [
   'node-server',
   'node-cluster',
@@ -24,12 +24,12 @@ const FRAMEWORKS = ['nuxt', 'solid-start']
 const VARIABLES = ['NITRO_PRESET', 'SERVER_PRESET']
 
 /**
- * Variables come along when an app moves here from another host, and one that names a preset would build for that host
- * again. A preset that leaves what the plan expects is the tenant's choice.
+ * The variables that name a preset for another host. Tenants copy variables when an app moves here from another host, and
+ * such a variable would build for that host again. A preset with the output that the plan expects is kept.
  */
 export function foreignPresets(plan: Plan, variables: Readonly<Record<string, string>>): string[] {
   const { framework, output } = plan
-  // An app that starts a server of its own may be meant for any preset.
+  // An app that starts its own server may be made for any preset.
   if (!FRAMEWORKS.includes(framework) || output.folder === '.') return []
   const expected = output.kind === 'static' ? FILES : SERVERS
   return VARIABLES.filter((name) => {

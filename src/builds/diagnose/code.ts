@@ -1,4 +1,4 @@
-/** What the app's own code and scripts are told by the tools that build or run them. */
+/** Failures of the app's own code and scripts, as the tools report them that build or run it. */
 import { quote } from './lines.ts'
 import { EVERY_PHASE, type Evidence, type Hit, managerOf, RUNNING_CODE, type Rule, search, span } from './rule.ts'
 
@@ -11,7 +11,7 @@ const COMMAND = [
   /\bspawn ([\w@./-]{1,80}) ENOENT/,
 ]
 
-/** Commands whose package has another name. */
+/** Commands whose package has another name than the command. */
 const PACKAGES: Record<string, string> = {
   tsc: 'typescript',
   ng: '@angular/cli',
@@ -31,7 +31,7 @@ const PACKAGES: Record<string, string> = {
   'run-s': 'npm-run-all',
   'run-p': 'npm-run-all',
 }
-/** Programs that no package brings. */
+/** Programs that no npm package contains. */
 const PROGRAMS = new Set([
   'git',
   'python',
@@ -57,7 +57,7 @@ export const commandNotFound: Rule = {
     const command = last.match[1] ?? ''
     const package_ = PACKAGES[command] ?? command
     const todo = PROGRAMS.has(command)
-      ? 'No package brings it: do without it, or ask the operator to install it.'
+      ? 'No package contains it: do without it, or ask the operator to install it.'
       : `Add its package to the app: \`${managerOf(evidence).addDev} ${package_}\`. If package.json has it under devDependencies, look for \`omit=dev\` in .npmrc, which leaves those out.`
     const message = `The command ${command} was not found. ${todo}`
     return { reason: 'COMMAND_NOT_FOUND', message, at: last.index, lastAt: last.index, metadata: { command } }
@@ -75,9 +75,9 @@ const MODULE = [
 ]
 const IS_OWN_FILE = /^(?:\.{0,2}\/|@\/|~\/|#|\$lib\/|src\/)/
 
-/** Fonts that were not fetched: see fonts.ts. */
+/** A font that was not fetched: see fonts.ts. */
 const FONT_OF_GOOGLE = /^@vercel\/turbopack-next\/internal\/font\/google\//
-/** Turbopack names a local font with its options behind it. */
+/** Turbopack appends the options to the name of a local font. */
 const LOCAL_FONT = /^@vercel\/turbopack-next\/internal\/font\/local\/([^%"?]{1,300}).{0,300}/
 
 const nameIn = ({ match }: Hit): string => (match[1] ?? '').replace(LOCAL_FONT, './$1')
@@ -95,7 +95,7 @@ export const moduleNotFound: Rule = {
   },
 }
 
-/** Names that no package has: a tool, a runtime or a framework answers them itself. */
+/** Names that are no packages: a tool, a runtime or a framework provides them. */
 const PROVIDED: readonly { pattern: RegExp; advice: string }[] = [
   {
     pattern: /^node:/,
@@ -108,12 +108,12 @@ const PROVIDED: readonly { pattern: RegExp; advice: string }[] = [
   {
     pattern: /^[a-z][a-z0-9+.-]{1,30}:|^\0/,
     advice:
-      'It is no package: a plugin or the framework provides it. Check that the plugin is in the configuration and that its version fits the framework.',
+      'It is not a package: a plugin or the framework provides it. Check that the plugin is in the configuration and that its version fits the framework.',
   },
   {
     pattern: /^(?:@vercel\/turbopack-|private-next-|private-dot-next|next\/dist\/)/,
     advice:
-      'It is a part of Next.js itself: look at what stands above it in the log, and check that only one version of next is installed.',
+      'It is a part of Next.js itself: look at the lines above it in the log, and check that only one version of next is installed.',
   },
 ]
 
@@ -130,7 +130,7 @@ function adviceOn(name: string, evidence: Evidence): string {
   const { add } = managerOf(evidence)
   return evidence.phase === 'STARTING'
     ? `Add the package to the dependencies of package.json, not to devDependencies: \`${add} ${quote(bare)}\`.`
-    : `Add the package to package.json: \`${add} ${quote(bare)}\`. If it stands under devDependencies, look for \`omit=dev\` in .npmrc, which leaves those out.`
+    : `Add the package to package.json: \`${add} ${quote(bare)}\`. If it is under devDependencies, look for \`omit=dev\` in .npmrc, which leaves those out.`
 }
 
 const TYPES = [
@@ -148,12 +148,12 @@ export const typeError: Rule = {
     const [first] = hits
     if (!first) return undefined
     const place = placeBefore(lines[first.index - 1]?.text ?? '', first)
-    const message = `The TypeScript compiler found an error: ${place}${quote(first.match.input).replace(/\.$/, '')}. Run \`npx tsc --noEmit\` on your machine and mend what it shows.`
+    const message = `The TypeScript compiler found an error: ${place}${quote(first.match.input).replace(/\.$/, '')}. Run \`npx tsc --noEmit\` on your machine and fix what it shows.`
     return { reason: 'TYPE_ERROR', message, ...span(hits) }
   },
 }
 
-/** Next.js says the file in the line before. */
+/** Next.js writes the file in the line before. */
 const placeBefore = (before: string, { match }: Hit): string =>
   /^\s{0,4}Type error/.test(match.input) && /^\.\/[^ ]{1,300}$/.test(before.trim()) ? `${quote(before)} ` : ''
 
@@ -169,7 +169,7 @@ export const lintError: Rule = {
     const hits = search(lines, ...LINT)
     const [first] = hits
     if (!first) return undefined
-    const message = `The linter found an error and ended the build: ${quote(first.match.input)}. Mend it, or take the linter out of the build script.`
+    const message = `The linter found an error and ended the build: ${quote(first.match.input)}. Fix it, or take the linter out of the build script.`
     return { reason: 'LINT_ERROR', message, ...span(hits) }
   },
 }

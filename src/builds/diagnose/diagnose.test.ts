@@ -575,7 +575,7 @@ const WORDS: Line[] = [
   {
     text: 'Rollup failed to resolve import "virtual:pwa-register" from "src/main.ts".',
     reason: 'MODULE_NOT_FOUND',
-    says: /It is no package: a plugin or the framework provides it/,
+    says: /It is not a package: a plugin or the framework provides it/,
   },
   {
     text: 'Rollup failed to resolve import "cloudflare:workers" from "src/main.ts".',
@@ -599,7 +599,7 @@ const WORDS: Line[] = [
     text: '/app/node_modules/a/index.js:3\nconst a = (\n\nSyntaxError: Unexpected end of input\n    at wrapSafe (node:internal/modules/cjs/loader:1637:18)',
     reason: 'BUILD_SCRIPT_FAILED',
   },
-  { text: 'sh: 1: hugo: not found', reason: 'COMMAND_NOT_FOUND', says: /No package brings it/ },
+  { text: 'sh: 1: hugo: not found', reason: 'COMMAND_NOT_FOUND', says: /No package contains it/ },
   { text: 'sh: 1: ng: not found', reason: 'COMMAND_NOT_FOUND', says: /`npm install --save-dev @angular\/cli`/ },
 ]
 
@@ -666,7 +666,7 @@ const UNREACHED: { text: string; given?: Given; reason: Reason; says: RegExp }[]
 
 for (const { text, given, reason, says } of UNREACHED) {
   const where = given?.cmsHosts?.length ? `where the variables name ${given.cmsHosts}` : 'by the variables at hand'
-  test(`${reason} is said ${where} of: ${text.replaceAll('\n', ' ')}`, () => {
+  test(`${reason} is found ${where} in: ${text.replaceAll('\n', ' ')}`, () => {
     const diagnosis = diagnoseText(text, given)
     assert.equal(diagnosis.reason, reason, diagnosis.message)
     assert.match(diagnosis.message, says)
@@ -679,7 +679,7 @@ const MISSING = {
   isLocked: false,
 }
 
-test('without a lockfile a missing native package is told with what was taken, and no lockfile is to be deleted', () => {
+test('without a lockfile the message about a missing native package names the version that was used, and no lockfile to delete', () => {
   const { message } = diagnoseText(logOf('native-rollup'), { lockfile: null, missing: [MISSING] })
   assert.equal(
     message,
@@ -687,7 +687,7 @@ test('without a lockfile a missing native package is told with what was taken, a
   )
 })
 
-test('a package manager that does not tell what is missing is helped out by names that are well known', () => {
+test('where a package manager does not report what is missing, well-known names are used', () => {
   const given = { ...build('pnpm'), lockfile: null }
   assert.match(diagnoseText(logOf('native-sharp'), given).message, /the newest sharp .* under pnpm\.overrides /)
   const unknown = "Error: Cannot find module '@acme/thing-linux-arm64-gnu'"
@@ -750,7 +750,7 @@ src/a.ts(1,7): error TS2322: Type 'string' is not assignable to type 'number'.`
   assert.equal(diagnoseText(text).reason, 'TYPE_ERROR')
 })
 
-test('telemetry that was not reached is nobody to blame', () => {
+test('unreachable telemetry is not the cause', () => {
   const text = 'Error: boom\n    at main.js:1:1\nError: getaddrinfo ENOTFOUND telemetry.nextjs.org'
   assert.equal(diagnoseText(text).reason, 'BUILD_SCRIPT_FAILED')
 })
@@ -760,7 +760,7 @@ test('numbers in a stack are not taken for the status of a server', () => {
   assert.equal(diagnoseText(text).reason, 'BUILD_SCRIPT_FAILED')
 })
 
-test('the registry that a build script does not reach is told as the registry', () => {
+test('a registry that a build script does not reach is reported as the registry', () => {
   assert.equal(diagnoseText('Error: getaddrinfo EAI_AGAIN registry.example.com').reason, 'REGISTRY_UNREACHABLE')
 })
 
@@ -774,14 +774,14 @@ for (const [phase, reason] of Object.entries(FALLBACKS)) {
   })
 }
 
-test('an app that ends well before it answers is told that a server goes on running', () => {
+test('for an app that ends well before it answers, the message says that a server must go on running', () => {
   assert.match(
     diagnoseText('done', { ...START, exit: { code: 0, signal: null } }).message,
     /a server must go on running/,
   )
 })
 
-test('the line that proves an unknown failure is the first of the last error, not what is said after it', () => {
+test('the line that proves an unknown failure is the first of the last error, not a line after it', () => {
   const text = `Error: first, and survived
     at a.js:1:1
 Trying again.
@@ -798,14 +798,14 @@ test('where no line speaks of an error, the last one is the best there is', () =
   assert.equal(diagnoseText('one\ntwo\n\n').proof, 'two')
 })
 
-test('a phase that was too slow is told with its deadline, and a server is recognised', () => {
+test('the message about a slow phase has its deadline, and a server is recognised', () => {
   const { reason, message, proof } = diagnoseText('  ➜  Local:   http://localhost:5173/\n', { deadlineSeconds: 1200 })
   assert.equal(reason, 'BUILD_TIMEOUT')
   assert.match(message, /^The build script took longer than 1200 s\. .* must end by itself\.$/)
   assert.match(proof, /Local:/)
 })
 
-test('a phase that was too slow because it waited for somebody names whom', () => {
+test('the message about a phase that waited for a host names the host', () => {
   const text = 'Retrying after: connect ETIMEDOUT 10.1.2.3:443'
   assert.match(diagnoseText(text, { deadlineSeconds: 1200 }).message, /10\.1\.2\.3:443 could not be reached/)
 })
@@ -861,7 +861,7 @@ test('a log that was made to keep its reader busy is read in a moment', () => {
   }
 })
 
-test("what the app's own install script said is found before npm's last words", () => {
+test("the output of the app's own install script is found before the last lines of npm", () => {
   const { reason, logLine } = diagnose({
     phase: 'INSTALLING',
     argv: ['npm', 'install'],

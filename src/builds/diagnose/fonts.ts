@@ -1,4 +1,4 @@
-/** Fonts that Next.js fetches from Google while it builds: by webpack with a clear error, by Turbopack with a missing module. */
+/** Fonts that Next.js fetches from Google during the build: webpack reports a clear error, Turbopack a missing module. */
 import { hostOf } from './hosts.ts'
 import { type Line, RUNNING_CODE, type Rule, search } from './rule.ts'
 
@@ -6,7 +6,7 @@ const STYLESHEET_HOST = 'fonts.googleapis.com'
 const FILE_HOST = 'fonts.gstatic.com'
 
 const FONT = /Failed to fetch `?([\w +-]{1,60})`? from Google Fonts/
-/** What Turbopack says where the stylesheet came and a file of the font did not. */
+/** The message of Turbopack where the stylesheet was fetched and a font file was not. */
 const FONT_FILE = /Module not found: (?:Error: )?Can't resolve '@vercel\/turbopack-next\/internal\/font\/google\//
 const MODULE_OF_FONT = /^\[next\]\/internal\/font\/google\/([a-z][a-z0-9_]{0,60})_[0-9a-f]{8}\.module\.css/
 
@@ -47,7 +47,7 @@ const ADVICE =
 const nameOf = (lines: readonly Line[]): string | undefined =>
   search(lines, MODULE_OF_FONT)[0]?.match[1]?.replaceAll('_', ' ')
 
-/** The last request for a font that the log says failed. */
+/** The last failed request for a font in the log. */
 function requestIn(lines: readonly Line[]): { host: string; why: string; index: number } | undefined {
   for (const [pattern, why] of REQUESTS) {
     const hit = search(lines, pattern).at(-1)

@@ -26,10 +26,10 @@ for (const [value, ...hosts] of HOSTS) {
   })
 }
 
-test('the registry and proxies are not whom the app asks, and of what the service tells the CMS alone is', () => {
+test('the registry and proxies are not hosts of the app, and of the variables of the service only the CMS is', () => {
   const own = { npm_config_registry: 'https://npm.example.com', HTTPS_PROXY: 'http://proxy.example.com:3128' }
-  const told = { HEADLESS_CMS_URL: 'https://cms.example.com', HEADLESS_KV_STORE_URL: 'http://kv.example.com' }
-  assert.deepEqual(hostsAsked(own, told), ['cms.example.com'])
+  const metadata = { HEADLESS_CMS_URL: 'https://cms.example.com', HEADLESS_KV_STORE_URL: 'http://kv.example.com' }
+  assert.deepEqual(hostsAsked(own, metadata), ['cms.example.com'])
 })
 
 test('ports and letters do not matter, and this machine has many names', () => {

@@ -1,7 +1,7 @@
-/** Addresses in a log and in variables: whose they are, and which one a failure is about. */
+/** Hosts in a log and in variables: their kinds, and which one a failure is about. */
 import { isIP } from 'node:net'
 
-/** `cms` is whatever stands in the variables of the environment: most often the CMS. */
+/** `cms` is a host that the variables of the environment name: most often the CMS. */
 export type HostKind = 'cms' | 'registry' | 'download' | 'telemetry' | 'other'
 
 const KINDS: Record<'download' | 'telemetry', readonly string[]> = {
@@ -33,8 +33,8 @@ const KINDS: Record<'download' | 'telemetry', readonly string[]> = {
   ],
 }
 
-/** Pages that error messages send their reader to. */
-const READING = new Set([
+/** Hosts of documentation that error messages link to. */
+const DOCUMENTATION = new Set([
   'nextjs.org',
   'github.com',
   'nodejs.org',
@@ -64,10 +64,10 @@ export function kindOf(host: string): HostKind {
   return REGISTRY.test(name) ? 'registry' : 'other'
 }
 
-/** A company has one of its own, and calls it what all the others are called. */
+/** The usual names of private registries. */
 const REGISTRY = /^(?:registry|npm|packages|repo)\./
 
-/** The host of an address, with its port where one is named; empty for what is no address. */
+/** The host of a URL, with its port where it has one; empty for other text. */
 export const hostOf = (address: string): string =>
   /^https?:\/\/(?:[^/@\s]{1,200}@)?([\w.-]{1,253}(?::\d{1,5})?|\[[\da-fA-F:.]{2,45}\](?::\d{1,5})?)/.exec(
     address,
@@ -75,31 +75,33 @@ export const hostOf = (address: string): string =>
 
 const ADDRESS = /https?:\/\/[^\s'"`<>()\\]{1,300}/g
 
-/** The hosts of the addresses in a line, but for those that are there to be read. */
+/** The hosts of the URLs in a line, without those of documentation. */
 export const hostsIn = (text: string): string[] =>
-  [...text.matchAll(ADDRESS)].map(([address]) => hostOf(address)).filter((host) => host !== '' && !READING.has(host))
+  [...text.matchAll(ADDRESS)]
+    .map(([address]) => hostOf(address))
+    .filter((host) => host !== '' && !DOCUMENTATION.has(host))
 
-/** Of another one's business: where packages come from, and what stands between the app and everybody. */
-const NOT_ASKED_BY_APPS = /^(npm_|NPM_|YARN_|PNPM_|BUN_)|_MIRROR$|_proxy$/i
+/** Variables that are not for the app: of package managers, mirrors and proxies. */
+const NOT_FOR_APPS = /^(npm_|NPM_|YARN_|PNPM_|BUN_)|_MIRROR$|_proxy$/i
 const ADDRESS_OF_ANY_KIND = /[a-z][a-z\d+.-]{1,20}:\/\/[^\s"'<>,;]{1,300}/gi
 const BARE = /^(?:localhost|\d{1,3}(?:\.\d{1,3}){3}|[\w-]{1,63}(?:\.[\w-]{1,63}){0,8}\.[a-z]{2,63})(?=$|[:/])/i
 const MAX_HOSTS = 1000
 
 type Variables = Readonly<Record<string, string>>
 
-/** The hosts that an app was meant to ask. Of what the service tells it, the address of the CMS alone is one of them. */
+/** The hosts that an app is meant to use. Of the variables of the service, only the URL of the CMS counts. */
 export const hostsAsked = (own: Variables, metadata: Variables): string[] => [
   ...new Set(endpointsAsked(own, metadata).map(({ host }) => host)),
 ]
 
-/** Where an app was meant to ask, with the port where it is named or follows from the scheme. */
+/** An endpoint that an app is meant to use, with the port where it is named or follows from the scheme. */
 export type AskedEndpoint = { protocol: 'http' | 'https' | 'tcp'; host: string; port: number | null }
 
-/** The endpoints that variables name, by an address or by a host alone. */
+/** The endpoints that variables name, as a URL or as a host. */
 export function endpointsAsked(own: Variables, { HEADLESS_CMS_URL = '' }: Variables): AskedEndpoint[] {
   const found = new Map<string, AskedEndpoint>()
   for (const [name, value] of Object.entries({ ...own, HEADLESS_CMS_URL })) {
-    if (NOT_ASKED_BY_APPS.test(name)) continue
+    if (NOT_FOR_APPS.test(name)) continue
     const urls = [...value.matchAll(ADDRESS_OF_ANY_KIND)].map(([address]) => URL.parse(address))
     for (const endpoint of [...urls.map(endpointOf), endpointNamed(value.trim())]) {
       if (found.size >= MAX_HOSTS) return [...found.values()]
@@ -119,7 +121,7 @@ function endpointOf(url: URL | null): AskedEndpoint | undefined {
   return { protocol, host: nameOf(url.hostname), port }
 }
 
-/** A host without a scheme: what is spoken there is not known. */
+/** A host without a scheme: its protocol is unknown. */
 function endpointNamed(value: string): AskedEndpoint | undefined {
   const host = BARE.exec(value)?.[0]
   if (!host) return undefined
@@ -127,29 +129,29 @@ function endpointNamed(value: string): AskedEndpoint | undefined {
   return { protocol: 'tcp', host: nameOf(host), port: port === undefined ? null : Number(port) }
 }
 
-/** Whether a host is one of them; all names of this very machine are the same. */
+/** Whether a host is among the others; all names of the local machine are the same. */
 export function isAmong(host: string, hosts: readonly string[]): boolean {
   const name = nameOf(host)
   return hosts.some((other) => other === name || (isLocal(other) && isLocal(name)))
 }
 
-/** The name that was asked for and led to an address, where that was written down: Node's errors tell the address alone. */
+/** The host name of an address, where it is known: errors of Node have only the address. */
 export function nameBehind(host: string, names: Variables): string {
   const address = nameOf(host)
   if (!isIP(address)) return host
-  // Node writes a port behind an address of IPv6 as if it were a part of it.
+  // Node appends a port to an IPv6 address without brackets.
   return names[address] ?? names[address.replace(/:\d{1,5}$/, '')] ?? host
 }
 
-/** Whether it is an address of the internet, and no name. */
+/** Whether it is an IP address, and not a name. */
 export const isAddress = (host: string): boolean => isIP(nameOf(host)) !== 0
 
-/** Without a port, and as names are compared. */
+/** Without port, brackets and final dot, in lower case. */
 function nameOf(host: string): string {
   const [, inBrackets] = /^\[([^\]]*)\]/.exec(host) ?? []
   const name = inBrackets ?? (host.split(':').length > 2 ? host : host.replace(/:\d{1,5}$/, ''))
   return name.replace(/\.$/, '').toLowerCase()
 }
 
-/** This very machine, which inside a sandbox is nobody else's. */
+/** The local machine. In a sandbox that is the sandbox itself. */
 export const isLocal = (host: string): boolean => /^(?:localhost|127\.|0\.0\.0\.0|\[?::1)/.test(host)

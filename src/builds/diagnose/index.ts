@@ -1,6 +1,6 @@
 /**
- * From the log and the end of a phase that failed to a reason that people can act on. Pure: the same log always gets the
- * same answer. Each rule knows one kind of failure and the words of the tools that report it.
+ * Finds the reason of a failed phase from its log and its exit. Pure: the same log always has the same result. Each rule knows
+ * one kind of failure and the messages of the tools that report it.
  */
 import type { Reason } from '../../contract/index.ts'
 import { commandNotFound, lintError, moduleNotFound, typeError } from './code.ts'
@@ -13,7 +13,7 @@ import {
   lockfileMismatch,
   registryRefused,
 } from './install.ts'
-import { clean, tellsAnError, withoutWarnings } from './lines.ts'
+import { clean, hasErrorLine, withoutWarnings } from './lines.ts'
 import { diskFull, outOfMemory } from './machine.ts'
 import { nativePackageMissing } from './native.ts'
 import { registryUnreachable, serviceUnreachable } from './network.ts'
@@ -34,7 +34,7 @@ export type Diagnosis = {
   metadata: Record<string, string>
 }
 
-/** Their words are only used for what ends a program: the first rule that knows them is right, wherever they stand. */
+/** Rules whose messages only occur in fatal errors: the first rule that matches is right, wherever the message is. */
 const SURE: readonly Rule[] = [
   outOfMemory,
   diskFull,
@@ -51,8 +51,8 @@ const SURE: readonly Rule[] = [
 ]
 
 /**
- * Their words are used, too, for what a program survives. What it did not survive stands last in its log; where two rules
- * know the same line, the first is the more exact.
+ * Rules whose messages also occur in errors that a program survives. The fatal error is the last one in the log; where two
+ * rules match the same line, the first is more precise.
  */
 const LIKELY: readonly Rule[] = [
   commandNotFound,
@@ -81,8 +81,8 @@ function find(evidence: Evidence): Finding {
   const serious: Evidence = { ...evidence, lines: withoutWarnings(evidence.lines) }
   const found = byRules(serious)
   if (found) return found
-  // Better the program's own last words than a warning that it survived.
-  return tellsAnError(serious.lines) ? unknown(serious) : (byRules(evidence) ?? unknown(evidence))
+  // The last error of the program is better than a warning that it survived.
+  return hasErrorLine(serious.lines) ? unknown(serious) : (byRules(evidence) ?? unknown(evidence))
 }
 
 function byRules(evidence: Evidence): Finding | undefined {
@@ -91,7 +91,7 @@ function byRules(evidence: Evidence): Finding | undefined {
     if (found) return found
   }
   const likely = LIKELY.flatMap((rule) => apply(rule, evidence) ?? [])
-  // The sort is stable: of those that end on the same line the first of the list stays first.
+  // The sort is stable: of findings on the same line, that of the first rule stays first.
   return likely.toSorted((a, b) => b.lastAt - a.lastAt)[0]
 }
 

@@ -1,4 +1,4 @@
-/** What package managers say when they cannot install: npm, pnpm, Yarn 1, Yarn 2 and later, bun. */
+/** The messages of package managers that cannot install: npm, pnpm, Yarn 1, Yarn 2 and later, bun. */
 import { hostOf } from './hosts.ts'
 import { provingIndex, quote, sentence } from './lines.ts'
 import { unreachableIn } from './network.ts'
@@ -14,7 +14,7 @@ const LOCKFILE = [
   /The lockfile would have been (?:modified|created) by this install/,
   /lockfile had changes, but lockfile is frozen/,
 ]
-/** What differs, where the manager says so. */
+/** The difference, where the manager reports it. */
 const DIFFERS = [
   /npm (?:error|ERR!) (Missing: .{1,200} from lock file)/,
   /npm (?:error|ERR!) (Invalid: lock file's .{1,200})/,
@@ -105,7 +105,7 @@ export const dependencyNotFound: Rule = {
   },
 }
 
-/** bun says the version first. */
+/** bun writes the version first. */
 function versionIn(match: RegExpExecArray): string {
   const [all, one = '', two] = match
   if (two === undefined) return one.replace(/\.$/, '')
@@ -205,22 +205,22 @@ export const installScriptFailed: Rule = {
       ? 'It compiles C or C++ code, which needs Python, make and a compiler on the build machine: use a version that has ready-made binaries, or ask the operator to install them.'
       : name
         ? 'Use a version of the package whose script works here, or leave the package out.'
-        : 'Mend the script in package.json.'
-    const said = proof === first.index ? '' : quote(withoutPrefix(lines[proof]?.text ?? ''))
-    const message = `${sentence(`${whose} failed`, said)} ${todo}`
+        : 'Fix the script in package.json.'
+    const quoted = proof === first.index ? '' : quote(withoutPrefix(lines[proof]?.text ?? ''))
+    const message = `${sentence(`${whose} failed`, quoted)} ${todo}`
     return { reason: 'INSTALL_SCRIPT_FAILED', message, ...place, ...about(name) }
   },
 }
 
-const NPM_SAYS_NOTHING = /^npm (?:error|ERR!) (?:A complete log of this run|command |code |path )/
+const NPM_BOILERPLATE = /^npm (?:error|ERR!) (?:A complete log of this run|command |code |path )/
 
 /**
- * What the script itself said stands after the head of npm and Yarn 1, and before that of the others. npm does not hold back
- * what the app's own scripts say: then nothing but its usual last words stands after.
+ * The output of the script is after the header of npm and Yarn 1, and before that of the others. npm does not buffer the output
+ * of the app's own scripts: then only its usual last lines are after the header.
  */
 function proofOf({ lines }: Evidence, { index, match }: Hit): number {
-  const isTold = lines.slice(index + 1).some(({ text }) => !NPM_SAYS_NOTHING.test(text))
-  const isAfter = isTold && /^npm |: Command failed\.$/.test(match[0])
+  const hasOutput = lines.slice(index + 1).some(({ text }) => !NPM_BOILERPLATE.test(text))
+  const isAfter = hasOutput && /^npm |: Command failed\.$/.test(match[0])
   const from = isAfter ? index + 1 : 0
   const npmBegins = lines.findIndex(({ text }) => /^npm (?:error|ERR!)/.test(text))
   const end = npmBegins > 0 ? Math.min(npmBegins, index) : index
@@ -229,7 +229,7 @@ function proofOf({ lines }: Evidence, { index, match }: Hit): number {
   return proof < 0 ? index : from + proof
 }
 
-/** pnpm and Yarn say on each line whose script wrote it. */
+/** pnpm and Yarn prefix each line with the package whose script wrote it. */
 const withoutPrefix = (text: string): string =>
   text
     .replace(/^[^ ]{1,300} (?:preinstall|install|postinstall|prepare): /, '')
@@ -241,7 +241,7 @@ const about = (name: string | undefined): Pick<Finding, 'metadata'> => ({ metada
 
 const placeOf = ({ index }: Hit, all: readonly Hit[]) => ({ at: index, lastAt: all.at(-1)?.index ?? index })
 
-/** The package that lies in a folder: what follows the last `node_modules/`. */
+/** The package of a folder: what follows the last `node_modules/`. */
 function inNodeModules(path: string): string {
   const start = path.lastIndexOf('node_modules/')
   if (start < 0) return ''
@@ -249,7 +249,7 @@ function inNodeModules(path: string): string {
   return first.startsWith('@') && second ? `${first}/${second}` : first
 }
 
-/** A package out of an address in the registry, or out of what a manager calls it. */
+/** A package name from a URL of the registry, or from the name that a manager uses. */
 function packageIn(text: string): string {
   const path = text.startsWith('http') ? text.slice(text.indexOf('/', 'https://'.length) + 1) : text
   const name = path.replaceAll(/%2f/gi, '/').split('/-/')[0] ?? ''

@@ -1,4 +1,4 @@
-/** Reading a log that other people's programs wrote: cleaned, without its warnings, and the line that tells the most. */
+/** Reads a log of untrusted programs: cleans it, removes its warnings, and finds the line that shows the error. */
 import { stripVTControlCharacters } from 'node:util'
 import type { Line } from './rule.ts'
 
@@ -6,7 +6,7 @@ const MAX_LINES = 5000
 const MAX_CHARACTERS = { line: 1000, log: 1_000_000 }
 const MAX_QUOTE_CHARACTERS = 200
 
-/** The newest lines, each short and without anything that only a terminal understands. */
+/** The newest lines, shortened and without control sequences. */
 export function clean(lines: readonly Line[]): Line[] {
   const cleaned: Line[] = []
   let characters = 0
@@ -22,15 +22,15 @@ export function clean(lines: readonly Line[]): Line[] {
   return cleaned.reverse()
 }
 
-/** A piece of the log inside a sentence. */
+/** A part of the log as it is quoted in a sentence. */
 export function quote(text: string): string {
   const short = text.replaceAll(/\s+/g, ' ').trim()
   return short.length > MAX_QUOTE_CHARACTERS ? `${short.slice(0, MAX_QUOTE_CHARACTERS)}…` : short
 }
 
-/** What happened, in the words of the log where it has some. */
-export const sentence = (what: string, said: string): string =>
-  said === '' ? `${what}.` : `${what}: ${said.endsWith('…') ? said : `${said.replace(/[.,:; ]{1,5}$/, '')}.`}`
+/** What happened, with a quotation from the log where there is one. */
+export const sentence = (what: string, quoted: string): string =>
+  quoted === '' ? `${what}.` : `${what}: ${quoted.endsWith('…') ? quoted : `${quoted.replace(/[.,:; ]{1,5}$/, '')}.`}`
 
 const WARNING =
   /^\s{0,4}(?:npm warn\b|npm WARN\b|warning\b|WARN\b|\[warn\]|\(!\)|⚠|▲ \[WARNING\]|info There appears to be)/
@@ -38,7 +38,7 @@ const WARNINGS_BEGIN = /^\s{0,4}(?:WARNING in |⚠ Compiled with warnings|Compil
 const WARNINGS_END =
   /^\s{0,4}(?:ERROR in |Failed to compile|Build error|> Build|Error|error|✓|⨯|✗|✘|×|Linting|Checking|Running|Collecting|Generating|webpack )/
 
-/** Bundlers warn in the very words in which they fail: what stands under the head of a warning is no proof. */
+/** Bundlers use the same messages for warnings and errors: lines under the header of a warning are no proof. */
 export function withoutWarnings(lines: readonly Line[]): Line[] {
   let isInside = false
   return lines.map((line) => {
@@ -48,37 +48,37 @@ export function withoutWarnings(lines: readonly Line[]): Line[] {
   })
 }
 
-/** A line that is about an error from its first word on. */
-const TELLS_AN_ERROR =
+/** A line that begins with an error. */
+const ERROR_LINE =
   /^[^\p{L}\p{N}]{0,12}(?:npm (?:error|ERR!) +|cause\]?: |error +|Uncaught +|Unhandled +|YN0\d{3}: [│├└┌ ]{0,6})?[^\p{L}\p{N}]{0,6}(?:[A-Za-z]{0,40}(?:Error|Exception)\b|error\b|ERROR\b|ERR!|ERR_[A-Z]|fatal\b|FATAL\b|panic\b|panicked\b|Failed\b|Cannot\b|Could not\b|Couldn't\b|Can't\b|Unable to\b|Missing\b|Invalid\b)/u
-/** A line with an error somewhere in it, as in `src/main.ts(1,7): error TS2322` or `[vite:css] … failed`. */
-const SPEAKS_OF_AN_ERROR = /\b(?:error|Error|ERROR|fatal|failed|Failed|failure|exception|cannot find|not found)\b/
-/** Says only that something failed, after what failed has been said, or before it. */
-const EMPTY_WORDS =
+/** A line that contains an error, such as `src/main.ts(1,7): error TS2322` or `[vite:css] … failed`. */
+const ERROR_WORD = /\b(?:error|Error|ERROR|fatal|failed|Failed|failure|exception|cannot find|not found)\b/
+/** Lines that report a failure without its cause. */
+const NO_CAUSE =
   /A complete log of this run|Lifecycle script|npm (?:error|ERR!) (?:code|path|workspace|location|command|errno|syscall)\b|npm (?:error|ERR!)\s*$|ELIFECYCLE|error Command failed with exit code|error: script "|Failed with errors in|Build failed in|error during build:?\s*$|Build failed with \d|Failed to compile\.?\s*$|Build error occurred|Build failed because of|Emitted 'error' event|throw er|triggerUncaughtException|Error occurred prerendering|Export encountered|build worker exited|exited with code|command failed\s*$/
-/** What belongs to the error above: its stack, its frame of code, the fields of its object. */
+/** Lines that belong to the error above: its stack, its code frame, the fields of its object. */
 const DETAIL = /^(?:\s|$|[>|│╭╰─}\])-]|\d{1,6} ?[|│])/
 
 /**
- * Where the line stands that shows best what went wrong: the first of the last block that is about an error. A program says
- * what is wrong before it says where, and whoever called the program says once more that it failed. -1 for an empty log.
+ * The index of the line that best shows the failure: the first of the last block of error lines. A program reports what is
+ * wrong before it reports where, and its parent process reports the failure again. -1 for an empty log.
  */
 export function provingIndex(lines: readonly Line[]): number {
-  const told = (index: number) => isAbout(lines[index]?.text ?? '', TELLS_AN_ERROR)
-  for (let index = lines.length - 1; index >= 0; index--) if (told(index)) return topOfBlock(index, told)
-  const spoken = lines.findLastIndex(({ text }) => isAbout(text, SPEAKS_OF_AN_ERROR))
-  return spoken >= 0 ? spoken : lines.findLastIndex(({ text }) => text.trim() !== '')
+  const isError = (index: number) => isAbout(lines[index]?.text ?? '', ERROR_LINE)
+  for (let index = lines.length - 1; index >= 0; index--) if (isError(index)) return topOfBlock(index)
+  const mentioned = lines.findLastIndex(({ text }) => isAbout(text, ERROR_WORD))
+  return mentioned >= 0 ? mentioned : lines.findLastIndex(({ text }) => text.trim() !== '')
 
-  function topOfBlock(from: number, isTold: (index: number) => boolean): number {
+  function topOfBlock(from: number): number {
     let top = from
-    for (let index = from - 1; index >= 0 && (isTold(index) || DETAIL.test(lines[index]?.text ?? '')); index--) {
-      if (isTold(index)) top = index
+    for (let index = from - 1; index >= 0 && (isError(index) || DETAIL.test(lines[index]?.text ?? '')); index--) {
+      if (isError(index)) top = index
     }
     return top
   }
 }
 
-/** Whether a line is about an error from its first word on. */
-export const tellsAnError = (lines: readonly Line[]): boolean => lines.some(({ text }) => isAbout(text, TELLS_AN_ERROR))
+/** Whether any line begins with an error. */
+export const hasErrorLine = (lines: readonly Line[]): boolean => lines.some(({ text }) => isAbout(text, ERROR_LINE))
 
-const isAbout = (text: string, what: RegExp): boolean => what.test(text) && !EMPTY_WORDS.test(text)
+const isAbout = (text: string, what: RegExp): boolean => what.test(text) && !NO_CAUSE.test(text)

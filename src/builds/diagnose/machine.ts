@@ -1,4 +1,4 @@
-/** What the machine ran out of: memory or disk. Seen in the log or in how the program ended, whatever else the log says. */
+/** Out of memory or out of disk space: seen in the log or in the exit of the program, whatever else the log contains. */
 import { EVERY_PHASE, type Evidence, type Finding, type Rule, search, span } from './rule.ts'
 
 const SAYS_OUT_OF_MEMORY = [
@@ -12,30 +12,39 @@ const SAYS_OUT_OF_MEMORY = [
   /worker exited with code: null and signal: SIGKILL/,
   /was terminated by signal SIGKILL/,
 ]
-/** A shell says this when a program under it was killed; only the last words count, since others may have been meant. */
+/** A shell writes this when a program was killed; only the last lines count, since earlier kills may be intended. */
 const SAYS_KILLED = /^(?:Killed|.{0,200}: line \d{1,6}: .{0,200}Killed\b)/
-const LAST_WORDS = 40
+const LAST_LINES = 40
 const SIGKILL_CODE = 137
 
 export const outOfMemory: Rule = {
   phases: EVERY_PHASE,
   find(evidence) {
     const { lines, exit, oomKilled } = evidence
-    const said = search(lines, ...SAYS_OUT_OF_MEMORY)
-    if (said.length > 0) {
-      const isHeap = said.some(({ match }) => match[0].includes('heap'))
-      return finding(evidence, isHeap ? 'The heap of Node.js was full.' : 'There was no memory left.', span(said))
+    const hits = search(lines, ...SAYS_OUT_OF_MEMORY)
+    if (hits.length > 0) {
+      const isHeap = hits.some(({ match }) => match[0].includes('heap'))
+      return outOfMemoryFinding(
+        evidence,
+        isHeap ? 'The heap of Node.js was full.' : 'There was no memory left.',
+        span(hits),
+      )
     }
     const isKilled = exit.signal === 'SIGKILL' || exit.code === SIGKILL_CODE
-    const killed = search(lines, SAYS_KILLED).filter(({ index }) => index >= lines.length - LAST_WORDS)
-    if (oomKilled) return finding(evidence, 'A process was ended because it used all its memory.', span(killed))
-    // Whoever watched its memory would know.
+    const killed = search(lines, SAYS_KILLED).filter(({ index }) => index >= lines.length - LAST_LINES)
+    if (oomKilled)
+      return outOfMemoryFinding(evidence, 'A process was ended because it used all its memory.', span(killed))
+    // The cgroup would have reported it.
     if (oomKilled === false || (!isKilled && killed.length === 0)) return undefined
-    return finding(evidence, 'A process was killed, most likely because it used all its memory.', span(killed))
+    return outOfMemoryFinding(
+      evidence,
+      'A process was killed, most likely because it used all its memory.',
+      span(killed),
+    )
   },
 }
 
-function finding({ phase }: Evidence, what: string, place: { at: number; lastAt: number }): Finding {
+function outOfMemoryFinding({ phase }: Evidence, what: string, place: { at: number; lastAt: number }): Finding {
   const todo =
     phase === 'STARTING'
       ? 'Let the app load less when it starts, or ask the operator for more memory.'
@@ -43,20 +52,20 @@ function finding({ phase }: Evidence, what: string, place: { at: number; lastAt:
   return { reason: 'OUT_OF_MEMORY', message: `${what} ${todo}`, ...place }
 }
 
-/** Linux says ENOSPC, too, when a program watches more files than it may: that is no full disk. */
+/** Linux also reports ENOSPC when a program watches too many files: that is no full disk. */
 const WATCHERS = /file watchers|inotify/
 const SAYS_DISK_FULL = [/\bENOSPC\b/, /[Nn]o space left on device/, /\bEDQUOT\b/, /[Dd]isk quota exceeded/]
 
 export const diskFull: Rule = {
   phases: EVERY_PHASE,
   find({ lines }) {
-    const said = search(lines, ...SAYS_DISK_FULL).filter(({ match }) => !WATCHERS.test(match.input))
-    if (said.length === 0) return undefined
+    const hits = search(lines, ...SAYS_DISK_FULL).filter(({ match }) => !WATCHERS.test(match.input))
+    if (hits.length === 0) return undefined
     return {
       reason: 'DISK_FULL',
       message:
-        'The disk was full. The operator makes room or raises the limit; a smaller app or a Clean Rebuild may fit.',
-      ...span(said),
+        'The disk was full. The operator can free space or raise the limit; a smaller app or a Clean Rebuild may fit.',
+      ...span(hits),
     }
   },
 }

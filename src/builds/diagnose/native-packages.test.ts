@@ -63,7 +63,7 @@ test('what a package asks for that is not installed itself is not missed', async
   assert.deepEqual(await missing(WHOLE, []), [])
 })
 
-test('a package is found beside whoever asks for it, and further up', async () => {
+test('a package is found beside the package that requires it, and further up', async () => {
   const packages = {
     'node_modules/a': {},
     'node_modules/a/node_modules/sharp': { optionalDependencies: { '@img/sharp-linux-arm64': '1' } },
@@ -125,7 +125,7 @@ test('no place outside is looked for, whatever a lockfile says', async () => {
   assert.deepEqual(looked, [])
 })
 
-test('who asks for a missing package is told with its version, and whether the lockfile has it', async () => {
+test('a missing package has the package that requires it, with its version, and whether the lockfile has it', async () => {
   const { 'node_modules/@rollup/rollup-linux-arm64-gnu': _, ...lacking } = WHOLE
   const notify = (packages: object) =>
     missingOf(nativesIn(packagesIn({ packages }), ARM), async (path) => path === 'node_modules/rollup')
@@ -135,7 +135,7 @@ test('who asks for a missing package is told with its version, and whether the l
   assert.deepEqual(await notify(lacking), [{ name, parent, isLocked: false }])
 })
 
-test('of a version that is none nothing is said', async () => {
+test('an invalid version is ignored', async () => {
   for (const version of [undefined, 4, {}, 'git+ssh://x', `1.${'0'.repeat(100)}`, '1.0.0 <script>']) {
     const packages = { ...WHOLE, 'node_modules/rollup': { ...ROLLUP, version } }
     const [found] = await missingOf(

@@ -1,7 +1,7 @@
 /**
- * Finds out right after an install which native packages are absent, before the program that needs them fails in words that
- * blame somebody else. npm skips an optional package without a word where the registry or the lockfile does not have it; a
- * lockfile that was made on a Mac beside an old node_modules may lack all of Linux.
+ * Finds missing native packages right after an install, before the program that needs them fails with a misleading message.
+ * npm silently skips an optional package where the registry or the lockfile does not have it; a lockfile that was made on a Mac
+ * with an old node_modules may lack all packages for Linux.
  */
 
 export type Platform = { os: string; cpu: string; libc: 'glibc' | 'musl' | null }
@@ -17,22 +17,22 @@ export type LockedPackage = {
 /** The packages of npm's lockfile (version 2 or 3) by their folder, relative to the lockfile; '' is the app itself. */
 export type PackageLock = ReadonlyMap<string, LockedPackage>
 
-/** A native package for this platform that a package asks for. Folders are relative to the lockfile, and inside. */
+/** A native package for this platform that a package requires. Folders are relative to the lockfile, and inside. */
 export type Native = {
   name: string
-  /** Who asks for it; null for the app itself and its workspaces. */
+  /** The folder of the package that requires it; null for the app itself and its workspaces. */
   parent: string | null
-  /** The version of who asks. */
+  /** The version of the package that requires it. */
   parentVersion: string | null
-  /** Where it should be; null where the lockfile does not have it, so that it cannot be there. */
+  /** Where it should be; null where the lockfile does not have it, so that it cannot be installed. */
   folder: string | null
 }
 
-/** More than any app has, and few enough to be looked for in a moment. */
+/** More than any app has, and few enough to be checked quickly. */
 const MAX_NATIVES = 500
 const MAX_PATH_LENGTH = 1024
 
-/** Of a lockfile without entries, or of a kind before version 2, nothing is known; nor of entries that are none. */
+/** Empty for a lockfile without entries or before version 2. Malformed entries have empty fields. */
 export function packagesIn(lockfile: unknown): PackageLock {
   const packages = fieldOf(lockfile, 'packages')
   if (typeof packages !== 'object' || packages === null) return new Map()
@@ -67,16 +67,16 @@ export function nativesIn(lock: PackageLock, platform: Platform): Native[] {
   return found
 }
 
-/** A native package that is asked for and not there. */
+/** A native package that is required and not installed. */
 export type Missing = {
   name: string
-  /** Who asks for it; null for the app itself. */
+  /** The package that requires it; null for the app itself. */
   parent: { name: string; version: string } | null
-  /** Whether the lockfile has it: then it was not the lockfile that kept it away. */
+  /** Whether the lockfile has it: then the lockfile is not the cause. */
   isLocked: boolean
 }
 
-/** By their names, each once. */
+/** Sorted by name, each once. */
 export async function missingOf(
   natives: readonly Native[],
   isThere: (folder: string) => Promise<boolean>,
@@ -94,7 +94,7 @@ export async function missingOf(
 /** `node_modules/vite/node_modules/rollup` is `rollup`. */
 const nameAt = (folder: string): string => folder.slice(folder.lastIndexOf('node_modules/') + 'node_modules/'.length)
 
-/** A lockfile is a text that anybody may have written: what leads elsewhere is not looked for. */
+/** A lockfile is untrusted: paths that lead outside are not looked up. */
 const isInside = (path: string): boolean =>
   path.length <= MAX_PATH_LENGTH &&
   !path.includes('\0') &&
@@ -103,7 +103,7 @@ const isInside = (path: string): boolean =>
 /** The app itself, or a workspace of it. */
 const isOwn = (path: string): boolean => !path.includes('node_modules/')
 
-/** Where Node looks for a package: beside whoever asks, then further up. */
+/** Where Node looks for a package: beside the package that requires it, then further up. */
 function resolve(lock: PackageLock, parent: string, name: string): string | undefined {
   let folder = parent
   for (;;) {
@@ -121,7 +121,7 @@ function isNative(lock: PackageLock, path: string, { os, cpu, libc }: Platform):
   return allows(entry.os, os) && allows(entry.cpu, cpu) && (libc === null || allows(entry.libc, libc))
 }
 
-/** As npm reads these lists: `!win32` is all but that, and an empty list is everything. */
+/** As npm reads these lists: `!win32` is all but win32, and an empty list is everything. */
 function allows(list: readonly string[], value: string): boolean {
   if (list.includes(`!${value}`)) return false
   return list.every((item) => item.startsWith('!')) || list.includes(value)
@@ -142,7 +142,7 @@ const SYSTEMS = new Set([
 const ALIASES: Record<string, string> = { aarch64: 'arm64', x86_64: 'x64', amd64: 'x64', windows: 'win32' }
 const C_LIBRARIES: Record<string, 'glibc' | 'musl'> = { gnu: 'glibc', glibc: 'glibc', musl: 'musl' }
 
-/** Whether a name such as `@rollup/rollup-linux-arm64-gnu` is for this platform; undefined for a name that says nothing. */
+/** Whether a name such as `@rollup/rollup-linux-arm64-gnu` is for this platform; undefined for a name without a platform. */
 function fitsByName(name: string, { os, cpu, libc }: Platform): boolean | undefined {
   const words = name
     .replace('x86_64', 'x64')
@@ -162,7 +162,7 @@ const fieldOf = (value: unknown, key: string): unknown =>
 
 const MAX_VERSION_LENGTH = 64
 
-/** Of one that is none nothing is said. */
+/** Null for an invalid version. */
 const versionIn = (value: unknown): string | null =>
   typeof value === 'string' && value.length <= MAX_VERSION_LENGTH && /^\d[\w.+-]*$/.test(value) ? value : null
 

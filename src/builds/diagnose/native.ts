@@ -1,6 +1,6 @@
 /**
- * Packages that hold machine code come once per platform, as optional dependencies: one that is absent is skipped without a
- * word, and the program that needs it fails later, in words that blame somebody else.
+ * Native packages exist once per platform, as optional dependencies: a missing one is skipped silently, and the program that
+ * needs it fails later with a misleading message.
  */
 import { quote } from './lines.ts'
 import { EVERY_PHASE, type Evidence, type Finding, type Hit, type Line, managerOf, type Rule, search } from './rule.ts'
@@ -8,7 +8,7 @@ import { EVERY_PHASE, type Evidence, type Finding, type Hit, type Line, managerO
 const PLATFORM =
   /(?:linux|linuxmusl|darwin|win32|freebsd|android)[-_/.](?:arm64|aarch64|x64|x86_64|arm|ia32|riscv64|ppc64)/
 
-/** Each names the package, or a file of it. */
+/** Messages that name the package, or a file of it. */
 const NAMES_IT = [
   /The package "([^"]{1,120})" could not be found, and is needed by/,
   /needs the "([^"]{1,120})" package instead/,
@@ -21,9 +21,9 @@ const NATIVE_FAILS =
   /Cannot find native binding|Failed to load native binding|No prebuild or local build of|needs the "[^"]{1,120}" package instead|could not be found, and is needed by/
 const SHARP = /Could not load the "sharp" module using the ([\w-]{1,40}) runtime/
 const SWC = /Failed to load SWC binary for (\w{1,20})\/(\w{1,20})/
-/** Node prints the line of code that throws, above the error itself. */
-const QUOTES_ITS_SOURCE = /new Error\(/
-/** Next.js fetches the package itself then, and the failure to do so is the last that is heard of it. */
+/** Node prints the source line that throws above the error itself. */
+const SOURCE_LINE = /new Error\(/
+/** Next.js then fetches the package itself, and its last message is the failure of that download. */
 const SWC_DOWNLOAD = /Downloading swc package ([@\w./-]{1,120})/
 const UNREACHABLE = /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ETIMEDOUT|fetch failed/
 const SWC_DOWNLOAD_LINES = 12
@@ -41,7 +41,7 @@ export const nativePackageMissing: Rule = {
 
 function absent(evidence: Evidence): Finding | undefined {
   const { lines } = evidence
-  const failed = search(lines, NATIVE_FAILS, SHARP, SWC).filter(({ match }) => !QUOTES_ITS_SOURCE.test(match.input))
+  const failed = search(lines, NATIVE_FAILS, SHARP, SWC).filter(({ match }) => !SOURCE_LINE.test(match.input))
   const named = search(lines, ...NAMES_IT).filter(({ match }) => PLATFORM.test(match[1] ?? ''))
   const downloads = search(lines, SWC_DOWNLOAD).filter(({ index }) => isFollowedBy(lines, index, UNREACHABLE))
   const hits = [...failed, ...named, ...downloads]
@@ -61,7 +61,7 @@ function absent(evidence: Evidence): Finding | undefined {
 
 /**
  * A lockfile that lacks the package was made on another platform. Without a lockfile, or where the lockfile has it, the registry
- * does not have it for the version of whatever asks for it.
+ * does not have it in the version that is required.
  */
 function whyAndWhatToDo(evidence: Evidence, name: string, platform = 'this platform'): string {
   const { lockfile } = evidence
@@ -81,7 +81,7 @@ function whyAndWhatToDo(evidence: Evidence, name: string, platform = 'this platf
   return `${why}, and most likely the registry has no binary of that one for ${platform}. ${todo}`
 }
 
-/** Who asks for native packages of these names, where the install did not tell. */
+/** The packages that require native packages of these names, where the install does not show it. */
 const WELL_KNOWN: readonly [native: string, asking: string][] = [
   ['@esbuild/', 'esbuild'],
   ['@img/sharp-', 'sharp'],
@@ -94,7 +94,7 @@ const WELL_KNOWN: readonly [native: string, asking: string][] = [
   ['lightningcss-', 'lightningcss'],
 ]
 
-/** The package is there, but not for this machine, or its install script was not allowed to run. */
+/** The package is installed, but not for this machine, or its install script was not allowed to run. */
 function unusable({ lines }: Evidence): Finding | undefined {
   const hits = search(lines, ...BINDINGS)
   const [first] = hits
@@ -119,7 +119,7 @@ function packageOf(hits: readonly Hit[]): string {
   return packages.find((name) => name.includes('linux')) ?? packages[0] ?? packageOfFile(names[0] ?? '')
 }
 
-/** `../lightningcss.linux-arm64-gnu.node` lies in `lightningcss-linux-arm64-gnu`. */
+/** `../lightningcss.linux-arm64-gnu.node` belongs to `lightningcss-linux-arm64-gnu`. */
 function packageOfFile(file: string): string {
   const name = file.slice(file.lastIndexOf('/') + 1).replace(/\.node$/, '')
   return name.replace('.', '-')

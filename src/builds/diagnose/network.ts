@@ -1,15 +1,15 @@
-/** What could not be reached: the registry, a place that files are fetched from, or the CMS, which the variables name. */
+/** Hosts that could not be reached: the registry, a download, or the CMS, which the variables name. */
 import { type HostKind, hostOf, hostsIn, isAddress, isAmong, isLocal, kindOf, nameBehind } from './hosts.ts'
 import { type Evidence, type Finding, type Line, RUNNING_CODE, type Rule } from './rule.ts'
 
-/** One thing that could not be reached. The host is empty where the log does not name it. */
+/** A host that could not be reached. It is empty where the log does not name it. */
 export type Unreached = { index: number; host: string; kind: HostKind; why: string }
 
-/** Node says no more in its first line, and the cause a few lines below. */
+/** Node writes no more in its first line, and the cause a few lines below. */
 const FETCH_FAILED = 'the connection failed'
 const CAUSE_LINES = 8
 
-/** Each names the host or the address, unless that is the value of a variable and was struck. */
+/** Messages that name the host or the address, unless it is the value of a variable and was hidden. */
 const NAMED: readonly [pattern: RegExp, why: string][] = [
   [/getaddrinfo (?:ENOTFOUND|EAI_AGAIN) ([\w.-]{1,253}|(?=\[secret\]))/, 'its name is not known'],
   [/connect ECONNREFUSED ([\w.:[\]-]{1,80})/, 'it refused the connection'],
@@ -19,7 +19,7 @@ const NAMED: readonly [pattern: RegExp, why: string][] = [
   [/\bcurl: \(\d{1,2}\) Failed to connect to ([\w.:[\]-]{1,80}) port/, 'it refused the connection'],
   [/altnames: Host: ([\w.-]{1,253}?)\.? is not/, 'its certificate is for another name'],
 ]
-/** The host stands elsewhere in the log, if anywhere. */
+/** Messages without the host, which may be elsewhere in the log. */
 const UNNAMED: readonly [pattern: RegExp, why: string][] = [
   [
     /\bself-signed certificate|unable to (?:verify the first|get local issuer) certificate/,
@@ -33,7 +33,7 @@ const UNNAMED: readonly [pattern: RegExp, why: string][] = [
   [/\b(?:ConnectionRefused|DNSResolveFailed|ConnectionClosed|FailedToOpenSocket) downloading/, 'the connection failed'],
 ]
 const ANSWERED = 'it answered'
-/** Servers that fail, in the words of those who ask them; a mere number says nothing. */
+/** Server errors as clients report them; a number alone does not count. */
 const SERVER_ERROR = [
   /\bstatus(?: code)?:? {0,2}(5\d\d)\b/i,
   /\b(5\d\d) (?:Internal Server Error|Bad Gateway|Service Unavailable|Gateway Time-?out)/i,
@@ -44,50 +44,50 @@ const SERVER_ERROR = [
   /^error: GET [^ ]{1,300} - (5\d\d)\b/,
   /\b(?:fetch|request)[^\d]{1,80}\b(5\d\d)(?![\d:.])/i,
 ]
-/** A table of all statuses in a printed object, or a frame of a stack with its numbers. */
-const NO_SAYING = /^\s{0,40}(?:'\d{3}':|at )/
+/** A table of statuses in a printed object, or a stack frame with its numbers. */
+const NOT_A_FAILURE = /^\s{0,40}(?:'\d{3}':|at )/
 const FIELD = /\b(?:hostname|host|address|url|baseURL|uri|Request URL)['"]?: {0,2}['"]?([^\s'",]{3,300})/
 const FIELD_LINES = 60
 const ADDRESS_LINES = 8
-/** An app that asks for each of its pages fails for each of them. */
-const MAX_SAID = 200
+/** An app that requests data for each of its pages fails for each of them. */
+const MAX_FAILURES = 200
 
-/** Where the value of a variable stood that is an address or a host, before it was struck from the log. */
-const STRUCK_ADDRESS = /(?:^|[\s'"`(=])\[secret\](?=$|[\s'"`),:/?])/
+/** The mark of a hidden value where a URL or a host was. */
+const HIDDEN_ADDRESS = /(?:^|[\s'"`(=])\[secret\](?=$|[\s'"`),:/?])/
 
-/** All that the log says could not be reached, telemetry included. */
+/** All hosts that the log reports as unreachable, including telemetry. */
 export function unreachableIn({ lines, phase, cmsHosts, names }: Evidence): Unreached[] {
-  const said = lines.flatMap(({ text }, index) => {
-    const hit = sayOf(text)
+  const failures = lines.flatMap(({ text }, index) => {
+    const hit = failureIn(text)
     return hit ? [{ ...hit, index }] : []
   })
-  const exact = said.filter(({ why, index }, nth) => {
-    const next = said[nth + 1]
+  const exact = failures.filter(({ why, index }, nth) => {
+    const next = failures[nth + 1]
     return why !== FETCH_FAILED || next === undefined || next.index - index > CAUSE_LINES
   })
-  return exact.slice(-MAX_SAID).map(({ index, why, host: named }) => {
-    const isStruck = STRUCK_ADDRESS.test(lines[index]?.text ?? '')
-    const host = nameBehind(named || (isStruck ? '' : hostNear(lines, index)), names)
-    return { index, host, why, kind: kindIn(host, isStruck) }
+  return exact.slice(-MAX_FAILURES).map(({ index, why, host: named }) => {
+    const isHidden = HIDDEN_ADDRESS.test(lines[index]?.text ?? '')
+    const host = nameBehind(named || (isHidden ? '' : hostNear(lines, index)), names)
+    return { index, host, why, kind: kindIn(host, isHidden) }
   })
 
-  function kindIn(host: string, isStruck: boolean): HostKind {
+  function kindIn(host: string, isHidden: boolean): HostKind {
     const kind = kindOf(host)
     if (phase === 'INSTALLING') return kind === 'other' ? 'registry' : kind
     if (isAmong(host, cmsHosts)) return 'cms'
-    if (isStruck && (host === '' || isAddress(host))) return 'cms'
-    // An app whose variables name a host asks that one, as a rule.
+    if (isHidden && (host === '' || isAddress(host))) return 'cms'
+    // An app whose variables name a host usually requests that one.
     return host === '' && cmsHosts.length > 0 ? 'cms' : kind
   }
 }
 
-function sayOf(text: string): { host: string; why: string } | undefined {
+function failureIn(text: string): { host: string; why: string } | undefined {
   for (const [pattern, why] of NAMED) {
     const host = pattern.exec(text)?.[1]
     if (host !== undefined) return { host, why }
   }
   for (const [pattern, why] of UNNAMED) if (pattern.test(text)) return { host: hostsIn(text)[0] ?? '', why }
-  if (NO_SAYING.test(text)) return undefined
+  if (NOT_A_FAILURE.test(text)) return undefined
   for (const pattern of SERVER_ERROR) {
     const status = pattern.exec(text)?.[1]
     if (status) return { host: hostsIn(text)[0] ?? '', why: `${ANSWERED} ${status}` }
@@ -95,7 +95,7 @@ function sayOf(text: string): { host: string; why: string } | undefined {
   return undefined
 }
 
-/** An error prints what it was about below its message, and code that fetches stands close by. */
+/** Node prints the fields of an error below its message, and the code that fetches is often nearby. */
 function hostNear(lines: readonly Line[], index: number): string {
   for (const { text } of lines.slice(index, index + FIELD_LINES)) {
     const value = FIELD.exec(text)?.[1]
@@ -109,7 +109,7 @@ function hostNear(lines: readonly Line[], index: number): string {
 const hostLike = (value: string): string =>
   /^[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}(?::\d{1,5})?$/.test(value) ? value : ''
 
-/** While packages are installed, whoever cannot be reached is the registry: scripts have been looked at before. */
+/** During an install an unreachable host is the registry: install scripts are handled by an earlier rule. */
 export const registryUnreachable: Rule = {
   phases: ['INSTALLING'],
   find(evidence) {

@@ -1,8 +1,8 @@
-/** The Node.js that was chosen is older or newer than what the app or one of its packages takes. */
+/** The chosen version of Node.js is too old or too new for the app or one of its packages. */
 import { quote } from './lines.ts'
 import { EVERY_PHASE, type Rule, search, span } from './rule.ts'
 
-/** With what is wanted, where the message says it. */
+/** With the wanted version, where the message has it. */
 const WRONG = [
   /The engine "node" is incompatible with this module\. Expected version "([^"]{1,100})"/,
   /For Next\.js, Node\.js version "([^"]{1,100})" is required/,
@@ -20,7 +20,7 @@ const WANTED = [
   /\bupgrade Node\.js to a supported version: "([^"]{1,100})"/,
   /^Expected version: ([^ ]{1,60})/,
 ]
-/** Code of the time before OpenSSL 3, most often webpack 4. */
+/** Code that does not work with OpenSSL 3, most often webpack 4. */
 const TOO_NEW = /digital envelope routines::unsupported|ERR_OSSL_EVP_UNSUPPORTED/
 
 export const nodeVersionWrong: Rule = {

@@ -1,4 +1,4 @@
-/** What a rule of diagnosis sees, and what it says when it knows the failure. */
+/** The input of a diagnosis rule, and its finding. */
 import type { Reason } from '../../contract/index.ts'
 import type { Missing } from './native-packages.ts'
 
@@ -12,34 +12,34 @@ export type PhaseFailure = {
   phase: FailedPhase
   argv: readonly string[]
   exit: Exit
-  /** The last lines of this phase as they stand in the log, secrets hidden: messages quote from them. */
+  /** The last lines of this phase in the log, with secrets hidden: messages quote them. */
   lines: readonly Line[]
   /** `npm`, or with its version: `npm 11.6.2`. */
   packageManager: string | null
   /** The path of the lockfile in the archive; null where there is none. */
   lockfile: string | null
-  /** Native packages for this platform that were asked for and are not installed, as far as that is known. */
+  /** Native packages for this platform that are required and not installed, as far as known. */
   missing: readonly Missing[]
-  /** Hosts that stand in the variables of the environment. */
+  /** Hosts that the variables of the environment name. */
   cmsHosts: readonly string[]
-  /** Addresses that the phase called, and the names that led to them, as far as that is known. */
+  /** Host names by the addresses that the phase contacted, as far as known. */
   names: Readonly<Record<string, string>>
-  /** Set when the phase was ended because it took longer than this. */
+  /** Set when the phase was killed because it took longer than this. */
   deadlineSeconds?: number
-  /** Whether the kernel ended a process of the phase for want of memory, where that is known. */
+  /** Whether the kernel killed a process of the phase for lack of memory, where that is known. */
   oomKilled?: boolean
 }
 
-/** A failure whose lines are cleaned: no escapes, no endless line, no more lines than can be read in a moment. */
+/** A failure with cleaned lines: no control sequences, no long lines, and a limited number of lines. */
 export type Evidence = PhaseFailure
 
 export type Finding = {
   reason: Reason
   /** One or two sentences: what happened, with names, and what to do. */
   message: string
-  /** Where in the lines the proof stands; -1 where no line shows it. */
+  /** The index of the line that shows it; -1 where none does. */
   at: number
-  /** The last place that shows it: what ended a program stands near the end of its log. */
+  /** The index of the last line that shows it: a fatal error is near the end of the log. */
   lastAt: number
   metadata?: Record<string, string>
 }
@@ -55,8 +55,8 @@ export const RUNNING_CODE: readonly FailedPhase[] = ['BUILDING', 'STARTING']
 export type Hit = { index: number; match: RegExpExecArray }
 
 /**
- * All places where one of the patterns is found. Whoever writes a log may be an enemy, so every pattern here begins with a
- * literal or at the start of the line, and bounds what it repeats: time grows with the log, never with its square.
+ * All lines that match one of the patterns. Logs are untrusted, so every pattern begins with a literal or at the start of the
+ * line, and bounds its repetitions: the time is linear in the size of the log.
  */
 export function search(lines: readonly Line[], ...patterns: readonly RegExp[]): Hit[] {
   const hits: Hit[] = []
@@ -77,7 +77,7 @@ export const span = (hits: readonly Hit[]): { at: number; lastAt: number } => ({
   lastAt: hits.at(-1)?.index ?? -1,
 })
 
-/** `npm`, `pnpm`, `yarn` or `bun`; npm where nobody says. */
+/** `npm`, `pnpm`, `yarn` or `bun`; npm where the manager is unknown. */
 export function managerOf({ packageManager, argv }: Pick<Evidence, 'packageManager' | 'argv'>): Manager {
   const name = (packageManager ?? argv[0] ?? '').split(/[ @]/, 1)[0]
   return MANAGERS[name ?? ''] ?? NPM
@@ -89,7 +89,7 @@ export type Manager = {
   add: string
   addOptional: string
   addDev: string
-  /** Where package.json says the version of what another package brings. */
+  /** The field of package.json that sets the version of an indirect dependency. */
   override: string
 }
 

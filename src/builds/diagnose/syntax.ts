@@ -1,4 +1,4 @@
-/** Source that cannot be parsed, in the words of the compilers that parse it. */
+/** Source that cannot be parsed, as compilers report it. */
 import { quote, sentence } from './lines.ts'
 import { type Hit, type Line, RUNNING_CODE, type Rule, search } from './rule.ts'
 
@@ -12,17 +12,17 @@ const SYNTAX = [
   /\bCssSyntaxError: /,
   /SyntaxError: (?:\[vue\/compiler-sfc\] |\/[^ ]{1,300}: )/,
 ]
-/** Turbopack says what is wrong first, and that it is one of parsing below the code that it shows. */
+/** Turbopack writes the error first, and that it is one of parsing below the code that it shows. */
 const PARSING = /^(?:Error: )?Parsing [a-zA-Z]{2,20} (?:source code|file) failed/
 const WRONG = /^(?:Error: )?(?:Expected|Unexpected|Unterminated|Expression expected)\b/
 const CODE_LINES = 12
-/** Node says the same of texts that a program parses: only its loader is about source. */
+/** Node reports the same for text that a program parses: only errors of its loader are about source. */
 const THROWN = /^(?:\[.{1,40}\] )?SyntaxError: /
 const LOADER = /\bat (?:wrapSafe|compileSourceTextModule|internalCompileFunction|compileFunctionForCJSLoader)\b/
 const STACK_LINES = 12
 const PLACE_LINES = 6
 
-/** What a package brought broken is not for the app to correct. */
+/** An error in a package is not for the app to correct. */
 const IN_PACKAGE = /\bnode_modules\//
 const PLACE = /^\s{0,8}(?:file: |╭─\[|,-\[|> )?(\.{0,2}\/?[\w@[\]().-][^ :]{0,300}\.[a-z]{2,6}):(\d{1,6})(?::\d{1,6})?/
 
@@ -35,8 +35,8 @@ export const syntaxError: Rule = {
     const [first] = hits
     if (!first) return undefined
     const place = placeOf(lines, first)
-    const said = quote(first.match.input.replace(/^\s{0,8}(?:Error:\s{1,8})?(?:[x×] )?/, ''))
-    const message = `${sentence('A file of the app cannot be parsed', `${place && !said.includes(place) ? `${place} ` : ''}${said}`)} Correct it, and build the app on your machine before you upload it.`
+    const quoted = quote(first.match.input.replace(/^\s{0,8}(?:Error:\s{1,8})?(?:[x×] )?/, ''))
+    const message = `${sentence('A file of the app cannot be parsed', `${place && !quoted.includes(place) ? `${place} ` : ''}${quoted}`)} Correct it, and build the app on your machine before you upload it.`
     return { reason: 'SYNTAX_ERROR', message, at: first.index, lastAt: hits.at(-1)?.index ?? first.index }
   },
 }
@@ -58,7 +58,7 @@ const isOfPackage = (lines: readonly Line[], index: number): boolean =>
     .slice(Math.max(0, index - PLACE_LINES), index + 1)
     .some(({ text }) => !text.trimStart().startsWith('at ') && IN_PACKAGE.test(text))
 
-/** The file and the line, which most compilers say before what is wrong with it. */
+/** The file and the line, which most compilers write before the error. */
 function placeOf(lines: readonly Line[], { index }: Hit): string {
   const near = lines.slice(Math.max(0, index - PLACE_LINES), index + PLACE_LINES)
   for (const { text } of near) {

@@ -1,4 +1,4 @@
-/** A phase that took too long: what it was doing, as far as its log tells. */
+/** A phase that took too long: what it was doing, as far as its log shows. */
 import { provingIndex } from './lines.ts'
 import { registryUnreachable, serviceUnreachable } from './network.ts'
 import { type Evidence, type Finding, search } from './rule.ts'

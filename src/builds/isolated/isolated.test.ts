@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { temporaryFolder } from '../../../test/support/folder.ts'
 import { sourceOf } from '../../../test/support/plan.ts'
-import { aside, TooMuch } from './isolated.ts'
+import { LimitExceeded, runIsolated } from './isolated.ts'
 import { diagnosePhase, planSource } from './on-demand.ts'
 
 const platform = { os: 'linux', cpu: 'arm64', libc: 'glibc' } as const
@@ -15,17 +15,17 @@ test('work that takes more memory than it may is ended, and the service goes on'
   const path = join(await temporaryFolder(t), 'lockfile')
   await writeFile(path, `[${'[],'.repeat(2_000_000)}0]`)
   await using file = await open(path)
-  const work = aside('lockfile', { platform }, { file, limits: { heapMegabytes: 20 } })
-  await assert.rejects(work, (error: TooMuch) => error instanceof TooMuch && error.what === 'memory')
+  const work = runIsolated('lockfile', { platform }, { file, limits: { heapMegabytes: 20 } })
+  await assert.rejects(work, (error: LimitExceeded) => error instanceof LimitExceeded && error.what === 'memory')
 })
 
 test('work that takes longer than it may is ended', async () => {
   const answers = { files: () => new Promise(() => undefined) }
-  const work = aside('plan', { rootDirectory: '' }, { answers, limits: { ms: 1000 } })
-  await assert.rejects(work, (error: TooMuch) => error instanceof TooMuch && error.what === 'time')
+  const work = runIsolated('plan', { rootDirectory: '' }, { answers, limits: { ms: 1000 } })
+  await assert.rejects(work, (error: LimitExceeded) => error instanceof LimitExceeded && error.what === 'time')
 })
 
-test('what was compiled for one task is there for the next', async (t) => {
+test('the compile cache of one task is used by the next', async (t) => {
   const kept = await temporaryFolder(t)
   const keptAfter = async (program: string) => {
     const argv = [
@@ -43,14 +43,14 @@ test('what was compiled for one task is there for the next', async (t) => {
   assert.ok(after > before + 10, `${before}, ${after}`)
 })
 
-test('an app is planned beside the service, whatever the number of its files', async () => {
+test('an app is planned in an isolated process, whatever the number of its files', async () => {
   const app = { 'package.json': { scripts: { start: 'node a.js' } }, 'apps/a/package.json': {} }
   const many = Object.fromEntries(Array.from({ length: 5000 }, (_, at) => [`file-${at}`, '']))
   const plan = await planSource(sourceOf({ ...app, ...many }), '', 'ours')
   assert.deepEqual(plan.output.kind === 'server' && plan.output.start.argv, ['node', 'a.js'])
 })
 
-test('what is wrong with an app is told as if it were planned here', async () => {
+test('a problem of an app is the same as without an isolated process', async () => {
   await assert.rejects(planSource(sourceOf({ 'package.json': '{' }), '', 'ours'), {
     name: 'Problem',
     reason: 'PLAN_FAILED',
@@ -64,7 +64,7 @@ test('what is wrong with an app is told as if it were planned here', async () =>
 
 const broken = () => Promise.reject(new Error('the disk is gone'))
 
-test('a log of many long lines is diagnosed beside the service', async () => {
+test('a log of many long lines is diagnosed in an isolated process', async () => {
   const lines = Array.from({ length: 8000 }, (_, at) => ({ number: at + 1, text: 'Error: '.repeat(2000) }))
   const exit = { code: 1, signal: null }
   const failure = {

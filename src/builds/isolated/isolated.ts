@@ -1,6 +1,7 @@
 /**
- * Work whose size a tenant chooses, in a process of its own: its heap and its time have an end, and whatever becomes of it,
- * the service goes on. No thread: V8 does not hold a thread to its heap while JSON is parsed, and then ends the whole process.
+ * Runs work whose size a tenant chooses in a process of its own, with limits for heap and time, so that it cannot harm the
+ * service. Not in a thread: V8 does not enforce the heap limit of a thread while it parses JSON, and then aborts the whole
+ * process.
  */
 import { fork } from 'node:child_process'
 import type { FileHandle } from 'node:fs/promises'
@@ -9,14 +10,14 @@ import { constants, setPriority } from 'node:os'
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Problem } from '../../contract/index.ts'
-import type { FromAside, Tasks, ToAside } from './messages.ts'
+import type { FromIsolated, Tasks, ToIsolated } from './messages.ts'
 
 const PROGRAM = fileURLToPath(new URL(`./process${extname(import.meta.url)}`, import.meta.url))
 
 const LIMITS = { heapMegabytes: 512, ms: 60_000 }
 
-/** It was ended, since it took more time or memory than anything takes that is made to be read. */
-export class TooMuch extends Error {
+/** The process was killed because it took more time or memory than allowed. */
+export class LimitExceeded extends Error {
   readonly what: 'time' | 'memory'
 
   constructor(what: 'time' | 'memory') {
@@ -26,15 +27,15 @@ export class TooMuch extends Error {
 }
 
 type Options = {
-  /** What the process may ask for while it works, by name. */
+  /** Functions of the service that the process may call, by name. */
   answers?: Readonly<Record<string, (...values: never[]) => Promise<unknown>>>
-  /** What it reads by a descriptor, so that it needs no path. */
+  /** A file that it reads by descriptor, so that it needs no path. */
   file?: FileHandle
   limits?: Partial<typeof LIMITS>
 }
 
-/** Rejects with the task's own Problem, or with TooMuch. */
-export async function aside<Name extends keyof Tasks>(
+/** Rejects with the task's own Problem, or with LimitExceeded. */
+export async function runIsolated<Name extends keyof Tasks>(
   task: Name,
   input: Tasks[Name]['input'],
   { answers = {}, file, limits }: Options = {},
@@ -42,24 +43,24 @@ export async function aside<Name extends keyof Tasks>(
   const { heapMegabytes, ms } = { ...LIMITS, ...limits }
   const child = fork(PROGRAM, {
     execArgv: [`--max-old-space-size=${heapMegabytes}`, '--no-warnings'],
-    env: cacheOfCode(),
+    env: compileCacheVariables(),
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'ignore', 'ipc', file?.fd ?? 'ignore'],
   })
   const { promise, resolve, reject } = Promise.withResolvers<Tasks[Name]['result']>()
   const timer = setTimeout(() => {
-    reject(new TooMuch('time'))
+    reject(new LimitExceeded('time'))
     child.kill('SIGKILL')
   }, ms)
 
-  // A message that the process does not live to read is followed by its exit, which says all.
-  const send = (message: ToAside) => void (child.connected && child.send(message, () => undefined))
+  // A message may fail because the process has ended; its `exit` event is handled below.
+  const send = (message: ToIsolated) => void (child.connected && child.send(message, () => undefined))
 
   child.on('spawn', () => {
     if (child.pid !== undefined) lowerPriority(child.pid)
     send({ task, input })
   })
-  child.on('message', (message: FromAside) => {
+  child.on('message', (message: FromIsolated) => {
     if ('done' in message) resolve(message.done as Tasks[Name]['result'])
     else if ('problem' in message) reject(new Problem(message.problem.reason, message.problem.message, message.problem))
     else if ('fault' in message) reject(new Error(message.fault))
@@ -69,7 +70,7 @@ export async function aside<Name extends keyof Tasks>(
   child.on('exit', (code, signal) =>
     reject(
       signal === 'SIGABRT' || signal === 'SIGKILL'
-        ? new TooMuch('memory')
+        ? new LimitExceeded('memory')
         : new Error(`it ended with ${signal ?? code}`),
     ),
   )
@@ -91,17 +92,17 @@ export async function aside<Name extends keyof Tasks>(
   }
 }
 
-/** What was compiled for the last one is there for the next, which starts in a third of the time. */
-function cacheOfCode(): Record<string, string> {
+/** With the compile cache of an earlier process the next one starts in a third of the time. */
+function compileCacheVariables(): Record<string, string> {
   const folder = getCompileCacheDir()
   return folder === undefined ? {} : { NODE_COMPILE_CACHE: folder }
 }
 
-/** Visitors and the API come first. */
+/** Visitors and the API have priority. */
 function lowerPriority(pid: number) {
   try {
     setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL)
   } catch {
-    // It is over already, or may not be slowed down: neither matters.
+    // It has ended already, or its priority may not be changed: neither matters.
   }
 }

@@ -1,14 +1,14 @@
-/** npm's lockfile, as far as it is of interest here. The text is whatever somebody uploaded. Pure. */
+/** Reads the needed facts from npm's lockfile. The text is untrusted. Pure. */
 import { type Native, nativesIn, type Platform, packagesIn } from '../diagnose/native-packages.ts'
 
 export type Lockfile = {
-  /** Whether there is a checksum for every package that comes from elsewhere. */
+  /** Whether there is a checksum for every package that is downloaded. */
   isPinned: boolean
-  /** Native packages that an install should bring. */
+  /** Native packages that an install should install. */
   natives: Native[]
 }
 
-/** What is no lockfile pins nothing and asks for nothing: npm says what is wrong with it. */
+/** A text that is no lockfile pins nothing and requires nothing: npm reports what is wrong with it. */
 export function parseLockfile(text: string, platform: Platform): Lockfile {
   const lockfile = parse(text)
   return { isPinned: isPinned(lockfile), natives: nativesIn(packagesIn(lockfile), platform) }
@@ -17,12 +17,12 @@ export function parseLockfile(text: string, platform: Platform): Lockfile {
 function isPinned(lockfile: unknown): boolean {
   const entries = Object.entries(objectIn(objectIn(lockfile).packages))
   const foreign = entries
-    .map(([path, entry]) => ({ ...objectIn(entry), path }) as Entry)
+    .map(([path, entry]) => ({ ...objectIn(entry), path }) as LockfileEntry)
     .filter(({ path, link, inBundle }) => path.includes('node_modules/') && !link && !inBundle)
   return foreign.length > 0 && foreign.every(({ integrity }) => typeof integrity === 'string')
 }
 
-type Entry = { path: string; link?: unknown; inBundle?: unknown; integrity?: unknown }
+type LockfileEntry = { path: string; link?: unknown; inBundle?: unknown; integrity?: unknown }
 
 function parse(text: string): unknown {
   try {

@@ -10,7 +10,7 @@ import { missingNatives, readNpmLockfile } from './npm-lockfile.ts'
 
 const NAME = 'package-lock.json'
 
-test('a lockfile is read beside the service', async (t) => {
+test('a lockfile is read in an isolated process', async (t) => {
   const folder = await temporaryFolder(t)
   const packages = { 'node_modules/a': { integrity: 'sha512-x' } }
   await writeFile(join(folder, NAME), JSON.stringify({ packages }))

@@ -1,15 +1,15 @@
-/** Reads npm's lockfile without holding up the service, and looks for the native packages that it asks for. */
+/** Reads npm's lockfile without blocking the service, and looks for the native packages that it requires. */
 import { Problem } from '../../contract/index.ts'
 import { type Missing, missingOf, type Platform } from '../diagnose/native-packages.ts'
 import { bytesInWords } from '../run/log-words.ts'
 import { isAnythingIn, openFileIn } from '../run/untrusted-folder.ts'
-import { aside, TooMuch } from './isolated.ts'
+import { LimitExceeded, runIsolated } from './isolated.ts'
 import type { Lockfile } from './lockfile.ts'
 
-/** Those of the largest repositories have 20 MB. */
+/** The lockfiles of the largest repositories have 20 MB. */
 export const MAX_LOCKFILE_BYTES = 32 * 1024 ** 2
 
-/** Nothing where there is no such file. */
+/** Undefined where there is no such file. */
 export async function readNpmLockfile(top: string, path: string): Promise<Lockfile | undefined> {
   const found = await openFileIn(top, path)
   if (!found) return undefined
@@ -17,17 +17,17 @@ export async function readNpmLockfile(top: string, path: string): Promise<Lockfi
   if (found.bytes > MAX_LOCKFILE_BYTES)
     throw unreadable(path, `has ${bytesInWords(found.bytes)}, and at most ${bytesInWords(MAX_LOCKFILE_BYTES)} are read`)
   try {
-    return await aside('lockfile', { platform: PLATFORM }, { file })
+    return await runIsolated('lockfile', { platform: PLATFORM }, { file })
   } catch (error) {
-    if (!(error instanceof TooMuch)) throw error
+    if (!(error instanceof LimitExceeded)) throw error
     throw unreadable(path, `takes more ${error.what} to read than any lockfile does`)
   }
 }
 
-/** What npm writes down of an install, beside the packages: what is there, and what of it asks for what. */
+/** The lockfile that npm writes beside installed packages. */
 const INSTALLED = 'node_modules/.package-lock.json'
 
-/** The same of an install without a lockfile. It is for words alone, so that one which cannot be read is none. */
+/** For an install without a lockfile. It is only used for messages, so an unreadable file counts as none. */
 export async function readInstalled(top: string): Promise<Lockfile | undefined> {
   try {
     return await readNpmLockfile(top, INSTALLED)
@@ -37,7 +37,7 @@ export async function readInstalled(top: string): Promise<Lockfile | undefined> 
   }
 }
 
-/** Native packages for this machine that the lockfile asks for and the folder does not have. */
+/** Native packages for this machine that the lockfile requires and the folder does not have. */
 export const missingNatives = (lockfile: Lockfile, top: string): Promise<Missing[]> =>
   missingOf(lockfile.natives, (folder) => isAnythingIn(top, folder))
 
@@ -50,7 +50,7 @@ const unreadable = (path: string, why: string): Problem =>
     },
   )
 
-/** Node tells which C library it was linked with, which is the machine's. */
+/** Node reports the C library that it was linked with, which is the machine's. */
 function libcOfMachine(): 'glibc' | 'musl' {
   const { header } = process.report.getReport() as { header: { glibcVersionRuntime?: string } }
   return header.glibcVersionRuntime === undefined ? 'musl' : 'glibc'

@@ -1,6 +1,6 @@
 /**
- * What a build needs of other people's texts. Planning and the search for a cause read whatever a tenant wrote, so both happen
- * aside. The rest is loaded by the first build: it would be a tenth of the work of every start.
+ * Planning and diagnosis read untrusted text of tenants, so both run in an isolated process. Modules for package managers are
+ * loaded by the first build: loading them would be a tenth of the work of every start.
  */
 import { createTurns } from '../../base/index.ts'
 import { Problem } from '../../contract/index.ts'
@@ -8,23 +8,23 @@ import type { Diagnosis, PhaseFailure } from '../diagnose/index.ts'
 import type { Store } from '../plan/package-managers/index.ts'
 import type { PackageManager, Plan } from '../plan/plan.ts'
 import type { Source } from '../plan/project/project.ts'
-import { aside, TooMuch } from './isolated.ts'
+import { LimitExceeded, runIsolated } from './isolated.ts'
 
-/** Of one account, one app at a time is planned, so that no account has all processors. */
+/** One app of an account is planned at a time, so that no account uses all processors. */
 const inTurn = createTurns()
 
 const FILES_AT_A_TIME = 2000
 
-/** The plan for an app, by its files. */
+/** Makes the plan for an app from its files. */
 export function planSource(source: Source, rootDirectory: string, accountId: string): Promise<Plan> {
   const { files, read, head } = source
   const some = async (from: number) => files.slice(from, from + FILES_AT_A_TIME)
   return inTurn(accountId, () =>
-    aside('plan', { rootDirectory }, { answers: { files: some, read, head } }).catch((error) => {
-      if (!(error instanceof TooMuch)) throw error
+    runIsolated('plan', { rootDirectory }, { answers: { files: some, read, head } }).catch((error) => {
+      if (!(error instanceof LimitExceeded)) throw error
       throw new Problem(
         'PLAN_FAILED',
-        `To read the app's configuration takes too much ${error.what}. Look for a package.json or a configuration file that was generated, and make it smaller.`,
+        `Reading the app's configuration takes too much ${error.what}. Look for a generated package.json or configuration file, and make it smaller.`,
         { metadata: { what: error.what } },
       )
     }),
@@ -34,13 +34,13 @@ export function planSource(source: Source, rootDirectory: string, accountId: str
 const MAX_LINES = 5000
 const MAX_CHARACTERS = { line: 4000, log: 4_000_000 }
 
-/** Why a phase failed, going by its last lines. */
+/** Finds out from its last log lines why a phase failed. */
 export async function diagnosePhase(failure: PhaseFailure): Promise<Diagnosis> {
   const lines = lastOf(failure.lines)
   try {
-    return await aside('diagnose', { ...failure, lines })
+    return await runIsolated('diagnose', { ...failure, lines })
   } catch (error) {
-    if (!(error instanceof TooMuch)) throw error
+    if (!(error instanceof LimitExceeded)) throw error
     const { diagnose } = await import('../diagnose/index.ts')
     return diagnose({ ...failure, lines: [] })
   }

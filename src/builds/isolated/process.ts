@@ -1,14 +1,14 @@
-/** The process beside the service: one task, one answer, and it ends. It opens no file but those of the program itself. */
+/** The isolated process: it does one task, sends one result and ends. It opens no files but those of the program itself. */
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { flushCompileCache } from 'node:module'
 import { Problem } from '../../contract/index.ts'
-import type { FromAside, Order, Tasks } from './messages.ts'
+import type { FromIsolated, TaskMessage, Tasks } from './messages.ts'
 
-/** Where the service put the file that the task is about. */
+/** The descriptor of the file that the task reads. */
 const FILE_DESCRIPTOR = 4
 
-const send = (message: FromAside) => process.send?.(message)
+const send = (message: FromIsolated) => process.send?.(message)
 
 async function ask<T>(name: string, ...values: unknown[]): Promise<T> {
   const answered = once(process, 'message')
@@ -26,8 +26,8 @@ const tasks: { [Name in keyof Tasks]: (input: Tasks[Name]['input']) => Promise<T
       more = some.length > 0
     }
     const [{ readProject }, { planBuild }] = await Promise.all([
-      import('../plan/project/project.ts'),
-      import('../plan/plan.ts'),
+      import('../plan/project/read-project.ts'),
+      import('../plan/plan-build.ts'),
     ])
     const read = (path: string) => ask<string | undefined>('read', path)
     const head = (path: string, bytes: number) => ask<string | undefined>('head', path, bytes)
@@ -44,10 +44,10 @@ const tasks: { [Name in keyof Tasks]: (input: Tasks[Name]['input']) => Promise<T
 }
 
 process.once('disconnect', () => process.exit())
-const [message] = (await once(process, 'message')) as [Order]
+const [message] = (await once(process, 'message')) as [TaskMessage]
 try {
   const done = await tasks[message.task](message.input as never)
-  // Before the answer: whoever has it ends this process.
+  // Before the result is sent: the service kills this process when it has the result.
   flushCompileCache()
   send({ done })
 } catch (error) {

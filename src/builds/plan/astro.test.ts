@@ -76,7 +76,7 @@ for (const host of ['vercel', 'netlify', 'cloudflare', 'deno']) {
   const module = { package: replaces, kind: 'astro', peer: 'astro' }
   const instead = { replaces, by: '@astrojs/node', environment: {}, module }
 
-  test(`Astro: ${replaces} gives way to the adapter for Node, whatever its options`, async () => {
+  test(`Astro: ${replaces} is replaced by the adapter for Node, whatever its options`, async () => {
     const plan = await planOf(astroApp(foreign(replaces, `output: 'server'`), { start: 'astro preview' }))
     assert.equal(outputOf(plan), 'server in .: node dist/server/entry.mjs')
     assert.deepEqual(plan.adapter, { ...instead, files: null })
@@ -101,12 +101,12 @@ test('Astro: a server that the app starts itself keeps its adapter', async () =>
   assert.deepEqual([outputOf(plan), plan.adapter], ['server in .: node run-server.mjs', undefined])
 })
 
-test('Astro: an adapter for another host is refused with the one to install where packages stay packed', async () => {
+test("Astro: an adapter for another host is refused with the one to install under Plug'n'Play", async () => {
   const message = await problemOf({ ...astroApp(foreign('@astrojs/vercel')), ...PLUG_AND_PLAY })
   assert.match(message, /Astro builds with @astrojs\/vercel, which cannot run here\. Install @astrojs\/node/)
 })
 
-test('Astro: an adapter that nobody knows is refused with the one to install', async () => {
+test('Astro: an unknown adapter is refused with the one to install', async () => {
   assert.match(await problemOf(astroApp(foreign('astro-aws'))), /Astro builds with astro-aws, which cannot run here/)
 })
 

@@ -1,11 +1,12 @@
-/** Whatever somebody uploads is planned or refused, and in no time. */
+/** Every upload is planned or refused, and quickly. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type App, appWith, planOf, problemOf } from '../../../test/support/plan.ts'
 import { FRAMEWORKS } from './frameworks/index.ts'
-import { readProject, type Source } from './project/project.ts'
+import type { Source } from './project/project.ts'
+import { readProject } from './project/read-project.ts'
 
-/** Of the processor: far more than anything here takes, and far less than one step that is not linear would. */
+/** CPU time: far more than any case here takes, and far less than a step that is not linear would take. */
 const MAX_CPU_MS = 4_000
 
 async function quickly(claim: string, work: () => Promise<unknown>) {
@@ -42,7 +43,7 @@ test('a package.json that is too large to be read is refused', async () => {
 
 const WRONG = [null, 1, true, 'build', [], ['build'], [[]], {}, { build: 1, start: null }, { build: '', start: '  ' }]
 
-test('members of package.json of the wrong type are as good as none', async () => {
+test('members of package.json of the wrong type are ignored', async () => {
   for (const value of WRONG) {
     const names = ['scripts', 'dependencies', 'main', 'engines', 'devEngines', 'overrides', 'pnpm', 'dependenciesMeta']
     const manifest = Object.fromEntries(names.map((name) => [name, value]))
@@ -50,7 +51,7 @@ test('members of package.json of the wrong type are as good as none', async () =
   }
 })
 
-test('workspaces and packageManager of the wrong type are as good as none', async () => {
+test('workspaces and packageManager of the wrong type are ignored', async () => {
   for (const value of [...WRONG, { packages: 1 }, [1, null, { a: 1 }]]) {
     const manifest = { scripts: { start: 'node a.js' }, dependencies: { a: '1' } }
     const odd = { ...manifest, workspaces: value, packageManager: value, engines: { node: value }, bin: value }
@@ -94,7 +95,7 @@ const UNITS = [
 const filledWith = (unit: string, names: readonly string[], length: number): App =>
   Object.fromEntries(names.map((name) => [name, unit.repeat(Math.floor(length / unit.length))]))
 
-test('configurations that are made to be slow are read in no time', async () => {
+test('configurations that are made to be slow are read quickly', async () => {
   const names = FRAMEWORKS.flatMap(({ reads }) => reads)
   for (const unit of UNITS) {
     const files = filledWith(unit, names, 120_000)
@@ -103,7 +104,7 @@ test('configurations that are made to be slow are read in no time', async () => 
   }
 })
 
-test('settings of package managers that are made to be slow are read in no time', async () => {
+test('settings of package managers that are made to be slow are read quickly', async () => {
   const names = ['.yarnrc.yml', '.npmrc', 'pnpm-workspace.yaml', 'bunfig.toml', '.nvmrc', '.node-version']
   for (const unit of UNITS)
     for (const lockfile of ['yarn.lock', 'pnpm-lock.yaml'])
@@ -117,7 +118,7 @@ const DEPENDENCIES = ['next', '@sveltejs/kit', 'astro', '@11ty/eleventy', '@angu
 
 const WORDS = ['eleventy ', 'vite build ', 'npm run a ', 'NODE_ENV=production ', 'node ', '&&', '"', 'NITRO_PRESET=']
 
-test('scripts that are made to be slow are read in no time', async () => {
+test('scripts that are made to be slow are read quickly', async () => {
   for (const word of WORDS) {
     const text = word.repeat(Math.floor(500_000 / word.length))
     const scripts = { build: text, start: text, prepare: text, a: text, b: text }
@@ -126,7 +127,7 @@ test('scripts that are made to be slow are read in no time', async () => {
   }
 })
 
-test('an archive with nothing but manifests is read in no time', async () => {
+test('an archive with nothing but manifests is read quickly', async () => {
   const files = Object.fromEntries(Array.from({ length: 50_000 }, (_, index) => [`p/${index}/package.json`, {}]))
   const manifest = { workspaces: Array(1000).fill('p/*'), scripts: { start: 'node a.js' }, dependencies: { a: '1' } }
   const plan = await planOf({ ...files, 'package.json': manifest })
@@ -141,7 +142,7 @@ test('overrides without a bottom are left alone', async () => {
   assert.equal((await planOf({ 'package.json': text })).framework, 'node')
 })
 
-test('names out of an archive are shortened before they are told', async () => {
+test('names from an archive are shortened in messages', async () => {
   const long = 'x'.repeat(100_000)
   const manifest = { scripts: { start: 'node a.js' }, dependencies: { [long]: 'file:x' }, engines: { node: long } }
   const plan = await planOf({ 'package.json': manifest, '.nvmrc': long })

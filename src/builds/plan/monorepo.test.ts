@@ -72,7 +72,7 @@ for (const [claim, app] of WORKSPACES) {
   })
 }
 
-const STRANGERS: [claim: string, app: App, install: string[]][] = [
+const SEPARATE_FOLDERS: [claim: string, app: App, install: string[]][] = [
   ['that no glob names', npmRepo({}, ['packages/*']), ['npm', 'install']],
   ['that a glob leaves out', npmRepo({}, ['apps/*', '!apps/web']), ['npm', 'install']],
   ['beside a lockfile alone', { 'package.json': {}, ...NPM, 'apps/web/package.json': WEB }, ['npm', 'install']],
@@ -88,7 +88,7 @@ const STRANGERS: [claim: string, app: App, install: string[]][] = [
   ],
 ]
 
-for (const [claim, app, install] of STRANGERS) {
+for (const [claim, app, install] of SEPARATE_FOLDERS) {
   test(`a folder ${claim} is installed by itself`, async () => {
     const plan = await planOf(app, 'apps/web')
     assert.equal(plan.install?.folder, 'apps/web')

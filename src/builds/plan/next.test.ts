@@ -24,7 +24,7 @@ for (const [script, argv] of STARTS) {
   })
 }
 
-test('a server of Next tells the edge what it revalidates, and an export has nothing to tell', async () => {
+test('a server of Next reports to the edge what it revalidates, and an export does not', async () => {
   const variablesOf = async (config: string) => {
     const { output } = await planOf(nextApp({}, { 'next.config.js': config }))
     return output.kind === 'server' ? output.environment : undefined

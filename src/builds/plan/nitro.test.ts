@@ -108,29 +108,29 @@ for (const [claim, framework, app, output] of CASES) {
   })
 }
 
-const told = (by: string) => ({ environment: { NITRO_PRESET: by, SERVER_PRESET: by }, files: null })
+const presetOf = (by: string) => ({ environment: { NITRO_PRESET: by, SERVER_PRESET: by }, files: null })
 
 for (const preset of ['vercel', 'vercel-edge', 'netlify', 'cloudflare_module', 'aws-lambda', 'deno-deploy'])
   for (const [name, app] of [
     ['Nuxt', nuxtApp(`nitro: { preset: '${preset}' }`, { start: 'node .output/server/index.mjs' })],
     ['SolidStart on Vinxi', vinxiApp(`server: { preset: '${preset}' }`, { start: 'vinxi start' })],
   ] as const)
-    test(`${name}: the preset ${preset} gives way to the one for Node`, async () => {
+    test(`${name}: the preset ${preset} is replaced by the one for Node`, async () => {
       const plan = await planOf(app)
       const replaces = preset.replaceAll('_', '-')
       assert.equal(outputOf(plan), SERVER)
-      assert.deepEqual(plan.adapter, { replaces, by: 'node-server', module: null, ...told('node-server') })
+      assert.deepEqual(plan.adapter, { replaces, by: 'node-server', module: null, ...presetOf('node-server') })
       assert.ok(
         plan.detectedBy.includes(`the preset ${replaces} builds for another host, so node-server takes its place`),
       )
     })
 
 for (const plugin of ['nitro', '@solidjs/vite-plugin-nitro-2'])
-  test(`SolidStart on Vite: a preset among the options of ${plugin} gives way to the one for Node`, async () => {
+  test(`SolidStart on Vite: a preset among the options of ${plugin} is replaced by the one for Node`, async () => {
     const app = viteSolidApp(`nitro({ preset: 'vercel' })`, {}, { [plugin]: '^3.0.0' })
     const { adapter } = await planOf(app)
     const module = { package: plugin, kind: 'nitro', peer: null }
-    assert.deepEqual(adapter, { replaces: 'vercel', by: 'node-server', module, ...told('node-server') })
+    assert.deepEqual(adapter, { replaces: 'vercel', by: 'node-server', module, ...presetOf('node-server') })
     assert.match(await problemOf({ ...app, ...PLUG_AND_PLAY }), /builds for vercel, which cannot run here/)
   })
 
@@ -139,7 +139,7 @@ for (const app of [
   nuxtApp(`nitro: { preset: 'netlify' }`, { build: 'nuxt generate' }),
   vinxiApp(`server: { preset: 'cloudflare-pages-static' }`),
 ])
-  test('a preset of another host that leaves files gives way to static', async () => {
+  test('a preset of another host that leaves files is replaced by static', async () => {
     const plan = await planOf(app)
     assert.deepEqual([outputOf(plan), plan.adapter?.by], ['files in .output/public', 'static'])
   })
@@ -183,7 +183,7 @@ test('a preset that is computed is settled by variables, unless the app starts a
   assert.equal(own.environment.NITRO_PRESET, undefined)
 })
 
-test('who looks at a build is told that its adapter gave way', async () => {
+test('a build with a replaced adapter has a warning', async () => {
   const plan = await planOf(nuxtApp(`nitro: { preset: 'vercel' }`))
   assert.match(
     adapterWarning(plan) ?? '',

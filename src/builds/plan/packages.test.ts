@@ -103,7 +103,7 @@ const CASES: Case[] = [
     lockfile: null,
   },
   {
-    claim: 'packageManager tells Yarn 1 from later ones',
+    claim: 'packageManager distinguishes Yarn 1 from later versions',
     app: app({}, { packageManager: 'yarn@1.22.22' }),
     manager: 'yarn 1.22.22',
     install: 'yarn install --non-interactive',
@@ -138,7 +138,7 @@ const CASES: Case[] = [
     lockfile: 'pnpm-lock.yaml',
   },
   {
-    claim: 'a packageManager that nobody knows is left out',
+    claim: 'an unknown packageManager is ignored',
     app: app(LOCKFILES.pnpm, { packageManager: 'cargo@1.0.0' }),
     manager: 'pnpm 10',
     install: 'pnpm install --frozen-lockfile',
@@ -201,7 +201,7 @@ for (const [manager, files, build, start] of RUNS) {
 
 const NODE_MODULES = { '.yarnrc.yml': `enableTelemetry: false\nnodeLinker: "node-modules"\n` }
 
-test('packages that stay packed are only found by what Yarn starts', async () => {
+test("with Plug'n'Play packages are only found by programs that Yarn starts", async () => {
   const packed = { dependencies: { next: '16' }, scripts: {} }
   const plan = await planOf(app(berryLock(8, '10c0'), packed))
   assert.deepEqual(plan.build?.argv, ['yarn', 'run', 'next', 'build'])
@@ -215,14 +215,14 @@ test('packages that stay packed are only found by what Yarn starts', async () =>
   ])
 })
 
-test('packages that Yarn unpacks are found by everybody', async () => {
+test('packages that Yarn unpacks need no Yarn to be found', async () => {
   const plan = await planOf(
     app({ ...berryLock(8, '10c0'), ...NODE_MODULES }, { dependencies: { next: '16' }, scripts: {} }),
   )
   assert.deepEqual(startOf(plan), ['next', 'start'])
 })
 
-test('packages that stay packed lie with the app, and others in the store alone', async () => {
+test("with Plug'n'Play packages are in the app, and otherwise only in the store", async () => {
   const cacheOf = async (files: App) => (await planOf(app(files))).environment.YARN_ENABLE_GLOBAL_CACHE
   assert.equal(await cacheOf(berryLock(8, '10c0')), 'false')
   assert.equal(await cacheOf({ ...berryLock(8, '10c0'), ...NODE_MODULES }), 'true')

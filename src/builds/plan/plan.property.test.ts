@@ -1,5 +1,5 @@
 /**
- * Apps nobody thought of. Whatever files an archive has and whatever they say, there is a plan or a problem that says why
+ * Random apps. Whatever files an archive has and whatever they contain, there is a plan or a problem that says why
  * not; it is the same each time and in any order of the files, and nothing in it leads out of the archive.
  */
 import assert from 'node:assert/strict'
@@ -10,8 +10,9 @@ import { holds, NASTY, nearly } from '../../../test/support/fuzz.ts'
 import { type App, sourceOf } from '../../../test/support/plan.ts'
 import { Problem } from '../../contract/index.ts'
 import { FRAMEWORKS } from './frameworks/index.ts'
-import { type Plan, planBuild } from './plan.ts'
-import { readProject } from './project/project.ts'
+import type { Plan } from './plan.ts'
+import { planBuild } from './plan-build.ts'
+import { readProject } from './project/read-project.ts'
 import { checkPlan } from './stored-plan.ts'
 
 type Outcome = Plan | { problem: string; message: string }
@@ -115,7 +116,7 @@ const text = fc.oneof(
   fc.constantFrom(
     "export default { output: 'export', distDir: '../../out' }",
     "import node from '@astrojs/node'\nexport default { output: 'server', adapter: node({ mode: 'standalone' }), outDir: '/tmp/x' }",
-    "export default { build: { outDir: '../..' }, base: '/docs/' }",
+    "export default { build: { outDir: '..' }, base: '/docs/' }",
     "export default { nitro: { preset: 'static', output: { dir: '../x' } } }",
     'packages:\n  - apps/*\n  - "../*"\n',
     'lockfileVersion: 9.0\n',
@@ -172,7 +173,7 @@ const rootDirectory = fc.oneof(
     weight: 4,
     arbitrary: fc.constantFrom('apps/a', './apps/a/', 'apps//b', 'packages/c/d', 'apps', '.', 'nowhere', 'apps/a/../b'),
   },
-  { weight: 1, arbitrary: fc.constantFrom('../..', '../x', '/etc', 'a/../../b') },
+  { weight: 1, arbitrary: fc.constantFrom('..', '../x', '/etc', 'a/../../b') },
 )
 
 test('any app gets a plan or a problem of planning, the same each time and in any order of its files', async () => {
@@ -188,7 +189,7 @@ test('any app gets a plan or a problem of planning, the same each time and in an
       const other = await planned(given, root, shuffled)
       if (isPlan(first)) {
         frameworks.add(first.framework)
-        // Of several reasons for one thing, the first that is met is told.
+        // Of several reasons, the first that is found is reported.
         assert.deepEqual({ ...other, detectedBy: [] }, { ...first, detectedBy: [] }, 'in another order')
       } else assert.deepEqual([first.problem, 'problem' in other], ['PLAN_FAILED', true])
     }),
@@ -244,7 +245,7 @@ test('no path of a plan leads out of the archive, and every command is a list of
   )
 })
 
-test('a file that nobody looks for changes no plan', async () => {
+test('a file that planning does not read changes no plan', async () => {
   const unrelated = fc.constantFrom(
     'README.md',
     'src/deep/er/file.ts',

@@ -4,11 +4,13 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { type App, appWith, planOf, problemOf, startOf } from '../../../test/support/plan.ts'
-import { type Plan, planBuild } from './plan.ts'
-import { readProject, type Source } from './project/project.ts'
+import type { Plan } from './plan.ts'
+import { planBuild } from './plan-build.ts'
+import type { Source } from './project/project.ts'
+import { readProject } from './project/read-project.ts'
 
 const EXAMPLES = fileURLToPath(new URL('../../../examples', import.meta.url))
-/** What is there only because somebody built an example where it stands. */
+/** Files that exist only because an example was built in its folder. */
 const LEFT_BEHIND =
   /^(?:node_modules|\.next|\.nuxt|\.output|\.astro|\.svelte-kit|\.docusaurus|\.cache|_site|out|dist|dist-server|build)\//
 

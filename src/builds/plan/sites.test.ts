@@ -155,7 +155,7 @@ test('an output folder outside of the app is refused by name', async () => {
   assert.match(await problemOf(vitepressApp(`outDir: '../../x'`, { build: 'vitepress build docs' })), /outside/)
 })
 
-test('Gatsby: functions are told to need a server', async () => {
+test('Gatsby: functions need a server, and a sentence says so', async () => {
   const plan = await planOf({ ...gatsbyApp(''), 'src/api/hello.js': '' })
   assert.match(plan.detectedBy.join('; '), /src\/api\/ needs a server/)
 })

@@ -50,7 +50,7 @@ for (const [version, config] of Object.entries({ 2: old, 3: recent })) {
       'server in .: node serve.js',
     ],
     [
-      'an adapter by somebody else is started by a script',
+      'the output of a third-party adapter is started by a script',
       kitApp(config('svelte-adapter-bun'), { start: 'bun ./build/index.js' }),
       'server in .: npm run --silent start',
     ],
@@ -64,7 +64,7 @@ for (const [version, config] of Object.entries({ 2: old, 3: recent })) {
 
   for (const adapter of ['auto', 'vercel', 'netlify', 'cloudflare', 'cloudflare-workers']) {
     const replaces = `@sveltejs/adapter-${adapter}`
-    test(`SvelteKit ${version}: ${replaces} gives way to the adapter for Node, whatever its options`, async () => {
+    test(`SvelteKit ${version}: ${replaces} is replaced by the adapter for Node, whatever its options`, async () => {
       const plan = await planOf(
         kitApp(config(replaces, `{ out: 'elsewhere', runtime: 'edge' }`), { start: 'vercel dev' }),
       )
@@ -74,7 +74,7 @@ for (const [version, config] of Object.entries({ 2: old, 3: recent })) {
       assert.ok(plan.detectedBy.includes(`${replaces} builds for another host, so ${NODE} takes its place`))
     })
 
-    test(`SvelteKit ${version}: where packages stay packed, ${replaces} is refused with the ones to install`, async () => {
+    test(`SvelteKit ${version}: under Plug'n'Play ${replaces} is refused with the ones to install`, async () => {
       const message = await problemOf({ ...kitApp(config(replaces), { start: 'node build' }), ...PLUG_AND_PLAY })
       assert.match(message, new RegExp(`builds with ${replaces}, which cannot run here`))
       assert.match(message, /Install @sveltejs\/adapter-node for a server, or @sveltejs\/adapter-static for files/)
@@ -95,7 +95,7 @@ test('SvelteKit: variables under other names are refused, since the port is in P
   assert.match(await problemOf(kitApp(old(NODE, `{ envPrefix: 'MY_' }`))), /envPrefix: 'MY_'.*PORT/)
 })
 
-test('SvelteKit: a server is told where to find what its visitors asked for', async () => {
+test('SvelteKit: a server gets the names of the headers with the address of the request', async () => {
   const { output } = await planOf(kitApp(recent(NODE)))
   assert.ok(output.kind === 'server')
   assert.equal(output.environment.PROTOCOL_HEADER, 'x-forwarded-proto')

@@ -30,7 +30,7 @@ const CASES: Case[] = [
     folder: 'dist',
     basePath: '/app',
   },
-  { config: `export default { base: '../' }`, folder: 'dist' },
+  { config: `export default { base: './' }`, folder: 'dist' },
   { config: `export default { base: 'https://cdn.example/app/' }`, folder: 'dist' },
   { config: `export default { build: { outDir: resolve(here, 'x') } }`, folder: 'dist', isLookedFor: true },
   { build: 'tsc && vite build --outDir=build --base /app/', folder: 'build', basePath: '/app' },

@@ -1,4 +1,4 @@
-/** What works today and should not stay as it is, said of a build in sentences for people. */
+/** Warnings about a build: sentences for the tenant about what works today and should be changed. */
 
 import type { Exact } from '../toolchain/exact.ts'
 import { endedWarning } from '../toolchain/node-lines.ts'
@@ -12,6 +12,6 @@ export function warningsOf(plan: Plan | null, tools: Exact | null, now: number):
   )
 }
 
-/** Files that are served as they were uploaded need none. */
+/** False for files that are served as they were uploaded. */
 export const usesNode = ({ install, build, output }: Plan): boolean =>
   install !== null || build !== null || output.kind === 'server'

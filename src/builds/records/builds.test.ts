@@ -5,7 +5,7 @@ import { Problem } from '../../contract/index.ts'
 import { statement, toPage } from '../../storage/index.ts'
 import { toFailure } from './failure.ts'
 
-test('whom a build called is told with the build alone, and not in lists of builds', async (t) => {
+test('the hosts that a build contacted are in its own record, and not in lists of builds', async (t) => {
   const { builds, deploy, environment } = await house(t)
   const shop = await environment()
   const path = { accountId: shop.accountId, environmentId: shop.id }
@@ -32,7 +32,7 @@ test('packages of a build that failed stay for the next one, count for its accou
     [3],
   )
   const second = await build(shop, { packages: 'two', state: 'FAILED' })
-  await builds.letGoOfFailed(shop.id, second.id)
+  await builds.releasePackagesOfFailed(shop.id, second.id)
   await packages.collect()
   assert.equal(await packages.find('one'), undefined)
   assert.ok(await packages.find('two'))
@@ -40,17 +40,17 @@ test('packages of a build that failed stay for the next one, count for its accou
   assert.equal((await builds.require(path, first.id)).packagesId, null)
 })
 
-test('packages of a live build are not let go for those of one that failed', async (t) => {
+test('packages of a live build are not released for those of a failed one', async (t) => {
   const { builds, build, deploy, packages, environment } = await house(t)
   const shop = await environment()
   await deploy(shop, { archive: '1', output: '22', packages: 'live' })
   const failed = await build(shop, { packages: 'other', state: 'FAILED' })
-  await builds.letGoOfFailed(shop.id, failed.id)
+  await builds.releasePackagesOfFailed(shop.id, failed.id)
   await packages.collect()
   assert.ok(await packages.find('live'))
 })
 
-test('packages that no lockfile pins go with the build that failed: they are not found again', async (t) => {
+test('packages that no lockfile pins are released with the failed build, since no other build finds them', async (t) => {
   const { builds, build, packages, sql, newId, environment } = await house(t)
   const shop = await environment()
   const { id } = await build(shop, { isOver: false })
@@ -65,11 +65,11 @@ test('packages that no lockfile pins go with the build that failed: they are not
   assert.deepEqual(await sql.query(statement`SELECT id FROM packages`), [])
 })
 
-test('a failure says what to do once: in its message, or beside it', () => {
+test('a failure has its advice once: in its message, or in todo', () => {
   const advised = new Problem('MODULE_NOT_FOUND', '`./a` was not found. Check that the file is in the archive.')
   assert.equal(toFailure(advised, 3, []).todo, '')
   const bare = toFailure(new Problem('BUILD_SCRIPT_FAILED', '`npm run build` ended with exit code 1.'), 3, [])
   assert.match(bare.todo, /log line/)
-  assert.match(toFailure(new Problem('TYPE_ERROR'), 0, []).todo, /Mend/)
+  assert.match(toFailure(new Problem('TYPE_ERROR'), 0, []).todo, /log line/)
   assert.match(toFailure(new Problem('DOWNLOAD_FAILED', 'x'), 0, []).cause, /in the network/)
 })

@@ -13,44 +13,44 @@ const GOOD: BuildFacts = {
   isClean: false,
 }
 
-const told = (now: Partial<BuildFacts>, lastGood: Partial<BuildFacts> = {}): string[] =>
+const describe = (now: Partial<BuildFacts>, lastGood: Partial<BuildFacts> = {}): string[] =>
   describeChanges(changesSince({ ...GOOD, ...now }, { ...GOOD, ...lastGood }))
 
 test('where nothing is different, the reader is sent to what the service cannot see', () => {
   assert.deepEqual(changesSince(GOOD, GOOD), [])
-  assert.deepEqual(told({}), [
-    'Nothing that we know of changed since the last good build: look at the CMS, the registry or other services that it asks.',
+  assert.deepEqual(describe({}), [
+    'No known input changed since the last good build: look at the CMS, the registry or other services that it uses.',
   ])
 })
 
-test('another Node.js is told with both versions', () => {
-  assert.deepEqual(told({ node: '26.1.0' }), ['Node.js changed from 24.21.0 to 26.1.0.'])
+test('another Node.js is described with both versions', () => {
+  assert.deepEqual(describe({ node: '26.1.0' }), ['Node.js changed from 24.21.0 to 26.1.0.'])
 })
 
-test('another package manager is told with both', () => {
-  assert.deepEqual(told({ packageManager: 'pnpm 10.34.9' }), [
+test('another package manager is described with both', () => {
+  assert.deepEqual(describe({ packageManager: 'pnpm 10.34.9' }), [
     'The package manager changed from npm 11.6.2 to pnpm 10.34.9.',
   ])
 })
 
-test('another root directory is told, and the top of the archive is none', () => {
-  assert.deepEqual(told({ rootDirectory: 'web' }), ['The root directory changed from none to web.'])
+test('another root directory is described, and the top of the archive is none', () => {
+  assert.deepEqual(describe({ rootDirectory: 'web' }), ['The root directory changed from none to web.'])
 })
 
-test('a lockfile that is new, gone or different is told apart', () => {
-  assert.deepEqual(told({}, { lockfile: null }), ['The lockfile was added.'])
-  assert.deepEqual(told({ lockfile: null }), ['The lockfile was removed.'])
-  assert.deepEqual(told({ lockfile: 'l2' }), ['The lockfile was changed.'])
+test('new, removed and changed lockfiles are distinguished', () => {
+  assert.deepEqual(describe({}, { lockfile: null }), ['The lockfile was added.'])
+  assert.deepEqual(describe({ lockfile: null }), ['The lockfile was removed.'])
+  assert.deepEqual(describe({ lockfile: 'l2' }), ['The lockfile was changed.'])
 })
 
-test('variables are told by name and never by value', () => {
+test('variables are described by name and never by value', () => {
   const now = { variables: { CMS_URL: 'u2-secret', PREVIEW: 'p-secret' } }
-  assert.deepEqual(told(now), ['Shell variables: added PREVIEW; removed TOKEN; changed CMS_URL.'])
+  assert.deepEqual(describe(now), ['Shell variables: added PREVIEW; removed TOKEN; changed CMS_URL.'])
 })
 
-test('source files are told by what happened to them', () => {
+test('source files are described as added, removed or changed', () => {
   const now = { archive: 'a2', files: { 'package.json': 'p2', 'src/b.js': 'y1' } }
-  assert.deepEqual(told(now), ['Source files: added 1 (src/b.js); removed 1 (src/a.js); changed 1 (package.json).'])
+  assert.deepEqual(describe(now), ['Source files: added 1 (src/b.js); removed 1 (src/a.js); changed 1 (package.json).'])
 })
 
 test('of many files all are counted and the first ten named', () => {
@@ -66,16 +66,16 @@ test('the same files in another archive are no change', () => {
   assert.deepEqual(changesSince({ ...GOOD, archive: 'a2' }, GOOD), [])
 })
 
-test('another archive whose files were not kept is told as such', () => {
-  assert.deepEqual(told({ archive: 'a2', files: null }), ['The archive is another one.'])
+test('another archive whose files were not kept is described as changed', () => {
+  assert.deepEqual(describe({ archive: 'a2', files: null }), ['The archive changed.'])
 })
 
-test('a build without caches after one with them is told', () => {
-  assert.deepEqual(told({ isClean: true }), ['This build began without caches, the last good one with them.'])
+test('a build without caches after one with them is described', () => {
+  assert.deepEqual(describe({ isClean: true }), ['This build began without caches, the last good one with them.'])
 })
 
 test('a name that every object has is a name like any other', () => {
-  assert.deepEqual(told({ variables: { ...GOOD.variables, constructor: 'c' } }), [
+  assert.deepEqual(describe({ variables: { ...GOOD.variables, constructor: 'c' } }), [
     'Shell variables: added constructor.',
   ])
 })
@@ -90,7 +90,7 @@ test('several changes come in one order, whatever they are', () => {
 
 test('of very many variables some are named, and the others counted', () => {
   const many = Object.fromEntries(Array.from({ length: 5000 }, (_, at) => [`V${at}`, '']))
-  const [said = ''] = told({ variables: { ...GOOD.variables, ...many } })
-  assert.match(said, /and 4980 more\.$/)
-  assert.ok(said.length < 500)
+  const [sentence = ''] = describe({ variables: { ...GOOD.variables, ...many } })
+  assert.match(sentence, /and 4980 more\.$/)
+  assert.ok(sentence.length < 500)
 })

@@ -1,9 +1,9 @@
 /**
- * What is different since the last build that succeeded: the first question after one that failed. Pure. Of variables only
- * the names are told, since their values may be secrets.
+ * What changed since the last build that succeeded: the first question after a failure. Pure. Only the names of variables are
+ * shown, since their values may be secrets.
  */
 
-/** What went into a build. A digest may be any string that differs when the content does. */
+/** The inputs of a build. A digest may be any string that differs when the content does. */
 export type BuildFacts = {
   archive: string
   /** The exact version; null where nothing was run. */
@@ -18,7 +18,7 @@ export type BuildFacts = {
   isClean: boolean
 }
 
-/** All of them are counted, the first few named. */
+/** All are counted, and the first few are named. */
 export type Names = { count: number; names: string[] }
 type Differences<T> = { added: T; removed: T; changed: T }
 
@@ -55,7 +55,7 @@ function variableChange(now: BuildFacts['variables'], before: BuildFacts['variab
   return Object.values(differences).every((names) => names.length === 0) ? [] : [{ what: 'variables', ...differences }]
 }
 
-/** The same files may come in another archive: zip keeps times, and an order. */
+/** Different archives may have the same files: a zip also has times and an order. */
 function sourceChange(now: BuildFacts, before: BuildFacts): Change[] {
   if (now.archive === before.archive) return []
   if (now.files === null || before.files === null) return [{ what: 'archive' }]
@@ -77,11 +77,11 @@ function differencesOf(now: Readonly<Record<string, string>>, before: Readonly<R
 
 const few = (names: readonly string[]): Names => ({ count: names.length, names: names.slice(0, FILES_NAMED) })
 
-/** Sentences for people, one for each change. */
+/** One sentence for each change. */
 export function describeChanges(changes: readonly Change[]): string[] {
   if (changes.length > 0) return changes.flatMap(inWords)
   return [
-    'Nothing that we know of changed since the last good build: look at the CMS, the registry or other services that it asks.',
+    'No known input changed since the last good build: look at the CMS, the registry or other services that it uses.',
   ]
 }
 
@@ -100,7 +100,7 @@ function inWords(change: Change): string[] {
     case 'files':
       return [`Source files: ${listOf(change, namesInWords)}.`]
     case 'archive':
-      return ['The archive is another one.']
+      return ['The archive changed.']
     case 'caches':
       return [
         change.isClean
@@ -112,11 +112,11 @@ function inWords(change: Change): string[] {
 
 function listOf<T extends string[] | Names>(
   { added, removed, changed }: Differences<T>,
-  say: (of: T) => string,
+  format: (names: T) => string,
 ): string {
   return Object.entries({ added, removed, changed })
     .filter(([, of]) => (Array.isArray(of) ? of.length : of.count) > 0)
-    .map(([how, of]) => `${how} ${say(of)}`)
+    .map(([how, of]) => `${how} ${format(of)}`)
     .join('; ')
 }
 

@@ -1,4 +1,4 @@
-/** Why a build failed, as it is kept with the build and told. */
+/** Why a build failed, as it is recorded and shown. */
 import { causeOf, type Fault, helpPage, PROBLEMS, type Problem, type Reason } from '../../contract/index.ts'
 
 export type Failure = {
@@ -7,9 +7,9 @@ export type Failure = {
   retryable: boolean
   message: string
   logLine: number
-  /** Where the cause is, in a sentence. */
+  /** Where the cause is, as a sentence. */
   cause: string
-  /** What to do, where the message does not say it. */
+  /** What to do, where the message does not contain it. */
   todo: string
   page: string
   changes: string[]
@@ -18,7 +18,7 @@ export type Failure = {
 /** Why the first attempt failed, where a second one was made, and why it was made. */
 export type FirstFailure = Pick<Failure, 'reason' | 'message' | 'logLine'> & { retriedBecause: string }
 
-/** Their messages are no more than what happened: what to do is not in them. */
+/** Reasons whose messages say what happened, but not what to do. */
 const WITHOUT_ADVICE: ReadonlySet<Reason> = new Set<Reason>([
   'BUILD_SCRIPT_FAILED',
   'DISK_LIMIT',
@@ -31,7 +31,7 @@ const WITHOUT_ADVICE: ReadonlySet<Reason> = new Set<Reason>([
   'TOO_MANY_PROCESSES',
 ])
 
-/** `changes` says what is not as it was for the last build that went well. What to do is not said twice. */
+/** `changes` lists what differs from the last good build. `todo` is empty where the message has the advice. */
 export function toFailure(problem: Problem, logLine: number, changes: string[]): Failure {
   const { reason, message } = problem
   const { fault, retryable, meaning } = PROBLEMS[reason]
@@ -50,7 +50,7 @@ export const toFirstFailure = (
   retriedBecause,
 })
 
-/** Failures of earlier versions say less, and may have a reason that is no longer used. */
+/** Failures that earlier versions recorded have fewer fields, and may have a reason that is no longer used. */
 export function readFailure(text: string): Failure {
   const failure = JSON.parse(text)
   const cause = Object.hasOwn(PROBLEMS, failure.reason) ? causeOf(failure.reason) : ''

@@ -1,11 +1,11 @@
 /**
- * Which of Purge Cache, Rebuild and Clean Rebuild brings new content to visitors, by what an environment runs. The portal and
- * the command line show these sentences; docs/guides/caching.md has the same table.
+ * Which of Purge Cache, Rebuild and Clean Rebuild publishes new content, depending on what an environment runs. The portal
+ * and the command line show these sentences; docs/guides/caching.md has the same table.
  */
 import type { resources } from '../../contract/index.ts'
 import type { Plan } from '../plan/plan.ts'
 
-/** The variable by which a plan asks for the hook in Next.js's own cache, and an app switches it off. */
+/** The variable by which a plan switches on the hook in Next.js's own cache, and an app switches it off. */
 export const NEXT_HOOK = 'HEADLAND_NEXT_COHERENCE'
 
 type What = Pick<Plan, 'framework' | 'output'>

@@ -1,16 +1,16 @@
 /**
- * The pages of an output, by their names: every HTML document in it. For files that is what visitors can open; for a server
- * it is what was rendered by the build. Pages that a server renders on request are not among them.
+ * The pages of an output: every HTML document in it. For static files these are the pages that visitors can open; for a server
+ * they are the prerendered pages, without those that it renders on request.
  */
 import { opendir } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** Beyond these, the rest is not looked at. */
+/** Above these limits, the rest is ignored. */
 export const PAGE_LIMITS = { entries: 500_000, pages: 100_000, depth: 64 } as const
 
 const AT_A_TIME = 256
 
-/** `folder` is an output that is kept, so nothing in it changes. Links are not followed. */
+/** `folder` is a stored output, which does not change. Links are not followed. */
 export async function pagesIn(
   folder: string,
   limits: { entries: number; pages: number; depth: number } = PAGE_LIMITS,
@@ -24,7 +24,7 @@ export async function pagesIn(
       if (isFull()) return
       entries += 1
       const inner = join(path, entry.name)
-      // A name that is not UTF-8 cannot be opened by what was read.
+      // A name that is not UTF-8 cannot be opened by its decoded form.
       if (inner.includes('\u{fffd}')) continue
       if (entry.isFile() && /\.html?$/i.test(entry.name)) pages.add(pageName(inner))
       if (entry.isDirectory() && !SKIPPED.test(inner) && depth < limits.depth) await walk(inner, depth + 1)
@@ -35,10 +35,10 @@ export async function pagesIn(
   return pages
 }
 
-/** Packages bring pages of their own, and caches are no pages. */
+/** Installed packages contain HTML files too, and caches are not pages. */
 const SKIPPED = /(?:^|\/)(?:node_modules|\.cache|\.git|\.next\/cache)$/
 
-/** Where frameworks put what they have rendered, in the output of a server. */
+/** Where frameworks put prerendered pages in the output of a server. */
 const RENDERED =
   /^(?:.*\/)?(?:\.next\/server\/(?:app|pages)|\.output\/public|dist\/client|build\/client|(?:build\/)?prerendered(?:\/pages)?)\//
 

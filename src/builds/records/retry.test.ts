@@ -68,6 +68,6 @@ test('a second attempt says what of earlier builds was in the first', () => {
       { cache: 'store', state: 'DROPPED', bytes: 0 },
       { cache: 'compile', state: 'HIT', bytes: 1 },
     ]) ?? '',
-    /because it used installed packages and what compilers left of earlier builds\.$/,
+    /because it used installed packages and compiler caches of earlier builds\.$/,
   )
 })

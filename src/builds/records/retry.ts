@@ -1,6 +1,6 @@
 /**
- * Whether a build that failed with something of earlier builds in it is worth a second attempt with nothing of them. A
- * failure of the source, of the network or of a limit would only be told later.
+ * Whether a failed build that used caches is worth a second attempt without them. For a failure of the source, of the network
+ * or of a limit a second attempt would only delay the report.
  */
 import { BUILD_FAILURES, type Problem } from '../../contract/index.ts'
 import type { Plan } from '../plan/plan.ts'
@@ -11,7 +11,7 @@ import type { Workspace } from '../run/workspace.ts'
 
 type BuildFailure = (typeof BUILD_FAILURES)[number]
 
-/** `MODULE`: only where the module is a package that the app asks for. */
+/** `MODULE`: only where the module is a package that the app depends on. */
 const CACHES_MAY_CAUSE: Record<BuildFailure, boolean | 'MODULE'> = {
   PLAN_FAILED: false,
   TOOL_NOT_AVAILABLE: false,
@@ -50,10 +50,10 @@ const CACHES_MAY_CAUSE: Record<BuildFailure, boolean | 'MODULE'> = {
 const CACHES_IN_WORDS: Record<CacheUse['cache'], string> = {
   packages: 'installed packages',
   store: 'the store of the package manager',
-  compile: 'what compilers left',
+  compile: 'compiler caches',
 }
 
-/** Why there is a second attempt, by what went into the first. Nothing where nothing of earlier builds did. */
+/** Why there is a second attempt: the caches that the first one used. Undefined where it used none. */
 export function reasonToRetry(uses: readonly CacheUse[]): string | undefined {
   const used = uses.filter(({ state }) => state === 'HIT').map(({ cache }) => CACHES_IN_WORDS[cache])
   if (used.length === 0) return undefined
@@ -62,7 +62,7 @@ export function reasonToRetry(uses: readonly CacheUse[]): string | undefined {
 
 const MANIFEST_MAX_BYTES = 1024 * 1024
 
-/** Whether what earlier builds left may be the cause. `place` holds the unpacked archive. */
+/** Whether caches of earlier builds may be the cause. `source` is the unpacked archive. */
 export async function mayBeCausedByCaches(
   { reason, metadata }: Problem,
   { source }: Pick<Workspace, 'source'>,
@@ -73,7 +73,7 @@ export async function mayBeCausedByCaches(
   const folders = new Set([rootDirectory, install?.folder ?? rootDirectory])
   for (const folder of folders) {
     const path = folder === '' ? 'package.json' : `${folder}/package.json`
-    if (asksFor(await textIn(source, path, MANIFEST_MAX_BYTES), metadata.module ?? '')) return true
+    if (dependsOn(await textIn(source, path, MANIFEST_MAX_BYTES), metadata.module ?? '')) return true
   }
   return false
 }
@@ -81,10 +81,10 @@ export async function mayBeCausedByCaches(
 const isBuildFailure = (reason: string): reason is BuildFailure =>
   (BUILD_FAILURES as readonly string[]).includes(reason)
 
-/** A file of the app and an alias of its own are packages that no manifest asks for. */
-function asksFor(manifest: string | undefined, module: string): boolean {
+/** Files and aliases of the app are not among the dependencies. */
+function dependsOn(manifest: string | undefined, module: string): boolean {
   const parts = module.split('/')
   const name = parts.slice(0, module.startsWith('@') ? 2 : 1).join('/')
-  // A manifest that cannot be read was refused when the build was planned.
+  // Planning has already refused a manifest that cannot be parsed.
   return manifest !== undefined && Object.hasOwn(parsePackageJson(manifest, 'package.json').dependencies, name)
 }

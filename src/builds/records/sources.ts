@@ -1,11 +1,11 @@
 /**
- * What a rebuild of an environment builds. There are two states:
+ * The archive that a rebuild of an environment builds. There are two states:
  *
  *   newest  the newest upload, whether or not it built
  *   pinned  the archive of a deployment that was made live although it was not of the newest upload: a rollback
  *
- * newest → pinned when such a deployment is live, and pinned → newest when an upload or a deployment of the newest upload is
- * live, or when the pin is taken off. A rebuild that waits is of the archive that the state names: a change of the
+ * newest → pinned when such a deployment becomes live; pinned → newest when an upload or a deployment of the newest upload
+ * becomes live, or when the pin is removed. A rebuild that waits builds the archive of the current state: a change of the
  * state changes the rebuild in the same transaction.
  */
 import type { Clock } from '../../base/index.ts'
@@ -18,13 +18,13 @@ import {
   statement,
   type Transaction,
 } from '../../storage/index.ts'
-import type { Archive } from './builds.ts'
+import type { SourceArchive } from './build.ts'
 
 export type Pin = {
-  archive: Archive
-  /** The deployment that was made live. It may be discarded since: later builds of the archive take its place. */
+  archive: SourceArchive
+  /** The deployment that was made live. It may have been discarded since, when later builds of the archive replaced it. */
   deployment: string
-  /** The operation that made it live; unknown where that was before pins were recorded. */
+  /** The operation that made it live; null where that was before pins were recorded. */
   operation: string | null
   time: number
 }
@@ -50,12 +50,12 @@ export function createSources({ sql, clock, notifyBelow }: { sql: Sql; clock: Cl
       SELECT ${pinColumns}, archive_digest, archive_bytes, archive_files FROM sources
       WHERE environment_id = ${environmentId}`)
     if (!row) return undefined
-    const newest: Archive = { digest: row.archive_digest, bytes: row.archive_bytes, files: row.archive_files }
+    const newest: SourceArchive = { digest: row.archive_digest, bytes: row.archive_bytes, files: row.archive_files }
     return { newest, pin: toPin(row) }
   }
 
-  /** What a rebuild builds now, with the message and the commit of its upload; nothing where nothing was uploaded. */
-  async function current(reader: Reader, environmentId: string): Promise<Archive | undefined> {
+  /** The archive that a rebuild builds now, with the message and the commit of its upload; undefined before the first upload. */
+  async function current(reader: Reader, environmentId: string): Promise<SourceArchive | undefined> {
     const source = await find(reader, environmentId)
     const archive = source?.pin?.archive ?? source?.newest
     if (!archive) return undefined
@@ -85,8 +85,8 @@ export function createSources({ sql, clock, notifyBelow }: { sql: Sql; clock: Cl
     find,
     current,
 
-    /** An upload was accepted. It ends no pin yet: it may not build. */
-    async uploaded(tx: Transaction, environmentId: string, { digest, bytes, files }: Archive) {
+    /** An upload was accepted. The pin stays until the upload is live, since it may fail to build. */
+    async uploaded(tx: Transaction, environmentId: string, { digest, bytes, files }: SourceArchive) {
       await tx.query(statement`
         INSERT INTO sources (environment_id, archive_digest, archive_bytes, archive_files)
         VALUES (${environmentId}, ${digest}, ${bytes}, ${files})
@@ -95,10 +95,10 @@ export function createSources({ sql, clock, notifyBelow }: { sql: Sql; clock: Cl
     },
 
     /**
-     * An upload was cancelled. If it was the newest, the archive of the last good build takes its place, which is kept as
-     * long as it is the last: what was called off is not put live by a rebuild.
+     * An upload was cancelled. If it was the newest, the archive of the last good build replaces it, so that a rebuild does not
+     * make the cancelled upload live. That archive is still on the disk, since it is retained while it is the last good one.
      */
-    async uploadCancelled(tx: Transaction, environmentId: string, { digest }: Archive) {
+    async uploadCancelled(tx: Transaction, environmentId: string, { digest }: SourceArchive) {
       const [good] = await tx.query<{ archive_digest: Digest; archive_bytes: number; archive_files: number }>(statement`
         SELECT archive_digest, archive_bytes, archive_files FROM builds
         WHERE environment_id = ${environmentId} AND state = 'SUCCEEDED' ORDER BY id DESC LIMIT 1`)
@@ -125,7 +125,7 @@ export function createSources({ sql, clock, notifyBelow }: { sql: Sql; clock: Cl
       if (gone.length > 0) await retarget(tx, environmentId)
     },
 
-    /** By environment, for as many as a page has. */
+    /** By environment, for all environments of a page. */
     async pinsOf(environmentIds: readonly string[], reader: Reader = sql): Promise<Map<string, Pin>> {
       if (environmentIds.length === 0) return new Map()
       const rows = await reader.query<PinRow>(statement`

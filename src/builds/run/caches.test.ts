@@ -19,11 +19,11 @@ async function builder(t: Scope) {
   const logs = createLineLogs(top)
   let count = 0
   return async (leave: (work: string) => Promise<unknown> = async () => undefined) => {
-    const place = createWorkspace({ folder: join(top, `work${++count}`), user: undefined, isLayered: false })
-    await place.empty()
-    const work = await place.makeFolder('source')
+    const workspace = createWorkspace({ folder: join(top, `work${++count}`), user: undefined, isLayered: false })
+    await workspace.empty()
+    const work = await workspace.makeFolder('source')
     const log = await logs.create(`build${count}`, { secrets: [], whenFull: 'stop', maxBytes: 100_000 })
-    const caches = createBuildCaches({ folder, place, plan, node: '24', isClean: false, log })
+    const caches = createBuildCaches({ folder, workspace, plan, node: '24', isClean: false, log })
     await caches.restore(work)
     const { mount } = await caches.nodeCache()
     await writeFile(join(mount.from, 'compiled'), 'what Node keeps for itself')
@@ -31,8 +31,8 @@ async function builder(t: Scope) {
     await caches.gather(work)
     await caches.commit()
     await log.close()
-    const said = (await logs.read(`build${count}`, 0)).map(({ text }) => text).join('\n')
-    return { use: caches.uses().find(({ cache }) => cache === 'compile'), said }
+    const text = (await logs.read(`build${count}`, 0)).map(({ text }) => text).join('\n')
+    return { use: caches.uses().find(({ cache }) => cache === 'compile'), text }
   }
 }
 
@@ -44,10 +44,10 @@ const leave = (text: string) => async (work: string) => {
 test('a compiler that left nothing is no hit for the next build, and the log says that nothing is kept', async (t) => {
   const build = await builder(t)
   for (let times = 0; times < 2; times++) {
-    const { use, said } = await build()
+    const { use, text } = await build()
     assert.deepEqual(use, { cache: 'compile', state: 'MISS', bytes: 0, savedBytes: 0 })
-    assert.match(said, /The compilers left nothing for the next build\./)
-    assert.doesNotMatch(said, /Kept/)
+    assert.match(text, /There are no compiler caches for the next build\./)
+    assert.doesNotMatch(text, /Kept/)
   }
 })
 
@@ -60,7 +60,7 @@ test('an empty folder of a cache is no hit either', async (t) => {
 test('what a compiler left is a hit of its bytes for the next build, and without what Node keeps', async (t) => {
   const build = await builder(t)
   assert.deepEqual((await build(leave('12345'))).use, { cache: 'compile', state: 'MISS', bytes: 0, savedBytes: 5 })
-  const { use, said } = await build(leave('1234567'))
+  const { use, text } = await build(leave('1234567'))
   assert.deepEqual(use, { cache: 'compile', state: 'HIT', bytes: 5, savedBytes: 7 })
-  assert.match(said, /Kept for the next build: 7 B of what the compilers left\./)
+  assert.match(text, /Kept for the next build: 7 B of compiler caches\./)
 })

@@ -1,7 +1,7 @@
 /**
- * The packages of an app: those that an earlier build installed from the very same, or newly installed ones. Where layers
- * are possible, an install sees nothing but the files that decide its result, so that what comes of it can be used wherever
- * those are the same.
+ * The packages of an app: those that an earlier build installed from the same inputs, or newly installed ones. Where overlays
+ * are possible, an install sees only the files that decide its result, so that its result can be reused wherever these files
+ * are the same.
  */
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -26,7 +26,7 @@ import { type View, WORK, type Workspace } from './workspace.ts'
 
 export type Installation = {
   plan: Plan
-  place: Workspace
+  workspace: Workspace
   caches: BuildCaches
   packages: PackageStore
   archive: Digest
@@ -38,13 +38,13 @@ export type Installation = {
   /** Variables of every step, whatever the tenant has set. */
   environment: Readonly<Record<string, string>>
   deadlineMs: number
-  /** From here on nobody takes these packages away from the build. False if somebody already did. */
+  /** Protects these packages from garbage collection. False if they are gone already. */
   claim(packagesId: string): Promise<boolean>
-  /** Records new packages and claims them for the build. Rejects where the account may not hold so much. */
+  /** Records new packages and claims them for the build. Rejects where they exceed the quota of the account. */
   admit(packages: Packages): Promise<void>
 }
 
-/** Kept packages that lie under a build: what the build changes in them goes to a layer of its own. */
+/** Installed packages as a lower layer of the build: the build's changes go to a layer of their own. */
 export type Installed = {
   packages: Packages
   layer: string
@@ -52,69 +52,73 @@ export type Installed = {
   missing: readonly Missing[]
 } | null
 
-/** Without layers it leaves the packages in the source, and nothing to lay under. */
+/** Without overlays the packages are installed into the source, and the result is null. */
 export async function install(runner: Runner, given: Installation, step: Install): Promise<Installed> {
-  const { plan, place, packages } = given
+  const { plan, workspace, packages } = given
   const { log } = runner
-  if (!place.isLayered) {
-    await runStep(runner, await stepOf(given, step, await place.view('install', []), given.variables))
+  if (!workspace.isLayered) {
+    await runStep(runner, await stepOf(given, step, await workspace.view('install', []), given.variables))
     return null
   }
   const variables =
     step.inputs === null ? given.variables : installerVariables(given, await namesInSettings(given, step))
   const lockfile = await npmLockfileOf(given)
-  const wanted = await wantedBy(runner, given, step, { variables, lockfile })
+  const wanted = await digestOfInputs(runner, given, step, { variables, lockfile })
   const found = wanted === null || given.isClean ? undefined : await packages.find(wanted)
   if (found && (await given.claim(found.id))) {
     log.say(
       'INSTALLING',
-      `Nothing to install: ${basisOf(plan, step)} as before, ${inWords(found)} of packages are there.`,
+      `Nothing to install: ${basisOf(plan, step)} unchanged, ${inWords(found)} of packages are reused.`,
     )
     given.caches.note('packages', 'HIT', found.bytes)
     const layer = packages.folderOf(found.id)
-    return { packages: found, layer, missing: await whatIsMissing(given, lockfile, join(layer, step.folder)) }
+    return { packages: found, layer, missing: await missingPackages(given, lockfile, join(layer, step.folder)) }
   }
   given.caches.note('packages', given.isClean ? 'DROPPED' : 'MISS', 0)
-  if (wanted === null) log.say('INSTALLING', 'There is no lockfile: versions are chosen now, and may differ next time.')
-  const below = step.inputs === null ? place.source : await copyInputs(place, step.inputs)
-  const view = await place.view('install', [below])
+  if (wanted === null)
+    log.say(
+      'INSTALLING',
+      'There is no lockfile: the package manager chooses the versions now, and they may differ next time.',
+    )
+  const below = step.inputs === null ? workspace.source : await copyInputs(workspace, step.inputs)
+  const view = await workspace.view('install', [below])
   await runStep(runner, await stepOf(given, step, view, variables))
   const changes = view.layers[0] as string
-  // Whoever uses them next may be another user: changes go to a layer of its own, so this lets nobody in.
-  if (place.user) await promisify(execFile)('chmod', ['-R', 'a+rwX', changes])
+  // The next build may run as another user. Write access is harmless: builds write to a layer of their own.
+  if (workspace.user) await promisify(execFile)('chmod', ['-R', 'a+rwX', changes])
   const size = await sizeOf(changes)
   log.say('INSTALLING', `Installed ${inWords(size)}.`)
-  const missing = await whatIsMissing(given, lockfile, join(changes, step.folder))
-  for (const native of missing.slice(0, MAX_NAMED)) log.say('INSTALLING', inSentence(native))
+  const missing = await missingPackages(given, lockfile, join(changes, step.folder))
+  for (const native of missing.slice(0, MAX_NAMED)) log.say('INSTALLING', missingSentence(native))
   const id = packages.newId()
   const fresh: Packages = { id, wanted: wanted ?? id, ...size }
-  // Kept before the build begins: whatever becomes of it, the next one with the same lockfile has them at once.
+  // Kept before the build begins: if it fails, the next build with the same lockfile can still use them.
   await given.admit(fresh)
   await packages.keep(changes, id)
   given.caches.saved('packages', size.bytes)
   return { packages: fresh, layer: packages.folderOf(id), missing }
 }
 
-/** Nothing where another manager installs, or nothing is locked. */
-async function npmLockfileOf({ plan, place }: Installation): Promise<Lockfile | undefined> {
+/** Undefined where another package manager installs, or where there is no lockfile. */
+async function npmLockfileOf({ plan, workspace }: Installation): Promise<Lockfile | undefined> {
   const { name, lockfile } = plan.packageManager ?? {}
-  return name === 'npm' && lockfile ? readNpmLockfile(place.source, lockfile) : undefined
+  return name === 'npm' && lockfile ? readNpmLockfile(workspace.source, lockfile) : undefined
 }
 
 const MAX_NAMED = 20
 const MAX_NAME_LENGTH = 214
 
 /**
- * npm says nothing when a package for this platform is not there, and the build fails later with words that blame something
- * else. Other managers leave nothing that tells it in a moment.
+ * npm does not report a missing package for this platform, and the build fails later with a misleading message. Other
+ * managers leave no file from which this can be seen quickly.
  */
-async function whatIsMissing({ plan }: Installation, lockfile: Lockfile | undefined, installed: string) {
+async function missingPackages({ plan }: Installation, lockfile: Lockfile | undefined, installed: string) {
   if (plan.packageManager?.name !== 'npm') return []
   const known = lockfile ?? (await readInstalled(installed))
   return known ? missingNatives(known, installed) : []
 }
 
-function inSentence({ name, parent }: Missing): string {
+function missingSentence({ name, parent }: Missing): string {
   const who = parent ? `, which ${parent.name.slice(0, MAX_NAME_LENGTH)} ${parent.version} asks for` : ''
   return `The native package ${name.slice(0, MAX_NAME_LENGTH)} is missing for ${PLATFORM.os}-${PLATFORM.cpu}${who}.`
 }
@@ -136,17 +140,17 @@ async function stepOf(given: Installation, step: Install, view: View, variables:
 }
 
 /**
- * A digest of everything that the result depends on; null when nothing pins the versions. npm checks what it takes out of
- * its store against the lockfile, so what comes of it is the same for every environment of the account; what comes of the
- * others stays with one.
+ * A digest of everything that the result depends on; null when no lockfile pins the versions. npm checks the files of its
+ * store against the lockfile, so its result is shared by all environments of the account; results of other managers are used
+ * by one environment only.
  */
-async function wantedBy(
+async function digestOfInputs(
   { toolchain }: Runner,
   given: Installation,
   { argv, folder, inputs }: Install,
   { variables, lockfile }: { variables: Readonly<Record<string, string>>; lockfile: Lockfile | undefined },
 ): Promise<string | null> {
-  const { plan, place, archive } = given
+  const { plan, workspace, archive } = given
   if (!plan.packageManager?.lockfile) return null
   const isVerified = (await packageStoreOf(plan.packageManager)).isVerified
   const isShared = inputs !== null && isVerified && lockfile?.isPinned === true
@@ -156,23 +160,23 @@ async function wantedBy(
   add(process.platform, process.arch, toolchain.node, toolchain.packageManager, argv, folder)
   add(Object.entries(variables).toSorted(([a], [b]) => (a < b ? -1 : 1)))
   if (inputs === null) add(archive)
-  else for (const path of inputs) add(path, await digestOf(place, path))
+  else for (const path of inputs) add(path, await digestOf(workspace, path))
   return hash.digest('hex')
 }
 
-async function digestOf(place: Workspace, path: string): Promise<string> {
-  await using file = await openInput(place, path)
+async function digestOf(workspace: Workspace, path: string): Promise<string> {
+  await using file = await openInput(workspace, path)
   const hash = createHash('sha256')
   for await (const chunk of file.createReadStream({ autoClose: false })) hash.update(chunk)
   return hash.digest('hex')
 }
 
-/** They are few. Links are not followed: the plan names files alone. */
-async function copyInputs(place: Workspace, inputs: readonly string[]): Promise<string> {
-  const folder = await place.makeFolder('inputs')
+/** The inputs are few. Links are not followed: the plan names only files. */
+async function copyInputs(workspace: Workspace, inputs: readonly string[]): Promise<string> {
+  const folder = await workspace.makeFolder('inputs')
   for (const path of inputs) {
-    if (dirname(path) !== '.') await place.makeFolder('inputs', ...dirname(path).split('/'))
-    await using file = await openInput(place, path)
+    if (dirname(path) !== '.') await workspace.makeFolder('inputs', ...dirname(path).split('/'))
+    await using file = await openInput(workspace, path)
     const { mode } = await file.stat()
     const copy = createWriteStream(join(folder, path), { flags: 'wx', mode: mode & 0o777 })
     await pipeline(file.createReadStream({ autoClose: false }), copy)
@@ -182,7 +186,7 @@ async function copyInputs(place: Workspace, inputs: readonly string[]): Promise<
 
 async function openInput({ source }: Workspace, path: string) {
   const found = await openFileIn(source, path)
-  if (!found) throw new Problem('PLAN_FAILED', `${path} is no file, and the packages depend on it.`)
+  if (!found) throw new Problem('PLAN_FAILED', `${path} is not a file, and the packages depend on it.`)
   return found.file
 }
 
@@ -190,11 +194,11 @@ const MAX_SETTINGS_BYTES = 256 * 1024
 const MAX_SETTINGS = 100
 
 /** Names of variables that the settings files among the inputs refer to, as `${NAME}` or `${NAME:-default}`. */
-async function namesInSettings({ place }: Installation, { inputs }: Install): Promise<Set<string>> {
+async function namesInSettings({ workspace }: Installation, { inputs }: Install): Promise<Set<string>> {
   const files = (inputs ?? []).filter((path) => SETTINGS_FILE.test(path)).slice(0, MAX_SETTINGS)
   const found = new Set<string>()
   for (const path of files) {
-    const text = (await textIn(place.source, path, MAX_SETTINGS_BYTES)) ?? ''
+    const text = (await textIn(workspace.source, path, MAX_SETTINGS_BYTES)) ?? ''
     for (const [, name = ''] of text.matchAll(REFERENCE)) found.add(name)
   }
   return found
@@ -204,8 +208,8 @@ const SETTINGS_FILE = /(^|\/)(\.npmrc|\.yarnrc|\.yarnrc\.yml|bunfig\.toml|pnpm-w
 const REFERENCE = /\$\{([\w.]{1,256})/g
 
 /**
- * What package managers and installers read of the tenant's variables. The others are none of a dependency's business: an
- * install script that somebody smuggled into a package finds no key of the CMS.
+ * The tenant's variables that package managers and installers read. The others are withheld, so that a malicious install
+ * script of a package finds no key of the CMS.
  */
 function installerVariables({ variables }: Installation, named: ReadonlySet<string>): Record<string, string> {
   return Object.fromEntries(

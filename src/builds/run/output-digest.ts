@@ -1,4 +1,4 @@
-/** What an output is, in one digest; and whether it is larger than an output may be. */
+/** The digest and the size of an output. Refuses an output that is too large. */
 import { createHash } from 'node:crypto'
 import { createReadStream, type Dirent } from 'node:fs'
 import { lstat, opendir, readlink } from 'node:fs/promises'
@@ -11,21 +11,21 @@ import type { Size } from './untrusted-folder.ts'
 export type OutputLimits = { files: number; bytes: number }
 
 const AT_A_TIME = 256
-/** Files that are read at a time: a build may leave hundreds of thousands, and each costs several calls of the system. */
+/** Files that are read at a time: an output may have hundreds of thousands, and each costs several system calls. */
 const READ_AT_A_TIME = 32
 
 type Parts = OutputLimits & {
   isServed: boolean
-  /** SHA-256 of what is in a file. */
+  /** SHA-256 of the content of a file. */
   read?: (path: string) => Promise<string>
 }
 
 /**
  * A digest over the names, kinds and contents of all files. Files of installed packages count with their size only: they
- * follow from the lockfile, which counts in full, and reading them all would cost more than most builds. So the owner
- * counts too: otherwise somebody could leave other packages of the same sizes for a neighbour to find. Where visitors get the
- * files themselves, those of packages are what the build put there, from wherever, and count like all others. Nothing is read
- * of an output that has more files than it may.
+ * follow from the lockfile, which counts in full, and reading them all would take longer than most builds. So the owner counts
+ * too: otherwise a tenant could make an output with other packages of the same sizes that another tenant would get. Where
+ * visitors get the files themselves (`isServed`), files of packages count like all others. No file is read of an output that
+ * has too many files.
  */
 export async function digestOf(
   folders: readonly string[],
@@ -40,7 +40,7 @@ export async function digestOf(
     const entries: Dirent[] = []
     for await (const entry of await opendir(join(top, path), { bufferSize: AT_A_TIME }).catch(tooDeep)) {
       files += 1
-      // Nothing else writes there any more; were it so, memory has an end all the same.
+      // Bounds the memory, should a process still write there.
       if (files > limits.files) throw tooLarge('files', limits.files)
       entries.push(entry)
     }
@@ -51,7 +51,7 @@ export async function digestOf(
       for (const entry of some) {
         const inner = join(path, entry.name)
         const file = found.get(entry.name)
-        // A name that is not UTF-8 is read with this character in it, and cannot be opened by what was read.
+        // A name that is not UTF-8 cannot be opened by its decoded form.
         if (isUnreadable(entry)) hash.update(`? ${JSON.stringify(inner)}\n`)
         else if (entry.isDirectory()) {
           hash.update(`d ${JSON.stringify(inner)}\n`)
@@ -59,14 +59,14 @@ export async function digestOf(
         } else if (entry.isSymbolicLink())
           hash.update(`l ${JSON.stringify([inner, await readlink(join(top, inner))])}\n`)
         else if (file) hash.update(`f ${JSON.stringify([inner, file.isExecutable ? 'x' : '-', file.content])}\n`)
-        // How an overlay says that what lies below is not there any more.
+        // A character device in an upper layer marks a deleted file.
         else if (entry.isCharacterDevice()) hash.update(`- ${JSON.stringify(inner)}\n`)
-        // Sockets, fifos and other devices are no output.
+        // Sockets, fifos and other devices are ignored.
       }
     }
   }
 
-  /** All sizes are known before the first of them is read. */
+  /** Checks all sizes before the first file is read. */
   async function readSome(folder: string, entries: readonly Dirent[], isInPackage: boolean) {
     const ordinary = entries.filter((entry) => entry.isFile() && !isUnreadable(entry))
     const sized = await Promise.all(
@@ -93,7 +93,7 @@ export async function digestOf(
   return { digest: `sha256:${hash.digest('hex')}`, files, bytes }
 }
 
-/** Names only, and no further than one may go: a hundred times as fast as to read what is in the files. */
+/** Counts names up to the limit, which is a hundred times as fast as reading the files. */
 async function countAll(folders: readonly string[], max: number) {
   let files = 0
   const rest = [...folders]
@@ -119,7 +119,7 @@ async function contentDigest(path: string): Promise<string> {
 
 function tooDeep(error: NodeJS.ErrnoException): never {
   if (error.code !== 'ENAMETOOLONG') throw error
-  throw new Problem('OUTPUT_TOO_LARGE', 'The output has folders in folders, deeper than a path may be long.')
+  throw new Problem('OUTPUT_TOO_LARGE', 'The output has folders nested deeper than the longest path allows.')
 }
 
 const tooLarge = (what: keyof OutputLimits, limit: number): Problem =>

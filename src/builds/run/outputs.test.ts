@@ -118,7 +118,7 @@ for (const [what, tree] of Object.entries(CHANGES)) {
   })
 }
 
-test('a change of the mode that nobody runs by does not change the digest', async (t) => {
+test('a change of the mode other than executable does not change the digest', async (t) => {
   const outputs = await storeOf(t)
   const source = await outputs.built()
   await chmod(join(source, 'index.html'), 0o640)
@@ -309,7 +309,7 @@ test('what is not a digest has no place', async (t) => {
   assert.throws(() => outputs.filesOf('sha256:../../etc'))
 })
 
-test('the same files of two environments are two outputs: nobody can put theirs in the place of another', async (t) => {
+test('the same files of two environments are two outputs: no tenant can replace that of another', async (t) => {
   const outputs = await storeOf(t)
   const mine = await outputs.keep(await outputs.built(), 'mine', nothing)
   const theirs = await outputs.keep(await outputs.built(), 'theirs', nothing)
@@ -365,14 +365,14 @@ test('an output that is kept again while it is being removed is there in the end
   }
 })
 
-test('an output that somebody needs is not removed', async (t) => {
+test('an output that is needed is not removed', async (t) => {
   const outputs = await storeOf(t)
   const digest = await outputs.keepTree()
   assert.equal(await outputs.remove(digest, async () => true), false)
   assert.equal(await outputs.has(digest), true)
 })
 
-test('a collection removes what nobody needs, and no draft', async (t) => {
+test('a collection removes outputs that are not needed, and no draft', async (t) => {
   const outputs = await storeOf(t)
   const [needed, unneeded] = [await outputs.keepTree({ a: 'x' }), await outputs.keepTree({ b: 'x' })]
   await mkdir(join(outputs.folder, `${unneeded.slice('sha256:'.length)}.1.new`))
@@ -383,7 +383,7 @@ test('a collection removes what nobody needs, and no draft', async (t) => {
   )
 })
 
-test('an output is written down before it is in place, so that nobody takes it away in between', async (t) => {
+test('an output is recorded before it is in place, so that it is not removed in between', async (t) => {
   const outputs = await storeOf(t)
   const seen: boolean[] = []
   const record = async (digest: Digest) => void seen.push(await outputs.has(digest))
@@ -391,7 +391,7 @@ test('an output is written down before it is in place, so that nobody takes it a
   assert.deepEqual([seen, await outputs.has(digest)], [[false], true])
 })
 
-test('an output that another process takes away while it is being written down is put in place again', async (t) => {
+test('an output that another process removes while it is being recorded is put in place again', async (t) => {
   const outputs = await storeOf(t)
   const digest = await outputs.keepTree()
   const other = createOutputs({ folder: outputs.folder, limits: DEFAULT_OUTPUT_LIMITS })
@@ -403,7 +403,7 @@ test('an output that another process takes away while it is being written down i
   assert.equal(await readFile(join(outputs.filesOf(digest), 'index.html'), 'utf8'), '<h1>')
 })
 
-test('an output that another process wrote down while it was being removed is put back', async (t) => {
+test('an output that another process recorded while it was being removed is put back', async (t) => {
   const outputs = await storeOf(t)
   const digest = await outputs.keepTree()
   const answers = [false, true]

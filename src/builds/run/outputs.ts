@@ -1,6 +1,6 @@
 /**
- * What builds leave: folders that never change, each under a digest of what is in it. A folder is moved into place as a
- * whole, so a name that exists is whole; the same output of one owner is kept once.
+ * The outputs of builds: immutable folders, each named by the digest of its content. A folder is moved into place by one
+ * rename, so a name that exists is complete; the same output of one owner is stored once.
  */
 import { randomUUID } from 'node:crypto'
 import { lstat, mkdir, readdir, rename } from 'node:fs/promises'
@@ -16,23 +16,23 @@ export type { OutputLimits } from './output-digest.ts'
 
 export const DEFAULT_OUTPUT_LIMITS: OutputLimits = { files: 200_000, bytes: 8 * 1024 ** 3 }
 
-/** How names end of what nobody may see yet, and of what nobody may see any more. */
+/** Suffixes of folders that are not complete yet, and of folders that are being removed. */
 const DRAFT = '.new'
 const GONE = '.old'
 
 export type Keeping = {
-  /** May add to what is kept, while nobody can see it yet. */
+  /** May add files before the output is in place. */
   prepare(files: string, edgeFolder: string): Promise<void>
-  /** Throws when so much more may not be kept. Not asked where the same is kept already. */
+  /** Throws when the quota does not allow the size. Not called where the same output is stored already. */
   admit?(size: Size): Promise<void>
-  /** Whether visitors get the files themselves: then all of them count in full, wherever they came from. */
+  /** Whether visitors get the files themselves: then the content of all of them counts for the digest. */
   isServed?: boolean
-  /** Writes down who needs it, before it is in place: whoever reads that and finds nothing makes it anew. */
+  /** Records the reference to the output before it is in place. A reader that finds no folder builds it again. */
   record?(digest: Digest, size: Size): Promise<void>
 }
 
 export function createOutputs({ folder, limits }: { folder: string; limits: OutputLimits }) {
-  // What is kept again must not be removed before it is written down who needs it.
+  // An output that is stored again must not be removed before its reference is recorded.
   const inTurn = createTurns()
 
   function place(digest: Digest): string {
@@ -41,11 +41,11 @@ export function createOutputs({ folder, limits }: { folder: string; limits: Outp
   }
 
   return {
-    /** The folder of files. Beside it is room for what the edge needs to serve them. */
+    /** The folder of files. Beside it is the folder for what the edge needs to serve them. */
     filesOf: (digest: Digest): string => join(place(digest), 'files'),
     edgeFolderOf: (digest: Digest): string => join(place(digest), 'edge'),
 
-    /** What a server sees as its folder: one that lies over the other, the uppermost first, packages in between. */
+    /** The layers that a server sees as its folder, the uppermost first, with packages in between. */
     async layersOf(digest: Digest, packages: string | undefined): Promise<string[]> {
       const source = join(place(digest), 'source')
       const isLayered = await exists(source)
@@ -53,8 +53,8 @@ export function createOutputs({ folder, limits }: { folder: string; limits: Outp
     },
 
     /**
-     * Takes folders away from their place and keeps them for their owner. The size is that of the files, without packages
-     * and without what was prepared.
+     * Moves folders into the store for their owner. The size is that of the files, without packages and without what was
+     * prepared.
      */
     async keep(
       { files, source }: OutputFolders,
@@ -62,7 +62,7 @@ export function createOutputs({ folder, limits }: { folder: string; limits: Outp
       { prepare, admit, record, isServed = false }: Keeping,
     ): Promise<{ digest: Digest } & Size> {
       const taken = [files, ...(source === undefined ? [] : [source])]
-      // A link in its place would be followed, by the edge and by the sandbox, to wherever it leads.
+      // The edge and the sandbox would follow a link in its place.
       for (const folder of taken)
         if (!(await lstat(folder)).isDirectory()) throw new Problem('NO_OUTPUT', 'The output is not a folder.')
       const { digest, ...size } = await digestOf(taken, owner, { ...limits, isServed })
@@ -71,7 +71,7 @@ export function createOutputs({ folder, limits }: { folder: string; limits: Outp
       const isThere = await inTurn(digest, async () => {
         if (!(await exists(target))) return false
         await record?.(digest, await withEdge(target, size))
-        // Another process may have taken it away just before that was written down.
+        // Another process may have removed it just before the reference was recorded.
         return exists(target)
       })
       if (isThere) {
@@ -86,7 +86,7 @@ export function createOutputs({ folder, limits }: { folder: string; limits: Outp
         if (source !== undefined) await rename(source, join(draft, 'source'))
         await prepare(join(draft, 'files'), join(draft, 'edge'))
         await inTurn(digest, async () => {
-          // First: what is in place and not written down may be taken away.
+          // First: an output that is in place without a reference may be removed.
           await record?.(digest, await withEdge(draft, size))
           await rename(draft, target).catch(isTaken)
         })
@@ -100,14 +100,14 @@ export function createOutputs({ folder, limits }: { folder: string; limits: Outp
       return exists(place(digest))
     },
 
-    /** Out of sight first: nobody finds half an output. Says whether it went; not when somebody needs it after all. */
+    /** Renames first, so that no reader finds half an output. Returns whether it was removed; false when it is needed again. */
     async remove(digest: Digest, isNeeded: (digest: Digest) => Promise<boolean> = async () => false): Promise<boolean> {
       const gone = `${place(digest)}.${randomUUID()}${GONE}`
       const isOut = await inTurn(digest, async () => {
         if ((await isNeeded(digest)) || !(await exists(place(digest)))) return false
         await rename(place(digest), gone)
         if (!(await isNeeded(digest))) return true
-        // Another process wrote that down just before.
+        // Another process recorded a reference just before.
         await rename(gone, place(digest)).catch(isTaken)
         return false
       })
@@ -115,7 +115,7 @@ export function createOutputs({ folder, limits }: { folder: string; limits: Outp
       return isOut
     },
 
-    /** Removes every output that nobody needs, and says how many. */
+    /** Removes every output that is not needed and returns how many. */
     async collect(isNeeded: (digest: Digest) => Promise<boolean>): Promise<number> {
       let count = 0
       for (const name of await namesIn(folder)) {
@@ -124,12 +124,12 @@ export function createOutputs({ folder, limits }: { folder: string; limits: Outp
       return count
     },
 
-    /** With what the edge needs to serve it. */
+    /** Includes the folder for the edge. */
     async sizeOf(digest: Digest): Promise<Size> {
       return sizeOf(place(digest))
     },
 
-    /** Removes what a process that died left half-moved or half-removed. For the start: what is being moved would go, too. */
+    /** Removes what a dead process left incomplete. Only for the start of the service: it would also remove work in progress. */
     async sweep() {
       await mkdir(folder, { recursive: true, mode: 0o711 })
       for (const name of await namesIn(folder)) {
@@ -139,12 +139,12 @@ export function createOutputs({ folder, limits }: { folder: string; limits: Outp
   }
 }
 
-/** Somebody else put the same there. */
+/** Another process stored the same output. */
 function isTaken(error: NodeJS.ErrnoException) {
   if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error
 }
 
-/** The files were counted already. */
+/** Adds the size of the folder for the edge. */
 async function withEdge(target: string, { bytes, files }: Size): Promise<Size> {
   const edge = await sizeOf(join(target, 'edge'))
   return { bytes: bytes + edge.bytes, files: files + edge.files }

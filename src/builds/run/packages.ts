@@ -1,7 +1,7 @@
 /**
- * Installed packages: folders that never change, kept once and laid under every build and every running app that uses them.
- * A build claims them in the database before it uses them, and before new ones come into place, so that no other process
- * takes them away. What no build refers to is left over and goes.
+ * Installed packages: immutable folders, stored once and mounted as a lower layer of every build and running app that uses
+ * them. A build claims them in the database before it uses them, and before new ones are in place, so that no other process
+ * removes them. Packages without a reference are garbage and are removed.
  */
 import { lstat, mkdir, readdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ import type { Size } from './untrusted-folder.ts'
 
 export type Packages = Size & {
   id: string
-  /** What they were installed from, as a digest; their own id where no lockfile pins them. */
+  /** A digest of the inputs that they were installed from; their own id where no lockfile pins them. */
   wanted: string
 }
 
@@ -24,7 +24,7 @@ export function createPackageStore({ sql, clock, newId, folder }: Parts) {
     folderOf,
     newId,
 
-    /** The newest that were installed from the same. */
+    /** The newest that were installed from the same inputs. */
     async find(wanted: string): Promise<Packages | undefined> {
       const [found] = await sql.query<Packages>(
         statement`SELECT id, wanted, files, bytes FROM packages WHERE wanted = ${wanted} ORDER BY id DESC LIMIT 1`,
@@ -35,7 +35,7 @@ export function createPackageStore({ sql, clock, newId, folder }: Parts) {
       return (await lookAt(folderOf(id)))?.isDirectory() === true
     },
 
-    /** Takes the folder away from its place, once they are recorded and claimed. */
+    /** Moves the folder into the store. The packages must be recorded and claimed before. */
     async keep(source: string, id: string) {
       await mkdir(folder, { recursive: true, mode: 0o711 })
       await rename(source, folderOf(id))
@@ -46,13 +46,13 @@ export function createPackageStore({ sql, clock, newId, folder }: Parts) {
         VALUES (${id}, ${accountId}, ${wanted}, ${files}, ${bytes}, ${clock.now()})`)
     },
 
-    /** Removes what is left over, and says how many. The row goes first: a folder without one is nobody's. */
+    /** Removes packages without a reference and returns how many. The row goes first: a folder without a row is garbage. */
     async collect(): Promise<number> {
       await sql.transaction((tx) =>
         tx.query(statement`
           DELETE FROM packages WHERE NOT EXISTS (SELECT 1 FROM builds WHERE builds.packages_id = packages.id)`),
       )
-      // Looked at before the rows: packages that come meanwhile have a row before they have a folder.
+      // Listed before the rows are read: new packages have a row before they have a folder.
       const names = await namesIn(folder)
       const rows = await sql.query<{ id: string }>(statement`SELECT id FROM packages`)
       const known = new Set(rows.map(({ id }) => id))

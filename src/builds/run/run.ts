@@ -1,4 +1,4 @@
-/** Does what a plan says, in the sandbox: install, build, and find the output. Nothing outside of the work folder changes. */
+/** Executes a plan in the sandbox: install, build, and find the output. Nothing outside of the work folder changes. */
 import { join } from 'node:path'
 import {
   type Contact,
@@ -37,7 +37,7 @@ export type RunParts = {
 
 export type Run = {
   plan: Plan
-  place: Workspace
+  workspace: Workspace
   caches: BuildCaches
   toolchain: Toolchain
   adapters: Toolchains['adapters']
@@ -47,18 +47,18 @@ export type Run = {
   isClean: boolean
   /** What the tenant has set, by name. */
   variables: Readonly<Record<string, string>>
-  /** What the service tells every build. */
+  /** Variables that the service sets for every build. */
   metadata: Readonly<Record<string, string>>
   log: LineLog
   signal: AbortSignal
   enter(phase: 'INSTALLING' | 'BUILDING'): Promise<void>
   claim(packagesId: string): Promise<boolean>
   admit(packages: Packages): Promise<void>
-  /** Told at the end, good or bad, where that can be known. */
+  /** Called at the end of a build, successful or not, where its contacts can be known. */
   contacted(contacts: readonly Contact[]): Promise<void>
 }
 
-/** The plan is the one that was given, but for what only the build could tell. */
+/** The given plan, with the output that the build turned out to have. */
 export type Made = { plan: Plan; output: OutputFolders; installed: Installed }
 
 export async function runPlan(parts: RunParts, run: Run): Promise<Made> {
@@ -66,11 +66,11 @@ export async function runPlan(parts: RunParts, run: Run): Promise<Made> {
   try {
     return await runIn(view, parts, run)
   } finally {
-    // Whatever comes of this, the build's own end is what counts.
+    // A failure here does not change the result of the build.
     await view
       ?.contacts()
       .then(run.contacted)
-      .catch(() => run.log.say('BUILDING', 'Whom it called could not be found out.'))
+      .catch(() => run.log.say('BUILDING', 'The hosts that the build contacted could not be read.'))
     await view?.close()
   }
 }
@@ -80,10 +80,10 @@ async function runIn(
   { engine, packages, deadlines, limits }: RunParts,
   run: Run,
 ): Promise<Made> {
-  const { plan, place, toolchain, caches, log, signal } = run
+  const { plan, workspace, toolchain, caches, log, signal } = run
   const { name: packageManager = null, lockfile = null } = plan.packageManager ?? {}
   const cmsHosts = hostsAsked(run.variables, run.metadata)
-  const around = { engine, toolchain, user: place.user, limits, network }
+  const around = { engine, toolchain, user: workspace.user, limits, network }
   const runner: Runner = { ...around, log, signal, packageManager, lockfile, cmsHosts }
   const environment = environmentOf(plan, toolchain)
   const deadlineMs = deadlines.buildMs
@@ -98,14 +98,14 @@ async function runIn(
     )
   }
   const isChanged = plan.build !== null || installed !== null
-  const below = [...(installed ? [installed.layer] : []), place.source]
-  const view = isChanged ? await place.view('build', below) : place.untouched()
+  const below = [...(installed ? [installed.layer] : []), workspace.source]
+  const view = isChanged ? await workspace.view('build', below) : workspace.untouched()
   const changes = view.layers[0] as string
   if (plan.build) {
     await run.enter('BUILDING')
     await caches.restore(changes)
     const { adapter } = plan
-    const parts = { plan, place, view, adapters: run.adapters, isClean: run.isClean, deadlineMs }
+    const parts = { plan, workspace, view, adapters: run.adapters, isClean: run.isClean, deadlineMs }
     const placed = adapter && (await placeAdapter(runner, parts, adapter))
     const nodeCache = await caches.nodeCache()
     await runStep(runner, {
@@ -131,25 +131,25 @@ async function runIn(
     await caches.gather(changes)
   }
   const made = await settledPlan(plan, changes, log)
-  return { plan: made, output: await findOutput(runner, { plan: made, place, view, deadlineMs }), installed }
+  return { plan: made, output: await findOutput(runner, { plan: made, workspace, view, deadlineMs }), installed }
 }
 
 function withoutForeignPresets({ plan, variables, log }: Run): Record<string, string> {
   const foreign = foreignPresets(plan, variables)
   for (const name of foreign)
-    log.say('BUILDING', `The variable ${name} is left out: it names a preset that builds for another host.`)
+    log.say('BUILDING', `The variable ${name} is not used: it names a preset that builds for another host.`)
   return Object.fromEntries(Object.entries(variables).filter(([name]) => !foreign.includes(name)))
 }
 
-/** With files in place of a server, where the build left none. */
+/** The plan for files instead of a server, where the build left no server. */
 async function settledPlan(plan: Plan, changes: string, log: LineLog): Promise<Plan> {
   const { files } = plan.adapter ?? {}
   if (!files || (await isAnythingIn(changes, join(plan.rootDirectory, files.server)))) return plan
-  log.say('BUILDING', 'The build left no server, since nothing is rendered on request: its files are served.')
+  log.say('BUILDING', 'No page is rendered on request and the build left no server, so its files are served.')
   return { ...plan, output: files.output }
 }
 
-/** Where commands of packages are found: beside the app, and where its workspace was installed. */
+/** The folders with the commands of packages: those of the app and of the folder where its packages were installed. */
 export function binariesOf({ rootDirectory, install: step }: Plan): string[] {
   const folders = new Set([rootDirectory, step?.folder ?? rootDirectory])
   return [...folders].map((folder) => join(WORK, folder, 'node_modules/.bin'))

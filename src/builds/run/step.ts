@@ -1,4 +1,4 @@
-/** One command of a plan, run in the sandbox to its end. A failure is told with its reason and the line that shows it. */
+/** Runs one command of a plan in the sandbox. A failure has its reason and the log line that shows it. */
 import { Problem } from '../../contract/index.ts'
 import {
   type Engine,
@@ -31,7 +31,7 @@ export type Runner = {
   network: NetworkView | undefined
   /** The path of the lockfile in the archive. */
   lockfile: string | null
-  /** Hosts that stand in the variables of the environment. */
+  /** Hosts that the variables of the environment name. */
   cmsHosts: readonly string[]
 }
 
@@ -44,11 +44,11 @@ export type Step = {
   mounts?: readonly Mount[]
   overlays?: Job['overlays']
   deadlineMs: number
-  /** Native packages that should be there and are not. */
+  /** Native packages that are needed and missing. */
   missing?: readonly Missing[]
 }
 
-/** Resolves when it ended well. */
+/** Resolves when the command succeeded. */
 export async function runStep(runner: Runner, step: Step): Promise<void> {
   const { log, signal } = runner
   const { phase, argv, deadlineMs } = step
@@ -65,8 +65,8 @@ export async function runStep(runner: Runner, step: Step): Promise<void> {
       log.say(phase, `\`${argv.join(' ')}\` took ${secondsInWords(tookMs)}.`)
       return
     }
-    const beyond = exit.excess?.find((limit) => limit !== 'memory')
-    if (beyond) throw beyondLimit(beyond, phase, runner.limits)
+    const excess = exit.excess?.find((limit) => limit !== 'memory')
+    if (excess) throw limitExceeded(excess, phase, runner.limits)
     const lines = await log.linesAfter(firstLine)
     const found = await diagnosePhase({
       phase,
@@ -89,13 +89,13 @@ export async function runStep(runner: Runner, step: Step): Promise<void> {
   }
 }
 
-/** Which names led to the addresses that were called. A failure is told all the same where that cannot be found out. */
+/** The host name of each address that was contacted; empty where that cannot be read. */
 async function namesIn({ network }: Runner): Promise<Record<string, string>> {
   const contacts = (await network?.contacts().catch(() => undefined)) ?? []
   return Object.fromEntries(contacts.flatMap(({ host, addresses }) => (host ? addresses.map((at) => [at, host]) : [])))
 }
 
-function beyondLimit(excess: Exclude<Excess, 'memory'>, phase: Phase, limits: Limits): Problem {
+function limitExceeded(excess: Exclude<Excess, 'memory'>, phase: Phase, limits: Limits): Problem {
   const { processes, diskBytes, diskFiles } = limits
   if (excess === 'files')
     return new Problem(
@@ -112,32 +112,32 @@ function beyondLimit(excess: Exclude<Excess, 'memory'>, phase: Phase, limits: Li
       })
 }
 
-type Arrangement = Omit<Step, 'environment' | 'phase'>
+type HelperStep = Omit<Step, 'environment' | 'phase'>
 
-/** By the app's own user and in its sandbox: what a build left may be links, which the service would follow. */
-export async function isArranged(runner: Runner, step: Arrangement): Promise<boolean> {
+/** Runs a command of the service as the app's user in the sandbox: the service itself would follow links of the build. */
+export async function tryHelper(runner: Runner, step: HelperStep): Promise<boolean> {
   const signal = AbortSignal.any([runner.signal, AbortSignal.timeout(step.deadlineMs)])
   const exit = await runInside(runner, { ...step, phase: 'BUILDING', environment: {} }, signal)
   runner.signal.throwIfAborted()
   return exit.code === 0
 }
 
-const MAX_ANSWER_LENGTH = 1000
+const MAX_OUTPUT_LENGTH = 1000
 
-/** What a command says, of which nothing goes to the log; nothing when it fails. */
-export async function answerOf(runner: Runner, step: Arrangement): Promise<string | undefined> {
-  let answer = ''
+/** The standard output of a command, which is not logged; undefined when the command fails. */
+export async function outputOf(runner: Runner, step: HelperStep): Promise<string | undefined> {
+  let output = ''
   const onOutput: Output = (stream, chunk) => {
-    if (stream === 'stdout' && answer.length < MAX_ANSWER_LENGTH) answer += chunk.toString('latin1')
+    if (stream === 'stdout' && output.length < MAX_OUTPUT_LENGTH) output += chunk.toString('latin1')
   }
   const signal = AbortSignal.any([runner.signal, AbortSignal.timeout(step.deadlineMs)])
   const exit = await runInside(runner, { ...step, phase: 'BUILDING', environment: {} }, signal, onOutput)
   runner.signal.throwIfAborted()
-  return exit.code === 0 && answer.length <= MAX_ANSWER_LENGTH ? answer : undefined
+  return exit.code === 0 && output.length <= MAX_OUTPUT_LENGTH ? output : undefined
 }
 
-export async function arrange(runner: Runner, step: Arrangement) {
-  if (await isArranged(runner, step)) return
+export async function runHelper(runner: Runner, step: HelperStep) {
+  if (await tryHelper(runner, step)) return
   throw new Problem('NO_OUTPUT', `The output could not be put in place: \`${step.argv.join(' ')}\` failed.`)
 }
 

@@ -1,6 +1,6 @@
 /**
- * What tools are told in every step of a build, so that they neither ask nor fetch what no build needs. A value of the tenant
- * goes before each of them: sites made with Create React App, for one, set `CI=false` so that warnings are no errors.
+ * Variables for every step of a build, so that tools neither prompt nor download what no build needs. A value of the tenant
+ * takes precedence: sites made with Create React App, for example, set `CI=false` so that warnings are not errors.
  */
 export const SWITCHES: Readonly<Record<string, string>> = {
   CI: '1',
@@ -10,7 +10,7 @@ export const SWITCHES: Readonly<Record<string, string>> = {
   HUSKY: '0',
   PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD: '1',
   PUPPETEER_SKIP_DOWNLOAD: '1',
-  // As its first versions called it.
+  // The name in its first versions.
   PUPPETEER_SKIP_CHROMIUM_DOWNLOAD: '1',
   CYPRESS_INSTALL_BINARY: '0',
 }

@@ -1,28 +1,28 @@
 /**
- * Looks at folders that other people's programs wrote, once those are gone: whatever is a link is not followed, since it may
- * lead anywhere.
+ * Reads folders that programs of tenants wrote, after these programs ended. Links are not followed, since they may lead
+ * anywhere.
  */
 import { constants } from 'node:fs'
 import { type FileHandle, lstat, open, opendir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
-/** Whether there is a folder at a path in `top`, with no link on the way. */
+/** Whether there is a folder at a path in `top`, with no link on the path. */
 export async function isFolderIn(top: string, path: string): Promise<boolean> {
   let at = top
   for (const step of stepsOf(path)) {
-    if (step === '../..') return false
+    if (step === '..') return false
     at = join(at, step)
     if (!(await lookAt(at))?.isDirectory()) return false
   }
   return (await lookAt(at))?.isDirectory() === true
 }
 
-/** Whether anything at all is there, be it a link or the mark of an overlay that something is not; no link is on the way. */
+/** Whether anything exists at the path, also a link or an overlay's mark of a deleted file; with no link above it. */
 export async function isAnythingIn(top: string, path: string): Promise<boolean> {
   return (await isFolderIn(top, dirname(path))) && (await lookAt(join(top, path))) !== undefined
 }
 
-/** Whether there is nothing in a folder. Only the first name is read: there may be millions. */
+/** Reads only the first name: there may be millions. */
 export async function isEmpty(folder: string): Promise<boolean> {
   const entries = await opendir(folder)
   const first = await entries.read()
@@ -31,11 +31,11 @@ export async function isEmpty(folder: string): Promise<boolean> {
 }
 
 /**
- * A file at a path in `top`, with no link on the way and none in its place. Its size is that of the file that was opened.
- * Nothing for what is no ordinary file: a fifo would never end.
+ * Opens a file at a path in `top`, if neither it nor a folder above it is a link. The size is that of the opened file.
+ * Undefined for anything but a regular file: reading a fifo would never end.
  */
 export async function openFileIn(top: string, path: string): Promise<{ file: FileHandle; bytes: number } | undefined> {
-  if (stepsOf(path).includes('../..') || !(await isFolderIn(top, dirname(path)))) return undefined
+  if (stepsOf(path).includes('..') || !(await isFolderIn(top, dirname(path)))) return undefined
   const file = await open(join(top, path), OPEN).catch(noFile)
   if (!file) return undefined
   const found = await file.stat()
@@ -58,7 +58,7 @@ export async function headIn(top: string, path: string, bytes: number): Promise<
   return readText(file, Math.min(bytes, found.bytes))
 }
 
-/** The whole text; nothing where it has more than `maxBytes`. */
+/** The whole text; undefined where it has more than `maxBytes`. */
 export async function textIn(top: string, path: string, maxBytes: number): Promise<string | undefined> {
   const found = await openFileIn(top, path)
   if (!found) return undefined
@@ -66,7 +66,7 @@ export async function textIn(top: string, path: string, maxBytes: number): Promi
   return found.bytes <= maxBytes ? readText(file, found.bytes) : undefined
 }
 
-/** No more than that, even of a file that grows. */
+/** Reads at most `bytes`, also from a file that grows. */
 async function readText(file: FileHandle, bytes: number): Promise<string> {
   const buffer = Buffer.alloc(bytes)
   let done = 0
@@ -83,8 +83,8 @@ const stepsOf = (path: string): string[] => path.split('/').filter((name) => nam
 export type Size = { files: number; bytes: number }
 
 /**
- * What is in a folder, as far as one may look; counting ends when it is more than `most`. It may change meanwhile. Folders
- * and links are files, too: each takes an inode.
+ * The size of a folder, without what cannot be read; counting ends above `max`. The folder may change meanwhile. Folders and
+ * links count as files: each takes an inode.
  */
 export async function sizeOf(folder: string, max: Size = NO_LIMIT): Promise<Size> {
   const size = { files: 0, bytes: 0 }
@@ -99,7 +99,7 @@ export async function sizeOf(folder: string, max: Size = NO_LIMIT): Promise<Size
       size.bytes += found.reduce((sum, file) => sum + (file?.isFile() ? file.size : 0), 0)
       others = []
     }
-    // Some at a time: a folder may hold millions.
+    // In batches: a folder may have millions of names.
     for await (const entry of await opendir(path, { bufferSize: AT_A_TIME }).catch(unreadable)) {
       if (entry.isDirectory()) {
         size.files += 1

@@ -1,22 +1,22 @@
 /**
- * The folders of one build. Where folders can be laid over one another, what every step adds is kept apart: what was
- * uploaded, what was installed, what was built. So installed packages are kept once and attached without a copy, however
- * many builds use them. Elsewhere all steps work in one folder, and nothing installed is kept.
+ * The folders of one build. Where overlays are possible, the changes of every step are in a layer of their own: the upload,
+ * the installed packages, the build. So packages are stored once and used without a copy by any number of builds. Without
+ * overlays all steps work in one folder, and installed packages are not kept.
  */
 import { chmod, chown, mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { removeTree } from '../../base/index.ts'
 import { type Job, type Mount, type Overlay, removeScratch } from '../../engines/index.ts'
 
-/** What one step sees as its work folder. */
+/** The work folder as one step sees it. */
 export type View = {
   mount: Mount
   overlays: Overlay[]
-  /** What the step changes lies here, and below it the layers, uppermost first. */
+  /** The folder with the changes of the step, then the layers below it, uppermost first. */
   layers: string[]
 }
 
-/** Inside, the work folder is here whatever it is called outside: tools write absolute paths into what they make. */
+/** The path of the work folder inside the sandbox is always the same, since tools write absolute paths into their output. */
 export const WORK = '/app'
 
 type Parts = { folder: string; user: Job['user']; isLayered: boolean }
@@ -30,7 +30,7 @@ export function createWorkspace({ folder, user, isLayered }: Parts) {
     layers: [source],
   })
 
-  /** A folder in the build's own, which belongs to the app's user. */
+  /** Makes a folder in the workspace that belongs to the app's user. */
   async function makeFolder(...names: string[]): Promise<string> {
     let path = folder
     for (const name of names) {
@@ -41,7 +41,7 @@ export function createWorkspace({ folder, user, isLayered }: Parts) {
     return path
   }
 
-  /** A folder in the build's own which the app's user can read and not write: no link is there when the service writes. */
+  /** Makes a folder in the workspace that the app's user can only read, so that the service never writes through a link. */
   async function makeServiceFolder(name: string): Promise<string> {
     const path = join(folder, name)
     await mkdir(path)
@@ -49,7 +49,7 @@ export function createWorkspace({ folder, user, isLayered }: Parts) {
     return path
   }
 
-  /** Lays a fresh folder for changes over the layers. */
+  /** An overlay with a new folder for changes above the layers. */
   async function overlay(name: string, layers: readonly string[]): Promise<{ overlay: Overlay; changes: string }> {
     const [at, changes, scratch] = [
       await makeFolder(name, 'at'),
@@ -68,10 +68,10 @@ export function createWorkspace({ folder, user, isLayered }: Parts) {
     makeServiceFolder,
     overlay,
 
-    /** What was uploaded, where no step changes it. */
+    /** The upload itself, where no step changes it. */
     untouched,
 
-    /** The work folder of a step that adds to the layers. Without layers, every step works in the source itself. */
+    /** The work folder of a step that adds a layer. Without overlays, every step works in the source itself. */
     async view(step: 'install' | 'build', layers: readonly string[]): Promise<View> {
       if (!isLayered) return untouched()
       const made = await overlay(step, layers)
@@ -79,7 +79,7 @@ export function createWorkspace({ folder, user, isLayered }: Parts) {
       return { mount, overlays: [made.overlay], layers: [made.changes, ...layers] }
     },
 
-    /** Begins with nothing, whatever an attempt before left. */
+    /** Removes everything that an earlier attempt left. */
     async empty() {
       await removeWorkspace(folder)
       await mkdir(folder, { recursive: true, mode: 0o711 })

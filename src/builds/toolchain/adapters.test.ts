@@ -51,12 +51,12 @@ test('a version whose peers are no ranges, or too long to be read, is left out',
   assert.equal(newestFor(wanted('2.70.3'), published), undefined)
 })
 
-test('an adapter is fetched once, and the next build asks nobody', async (t) => {
+test('an adapter is fetched once, and the next build does not ask the registry', async (t) => {
   const { registry, open, adapters } = await adaptersIn(t)
-  const told: string[] = []
-  const taken = await adapters.take(wanted('2.70.3'), { isFresh: false, onFetch: (what) => told.push(what) })
+  const fetched: string[] = []
+  const taken = await adapters.take(wanted('2.70.3'), { isFresh: false, onFetch: (what) => fetched.push(what) })
   assert.equal(taken?.version, '5.5.7')
-  assert.deepEqual(told, [`${NAME} 5.5.7`])
+  assert.deepEqual(fetched, [`${NAME} 5.5.7`])
   const manifest = await readFile(join(taken.folder, 'node_modules', NAME, 'package.json'), 'utf8')
   assert.equal(JSON.parse(manifest).version, '5.5.7')
   assert.deepEqual(await open().take(wanted('2.70.3'), { isFresh: false, onFetch: assert.fail }), taken)
@@ -72,7 +72,7 @@ test('a clean build asks for a newer one, and takes what is here where the regis
   assert.equal((await open().take(wanted('2.70.3'), { isFresh: true }))?.version, '5.5.7')
 })
 
-test('a registry that is silent is a fault of the service, and no version is told from none that fits', async (t) => {
+test('a registry that does not answer is a fault of the service, unlike one without a version that fits', async (t) => {
   const { registry, open, adapters } = await adaptersIn(t)
   assert.equal(await adapters.take(wanted('4.0.0'), { isFresh: false }), undefined)
   registry.fault = new NpmError('ENOTFOUND', 'no such host')

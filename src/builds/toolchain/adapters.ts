@@ -1,13 +1,13 @@
 /**
- * Packages that stand in for the adapter of another host, kept beside the other tools. Of each, the newest version is taken
- * that says it fits the framework's installed version.
+ * Packages that replace the adapter of another host, stored beside the other tools. Of each, the newest version is used whose
+ * peer dependencies allow the framework's installed version.
  */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import semver from 'semver'
 import type { Clock } from '../../base/index.ts'
 import type { Tool } from './exact.ts'
-import { createRemembered } from './lists.ts'
+import { createCachedRequests } from './lists.ts'
 import { notAvailable } from './problems.ts'
 import type { Published, Registry } from './registry.ts'
 import { NEVER } from './shared.ts'
@@ -21,21 +21,21 @@ export type WantedAdapter = {
 }
 
 export type AdapterOptions = {
-  /** Asks the registry, whatever is here. */
+  /** Asks the registry, even if a fetched version fits. */
   isFresh: boolean
   signal?: AbortSignal
-  /** Told before it is fetched. */
+  /** Called before it is fetched. */
   onFetch?: (what: string) => void
 }
 
-/** The folder has it in `node_modules`, together with what it needs. */
+/** The folder has the package in `node_modules`, together with its dependencies. */
 export type FetchedAdapter = { version: string; folder: string }
 
 export function createAdapters({ store, registry, clock }: { store: ToolStore; registry: Registry; clock: Clock }) {
-  const published = createRemembered((name, signal) => registry.published(name, signal), clock)
+  const published = createCachedRequests((name, signal) => registry.published(name, signal), clock)
 
-  /** What was fetched before, with what it says of itself. */
-  async function here(name: string): Promise<Published[]> {
+  /** The versions that were fetched before, with their peer dependencies. */
+  async function fetchedVersions(name: string): Promise<Published[]> {
     const found: Published[] = []
     for (const version of await store.versions(name)) {
       const manifest = join(store.rootOf(toolOf(name, version)), 'package.json')
@@ -45,9 +45,9 @@ export function createAdapters({ store, registry, clock }: { store: ToolStore; r
     return found
   }
 
-  /** The registry is asked when nothing that is here fits, or when the choice is to be made anew. */
+  /** Asks the registry when no fetched version fits, or when a new choice is wanted. */
   async function choose(wanted: WantedAdapter, isFresh: boolean, signal: AbortSignal): Promise<string | undefined> {
-    const kept = newestFor(wanted, await here(wanted.package))
+    const kept = newestFor(wanted, await fetchedVersions(wanted.package))
     if (kept !== undefined && !isFresh) return kept
     try {
       return newestFor(wanted, await published.of(wanted.package, signal)) ?? kept
@@ -59,7 +59,7 @@ export function createAdapters({ store, registry, clock }: { store: ToolStore; r
   }
 
   return {
-    /** Nothing where no version fits. */
+    /** Undefined where no version fits. */
     async take(
       wanted: WantedAdapter,
       { isFresh, signal = NEVER, onFetch }: AdapterOptions,
@@ -83,7 +83,7 @@ const toolOf = (name: string, version: string): Tool => ({ name: 'adapter', pack
 
 const MAX_RANGE_LENGTH = 200
 
-/** A framework that is not released yet counts for the release that it leads to. */
+/** A prerelease of a framework counts like its release. */
 export function newestFor({ peer, peerVersion }: WantedAdapter, versions: readonly Published[]): string | undefined {
   const fitting = versions.filter(({ version, peers }) => {
     const range = peers[peer]
@@ -97,7 +97,7 @@ export function newestFor({ peer, peerVersion }: WantedAdapter, versions: readon
   return semver.rsort(fitting.map(({ version }) => version))[0]
 }
 
-/** One that nobody wanted for long may be removed at any moment. */
+/** A tool that was not used for long may be removed at any moment. */
 function absent(error: NodeJS.ErrnoException): undefined {
   if (error.code !== 'ENOENT') throw error
 }

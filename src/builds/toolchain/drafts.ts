@@ -1,6 +1,6 @@
 /**
- * Folders that appear at once and as a whole, or not at all. Until then a folder is a draft beside its place, and its name
- * tells which process is at work on it.
+ * Creates and removes folders atomically. Until a folder is complete it is a draft beside its final path, and its name has the
+ * id of the process that writes it.
  */
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -14,13 +14,13 @@ export const draftOf = (place: string): string =>
 
 export const isDraft = (name: string): boolean => DRAFT.test(name)
 
-/** `fill` makes the folder of the name it is given; it is seen at `place` when all of it is there. */
+/** `fill` creates the folder `draft`, which is then renamed to `place`. */
 export async function putInPlace(place: string, fill: (draft: string) => Promise<void>): Promise<void> {
   const draft = draftOf(place)
   try {
     await fill(draft)
     await rename(draft, place).catch((error) => {
-      // Somebody else made the same meanwhile.
+      // Another process made the same folder meanwhile.
       if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error
     })
   } finally {
@@ -28,7 +28,7 @@ export async function putInPlace(place: string, fill: (draft: string) => Promise
   }
 }
 
-/** Out of sight first: nobody finds half a folder. */
+/** Renames first, so that no process finds half a folder. */
 export async function removeWhole(place: string): Promise<void> {
   const draft = draftOf(place)
   await rename(place, draft).catch((error) => {
@@ -37,20 +37,20 @@ export async function removeWhole(place: string): Promise<void> {
   await rm(draft, { recursive: true, force: true })
 }
 
-/** Removes what processes left that are gone. */
+/** Removes drafts of processes that have ended. */
 export async function sweepDrafts(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     const [, pid, start] = DRAFT.exec(name) ?? []
     if (pid === undefined || startOf(Number(pid)) === start) continue
-    // What it had started may still be at work there, for a moment.
+    // Its child processes may still write there for a moment.
     await rm(join(folder, name), { recursive: true, force: true, maxRetries: 3 })
   }
 }
 
-/** When the process started, in ticks since the boot: an id that is used again has another one. */
+/** The start time of a process in ticks since boot: a reused process id has another one. */
 function startOf(pid: number): string | undefined {
   try {
-    // The name of the program stands in brackets, and may hold any.
+    // The name of the program is in parentheses, and may itself contain parentheses.
     return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ')[19]
   } catch (error) {
     if (['ENOENT', 'ESRCH'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined

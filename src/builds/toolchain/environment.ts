@@ -1,33 +1,33 @@
-/** What tools have to be told, each in its own words. */
+/** The variables that tools need. */
 import { access } from 'node:fs/promises'
 import { fits } from './choose.ts'
 import type { Exact } from './exact.ts'
 
 export function environmentOf({ node, packageManager }: Exact, certificates: string | undefined) {
   return {
-    ...TRUST_THE_MACHINE,
-    // Older ones do not know the variable, and are shown the file.
+    ...SYSTEM_CERTIFICATES,
+    // Older versions do not know NODE_USE_SYSTEM_CA, and get the file instead.
     ...(certificates === undefined || fits(node, KNOWS_SYSTEM_CA) ? {} : { NODE_EXTRA_CA_CERTS: certificates }),
-    ...(packageManager?.name === 'pnpm' ? PNPM_STAYS_ITSELF : {}),
+    ...(packageManager?.name === 'pnpm' ? PNPM_KEEPS_VERSION : {}),
   }
 }
 
-/** A company's own registry has a company's own certificate. */
-const TRUST_THE_MACHINE = { NODE_USE_SYSTEM_CA: '1' }
+/** A private registry may have a certificate of a private authority. */
+const SYSTEM_CERTIFICATES = { NODE_USE_SYSTEM_CA: '1' }
 
 const KNOWS_SYSTEM_CA = '^22.19.0 || >=24.6.0'
 
 /**
- * Where package.json names another version than the one that runs, pnpm fetches that one and hands over to it, or refuses to
- * work. Which one runs is decided here, and an app must not need the registry to start.
+ * Where package.json names another version than the one that runs, pnpm fetches and runs that version, or refuses to work.
+ * The service decides which version runs, and an app must not need the registry to start.
  */
-const PNPM_STAYS_ITSELF = {
+const PNPM_KEEPS_VERSION = {
   COREPACK_ENABLE_STRICT: '0',
   npm_config_manage_package_manager_versions: 'false',
   pnpm_config_pm_on_fail: 'ignore',
 }
 
-/** All certificates that the machine trusts, in one file, where its system keeps them: Debian, Fedora, SUSE, Alpine. */
+/** The file with all certificates that the machine trusts: on Debian, Fedora, SUSE, Alpine. */
 export async function findCertificates(): Promise<string | undefined> {
   for (const file of [
     '/etc/ssl/certs/ca-certificates.crt',

@@ -1,17 +1,17 @@
-/** Which tools an app wants, which ones it gets, and how the registry calls them. */
+/** The tools that an app wants, the exact versions that it gets, and their packages in the registry. */
 import semver from 'semver'
 
 export type ManagerName = 'npm' | 'pnpm' | 'yarn' | 'bun'
 
-/** As ranges of semver. `*` for npm is the one of this machine. */
+/** Semver ranges. `*` for npm is the npm of this machine. */
 export type Wanted = {
   node: string
-  /** What in the app asks for that Node, as `.nvmrc`. */
+  /** What in the app sets the version of Node, such as `.nvmrc`. */
   nodeSetBy?: string | undefined
   packageManager: { name: ManagerName; version: string } | null
 }
 
-/** Versions without any room left. A JSON value that is kept with a build, so that its app runs on what it was built with. */
+/** Exact versions. A JSON value that is stored with a build, so that its app runs on the versions that it was built with. */
 export type Exact = {
   node: string
   packageManager: { name: ManagerName; version: string } | null
@@ -20,10 +20,10 @@ export type Exact = {
 /** A package of the registry, in one version. */
 export type Tool = { name: 'node' | 'adapter' | ManagerName; package: string; version: string }
 
-/** The package that holds nothing but the binary for this machine, and needs no script to be installed. */
+/** The package with only the binary for this machine, which needs no install script. */
 export const nodePackage = (arch: string): string => `node-linux-${arch}`
 
-/** The newest npm that runs on a line of Node, from the `engines` of npm's own packages: the oldest lines last. */
+/** The newest npm for each line of Node, from the `engines` of npm's own packages: the oldest lines last. */
 const NPM_FOR_NODE: readonly [node: string, npm: string][] = [
   ['^18.17 || >=20.5', '10'],
   ['^14.17 || ^16.13 || >=18', '9'],
@@ -41,7 +41,7 @@ export function managerPackage(name: ManagerName, version: string, arch: string)
   return name
 }
 
-/** Whoever leaves it open gets version 1: all the later ones say so in package.json. */
+/** An open range means version 1, since later versions are named in package.json. */
 export const isClassicYarn = (range: string): boolean => semver.intersects(range, '1')
 
 export const nodeTool = (version: string, arch: string): Tool => ({ name: 'node', package: nodePackage(arch), version })
@@ -52,7 +52,7 @@ export const managerTool = (name: ManagerName, version: string, arch: string): T
   version,
 })
 
-/** For people. */
+/** The name for messages. */
 export const toolTitle = ({ name, version }: Pick<Tool, 'name' | 'version'>): string =>
   `${TITLES[name] ?? name} ${version}`
 

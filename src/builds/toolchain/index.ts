@@ -1,6 +1,6 @@
 /**
- * Node and a package manager as builds and apps see them: read-only, the same for everybody, at one place. What the machine
- * has is used as it is; the rest is fetched from the registry once and kept for all.
+ * Node and a package manager as builds and apps see them: mounted read-only, at the same path for all tenants. Tools of the
+ * machine are used as they are; others are fetched from the registry once and shared.
  */
 import semver from 'semver'
 import { type Clock, systemClock } from '../../base/index.ts'
@@ -32,19 +32,19 @@ export type Toolchain = Exact & {
 
 export type OpenOptions = {
   signal?: AbortSignal
-  /** Told before something is fetched, which may take a while: `Node 22.23.3`. */
+  /** Called before a tool is fetched, which may take a while, with its title: `Node 22.23.3`. */
   onFetch?: (what: string) => void
   /**
-   * Whether something of the same major version that is here will do for what is not: an app that ran before an upgrade of
-   * the service must run after it, whatever the registry says.
+   * Whether an available version of the same major version may replace a missing one: an app that ran before an upgrade of the
+   * service must run after it, even without the registry.
    */
   mayStandIn?: boolean
 }
 
 export type Parts = {
-  /** Where tools are kept. */
+  /** Where fetched tools are stored. */
   folder: string
-  /** The service's own: PATH, where npm is looked for, and what is set for npm. */
+  /** The service's own environment: PATH, in which npm is looked up, and settings for npm. */
   environment: Readonly<Record<string, string | undefined>>
   isIsolating: boolean
   clock?: Clock
@@ -60,12 +60,12 @@ export async function openToolchains({ folder, environment, isIsolating, clock =
   const npm = await findNpm(environment.PATH ?? '')
   await openFolder(folder)
   const certificates = await findCertificates()
-  // npm trusts what builds trust, unless the operator has said otherwise.
+  // npm trusts the same certificates as builds, unless the operator has configured others.
   const forNpm = { ...environmentOf({ node: '0.0.0', packageManager: null }, certificates), ...environment }
   const registry =
     given.registry ?? npmRegistry({ program: npm.program, environment: forNpm, scratch: scratchIn(folder) })
   const store = createToolStore({ folder, arch, registry, clock })
-  // Asked each time: whoever looks after the machine may bring another one meanwhile.
+  // Read each time: the operator may install another npm while the service runs.
   const describeNpm = () => describe(npm.root, 'npm')
   const resolver = createResolver({
     arch,
@@ -75,7 +75,7 @@ export async function openToolchains({ folder, environment, isIsolating, clock =
     fetched: store.versions,
   })
 
-  /** What to use for it: itself, or what may stand in. */
+  /** The tool itself, or another version that may replace it. */
   async function nearest(tool: Tool, local: readonly string[], mayStandIn: boolean): Promise<Tool> {
     if (semver.valid(tool.version) !== tool.version) throw new Error(`${tool.version} is not an exact version.`)
     if (!mayStandIn || local.includes(tool.version) || (await store.isHere(tool))) return tool
@@ -98,13 +98,13 @@ export async function openToolchains({ folder, environment, isIsolating, clock =
   }
 
   return {
-    /** What needs no registry: the service's own Node and the machine's npm. */
+    /** The service's own Node and the machine's npm, which need no registry. */
     own: (): Exact => ({ node: own.version, packageManager: null }),
 
     /** Exact versions for what is wanted. */
     resolve: resolver.resolve,
 
-    /** Fetches what is missing, and says how to see it. npm is always there too: scripts call it in every project. */
+    /** Fetches missing tools and returns their mounts. npm is always among them: scripts of every project call it. */
     async open(exact: Exact, options: OpenOptions = {}): Promise<Toolchain> {
       const { mayStandIn = false } = options
       options.signal?.throwIfAborted()
@@ -113,7 +113,7 @@ export async function openToolchains({ folder, environment, isIsolating, clock =
       const isOwn = node.version === own.version
       const manager = await managerOf(exact, machineNpm.version, mayStandIn)
       const wanted = [...(isOwn ? [] : [node]), ...(manager.tool ? [manager.tool] : [])]
-      // To the end of each, so that nothing goes on behind the back of whoever was told that one failed.
+      // Waits for all of them, so that no fetch goes on after this call has failed.
       const taken = await Promise.allSettled(wanted.map((tool) => take(tool, options)))
       for (const result of taken) if (result.status === 'rejected') throw result.reason
       const binary = isOwn ? own.binary : `${store.rootOf(node)}/bin/node`
@@ -137,7 +137,7 @@ export async function openToolchains({ folder, environment, isIsolating, clock =
       return { ...used, mounts, path: PATH, environment: environmentOf(used, certificates) }
     },
 
-    /** Packages that are built with in place of those for another host. */
+    /** Adapters that replace those for another host. */
     adapters: createAdapters({ store, registry, clock }),
 
     /** Everything that was fetched. */
@@ -145,23 +145,23 @@ export async function openToolchains({ folder, environment, isIsolating, clock =
 
     unused,
 
-    /** Removes what is unused, and says what it was. */
+    /** Removes unused tools and returns them. */
     async collect(keep: readonly Exact[]): Promise<Kept[]> {
       const removed: Kept[] = []
       for (const kept of await unused(keep)) if (await store.remove(kept)) removed.push(kept)
       return removed
     },
 
-    /** Removes what processes left that died while they fetched. */
+    /** Removes drafts of processes that died while they fetched. */
     sweep: (): Promise<void> => store.sweep(),
   }
 
-  /** What nobody needs: neither those who are named, nor anybody within a day. */
+  /** Tools that are not in `keep` and were not used within a day. */
   async function unused(keep: readonly Exact[]): Promise<Kept[]> {
     return unusedOf(await store.list(), { keep, arch, now: clock.now() })
   }
 
-  /** The machine's own npm is no tool that is kept. */
+  /** The machine's own npm is not a fetched tool. */
   async function managerOf(
     { packageManager }: Exact,
     npmVersion: string,
@@ -170,7 +170,7 @@ export async function openToolchains({ folder, environment, isIsolating, clock =
     if (packageManager === null) return { exact: null }
     const { name, version } = packageManager
     const tool = await nearest(managerTool(name, version, arch), name === 'npm' ? [npmVersion] : [], mayStandIn)
-    // Any npm can start an app.
+    // An app can be started by any version of npm.
     const isMachines = name === 'npm' && (tool.version === npmVersion || (mayStandIn && !(await store.isHere(tool))))
     if (isMachines) return { exact: { name, version: npmVersion } }
     return { exact: { name, version: tool.version }, tool }
@@ -183,7 +183,7 @@ const inLib = (name: string): string => `${INSIDE.lib}/${name}`
 
 const TRIAL_MS = 30_000
 
-/** Whether a user can run npm out of it. Tried and not guessed, since every folder on the way has a say. */
+/** Whether a user can run npm from these mounts. It is tried, since it depends on the permissions of every parent folder. */
 export async function isUsableBy(
   user: Job['user'],
   { mounts, path }: Pick<Toolchain, 'mounts' | 'path'>,

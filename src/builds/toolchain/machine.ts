@@ -1,4 +1,4 @@
-/** What is here without being fetched: the Node that the service runs on, and the npm of the machine. */
+/** Tools that need not be fetched: the Node that the service runs on, and the npm of the machine. */
 import { realpath } from 'node:fs/promises'
 import { delimiter, dirname, join } from 'node:path'
 

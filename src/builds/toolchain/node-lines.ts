@@ -1,10 +1,10 @@
 /**
- * The lines of Node: which of them an app gets that leaves it open, and until when each gets security fixes. Whether one can be
- * had at all is what the registry says.
+ * The lines of Node: which one an app gets that sets none, and until when each gets security fixes. The registry decides
+ * whether a line is available.
  */
 import semver from 'semver'
 
-/** The one for apps that do not ask for any. The service runs on it, so it is always there. */
+/** The line for apps that set none. The service runs on it, so it is always available. */
 export const DEFAULT_LINE = 24
 
 /**
@@ -42,8 +42,8 @@ const isLongTerm = (line: number): boolean => line % 2 === 0
 const newestFirst = (lines: readonly number[]): number[] => lines.toSorted((a, b) => b - a)
 
 /**
- * In the order of preference: the default, older ones with long-term support and the one that has it next; then what has ended,
- * lines that had long-term support before those that never did.
+ * In the order of preference: the default, older lines with long-term support and the line that gets it next; then lines that
+ * have ended, those with long-term support before the others.
  */
 export const LINES: readonly number[] = [
   ...new Set([
@@ -53,20 +53,20 @@ export const LINES: readonly number[] = [
   ]),
 ]
 
-/** The day since which a version no longer gets security fixes, as `2025-04-30`; nothing for one that still gets them. */
+/** The day since which a version no longer gets security fixes, as `2025-04-30`; undefined if it still gets them. */
 export function endedOn(version: string, now: number): string | undefined {
   const line = semver.major(version)
   const end = ENDS[line] ?? (line < Math.min(...known) ? '2016-12-31' : undefined)
   return end !== undefined && now >= Date.parse(end) ? end : undefined
 }
 
-/** For people, about a version that an app is built and run with. */
+/** A warning about a version that an app is built and run with. */
 export function endedWarning(version: string, setBy: string | undefined, now: number): string | undefined {
   const end = endedOn(version, now)
   if (end === undefined) return undefined
   return `Node ${version} no longer gets security fixes (since ${end}). ${changeTo(setBy)} as soon as the app runs on it.`
 }
 
-/** What to write for the default, and where; `setBy` is what asks for another one, as `.nvmrc`. */
+/** How to change to the default; `setBy` is what sets another version, such as `.nvmrc`. */
 export const changeTo = (setBy: string | undefined): string =>
   setBy === undefined ? `Set engines.node in package.json to ${DEFAULT_LINE}` : `Change ${setBy} to ${DEFAULT_LINE}`

@@ -61,7 +61,7 @@ test('the kernel can run what names its interpreter, and binaries', async (t) =>
   assert.equal(await isProgram('/no/such/file'), false)
 })
 
-test('a script for Node is told from others', async (t) => {
+test('a script for Node is recognised', async (t) => {
   assert.equal(await isNodeScript(await fileWith(t, '#!/usr/bin/env node\n')), true)
   assert.equal(await isNodeScript(await fileWith(t, '#!/usr/bin/env -S node --no-warnings\n')), true)
   assert.equal(await isNodeScript(await fileWith(t, '#!/usr/bin/node\n')), true)

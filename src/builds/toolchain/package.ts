@@ -1,4 +1,4 @@
-/** A tool as it lies on the disk: the commands it brings, and which Node they need. */
+/** A fetched package of a tool: its commands, and the versions of Node that they need. */
 import { link, open, readFile, rm } from 'node:fs/promises'
 import { join, normalize } from 'node:path'
 import semver from 'semver'
@@ -8,7 +8,7 @@ export type Described = {
   version: string
   /** Each command and its file, relative to the folder of the package. */
   commands: Record<string, string>
-  /** The Node that it says it needs, as a range. */
+  /** `engines.node`, as a range. */
   node: string
 }
 
@@ -24,7 +24,7 @@ export async function describe(root: string, name: Tool['name']): Promise<Descri
 }
 
 function commandsOf(name: Tool['name'], bin: unknown): Record<string, string> {
-  // The package for one machine says nothing of commands. Bun goes by the name it is called by.
+  // Packages with the binary for one platform declare no commands. Bun acts by the name it is called by.
   if (name === 'bun') return { bun: 'bin/bun', bunx: 'bin/bun' }
   if (name === 'node') return { node: 'bin/node' }
   const given: Record<string, unknown> = typeof bin === 'string' ? { [name]: bin } : Object(bin)
@@ -32,12 +32,12 @@ function commandsOf(name: Tool['name'], bin: unknown): Record<string, string> {
   return Object.fromEntries(inside.filter(([command, file]) => isName(command) && file.split('/').every(isName)))
 }
 
-/** Plain, and leading nowhere else. */
+/** A plain name without a path. */
 const isName = (text: string): boolean => /^[\w@+-][\w.@+-]*$/.test(text)
 
 /**
- * From version 12 on pnpm is a program of its own in a package for each kind of machine, and a script that we do not run
- * would put it where the commands are. The program goes by the name of its file, so a link elsewhere would not do.
+ * From version 12 on pnpm is a native program in a package for each platform, which an install script links to the commands.
+ * Install scripts are not run here. The program acts by the name of its file, so a symbolic link would not work.
  */
 export async function placeNativePnpm(modules: string, arch: string): Promise<void> {
   const root = join(modules, 'pnpm')
@@ -52,13 +52,13 @@ export async function placeNativePnpm(modules: string, arch: string): Promise<vo
   }
 }
 
-/** Whether the kernel can run it: it is of the machine's own kind, or names its interpreter. */
+/** Whether the kernel can run it: it is an ELF file or has a `#!` line. */
 export async function isProgram(file: string): Promise<boolean> {
   const start = await firstBytes(file)
   return start?.startsWith('#!') === true || start === ELF
 }
 
-/** Whether it is a script for whatever `node` is in PATH. */
+/** Whether it is a script for the `node` in PATH. */
 export const isNodeScript = async (file: string): Promise<boolean> =>
   /^#!\S*\bnode\b|^#!\S*\benv (-S )?node\b/.test((await firstBytes(file, 64)) ?? '')
 

@@ -1,6 +1,6 @@
 /**
  * A combination of tools as builds and apps see it: their commands in one folder, and their packages beside it. Everything is
- * mounted read-only, and in the same place for everybody.
+ * mounted read-only, at the same path for all tenants.
  */
 import { createHash } from 'node:crypto'
 import { access, chmod, mkdir, symlink, writeFile } from 'node:fs/promises'
@@ -13,13 +13,13 @@ import { type Described, isNodeScript } from './package.ts'
 
 export const INSIDE = { bin: '/headland/bin', lib: '/headland/lib' } as const
 
-/** A package with its commands, where it lies and where it is seen. */
+/** A package with its commands, and where it is mounted. */
 export type Part = Described & {
-  /** What is mounted. */
+  /** The folder that is mounted. */
   from: string
-  /** Where, inside. */
+  /** The path inside the sandbox. */
   to: string
-  /** The package, seen from `from`; empty when it is the same. */
+  /** The package, relative to `from`; empty when it is the same. */
   root: string
 }
 
@@ -30,7 +30,7 @@ type Given = {
   isIsolating: boolean
   node: { version: string; binary: string; mount: Mount }
   own: OwnNode
-  /** What comes later goes over what came before. */
+  /** Commands of later parts replace those of earlier ones. */
   parts: readonly Part[]
 }
 
@@ -41,7 +41,7 @@ export async function present({ folder, isIsolating, node, own, parts }: Given):
   }
   let needsOwn = false
   for (const part of parts) {
-    // Inside a sandbox links lead to where things are mounted; without one, to where they are.
+    // In a sandbox links lead to the mounts; without one, to the real folders.
     const root = join(isIsolating ? part.to : part.from, part.root)
     const byOwn = !fits(node.version, part.node) && fits(own.version, part.node)
     for (const [name, file] of Object.entries(part.commands)) {
@@ -61,15 +61,15 @@ export async function present({ folder, isIsolating, node, own, parts }: Given):
 }
 
 /**
- * A tool that does not run on the app's Node runs on the service's. What it starts is found in PATH, and so runs on the app's
- * all the same; pnpm compares what packages need with that one when it is told to.
+ * A tool that does not run on the app's Node runs on the service's. Programs that it starts are found in PATH and still run on
+ * the app's Node; the variable makes pnpm compare the `engines` of packages with the app's Node.
  */
 const runBy = (node: string, script: string, appNode: string): string =>
   `#!/bin/sh\npnpm_config_node_version=${appNode} exec ${quote(node)} ${quote(script)} "$@"\n`
 
 const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
-/** Named by what is in it, so that a folder which somebody sees never changes. */
+/** Named by a digest of its content, so that a folder in use never changes. */
 async function makeFolder(folder: string, commands: Record<string, Command>): Promise<string> {
   const sorted = Object.entries(commands).toSorted(([a], [b]) => (a < b ? -1 : 1))
   const key = createHash('sha256').update(JSON.stringify(sorted)).digest('hex').slice(0, 16)

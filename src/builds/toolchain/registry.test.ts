@@ -28,7 +28,7 @@ test('a package with a single version has a list, too', async (t) => {
   assert.deepEqual(await registry.versions('pnpm', signal), ['1.0.0'])
 })
 
-test('peers are told for each version, of many and of one', async (t) => {
+test('peer dependencies are listed for each version, of many and of one', async (t) => {
   const several = [
     { name: 'a', version: '1.0.0', peerDependencies: { b: '^1' } },
     { name: 'a', version: '0.9.0' },
@@ -45,7 +45,7 @@ test('peers are told for each version, of many and of one', async (t) => {
   assert.deepEqual(await none.registry.published('a', signal), [])
 })
 
-test('npm is told to run no scripts, and to leave nothing behind', async (t) => {
+test('npm runs no scripts and leaves nothing behind', async (t) => {
   const { folder, registry, signal } = await npmThat(t, `echo "$@" > "$HOME/arguments"`)
   await registry.fetch('pnpm', '10.0.0', join(folder, 'draft'), signal)
   const given = await readFile(join(folder, 'arguments'), 'utf8')

@@ -1,6 +1,6 @@
 /**
- * The registry, by the npm of this machine: so its address, its proxy, its certificates and its credentials are those that
- * the operator has set for npm, and npm checks that what arrives is what the registry has published.
+ * The registry, accessed by the npm of this machine: its address, proxy, certificates and credentials are those that the
+ * operator has configured for npm, and npm checks the integrity of packages.
  */
 import { spawn } from 'node:child_process'
 import { mkdir, rm } from 'node:fs/promises'
@@ -12,13 +12,13 @@ export type Published = { version: string; peers: Readonly<Record<string, unknow
 export interface Registry {
   /** All published versions of a package. */
   versions(name: string, signal: AbortSignal): Promise<string[]>
-  /** All published versions of a package that are released, with the packages that each must be installed beside. */
+  /** All released versions of a package, with their peer dependencies. */
   published(name: string, signal: AbortSignal): Promise<Published[]>
-  /** Installs a package with what it needs into `<folder>/node_modules`. No script of any package is run. */
+  /** Installs a package with its dependencies into `<folder>/node_modules`. No install script is run. */
   fetch(name: string, version: string, folder: string, signal: AbortSignal): Promise<void>
 }
 
-/** What npm said, and the code it gave: `E404`, `ENOTFOUND`, … */
+/** The message of npm and its code: `E404`, `ENOTFOUND`, … */
 export class NpmError extends Error {
   readonly code: string
   constructor(code: string, message: string) {
@@ -31,16 +31,16 @@ export class NpmError extends Error {
 type Parts = {
   /** The `npm` that a shell would find. */
   program: string
-  /** The service's own environment, of which npm gets what is meant for it. */
+  /** The service's own environment, of which npm gets only the variables for npm. */
   environment: Readonly<Record<string, string | undefined>>
-  /** Room for what npm needs while it works. */
+  /** A new folder for the temporary files of npm. */
   scratch(): string
 }
 
 export function npmRegistry({ program, environment, scratch }: Parts): Registry {
   const env = npmEnvironment(environment)
 
-  /** In a folder of its own: nothing is read from a project around, and no cache grows in somebody's home. */
+  /** In a separate folder, so that npm reads no project above it and leaves no cache in a home folder. */
   async function run(args: readonly string[], prefix: string, signal: AbortSignal): Promise<string> {
     const cache = scratch()
     const all = [...args, ...FLAGS, '--prefix', prefix, '--cache', cache]
@@ -59,10 +59,10 @@ export function npmRegistry({ program, environment, scratch }: Parts): Registry 
     },
 
     async published(name, signal) {
-      // Where a version has one field alone, npm leaves out what the fields are called.
+      // Where a version has only one of the fields, npm omits the names of the fields; `name` and `version` always exist.
       const fields = ['name', 'version', 'peerDependencies']
-      const said = await run(['view', `${name}@>=0.0.0`, ...fields], scratch(), signal)
-      const found: unknown[] = [JSON.parse(said || '[]')].flat()
+      const output = await run(['view', `${name}@>=0.0.0`, ...fields], scratch(), signal)
+      const found: unknown[] = [JSON.parse(output || '[]')].flat()
       return found
         .map(Object)
         .flatMap(({ version, peerDependencies }) =>
@@ -81,13 +81,13 @@ const FLAGS = [
   '--json',
   '--loglevel=error',
   '--global=false',
-  // A build is waiting, and something else may do: npm's own patience is more than a minute.
+  // A build is waiting, and another version may be available: npm's own timeouts are more than a minute.
   '--fetch-retries=2',
   '--fetch-retry-mintimeout=500',
   '--fetch-retry-maxtimeout=3000',
 ]
 
-/** Each says what the operator may have set otherwise for work of another kind. */
+/** Each overrides a setting that the operator may have changed for other purposes. */
 const INSTALL_FLAGS = [
   '--ignore-scripts',
   '--no-save',
@@ -98,22 +98,22 @@ const INSTALL_FLAGS = [
   '--no-dry-run',
   '--include=optional',
   '--bin-links',
-  // A package that wants to lie beside a framework finds it beside the app.
+  // Peer dependencies such as the framework are provided by the app.
   '--legacy-peer-deps',
-  // A tool is run by the Node that it needs, which need not be the one that npm is running on now.
+  // A tool may run on another Node than npm does now.
   '--no-engine-strict',
 ]
 
 const FOR_NPM =
   /^(PATH|HOME|TMPDIR|LANG|npm_config_.*|(https?_|no_|all_)proxy|NODE_(OPTIONS|EXTRA_CA_CERTS|USE_SYSTEM_CA|USE_ENV_PROXY|TLS_REJECT_UNAUTHORIZED)|SSL_CERT_(FILE|DIR)|XDG_CONFIG_HOME)$/i
 
-/** The rest is not for it: the service's own secrets may be in there. */
+/** Without other variables, among which may be secrets of the service. */
 export function npmEnvironment(environment: Parts['environment']): Record<string, string> {
   const chosen = Object.entries(environment).filter(
     (entry): entry is [string, string] => entry[1] !== undefined && FOR_NPM.test(entry[0]),
   )
   const { PATH = '', ...rest } = Object.fromEntries(chosen)
-  // npm is a script for `node`: the machine's own, which knows the machine's settings; ours where there is no other.
+  // npm is a script for `node`: the machine's own, which has the machine's settings, or else the service's.
   return { ...rest, PATH: [PATH, dirname(process.execPath)].filter(Boolean).join(delimiter) }
 }
 
@@ -126,14 +126,14 @@ async function runToText(
   signal: AbortSignal,
 ): Promise<string> {
   signal.throwIfAborted()
-  // A group of its own, which can be ended as a whole.
+  // In its own process group, which can be killed as a whole.
   const child = spawn(program, args, { cwd, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
   const { promise, resolve, reject } = Promise.withResolvers<number | null>()
   child.once('error', reject)
   child.once('close', resolve)
   const [out, err] = [collect(child.stdout), collect(child.stderr)]
   const kill = () => {
-    if (child.pid !== undefined && child.exitCode === null && child.signalCode === null) endGroup(child.pid)
+    if (child.pid !== undefined && child.exitCode === null && child.signalCode === null) killGroup(child.pid)
   }
   signal.addEventListener('abort', kill)
   try {
@@ -146,7 +146,7 @@ async function runToText(
   }
 }
 
-function endGroup(leader: number) {
+function killGroup(leader: number) {
   try {
     process.kill(-leader, 'SIGKILL')
   } catch (error) {
@@ -164,7 +164,7 @@ function collect(stream: NodeJS.ReadableStream): () => string {
   return () => Buffer.concat(chunks).toString('utf8')
 }
 
-/** With `--json` npm writes its error as JSON, and for people beside it. */
+/** With `--json` npm writes its error as JSON to stdout, and as text to stderr. */
 function errorOf(status: number | null, out: string, err: string): NpmError {
   const code = /"code": *"([A-Z][A-Z0-9_]*)"/.exec(out)?.[1] ?? /^npm error code (\S+)$/m.exec(err)?.[1]
   return new NpmError(code ?? `exit code ${status}`, (err || out).trim().slice(-2000) || `npm ended with ${status}.`)

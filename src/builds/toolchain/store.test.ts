@@ -29,7 +29,7 @@ test('a tool that was fetched lies under its name, and nothing else does', async
   assert.match(await readFile(join(store.rootOf(YARN), 'bin/yarn.js'), 'utf8'), /cli-dist 4\.18\.1/)
 })
 
-test('everybody can read a tool and nobody but its owner write it, whatever the umask of the service', async (t) => {
+test('a tool is readable by all users and writable by its owner only, whatever the umask of the service', async (t) => {
   const { folder, store, signal } = await storeIn(t)
   await store.take(PNPM, signal, quiet)
   const modeOf = async (path: string) => ((await lstat(join(folder, 'pnpm@10.34.9', path))).mode & 0o777).toString(8)
@@ -46,15 +46,15 @@ test('a tool that is here is not fetched again', async (t) => {
   assert.equal(registry.fetched.length, 1)
 })
 
-test('those who want the same at the same time wait for one fetch, and all are told', async (t) => {
+test('concurrent callers wait for one fetch, and all are notified', async (t) => {
   const { registry, store, signal } = await storeIn(t)
-  const told: number[] = []
-  await Promise.all([1, 2, 3].map((who) => store.take(PNPM, signal, () => told.push(who))))
+  const notified: number[] = []
+  await Promise.all([1, 2, 3].map((who) => store.take(PNPM, signal, () => notified.push(who))))
   assert.equal(registry.fetched.length, 1)
-  assert.deepEqual(told.sort(), [1, 2, 3])
+  assert.deepEqual(notified.sort(), [1, 2, 3])
 })
 
-test('nobody sees a tool of which only half is here', async (t) => {
+test('a tool is not visible before it is complete', async (t) => {
   const { registry, store, open, signal } = await storeIn(t)
   const seen: unknown[] = []
   registry.halfway = async () => {
@@ -108,7 +108,7 @@ test('when one of two who wait leaves, the other one gets the tool', async (t) =
   assert.equal(await store.isHere(PNPM), true)
 })
 
-test('whoever comes after a fetch was given up begins a new one', async (t) => {
+test('a caller that comes after an aborted fetch begins a new one', async (t) => {
   const { registry, store, signal } = await storeIn(t)
   const isHalfway = stopHalfway(registry)
   const leaving = new AbortController()
@@ -138,7 +138,7 @@ test('another version than the one that was asked for is not kept', async (t) =>
   assert.deepEqual(await readdir(folder), [])
 })
 
-test('a command that this machine cannot run is found before anybody uses it', async (t) => {
+test('a command that this machine cannot run is found before it is used', async (t) => {
   const { folder, registry, store, signal } = await storeIn(t)
   registry.halfway = async () => {
     const [draft = ''] = await readdir(folder)
@@ -170,7 +170,7 @@ test('what is kept is listed with its size and when it was last wanted', async (
   assert.ok((kept?.bytes ?? 0) > 100)
 })
 
-test('a tool is removed as a whole, unless somebody wanted it since it was listed', async (t) => {
+test('a tool is removed as a whole, unless it was used since it was listed', async (t) => {
   const { folder, store, clock, signal } = await storeIn(t)
   await store.take(PNPM, signal, quiet)
   const [kept] = await store.list()

@@ -1,6 +1,6 @@
 /**
- * The tools that were fetched, each in a folder of its own that never changes again: `pnpm@10.34.9`. A name that exists is
- * whole. When a tool was last wanted is the time of its folder.
+ * The fetched tools, each in an immutable folder: `pnpm@10.34.9`. A name that exists is complete. The mtime of the folder is
+ * the time when the tool was last used.
  */
 import { execFile } from 'node:child_process'
 import { chmod, lstat, mkdir, readdir, utimes } from 'node:fs/promises'
@@ -22,7 +22,7 @@ const FETCH_MS = 5 * 60_000
 
 export function createToolStore({ folder, arch, registry, clock }: Parts) {
   const fetches = createShared<void>()
-  /** Versions come from stored records, too: they become the name of a folder only when they are exact. */
+  /** Versions may come from stored records: only exact versions become names of folders. */
   function nameOf(tool: Pick<Tool, 'package' | 'version'>): string {
     if (semver.valid(tool.version) !== tool.version) throw new Error(`not a version: ${JSON.stringify(tool.version)}`)
     return `${tool.package.replace('/', '+')}@${tool.version}`
@@ -31,7 +31,7 @@ export function createToolStore({ folder, arch, registry, clock }: Parts) {
 
   const touch = (path: string) => utimes(path, new Date(clock.now()), new Date(clock.now()))
 
-  /** Writes down that it was wanted, so that nobody removes it; false when there is nothing. */
+  /** Records the use, so that the tool is not removed; false when it is not here. */
   async function isHere(tool: Tool): Promise<boolean> {
     return touch(placeOf(tool)).then(
       () => true,
@@ -43,15 +43,15 @@ export function createToolStore({ folder, arch, registry, clock }: Parts) {
   }
 
   async function fetch(tool: Tool, signal: AbortSignal) {
-    // Another one may have ended since it was looked for.
+    // Another fetch may have ended since the last look.
     if (await isHere(tool)) return
     await putInPlace(placeOf(tool), async (draft) => {
       await registry.fetch(tool.package, tool.version, draft, AbortSignal.any([signal, AbortSignal.timeout(FETCH_MS)]))
       if (tool.name === 'pnpm') await placeNativePnpm(join(draft, 'node_modules'), arch)
       await check(tool, draft)
-      await letEverybodyRead(draft)
+      await makeReadable(draft)
       await touch(draft)
-      // A machine that loses its power should not find a name without its files. Not every `sync` can do it.
+      // After a power failure no name should exist without its files. Not every `sync` has this option.
       await promisify(execFile)('sync', ['-f', draft]).catch(() => undefined)
       signal.throwIfAborted()
     })
@@ -69,11 +69,11 @@ export function createToolStore({ folder, arch, registry, clock }: Parts) {
   return {
     /** The folder of the tool's package. */
     rootOf: (tool: Tool): string => join(placeOf(tool), 'node_modules', tool.package),
-    /** The folder with everything that was installed for it. */
+    /** The folder with the package and its dependencies. */
     placeOf,
     isHere,
 
-    /** Fetches it if it is not here; once, however many ask. */
+    /** Fetches it if it is not here; once for all concurrent callers. */
     async take(tool: Tool, signal: AbortSignal, onFetch: () => void): Promise<void> {
       if (await isHere(tool)) return
       onFetch()
@@ -96,7 +96,7 @@ export function createToolStore({ folder, arch, registry, clock }: Parts) {
       return kept
     },
 
-    /** Unless somebody wanted it since it was listed. */
+    /** Removes it unless it was used since it was listed. */
     async remove(kept: Kept): Promise<boolean> {
       const found = await lstat(placeOf(kept)).catch(absent)
       if (found?.mtimeMs !== kept.usedAt) return false
@@ -104,7 +104,7 @@ export function createToolStore({ folder, arch, registry, clock }: Parts) {
       return true
     },
 
-    /** What processes left that are gone. */
+    /** Removes drafts of processes that have ended. */
     sweep: (): Promise<void> => sweepDrafts(folder),
   }
 }
@@ -118,7 +118,7 @@ export async function openFolder(folder: string): Promise<void> {
 
 export const scratchIn = (folder: string) => (): string => draftOf(join(folder, 'npm'))
 
-/** Before anybody sees it: it is what was asked for, and this machine can run it, unless it is only imported. */
+/** Checks a draft: it has the requested version, and this machine can run its commands. Adapters are only imported. */
 async function check(tool: Tool, draft: string) {
   const root = join(draft, 'node_modules', tool.package)
   const { version, commands } = await describe(root, tool.name)
@@ -133,17 +133,17 @@ async function check(tool: Tool, draft: string) {
   }
 }
 
-/** Whatever the umask of the service is: all tenants read, and nobody writes. */
-async function letEverybodyRead(folder: string): Promise<void> {
+/** Readable by all tenants and writable by none, whatever the umask of the service is. */
+async function makeReadable(folder: string): Promise<void> {
   await chmod(folder, 0o755)
   for (const entry of await readdir(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name)
-    if (entry.isDirectory()) await letEverybodyRead(path)
+    if (entry.isDirectory()) await makeReadable(path)
     else if (entry.isFile()) await chmod(path, (await lstat(path)).mode & 0o111 ? 0o755 : 0o644)
   }
 }
 
-/** Files of several names count once. */
+/** Files with several hard links count once. */
 async function bytesIn(folder: string, seen = new Set<number>()): Promise<number> {
   let bytes = 0
   for (const entry of await readdir(folder, { withFileTypes: true })) {

@@ -86,12 +86,12 @@ test('what is opened again is fetched once and seen in the same folder', async (
   assert.equal(registry.fetched.length, 1)
 })
 
-test('whoever opens is told what is being fetched', async (t) => {
+test('the caller is notified of what is fetched', async (t) => {
   const { toolchains } = await toolchainsIn(t)
-  const told: string[] = []
+  const fetched: string[] = []
   const exact: Exact = { node: '22.0.0', packageManager: { name: 'yarn', version: '1.22.22' } }
-  await toolchains.open(exact, { onFetch: (what) => told.push(what) })
-  assert.deepEqual(told.sort(), ['Node 22.0.0', 'Yarn 1.22.22'])
+  await toolchains.open(exact, { onFetch: (what) => fetched.push(what) })
+  assert.deepEqual(fetched.sort(), ['Node 22.0.0', 'Yarn 1.22.22'])
 })
 
 /** An app on an older Node, which is the service's own under another number. */
@@ -128,7 +128,7 @@ test('a Node that does not know the certificates of the machine is shown where t
   assert.deepEqual(await variablesOn('22.19.0'), { NODE_USE_SYSTEM_CA: '1' })
 })
 
-test('what cannot be fetched is a fault of the service, told without what npm said', async (t) => {
+test('a failed fetch is a fault of the service, and the message of npm is not shown', async (t) => {
   const { toolchains, registry } = await toolchainsIn(t)
   registry.fault = new Error('http://user:password@registry.internal does not answer')
   await assert.rejects(toolchains.open(PNPM), (error) => {
@@ -140,7 +140,7 @@ test('what cannot be fetched is a fault of the service, told without what npm sa
   })
 })
 
-test('whoever gives up gets the own reason back', async (t) => {
+test('a caller that aborts gets its own reason', async (t) => {
   const { toolchains, registry } = await toolchainsIn(t)
   const leaving = new AbortController()
   registry.halfway = async () => leaving.abort(new Error('cancelled'))
@@ -181,7 +181,7 @@ test('what is no exact version never becomes a path', async (t) => {
   }
 })
 
-test('collecting removes what nobody names and nobody wanted for a day', async (t) => {
+test('collecting removes tools that are not kept and were not used for a day', async (t) => {
   const { toolchains, clock } = await toolchainsIn(t)
   await toolchains.open(PNPM)
   await toolchains.open({ node: OWN, packageManager: { name: 'yarn', version: '1.22.22' } })
@@ -197,7 +197,7 @@ test('collecting removes what nobody names and nobody wanted for a day', async (
   )
 })
 
-test('a machine without npm is told so at the start', async (t) => {
+test('a machine without npm is reported at the start', async (t) => {
   const folder = await temporaryFolder(t)
   await assert.rejects(
     openToolchains({ folder, environment: { PATH: folder }, isIsolating: false }),

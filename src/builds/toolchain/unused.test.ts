@@ -16,7 +16,7 @@ const unused = (all: ReturnType<typeof kept>[], ...keep: Exact[]) => unusedOf(al
 
 const app: Exact = { node: '22.23.3', packageManager: { name: 'pnpm', version: '10.34.9' } }
 
-test('what nobody names is unused', () => {
+test('a tool that is not kept is unused', () => {
   assert.deepEqual(unused([NODE_22, PNPM_9, PNPM_10], app), [PNPM_9])
 })
 

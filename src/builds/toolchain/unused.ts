@@ -1,9 +1,9 @@
-/** Which of the fetched tools nobody needs any more. Pure. */
+/** Which fetched tools are not needed any more. Pure. */
 import semver from 'semver'
 import { type Exact, managerTool, nodeTool, type Tool } from './exact.ts'
 import type { Kept } from './store.ts'
 
-/** A build that began to use one may not be known yet to whoever asks. */
+/** The record of a build that just began to use a tool may not be in `keep` yet. */
 const RECENT_MS = 24 * 60 * 60_000
 
 type Circumstances = { keep: readonly Exact[]; arch: string; now: number }
@@ -11,7 +11,7 @@ type Circumstances = { keep: readonly Exact[]; arch: string; now: number }
 export function unusedOf(kept: readonly Kept[], { keep, arch, now }: Circumstances): Kept[] {
   const needed = keep.flatMap((exact) => toolsOf(exact, arch))
   const isKept = (tool: Tool) => kept.some((one) => one.package === tool.package && one.version === tool.version)
-  // In place of one that is missing, another of the same major version may be in use.
+  // Another version of the same major version may be in use instead of a missing one.
   const serves = (one: Kept, tool: Tool) =>
     one.package === tool.package &&
     (one.version === tool.version || (!isKept(tool) && semver.major(one.version) === semver.major(tool.version)))

@@ -148,13 +148,13 @@ export function createMake(parts: Parts) {
     const { environment, build, progress, place, plan, toolchain } = ready
     const { log, signal } = progress
     const folder = await folders.cache(environment)
-    const caches = createBuildCaches({ folder, place, plan, node: toolchain.node, isClean, log })
+    const caches = createBuildCaches({ folder, workspace: place, plan, node: toolchain.node, isClean, log })
     const variables = await parts.appVariables(environment, environment.variables, build.id, 'build')
     let made: Made
     try {
       made = await runPlan(parts.run, {
         plan,
-        place,
+        workspace: place,
         caches,
         toolchain,
         adapters: toolchains.adapters,
@@ -183,7 +183,7 @@ export function createMake(parts: Parts) {
   }
 
   async function admitPackages({ environment, build }: Ready, fresh: Packages) {
-    await builds.letGoOfFailed(environment.id, build.id)
+    await builds.releasePackagesOfFailed(environment.id, build.id)
     await parts.diskSpace.toKeep(environment, fresh)
     await sql.transaction(async (tx) => {
       await packages.record(tx, environment.accountId, fresh)

@@ -1,11 +1,11 @@
 /** What belongs to deployments in the records of builds and operations, for many deployments at a time. */
-import type { Archive, BuildOutput, Builds } from '../../builds/index.ts'
+import type { BuildOutput, Builds, SourceArchive } from '../../builds/index.ts'
 import type { OperationOrigin, Operations } from '../../operations/index.ts'
 import { list, type Reader, type Sql, statement } from '../../storage/index.ts'
 import type { Deployment } from './rows.ts'
 
 /** Which request made a deployment, who sent it, and the archive of its build. */
-export type Origin = OperationOrigin & { archive: Archive }
+export type Origin = OperationOrigin & { archive: SourceArchive }
 
 /** `message` says why it is held. */
 export type HeldDeployment = Pick<Deployment, 'id' | 'buildId' | 'createTime'> & { message: string }

@@ -1,6 +1,6 @@
 /** The steps that all requests for builds share: to put a build into the queue, to join one that waits, to take one out. */
 import type { Clock } from '../../base/index.ts'
-import type { Archive, Builds, Sources } from '../../builds/index.ts'
+import type { Builds, SourceArchive, Sources } from '../../builds/index.ts'
 import type { resources } from '../../contract/index.ts'
 import type { Operation, OperationPath, OperationRecord, Operations } from '../../operations/index.ts'
 import type { Transaction } from '../../storage/index.ts'
@@ -24,7 +24,7 @@ export type WantedBuild = {
   trigger: 'UPLOAD' | 'REBUILD' | 'CLEAN_REBUILD'
   isClean: boolean
   isForced?: boolean
-  archive: Archive
+  archive: SourceArchive
   notBefore?: number | null
   requestedBy: resources.Requester | null
 }

@@ -97,7 +97,7 @@ export function createProvision(parts: Parts) {
     await logs.remove(runtimeLogName(environmentId))
     await folders.remove(environmentId)
     for (const output of await builds.outputsOnlyOf(path)) await outputs.remove(output)
-    await builds.forgetPackages(environmentId)
+    await builds.releasePackages(environmentId)
     await packages.collect()
   }
 

@@ -6,7 +6,7 @@
  */
 import type { Account } from '../../accounts/index.ts'
 import type { Environments } from '../../apps/index.ts'
-import type { Archive } from '../../builds/index.ts'
+import type { SourceArchive } from '../../builds/index.ts'
 import { names, Problem, type resources } from '../../contract/index.ts'
 import type { Ending, HandedOn, Operation, OperationPath, OperationRecord } from '../../operations/index.ts'
 import type { Transaction } from '../../storage/index.ts'
@@ -28,7 +28,7 @@ export function createBuildRequests(parts: Parts) {
     async upload(
       tx: Transaction,
       at: EnvironmentRef,
-      archive: Archive,
+      archive: SourceArchive,
       requestedBy: resources.Requester | null = null,
     ): Promise<Operation> {
       const { path } = await requireOpen(environments, tx, at)

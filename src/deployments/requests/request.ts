@@ -14,7 +14,7 @@ import {
   requireEtag,
   type Variables,
 } from '../../apps/index.ts'
-import type { Archive, Builds, Sources } from '../../builds/index.ts'
+import type { Builds, SourceArchive, Sources } from '../../builds/index.ts'
 import { aboveCeiling, fieldInvalid, isAbove, LIMITS, Problem, resources } from '../../contract/index.ts'
 import type { Operation, OperationPath, Operations } from '../../operations/index.ts'
 import type { Sql, Transaction } from '../../storage/index.ts'
@@ -103,7 +103,7 @@ export function createRequests(parts: Parts) {
   }
 
   return {
-    upload: (at: EnvironmentRef, archive: Archive, requestedBy: By = null): Promise<Operation> =>
+    upload: (at: EnvironmentRef, archive: SourceArchive, requestedBy: By = null): Promise<Operation> =>
       inOneTransaction((tx) => buildRequests.upload(tx, at, archive, requestedBy)),
 
     rebuild: (at: EnvironmentRef, wanted: Rebuild): Promise<Operation> =>

@@ -78,7 +78,7 @@ test('a Rebuild with the same lockfile runs no package manager, and has what the
   const again = await rebuild(shop.name)
   assert.equal(again.error, undefined, again.log)
   assert.doesNotMatch(again.log, INSTALLS)
-  assert.match(again.log, /Nothing to install: package-lock\.json is as before/)
+  assert.match(again.log, /Nothing to install: package-lock\.json is unchanged/)
   assert.deepEqual([stateOf(again, 'packages'), stateOf(again, 'compile')], ['HIT', 'HIT'])
   assert.equal((await siteAnswer(service, shop.url)).text, 'built 2 times, 7 is a number: true')
 })
@@ -155,7 +155,7 @@ test('a build that fails with warm caches is tried once more without, and says s
   const { reason, message, retriedBecause } = healed.build.firstFailure ?? {}
   assert.equal(reason, 'BUILD_SCRIPT_FAILED')
   assert.match(message ?? '', /the cache is broken/)
-  assert.match(retriedBecause ?? '', /what compilers left of earlier builds/)
+  assert.match(retriedBecause ?? '', /compiler caches of earlier builds/)
 })
 
 test('a failure of the source is told after one attempt, also with warm caches', async () => {
@@ -177,7 +177,7 @@ test('packages that were installed for a build that failed are there for the nex
   const next = await look(await deploy(service, as, name, app('', { version: '3.1.4' })))
   assert.equal(next.error, undefined, next.log)
   assert.doesNotMatch(next.log, INSTALLS)
-  assert.match(next.log, /Nothing to install: package-lock\.json is as before/)
+  assert.match(next.log, /Nothing to install: package-lock\.json is unchanged/)
   assert.equal(stateOf(next, 'packages'), 'HIT')
   assert.match((await siteAnswer(service, url)).text, /true$/)
 })

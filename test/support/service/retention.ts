@@ -29,14 +29,17 @@ export async function house(t: Scope) {
   const blobs = await openDiskBlobs(join(dataDir, 'blobs'))
   /** Deployments that have a process. */
   const running = new Set<string>()
-  const builds = createBuilds({ sql, clock, newId, notifyBelow })
+  const builds = createBuilds({ sql, clock, newId, notifyBelow, requestersOf: lower.operations.requestersOf })
   const modules = {
     ...lower,
     log: createLog('silent'),
     dataDir,
     archives: createArchives({ blobs, limits: DEFAULT_ARCHIVE_LIMITS }),
     builds,
-    buildRetention: createBuildRetention({ sql }),
+    buildRetention: createBuildRetention({
+      sql,
+      environmentIdsOf: async (accountId) => (await lower.environments.all(accountId)).map(({ id }) => id),
+    }),
     sources: createSources({ sql, clock, notifyBelow }),
     outputs: createOutputs({ folder: join(dataDir, 'outputs'), limits: DEFAULT_OUTPUT_LIMITS }),
     packages: createPackageStore({ sql, clock, newId, folder: join(dataDir, 'packages') }),

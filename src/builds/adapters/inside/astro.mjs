@@ -1,12 +1,12 @@
 /**
- * In place of an adapter for another host, whose options mean nothing here. Like most of those, and other than the adapter
- * for Node itself, it makes no server for an app that has nothing to render on request.
+ * Replaces an adapter for another host, whose options have no effect here. Like most of those, and unlike the adapter for Node,
+ * it makes no server for an app that renders nothing on request.
  */
 import node from '@astrojs/node'
 
 export default function adapter() {
   const { hooks, ...integration } = node({ mode: 'standalone' })
-  // Before Astro 5 it is the app that says so.
+  // Before Astro 5 the app itself sets the output.
   const isFiles = ({ buildOutput, config }) => (buildOutput ?? config.output) === 'static'
   let hasServer = false
   return {
@@ -16,7 +16,7 @@ export default function adapter() {
       'astro:config:setup': (given) =>
         hooks['astro:config:setup']?.({
           ...given,
-          // Redirects are left to a server, once it is known that there is one.
+          // The server handles redirects, which is switched on below once it is known that there is one.
           updateConfig: ({ build, ...config }) => given.updateConfig(config),
         }),
       'astro:config:done': (given) => {

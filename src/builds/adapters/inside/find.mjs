@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, realpathSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
-/** The folder of a package, behind all links; undefined where it is not installed. */
+/** The real path of a package; undefined where it is not installed. */
 export function folderOf(name) {
   for (let at = process.cwd(); ; at = dirname(at)) {
     const folder = join(at, 'node_modules', name)

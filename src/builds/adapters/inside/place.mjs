@@ -1,8 +1,8 @@
 /**
- * Makes an installed package give something else whenever the app asks for it: its files are replaced in the layer of this
- * build, and no file of the app is touched. Its types stay, so that a check of types comes to the same.
+ * Replaces the exports of an installed package: its files are replaced in the layer of this build, and no file of the app is
+ * changed. Its types stay, so that type checking has the same result.
  *
- * Arguments: what kind of package it is, its name, what takes its place, and the folder with the package that does.
+ * Arguments: the kind of the package, its name, the name of its replacement, and the folder with the replacement.
  */
 import { cpSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -12,7 +12,7 @@ const HERE = import.meta.dirname ?? new URL('.', import.meta.url).pathname
 const [kind, replaced, by, fetched] = process.argv.slice(2)
 const modules = join(process.cwd(), 'node_modules')
 
-/** Ways to import an adapter: as a whole, and by what it builds for in older versions. */
+/** The export paths of adapters: the package itself, and the targets in older versions. */
 const ENTRIES = ['.', './serverless', './static', './edge', './functions', './edge-functions', './vite']
 
 const folder = folderOf(replaced)
@@ -22,7 +22,7 @@ const files = new Set(ENTRIES.map((entry) => fileOf(entry)).filter((file) => fil
 if (files.size === 0) fail(`${replaced} has no file to be imported.`)
 for (const file of files) replace(file)
 
-/** With everything that it needs inside of it, so that nothing else of the app finds another version than before. */
+/** With its dependencies inside of it, so that other packages of the app find the same versions as before. */
 function copyPackage() {
   const target = join(modules, by)
   mkdirSync(dirname(target), { recursive: true })
@@ -56,7 +56,7 @@ function chosen(target) {
   return conditions.map((condition) => chosen(target[condition])).find((path) => path !== undefined)
 }
 
-/** Never in place: the file may be a second name of one in the package manager's store. */
+/** Never in place: the file may be a hard link to one in the package manager's store. */
 function replace(file) {
   if (kind === 'nitro') return wrap(file)
   const own = join(modules, '.headland', `${kind}.mjs`)
@@ -66,7 +66,7 @@ function replace(file) {
   writeFileSync(file, `export { default } from ${JSON.stringify(own)}\n`)
 }
 
-/** A plugin of Nitro for Vite does as it did, with another preset. */
+/** Wraps a plugin of Nitro for Vite, with another preset. */
 function wrap(file) {
   const original = file.replace(/\.(m?js)$/, '.headland.$1')
   renameSync(file, original)

@@ -1,4 +1,4 @@
-/** In place of an adapter for another host, whose options mean nothing here. */
+/** Replaces an adapter for another host, whose options have no effect here. */
 import adapter from '@sveltejs/adapter-node'
 
 export default () => adapter()

@@ -1,4 +1,4 @@
-/** Says which versions of the packages that it is given are installed, as JSON. */
+/** Prints the installed versions of the given packages as JSON. */
 import { folderOf, manifestIn } from './find.mjs'
 
 const versionOf = (name) => {

@@ -1,4 +1,4 @@
-/** Angular: angular.json has everything, in JSON. One page with its files, or a server that renders it. */
+/** Angular: all settings are in angular.json. A single-page app, or a server that renders it. */
 import { posix } from 'node:path'
 import { Problem } from '../../../contract/index.ts'
 import { codeIn } from '../project/config-text.ts'
@@ -19,11 +19,15 @@ export const angular: Framework = {
     const text = project.texts[CONFIG]
     if (version === undefined || text === undefined) return undefined
     const words = wordsAfter(project, 'ng build') ?? []
-    const { name, builder, options } = targetIn(text, words)
-    const { output, because } = outputOf(project, name, builder, options, words)
+    const target = targetIn(text, words)
+    const { output, because } = outputOf(project, target, words)
     return {
       version,
-      because: ['package.json depends on @angular/core', `${CONFIG} builds ${name} with ${builder}`, ...because],
+      because: [
+        'package.json depends on @angular/core',
+        `${CONFIG} builds ${target.name} with ${target.builder}`,
+        ...because,
+      ],
       build: buildCommand(project) ?? installedCommand(project, 'ng', 'build'),
       output,
       caches: { compile: ['.angular/cache'], data: [] },
@@ -35,7 +39,7 @@ export const angular: Framework = {
 type Json = Record<string, unknown>
 type Target = { name: string; builder: string; options: Json }
 
-/** The app that `ng build` would build, with the options of the configuration that it would take. */
+/** The app that `ng build` would build, with the options of the configuration that it would use. */
 function targetIn(text: string, words: readonly string[]): Target {
   const config = parse(text)
   const projects = objectIn(config.projects)
@@ -52,14 +56,12 @@ function targetIn(text: string, words: readonly string[]): Target {
   return { name, builder: textIn(build.builder) ?? 'no builder', options: Object.assign({}, ...options) }
 }
 
-/** Since version 17 browser and server lie beside each other; before there was the browser alone. */
+/** Since version 17 the output has folders for browser and server; before, it is the browser's alone. */
 const OLD_BUILDER = /:browser(?:-esbuild)?$/
 
 function outputOf(
   project: Project,
-  name: string,
-  builder: string,
-  options: Json,
+  { name, builder, options }: Target,
   words: readonly string[],
 ): Pick<Choice, 'output' | 'because'> {
   const { outputPath } = options
@@ -79,8 +81,8 @@ function outputOf(
     folder: hasExternals ? '.' : folder,
     start: hasExternals ? nodeCommand(project, server) : { argv: ['node', posix.relative(folder, server)] },
     isWritten: new RegExp(`^node (?:\\./)?${RegExp.escape(server)}$`),
-    // It renders only for hosts that it was told of, and only if it was told of every header that a proxy sends. Which
-    // hosts lead here is decided before a request arrives.
+    // Angular renders only for allowed hosts, and only if it trusts every header that a proxy sends. The edge has already
+    // checked the host of a request.
     environment: {
       NG_ALLOWED_HOSTS: '*',
       NG_TRUST_PROXY_HEADERS: 'x-forwarded-for,x-forwarded-host,x-forwarded-proto',
@@ -88,13 +90,13 @@ function outputOf(
   })
 }
 
-/** People put comments into it. */
+/** The file may have comments. */
 function parse(text: string): Json {
   for (const each of [text.replace(/^\uFEFF/, ''), codeIn(text)]) {
     try {
       return objectIn(JSON.parse(each))
     } catch {
-      // The next one may do.
+      // Try the next form.
     }
   }
   throw new Problem('PLAN_FAILED', `${CONFIG} is not well-formed JSON.`)

@@ -29,7 +29,7 @@ export const astro: Framework = {
     const config = readConfigFile(project, astro.reads, 'astro build')
     const folder = config.folder('outDir', '--outDir') ?? 'dist'
     const adapter = adapterOf(config)
-    // Until version 5 the adapter did nothing for an output that was not said to be a server.
+    // Before version 5 the adapter had no effect unless the output was set to a server.
     const mode = config.string('output')
     const isServer = adapter !== undefined && (majorIn(version) >= 5 || mode === 'server' || mode === 'hybrid')
     const base = basePathOf(config.string('base', '--base') ?? '')
@@ -40,14 +40,14 @@ export const astro: Framework = {
       because: ['package.json depends on astro', ...config.because, ...because],
       build: buildCommand(project) ?? installedCommand(project, 'astro', 'build'),
       ...result,
-      // The content of a CMS and its images are fetched into the folders of the second kind.
+      // The `data` folders have content and images that were fetched from a CMS.
       caches: { compile: ['node_modules/.vite'], data: ['node_modules/.astro', '.astro'] },
       environment: { ASTRO_TELEMETRY_DISABLED: '1' },
     }
   },
 }
 
-/** The package that `adapter` is called from; under a condition, the one that can run here. */
+/** The package of `adapter`; where it is conditional, the one that can run here. */
 function adapterOf({ settings, imports }: ConfigFile): string | undefined {
   const [, name] = /^([\w$]{1,99})\s{0,9}\(/.exec(settings.get('adapter') ?? '') ?? []
   if (name !== undefined) return imports.get(name) ?? name
@@ -74,7 +74,7 @@ const isReplaced = ({ project, adapter = '' }: Given): boolean => FOREIGN.test(a
 const insteadOf = (adapter: string, files: Adapter['files']): Adapter =>
   standIn('astro', { replaces: packageIn(adapter), by: NODE_ADAPTER, peer: 'astro', files })
 
-/** An adapter for another host would put the files elsewhere. */
+/** An adapter for another host would put the files into another folder. */
 function filesOf(given: Given): Result {
   const { adapter, files } = given
   if (adapter === undefined || !isReplaced(given)) return { output: files, because: [] }
@@ -84,7 +84,7 @@ function filesOf(given: Given): Result {
 
 function serverOf(given: Given): Result {
   const { project, config, adapter = '', folder, mode, files } = given
-  // Sessions are files, unless the app says otherwise.
+  // Sessions are files, unless the app configures another store.
   const writable = ['node_modules/.astro/sessions']
   const isMiddleware = config.string('adapter.mode') === 'middleware'
   const entry = config.string('build.serverEntry') ?? 'entry.mjs'
@@ -95,7 +95,7 @@ function serverOf(given: Given): Result {
   const custom = customStart(project, isWritten)
   if (custom !== undefined) return serveByScript(project, custom, { writable })
   if (isReplaced(given)) {
-    // Such an app leaves files alone, unless one of its pages is rendered on request.
+    // Such an app leaves only files, unless one of its pages is rendered on request.
     const instead = insteadOf(adapter, mode === 'server' ? null : { server: path, output: files })
     return { output: serverIn('.', start, { writable }), because: [aboutAdapter(instead)], adapter: instead }
   }

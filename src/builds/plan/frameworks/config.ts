@@ -1,4 +1,4 @@
-/** What a framework's configuration file and the flags of the build script say, with a sentence for whatever was used. */
+/** The settings in a framework's configuration file and in the flags of the build script, with a sentence for each that was used. */
 
 import { booleanIn, codeIn, importsIn, type Settings, settingsIn, stringIn } from '../project/config-text.ts'
 import type { Project } from '../project/project.ts'
@@ -15,10 +15,10 @@ export type ConfigFile = {
   /** The module of each name that the file imports. */
   imports: ReadonlyMap<string, string>
   because: string[]
-  /** A flag of the build script wins over the configuration file, as it does in every tool. */
+  /** A flag of the build script takes precedence over the configuration file, as in every tool. */
   string(setting: string, ...flags: string[]): string | undefined
   boolean(setting: string): boolean | undefined
-  /** Whether something is set that cannot be read without running the file. */
+  /** Whether the value cannot be read without running the file. */
   isComputed(setting: string): boolean
   /** Whether the build script has a flag. */
   hasFlag(flag: string): boolean
@@ -26,7 +26,7 @@ export type ConfigFile = {
   folder(setting: string, ...flags: string[]): string | undefined
 }
 
-/** The command is the one whose flags count, as `vite build`. */
+/** `command` is the command whose flags are read, such as `vite build`. */
 export function readConfigFile(
   project: Project,
   reads: readonly string[],

@@ -1,4 +1,4 @@
-/** Eleventy: files, and nothing about them is certain but where they are. */
+/** Eleventy: files. */
 import { buildCommand, installedCommand } from '../project/scripts.ts'
 import { type ConfigFile, readConfigFile } from './config.ts'
 import { basePathOf, type Framework, filesIn, folderInside, rangeOf } from './framework.ts'
@@ -18,13 +18,13 @@ export const eleventy: Framework = {
       because: ['package.json depends on @11ty/eleventy', ...config.because],
       build: buildCommand(project) ?? installedCommand(project, 'eleventy'),
       output: filesIn(folder, { basePath }),
-      // What its fetch plugin got from a CMS, and would give again until it is old.
+      // The fetch plugin caches responses of a CMS here.
       caches: { compile: [], data: ['.cache'] },
     }
   },
 }
 
-/** The other way to say it. */
+/** The folder that is set by a call instead of a setting. */
 function calledFolder({ code, path = '' }: ConfigFile): string | undefined {
   const [, folder] = /\.setOutputDirectory\(\s{0,9}['"`]([^'"`$\n]{1,199})['"`]/.exec(code) ?? []
   return folder === undefined ? undefined : folderInside(folder, path)

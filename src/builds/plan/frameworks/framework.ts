@@ -1,4 +1,4 @@
-/** What planning asks of each framework, and the few questions that several of them ask in turn. */
+/** What planning needs of each framework, and helpers that several frameworks share. */
 import { posix } from 'node:path'
 import semver from 'semver'
 import { Problem } from '../../../contract/index.ts'
@@ -7,11 +7,11 @@ import type { Project } from '../project/project.ts'
 
 export type Framework = {
   name: string
-  /** Its configuration files: of several that are there, the first is the one that counts. */
+  /** Its configuration files, in the order of precedence. */
   reads: readonly string[]
-  /** More of them, where they can lie in any folder. */
+  /** More configuration files, where they can be in any folder. */
   readsBeside?(files: ReadonlySet<string>): string[]
-  /** Nothing if the app is not made with this framework. */
+  /** Undefined if the app does not use this framework. */
   choose(project: Project): Choice | undefined
 }
 
@@ -24,14 +24,14 @@ export type Choice = Partial<Pick<Plan, 'build' | 'caches' | 'environment' | 'ad
 
 const MAX_RANGE_LENGTH = 100
 
-/** No longer than a range is: it is kept with the build. */
+/** Cut to a maximum length, since it is stored with the build. */
 export const rangeOf = (project: Project, name: string): string | undefined =>
   project.packageJson?.dependencies[name]?.slice(0, MAX_RANGE_LENGTH)
 
 export const firstDependencyOf = (project: Project, names: readonly string[]): string | undefined =>
   names.find((name) => rangeOf(project, name) !== undefined)
 
-/** The major version that a range begins with. What is no range is a name for something new, such as `latest`. */
+/** The lowest major version of a range; infinity for `*` and for names such as `latest`. */
 export function majorIn(range: string): number {
   const isRange = range.length < MAX_RANGE_LENGTH && range !== '*' && semver.validRange(range) !== null
   return (isRange ? semver.minVersion(range)?.major : undefined) ?? Number.POSITIVE_INFINITY
@@ -40,16 +40,16 @@ export function majorIn(range: string): number {
 export const namesWith = (name: string, extensions: readonly string[]): string[] =>
   extensions.map((extension) => `${name}.${extension}`)
 
-/** The configuration file that the framework will read, if there is one. */
+/** The configuration file that the framework reads, if there is one. */
 export function configOf(project: Project, reads: readonly string[]): { path: string; text: string } | undefined {
   const path = reads.find((name) => project.files.has(name))
   return path === undefined ? undefined : { path, text: project.texts[path] ?? '' }
 }
 
-/** A folder that a configuration names, relative to the root directory. */
+/** A folder that a configuration names, relative to the root directory; throws if it is outside. */
 export function folderInside(written: string, whoSays: string): string {
   const folder = posix.normalize(written).replace(/(?<=.)\/$/, '')
-  if (!posix.isAbsolute(folder) && folder !== '../..' && !folder.startsWith('../../')) return folder
+  if (!posix.isAbsolute(folder) && folder !== '..' && !folder.startsWith('../')) return folder
   throw new Problem('PLAN_FAILED', `${whoSays} puts the output into ${written}, outside of the app's own folder.`)
 }
 
@@ -66,6 +66,6 @@ export const filesIn = (folder: string, more: Partial<Omit<StaticOutput, 'kind' 
   ...more,
 })
 
-/** Says which package makes of the app something that can run here. */
+/** `remedy` names the package with which the app can run here. */
 export const cannotRun = (what: string, remedy: string): Problem =>
   new Problem('PLAN_FAILED', `${what}, which cannot run here. ${remedy}`)

@@ -12,7 +12,7 @@ export const gatsby: Framework = {
     const version = rangeOf(project, 'gatsby')
     if (version === undefined) return undefined
     const config = readConfigFile(project, gatsby.reads, 'gatsby build')
-    // Without one of these the prefix is only for development.
+    // Without one of these the prefix is not used.
     const hasPrefix =
       wordsAfter(project, 'gatsby build')?.includes('--prefix-paths') ||
       /\bPREFIX_PATHS=(?:true|1)\b/.test(scriptText(project, buildScript(project) ?? ''))
@@ -29,7 +29,7 @@ export const gatsby: Framework = {
       output: filesIn('public', { basePath }),
       caches: {
         compile: ['.cache/webpack'],
-        // Plugins keep here how far they have read the CMS: without the content itself they would never read it again.
+        // Plugins store here how far they have read the CMS; kept without the content itself, they would not read it again.
         data: ['.cache/caches', '.cache/data', '.cache/redux', 'public/page-data', '.wordpress-cache'],
       },
       environment: { GATSBY_TELEMETRY_DISABLED: '1' },

@@ -1,4 +1,4 @@
-/** Every framework, in the order in which they are asked: whoever is built on top of others comes before them. */
+/** Every framework, in the order of precedence: a framework that is built on others comes before them. */
 import { angular } from './angular.ts'
 import { astro } from './astro.ts'
 import { docusaurus } from './docusaurus.ts'

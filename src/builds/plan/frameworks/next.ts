@@ -31,7 +31,7 @@ export const next: Framework = {
     const version = rangeOf(project, 'next')
     if (version === undefined) return undefined
     const config = readSettings(project)
-    // An export takes distDir as the place for its files, and works in .next as always.
+    // An export puts its files into distDir, and still builds in .next.
     const dist = config.output === 'export' ? DIST_FOLDER : (config.distDir ?? DIST_FOLDER)
     return {
       version,
@@ -40,7 +40,7 @@ export const next: Framework = {
       output: outputOf(project, config, dist),
       caches: {
         compile: compilersOf(project, version).map((name) => `${dist}/cache/${name}`),
-        // What the build fetched from the CMS. Kept, it would publish the old content again.
+        // Data that the build fetched from the CMS. If kept, the next build would publish old content.
         data: [`${dist}/cache/fetch-cache`, `${dist}/cache/images`],
       },
       environment: { NEXT_TELEMETRY_DISABLED: '1' },
@@ -48,7 +48,7 @@ export const next: Framework = {
   },
 }
 
-/** The folders of the bundler that builds the app: those of the other would be carried from build to build for nothing. */
+/** The cache folders of the bundler that builds the app, without those of the other bundler. */
 function compilersOf(project: Project, range: string): string[] {
   const words = wordsAfter(project, 'next build') ?? []
   const has = (...flags: string[]): boolean => flags.some((flag) => words.includes(flag))
@@ -96,10 +96,10 @@ function readSettings(project: Project): Config {
   }
 }
 
-/** With these Next takes another folder for the top, and makes the same folders again inside of its standalone output. */
+/** With these settings Next uses another folder as the top, and repeats its path inside of the standalone output. */
 const ROOT_SETTINGS = ['outputFileTracingRoot', 'experimental.outputFileTracingRoot', 'turbopack.root']
 
-/** `'export'`, or what a condition on production comes to, since a build is always one for production. */
+/** `'export'`, or the value of a condition on production, since a build is always for production. */
 const OUTPUT =
   /^(?:process\.env\.NODE_ENV\s*===?\s*['"]production['"]\s*\?\s*)?['"`](export|standalone)['"`](?!\s*[?=&|+.])/
 
@@ -111,7 +111,7 @@ function outputOf(project: Project, config: Config, dist: string): StaticOutput 
   const more = { writable: writableIn(project, dist), environment: COHERENT }
   if (config.output === 'server') return serverIn('.', nextStart(project, startScript(project)), more)
   const folder = `${dist}/standalone`
-  // Next leaves these to whoever deploys, thinking of a CDN; its server.js serves them when they are there.
+  // Next does not copy these, since they may be served by a CDN; its server.js serves them when they are there.
   const copies = [
     { from: `${dist}/static`, to: `${folder}/${dist}/static` },
     { from: 'public', to: `${folder}/public` },
@@ -119,12 +119,12 @@ function outputOf(project: Project, config: Config, dist: string): StaticOutput 
   return serverIn(folder, { argv: ['node', 'server.js'] }, { copies, ...more })
 }
 
-/** What Next.js revalidates leaves the edge's cache too: see runtime/hooks. A variable of the app switches it off. */
+/** What Next.js revalidates is also purged from the edge's cache: see runtime/hooks. A variable of the app switches it off. */
 const COHERENT = { HEADLAND_NEXT_COHERENCE: 'on' }
 
 /**
- * Fetched data and optimised images, and pages that are rendered again while the app runs. They are made where the build has
- * left none; Next.js before 14 takes a folder `server/app` for an app router, and does not start without its manifest.
+ * Folders for fetched data, optimised images and pages that are rendered again while the app runs. Missing ones are created;
+ * Next.js before 14 takes a folder `server/app` for an app router, and does not start without its manifest.
  */
 function writableIn({ files }: Project, dist: string): string[] {
   const has = (folder: string): boolean =>
@@ -133,7 +133,7 @@ function writableIn({ files }: Project, dist: string): string[] {
   return ['cache', ...rendered].map((folder) => `${dist}/${folder}`)
 }
 
-/** `next start` without npm, whatever port the script names: the app is told its port by PORT. */
+/** `next start` without npm and without the port of the script: the app gets its port by PORT. */
 function nextStart(project: Project, script: string | undefined): Command {
   if (script === undefined || isDevelopmentServer(project, script)) return installedCommand(project, 'next', 'start')
   const text = productionText(project, script)

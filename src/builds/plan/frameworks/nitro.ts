@@ -1,4 +1,4 @@
-/** Nitro, with which Nuxt and SolidStart make their servers: one folder with everything in it, for a host of many. */
+/** Nitro, with which Nuxt and SolidStart build their servers: one self-contained folder, for one of many hosts. */
 import { FILES, presetName, SERVERS } from '../../adapters/presets.ts'
 import type { Command, ServerOutput, StaticOutput } from '../plan.ts'
 import type { Project } from '../project/project.ts'
@@ -7,18 +7,18 @@ import { aboutAdapter, canReplacePackages, presetEnvironment, presetInstead } fr
 import { type Choice, cannotRun, filesIn } from './framework.ts'
 import { customStart, serve, serveByScript, serverIn } from './serve.ts'
 
-/** Of other hosts, those that leave files: `vercel-static`. */
+/** Presets of other hosts that leave files: `vercel-static`. */
 const FOREIGN_FILES = /-static$/
-/** A path leads to a preset of the app's own making, which nothing can stand in for. */
+/** A path is a preset of the app itself, which cannot be replaced. */
 const NAME = /^[a-z][a-z0-9-]{0,49}$/
 
 export type Nitro = {
   /** The framework, for messages. */
   name: string
   preset: string | undefined
-  /** Whether the build script says the preset, which goes before all variables. */
+  /** Whether the build script sets the preset, which takes precedence over all variables. */
   isInScript: boolean
-  /** The package of the plugin whose options may say the preset; they go before variables, too. */
+  /** The package of the plugin whose options may set the preset; they take precedence over variables too. */
   plugin?: string | undefined
   folder: string | undefined
   basePath: string
@@ -68,9 +68,9 @@ function buildWithoutPreset(project: Project): Command | undefined {
   return words && COMMANDS.includes(words[0] ?? '') ? installedCommand(project, ...words) : undefined
 }
 
-/** A preset that only running the configuration would tell is named by variables, so that the build leaves what is expected. */
+/** Where the preset is computed, variables set it, so that the build leaves the expected output. */
 export function presetVariables(output: Result['output'], isComputed: boolean): Record<string, string> {
-  // An app that starts a server of its own may be meant for any preset.
+  // An app that starts its own server may be made for any preset.
   if (!isComputed || output.folder === '.') return {}
   return presetEnvironment(output.kind === 'static' ? 'static' : 'node-server')
 }

@@ -1,4 +1,4 @@
-/** A plain Node server: a start script, or a file that can only be one. */
+/** A plain Node server: a start script, or a file that is a server by its name. */
 import type { Command } from '../plan.ts'
 import type { Project } from '../project/project.ts'
 import {
@@ -42,7 +42,7 @@ export const node: Framework = {
   },
 }
 
-/** Whether the app brings a server of its own, so that the files of a bundler are only a part of it. */
+/** Whether the app has its own server, so that the files of a bundler are only a part of it. */
 export function runsServer(project: Project): boolean {
   const library = firstDependencyOf(project, SERVER_LIBRARIES)
   const script = startScript(project)
@@ -63,7 +63,7 @@ function byScript(project: Project, isBuilt: boolean): Way | undefined {
   return isBuilt ? undefined : { because: `${because} starts the app, and no script builds it`, start }
 }
 
-/** Like npm, which starts `server.js` when no script says otherwise. Every `npm init` writes a main, so it must be there. */
+/** Like npm, which runs `server.js` without a start script. `npm init` always writes a `main`, so its file must exist. */
 function byFile(project: Project, isBuilt: boolean): Way | undefined {
   if (project.packageJson === undefined || isBuilt) return undefined
   if (project.files.has('server.js'))

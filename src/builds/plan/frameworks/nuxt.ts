@@ -30,7 +30,7 @@ export const nuxt: Framework = {
       build: buildCommand(project) ?? installedCommand(project, 'nuxt', 'build'),
       ...result,
       caches: {
-        // In Nuxt 2 `.nuxt` is the server itself.
+        // In Nuxt 2 `.nuxt` is the built server.
         compile: isOld ? ['node_modules/.cache'] : ['node_modules/.cache/nuxt', 'node_modules/.cache/jiti', '.nuxt'],
         data: ['.data', '.nitro'],
       },

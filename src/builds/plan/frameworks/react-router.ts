@@ -1,4 +1,4 @@
-/** React Router as a framework: a server of its own, or one page with its files. */
+/** React Router as a framework: a server, or a single-page app. */
 import { posix } from 'node:path'
 import { Problem } from '../../../contract/index.ts'
 import type { Project } from '../project/project.ts'
@@ -26,7 +26,7 @@ export const reactRouter: Framework = {
   },
 }
 
-/** The same for Remix, which has the settings among the plugins of Vite. */
+/** Also for Remix, whose settings are among the plugins of Vite. */
 export function outputOf(
   project: Project,
   config: ConfigFile,
@@ -45,7 +45,7 @@ export function outputOf(
   return serveBy(project, server, `./${entry}`)
 }
 
-/** By the server that comes with the framework, where it is installed. */
+/** By the framework's server, where it is installed. */
 export function serveBy(
   project: Project,
   server: '@react-router/serve' | '@remix-run/serve',
@@ -67,7 +67,7 @@ export function serveBy(
   )
 }
 
-/** Then `index.html` is that page, and would be wrong for any other path. */
+/** Then `index.html` is the home page, and wrong for any other path. */
 function hasPrerenderedHome({ settings, code }: ConfigFile, prefix: string): boolean {
   if (/\bprerender\s{0,9}\(/.test(code)) return true
   const expression = settings.get(`${prefix}prerender`)

@@ -1,4 +1,4 @@
-/** Remix 2 on Vite, and on the compiler of its own that it had before. */
+/** Remix 2 on Vite, and Remix with its earlier compiler. */
 import { buildCommand, installedCommand } from '../project/scripts.ts'
 import { readConfigFile } from './config.ts'
 import { type Framework, majorIn, namesWith, rangeOf } from './framework.ts'

@@ -1,4 +1,4 @@
-/** How an app with a server is started: by the framework's own server, or by one that the app brings. */
+/** How an app with a server is started: by the framework's server, or by one of its own. */
 import { posix } from 'node:path'
 import type { Command, ServerOutput } from '../plan.ts'
 import type { Project } from '../project/project.ts'
@@ -8,7 +8,7 @@ export type OwnServer = {
   /** What must be kept to run it. */
   folder: string
   start: Command
-  /** How scripts write the same. */
+  /** Matches a script that does the same. */
   isWritten: RegExp
   /** Commands of the framework that start a server for production. */
   commands?: readonly string[]
@@ -22,7 +22,7 @@ export const serverIn = (
   more: Partial<Omit<ServerOutput, 'kind' | 'folder' | 'start'>> = {},
 ): ServerOutput => ({ kind: 'server', folder, copies: [], start, writable: [], environment: {}, ...more })
 
-/** The script that starts a server of the app's own making; undefined where the framework's is meant, or none at all. */
+/** The script that starts the app's own server; undefined where it starts the framework's server, or none. */
 export function customStart(project: Project, isWritten?: RegExp): string | undefined {
   const script = startScript(project)
   if (script === undefined || isDevelopmentServer(project, script)) return undefined
@@ -31,7 +31,7 @@ export function customStart(project: Project, isWritten?: RegExp): string | unde
 
 type Served = { output: ServerOutput; because: string[] }
 
-/** By a script of the app. It may need anything, so everything is kept. */
+/** By a script of the app. It may need any file, so everything is kept. */
 export const serveByScript = (
   project: Project,
   script: string,
@@ -41,7 +41,7 @@ export const serveByScript = (
   because: [`the script ${script} of package.json starts it`],
 })
 
-/** By the framework's own server, unless the app brings one. */
+/** By the framework's server, unless the app has its own. */
 export function serve(project: Project, own: OwnServer): Served {
   const { folder, start, isWritten, writable = [], environment = {} } = own
   const custom = customStart(project, isWritten)

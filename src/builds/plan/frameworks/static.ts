@@ -1,11 +1,11 @@
-/** Files that are served as they are: somebody wrote or built them before. */
+/** Files that are served as they were uploaded. */
 import { buildScript } from '../project/scripts.ts'
 import { type Framework, filesIn } from './framework.ts'
 
-/** Where people keep them, the likeliest first. */
+/** The usual folders, the most likely first. */
 export const STATIC_FOLDERS = ['.', 'public', 'dist', 'build', '_site', 'out']
 
-/** Where a build of unknown making leaves them. Last comes the one that may be there before, with a template in it. */
+/** Where an unknown build leaves them. The last one may exist before the build, with a template in it. */
 export const BUILT_FOLDERS = ['dist', 'build', 'out', '_site', 'public'] as const
 
 export const staticFiles: Framework = {

@@ -1,4 +1,4 @@
-/** SvelteKit: what the build leaves is up to an adapter, which svelte.config or, in newer versions, vite.config names. */
+/** SvelteKit: the output depends on the adapter, which svelte.config or, in newer versions, vite.config names. */
 import { posix } from 'node:path'
 import { Problem } from '../../../contract/index.ts'
 import type { Project } from '../project/project.ts'
@@ -19,7 +19,7 @@ import { customStart, serve, serveByScript, serverIn } from './serve.ts'
 
 const NODE_ADAPTER = '@sveltejs/adapter-node'
 const STATIC_ADAPTER = '@sveltejs/adapter-static'
-/** Those for other hosts, and the one that chooses among them. */
+/** Adapters for other hosts, and the one that chooses among them. */
 const FOREIGN = /^@sveltejs\/adapter-(?:auto|vercel|netlify|cloudflare|cloudflare-workers)$/
 const OWN_CONFIGS = namesWith('svelte.config', ['js', 'ts', 'mjs'])
 const VITE_CONFIGS = namesWith('vite.config', ['js', 'mjs', 'ts', 'cjs', 'mts', 'cts'])
@@ -61,7 +61,7 @@ export const sveltekit: Framework = {
 const prefixIn = ({ settings }: ConfigFile): string =>
   ['kit.', 'plugins.'].find((prefix) => settings.has(`${prefix}adapter`)) ?? ''
 
-/** By the name that is called, or the only adapter that is imported. */
+/** By the called name, or else an imported adapter. */
 function adapterOf({ settings, imports }: ConfigFile, prefix: string): string | undefined {
   const [, name = ''] = /^([\w$]{1,99})\s{0,9}\(/.exec(settings.get(`${prefix}adapter`) ?? '') ?? []
   const adapters = [...imports.values()].filter((module) => /adapter/.test(module))
@@ -70,7 +70,7 @@ function adapterOf({ settings, imports }: ConfigFile, prefix: string): string | 
 
 type Result = Pick<Choice, 'output' | 'because' | 'adapter'>
 
-/** Without these the server would not know its own address, and refuse forms; nor know one visitor from another. */
+/** From these headers the server knows its own address, which it needs to accept forms, and the address of a visitor. */
 const HEADERS = {
   PROTOCOL_HEADER: 'x-forwarded-proto',
   HOST_HEADER: 'x-forwarded-host',
@@ -106,7 +106,7 @@ function filesOf(config: ConfigFile, prefix: string): Result {
   }
 }
 
-/** An adapter for another host is replaced. Any other may leave a server that a script starts. */
+/** An adapter for another host is replaced. The output of any other may have a server that a script starts. */
 function foreignOf(project: Project, adapter: string | undefined, config: ConfigFile): Result {
   const custom = customStart(project)
   const isForeign = adapter === undefined || adapter.startsWith('@sveltejs/')

@@ -12,10 +12,10 @@ import { type Framework, filesIn, firstDependencyOf } from './framework.ts'
 import { serverIn } from './serve.ts'
 import { BUILT_FOLDERS } from './static.ts'
 
-/** Tools whose output is one page that finds its way by script. */
+/** Tools whose output is a single-page app. */
 const SINGLE_PAGE_TOOLS = ['react-scripts', '@vue/cli-service', 'parcel']
 
-/** Commands that build every workspace where it lies, and leave nothing where they are run. */
+/** Commands that build every workspace in its own folder, and leave no output in the current one. */
 const BUILDS_WORKSPACES =
   /^(?:npx |pnpm |yarn )?(?:turbo|nx|lerna|wsrun)(?: |$)|^pnpm (?:-r|--recursive|--filter)|^yarn workspaces? |--workspaces?(?: |=|$)/
 
@@ -45,7 +45,7 @@ export const unknown: Framework = {
   },
 }
 
-/** Then the app is one of the workspaces, and somebody has to say which. */
+/** Then the app is one of the workspaces, and the tenant must set which. */
 function buildsWorkspaces(project: Project): boolean {
   const text = scriptText(project, buildScript(project) ?? '')
   return project.packageJson?.workspaces !== undefined || project.files.has('pnpm-workspace.yaml')

@@ -1,4 +1,4 @@
-/** Vite by itself, with React, Vue, Svelte, Solid or nothing: files, and one page that finds its way by script. */
+/** Vite without a framework that builds on it: a single-page app. */
 import type { Project } from '../project/project.ts'
 import { buildCommand, installedCommand } from '../project/scripts.ts'
 import { readConfigFile } from './config.ts'
@@ -14,7 +14,7 @@ import {
 import { runsServer } from './node.ts'
 import { BUILT_FOLDERS } from './static.ts'
 
-/** Frameworks that build with Vite, leave something else behind than Vite does, and are not known here. */
+/** Frameworks on Vite that have another output than Vite and are not supported here. */
 const BUILT_ON_VITE = [
   '@analogjs/platform',
   '@builder.io/qwik-city',
@@ -57,7 +57,7 @@ function readSettings(project: Project): Config {
   const basePath = basePathOf(string('base', '--base') ?? '')
   const isComputed = isUnknown('root') || (outDir === undefined && isUnknown('build.outDir'))
   if (isComputed) because.push(`${path} computes where the output goes, so it is looked for`)
-  // Vite takes outDir from its root, which is another folder in some apps.
+  // outDir is relative to Vite's root, which some apps change.
   const folder = isComputed ? 'dist' : folderInside(`${root ?? '.'}/${outDir ?? 'dist'}`, path ?? 'the build script')
   return { folder, isComputed, basePath, because }
 }

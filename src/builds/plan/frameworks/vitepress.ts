@@ -1,4 +1,4 @@
-/** VitePress: files, beside the Markdown that they are made from, wherever in the app that is. */
+/** VitePress: files, beside their Markdown sources in any folder of the app. */
 import { posix } from 'node:path'
 import type { Project } from '../project/project.ts'
 import { wordsAfter } from '../project/script-arguments.ts'
@@ -18,7 +18,7 @@ export const vitepress: Framework = {
     const version = rangeOf(project, 'vitepress')
     if (version === undefined) return undefined
     const script = scriptOf(project)
-    // An app with documentation beside it.
+    // An app that has its documentation in VitePress.
     const isPage = project.files.has('index.html') && rangeOf(project, 'vite') !== undefined
     if (isPage && script !== 'build' && namedBuild(project) === undefined) return undefined
 
@@ -51,7 +51,7 @@ const sourceOf = (config = 'docs/.vitepress/config.ts'): string =>
 const outDirOf = (config: ConfigFile, source: string): string =>
   folderInside(posix.join(source, config.string('outDir') ?? '.vitepress/dist'), config.path ?? '')
 
-/** The script that builds the documentation: often not `build`, which then builds what is documented. */
+/** The script that builds the documentation: often not `build`, which then builds the documented software. */
 function scriptOf(project: Project): string | undefined {
   const named = namedBuild(project)
   if (named !== undefined) return named

@@ -1,25 +1,11 @@
-/** Which package manager installs an app's packages, and in which version: what package.json says, or else the lockfile. */
+/** Which package manager installs an app's packages, and in which version: by package.json, or else by the lockfile. */
 import semver from 'semver'
 import type { PackageJson } from '../project/package-json.ts'
-import { type Home, LOCKFILES } from './home.ts'
+import { LOCKFILES } from './home.ts'
 import { MANAGERS } from './managers.ts'
 import { npm } from './npm.ts'
-import type { Manager } from './package-manager.ts'
+import type { Home, Manager, Packages } from './package-manager.ts'
 import { isBerryLockfile, isPlugAndPlay, yarnBerry } from './yarn-berry.ts'
-
-export type Packages = {
-  manager: Manager
-  /** A semver range. */
-  version: string
-  /** Relative to the home. */
-  lockfile: string | null
-  /** Whether the lockfile can be taken as it is. */
-  isLocked: boolean
-  /** Whether there will be no `node_modules`, so that the manager must start whatever needs a package. */
-  isPlugAndPlay: boolean
-  /** Why this one, when it was chosen by something else than its lockfile alone. */
-  because: string[]
-}
 
 export function choosePackages(home: Home, own: PackageJson | undefined): Packages {
   const { requested, because } = requestedManager(home, own)
@@ -30,7 +16,7 @@ export function choosePackages(home: Home, own: PackageJson | undefined): Packag
     return manager.isMeant({ version: requested?.version, lockfile: lockfile && home.texts[lockfile], home })
   })
   const chosen = manager ?? npm
-  // An empty one is only there to mark the folder.
+  // An empty lockfile only marks the folder.
   const lockfile = chosen.lockfiles.find((name) => home.files.has(name) && home.texts[name]?.trim() !== '') ?? null
   const head = lockfile === null ? undefined : (home.texts[lockfile] ?? '')
   const isForeign = chosen === yarnBerry && head !== undefined && !isBerryLockfile(head)
@@ -51,7 +37,7 @@ type Requested = { name: Manager['name']; version: string | undefined }
 
 const MAX_VERSION_LENGTH = 100
 
-/** Where packages are installed has the first word, as it has when somebody runs the manager there. */
+/** The folder where packages are installed takes precedence, as it does for the package managers. */
 function requestedManager(
   home: Home,
   own: PackageJson | undefined,

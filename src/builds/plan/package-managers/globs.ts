@@ -1,6 +1,6 @@
 /**
- * Whether a folder is one of those that a list of globs names, as the workspaces of package managers do. Globs and folders
- * are whatever somebody uploaded, so what would take long is not looked at.
+ * Whether a folder matches a list of globs, as package managers define workspaces. Globs and folders are untrusted, so globs
+ * that would take long are ignored.
  */
 
 const MAX_GLOBS = 200
@@ -9,10 +9,10 @@ const MAX_ALTERNATIVES = 30
 
 const MAX_BRACES = 3
 
-/** What stands for itself, `*`, `?`, `**` and a few `{a,b}`: neither sets of characters nor alternatives in brackets. */
+/** Globs with `*`, `?`, `**` and a few `{a,b}`, but without character classes and extended patterns. */
 const UNDERSTOOD = /^[^[\]()|\\]*$/
 
-/** A folder that a glob with `!` names is none of them, wherever that stands in the list. */
+/** A glob with `!` excludes a folder, wherever it is in the list. */
 export function matchesGlobs(globs: readonly string[], folder: string): boolean {
   const path = folder.split('/')
   let isIn = false
@@ -25,14 +25,14 @@ export function matchesGlobs(globs: readonly string[], folder: string): boolean 
   return isIn
 }
 
-/** Whether every glob of the list is read here as a package manager would read it. */
+/** Whether every glob of the list is interpreted as package managers do. */
 export const areUnderstood = (globs: readonly string[]): boolean =>
   globs.length <= MAX_GLOBS && globs.every(isUnderstood)
 
 const isUnderstood = (glob: string): boolean =>
   glob.length <= MAX_GLOB_LENGTH && UNDERSTOOD.test(glob) && glob.split('{').length <= MAX_BRACES + 1
 
-/** Without the braces, and as segments. */
+/** With the braces expanded, as segments. */
 function alternativesOf(glob: string): string[][] {
   if (glob.length > MAX_GLOB_LENGTH) return []
   let open = [glob.replace(/^(?:\.\/)+/, '').replace(/\/+$/, '')]
@@ -46,7 +46,7 @@ function expandFirst(glob: string): string[] {
   return all === '' ? [glob] : inside.split(',').map((choice) => before + choice + after)
 }
 
-/** By the set of places in the pattern that the path may have led to so far. */
+/** Tracks the set of positions in the pattern that the path can have reached. */
 function matches(pattern: readonly string[], path: readonly string[]): boolean {
   let places = throughStars(pattern, new Set([0]))
   for (const segment of path) {
@@ -61,13 +61,13 @@ function matches(pattern: readonly string[], path: readonly string[]): boolean {
   return places.has(pattern.length)
 }
 
-/** `**` may also be nothing. */
+/** `**` also matches no segment. */
 function throughStars(pattern: readonly string[], places: Set<number>): Set<number> {
   for (const place of places) if (pattern[place] === '**') places.add(place + 1)
   return places
 }
 
-/** Goes back to the last star only, which is enough. */
+/** Backtracks only to the last star, which is sufficient. */
 function matchesSegment(part: string, text: string): boolean {
   if (part === '*') return !text.startsWith('.')
   let [at, from, star, mark] = [0, 0, -1, 0]

@@ -1,32 +1,13 @@
 /**
- * The folder where an app's packages are installed: its own, or in a monorepo one above it whose workspaces it is one of.
- * Read as a whole here, so that whoever decides afterwards touches neither disk nor archive.
+ * Finds and reads the folder where an app's packages are installed: its own, or in a monorepo the folder above it that has the
+ * app as a workspace. Everything is read here, so that later decisions touch neither disk nor archive.
  */
 import { posix } from 'node:path'
 import { type PackageJson, parsePackageJson } from '../project/package-json.ts'
 import type { Source } from '../project/project.ts'
 import { matchesGlobs } from './globs.ts'
 import { MANAGERS } from './managers.ts'
-
-export type Home = {
-  /** Relative to the top of the source; empty for the top. */
-  folder: string
-  /** Relative to the folder: every file in it and below. */
-  files: ReadonlySet<string>
-  packageJson: PackageJson | undefined
-  /** Settings, and the beginnings of lockfiles, by name. */
-  texts: Readonly<Record<string, string>>
-  /** Globs of its workspaces; undefined where it has none. */
-  globs: readonly string[] | undefined
-  /** Its workspaces; undefined if they are too many to be read. */
-  members: readonly Member[] | undefined
-  /** Whether a folder above has workspaces, but the app is none of them. */
-  isBelowWorkspaces: boolean
-  because: string[]
-}
-
-/** The folder is relative to the home. */
-export type Member = { folder: string; packageJson: PackageJson }
+import type { Home, Member } from './package-manager.ts'
 
 const HEAD_BYTES = 16 * 1024
 const MAX_MEMBERS = 300
@@ -49,14 +30,14 @@ export async function readHome(source: Source, root: string, own: PackageJson | 
   return { folder, files, packageJson, texts, globs, members: globs ? members : [], isBelowWorkspaces, because }
 }
 
-type Found = Pick<Home, 'folder' | 'because' | 'isBelowWorkspaces'>
+type HomeLocation = Pick<Home, 'folder' | 'because' | 'isBelowWorkspaces'>
 
 async function findHome(
   source: Source,
   found: ReadonlySet<string>,
   root: string,
   own: PackageJson | undefined,
-): Promise<Found> {
+): Promise<HomeLocation> {
   const hasLockfile = (folder: string): boolean => LOCKFILES.some((name) => found.has(posix.join(folder, name)))
   let isBelowWorkspaces = false
   for (const folder of foldersAbove(root)) {
@@ -69,7 +50,7 @@ async function findHome(
     const because = [`${root} is a workspace of ${nameOf(folder)}, so packages are installed there`]
     return { folder, because, isBelowWorkspaces: false }
   }
-  // Without packages of its own it takes what Node finds in the folders above.
+  // Without dependencies of its own it uses the packages that Node finds in the folders above.
   const brings = own === undefined || Object.keys(own.dependencies).length > 0 || hasLockfile(root)
   const above = brings ? undefined : foldersAbove(root).find((folder) => hasLockfile(folder))
   if (above !== undefined && found.has(posix.join(above, 'package.json'))) {
@@ -101,7 +82,7 @@ function globsOf(manifest: PackageJson | undefined, pnpmWorkspaces: string | und
 
 const TEXT_LENGTH = 100_000
 
-/** The list `packages` of a pnpm-workspace.yaml, in either of the two ways to write one. */
+/** The list `packages` of a pnpm-workspace.yaml, in block or inline form. */
 function pnpmGlobsIn(text: string): string[] | undefined {
   const lines = text.slice(0, TEXT_LENGTH).split(/\r?\n/)
   const start = lines.findIndex((line) => line.startsWith('packages:'))
@@ -136,7 +117,7 @@ async function readMembers(
   return members
 }
 
-/** Nothing for one that cannot be read: whoever installs will say what is wrong with it. */
+/** Undefined for one that cannot be parsed: the package manager reports what is wrong with it. */
 async function readManifest(
   source: Source,
   found: ReadonlySet<string>,

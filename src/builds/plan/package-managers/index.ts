@@ -1,4 +1,4 @@
-/** Package managers: which one an app uses, how it is called, and where it keeps what it downloads. */
+/** Package managers: which one an app uses, how it is run, and where its store is. */
 import type { PackageManager } from '../plan.ts'
 import { MANAGERS } from './managers.ts'
 import { npm } from './npm.ts'
@@ -6,20 +6,20 @@ import { majorOf } from './package-manager.ts'
 import { yarnBerry } from './yarn-berry.ts'
 import { yarnClassic } from './yarn-classic.ts'
 
-export { choosePackages, type Packages } from './choose.ts'
-export { type Home, readHome } from './home.ts'
+export { choosePackages } from './choose.ts'
+export { readHome } from './home.ts'
 export { packageManagerOf, planInstall } from './install.ts'
 
 export type Store = {
   /** Its name in the folder for stores. */
   folder: string
-  /** What makes the manager use it. */
+  /** Variables that make the manager use it. */
   environment: Record<string, string>
-  /** Whether the manager holds what it takes out of it against the checksums of the lockfile. */
+  /** Whether the manager checks files of the store against the checksums of the lockfile. */
   isVerified: boolean
 }
 
-/** Where the folder for stores is seen by whoever installs. */
+/** Where the folder for stores is mounted during an install. */
 const STORES = '/cache'
 
 export function storeOf(name: PackageManager['name'], version: string): Store {

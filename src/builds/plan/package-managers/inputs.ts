@@ -1,17 +1,16 @@
 /**
- * The files that decide what an install brings. Whoever has the same ones gets the same packages, so that installed
- * packages can be used again; and an install that sees nothing else cannot come out differently.
+ * The files that decide the result of an install. Builds with the same files get the same packages, so that installed packages
+ * can be reused; an install that sees nothing else cannot have another result.
  */
 import { posix } from 'node:path'
 import type { PackageJson } from '../project/package-json.ts'
-import type { Packages } from './choose.ts'
 import { areUnderstood } from './globs.ts'
-import type { Home } from './home.ts'
 import { doesSomething, INSTALL_SCRIPTS } from './install-scripts.ts'
+import type { Home, Packages } from './package-manager.ts'
 
 export type Inputs = { inputs: string[] | null; because: string[] }
 
-/** They are kept with every build, and shown. */
+/** The inputs are stored with every build, and shown. */
 const MAX_INPUTS = { files: 500, characters: 32 * 1024 }
 
 /** Files that change packages after they were downloaded. */
@@ -28,7 +27,7 @@ export function inputsOf(home: Home, packages: Packages): Inputs {
     manager.settings.includes(posix.basename(path)) ||
     manager.settingsFolders.some((folder) => path.startsWith(`${folder}/`)) ||
     PATCH.test(path) ||
-    // More than the workspaces alone: to leave one out would be worse.
+    // More than the workspaces: a missing one would be worse.
     (home.globs !== undefined && path.endsWith('/package.json'))
   const found = [...[...home.files].filter(isInput), ...filesNamedIn(home, manager.settings)]
   const inputs = [...new Set(found)].map((path) => posix.join(home.folder, path)).sort()
@@ -42,7 +41,7 @@ export function inputsOf(home: Home, packages: Packages): Inputs {
 
 function obstacleIn({ files, packageJson, texts, globs, members }: Home, { manager }: Packages): string | undefined {
   if (members === undefined) return 'there are too many workspaces to look into'
-  if (globs !== undefined && !areUnderstood(globs)) return 'which folders are workspaces cannot be told for certain'
+  if (globs !== undefined && !areUnderstood(globs)) return 'the globs of the workspaces are not fully understood'
   const own = { folder: '', packageJson }
   for (const { folder, packageJson } of [own, ...members]) {
     const name = posix.join(folder, 'package.json')
@@ -60,14 +59,14 @@ function obstacleIn({ files, packageJson, texts, globs, members }: Home, { manag
   return settings === undefined ? undefined : `${settings} makes the install depend on other files`
 }
 
-/** Packages from folders, copies of workspaces, and a program that has a say. */
+/** Packages from folders, copies of workspaces, and programs that change the install. */
 const PNPM_LOCAL =
   /pnpmfile|inject-workspace-packages *= *true|injectWorkspacePackages: *true|: *['"]?(?:file|link|portal):/i
 
 const NAME_LENGTH = 100
 const shown = (name: string): string => name.slice(0, NAME_LENGTH)
 
-/** A certificate, a plugin, a release of the manager: whatever a setting names that is there. */
+/** Existing files that a setting names: a certificate, a plugin, a release of the manager. */
 function filesNamedIn({ files, texts }: Home, settings: readonly string[]): string[] {
   const words = settings.flatMap((name) => (texts[name] ?? '').match(/[^\s"'=,[\]{}]+/g) ?? [])
   return words.map((word) => posix.normalize(word)).filter((path) => files.has(path))

@@ -1,4 +1,4 @@
-/** Scripts of the app that run with every install. They may read and write whatever is there, and so they must see it. */
+/** Scripts of the app that run with every install. They may read and write any file, so they must see all files. */
 
 export const INSTALL_SCRIPTS = [
   'preinstall',
@@ -10,7 +10,7 @@ export const INSTALL_SCRIPTS = [
   'postprepare',
 ] as const
 
-/** Hooks of a repository, which an archive is not, and guards that only look who is installing. */
+/** Git hooks, which an archive does not need, and guards that only check which manager installs. */
 const IDLE = [
   /^(?:husky|husky install(?: \S+)?|lefthook install(?: -f)?|simple-git-hooks|is-ci)$/,
   /^only-allow (?:npm|pnpm|yarn|bun)$/,
@@ -19,7 +19,7 @@ const IDLE = [
 
 const MAX_LENGTH = 200
 
-/** Whether a script does more than that. */
+/** Whether a script does more than these. */
 export function doesSomething(script: string): boolean {
   if (script.length > MAX_LENGTH) return true
   const commands = script.split(/&&|\|\||;/).map((command) => command.trim().replace(/^npx (?:-y |--yes )?/, ''))

@@ -1,4 +1,4 @@
-/** How an app's packages are installed, and what the result depends on. */
+/** Plans how an app's packages are installed, and which files the result depends on. */
 import { posix } from 'node:path'
 import type { Install, PackageManager } from '../plan.ts'
 import type { Project } from '../project/project.ts'

@@ -1,7 +1,6 @@
 /**
- * Every package manager, in the order in which they are asked. Where lockfiles of several are there, the first counts:
- * that of npm comes last, since `npm install` leaves one behind wherever it was run by mistake, and that of Yarn after
- * that of Bun, which can write both.
+ * Every package manager, in the order of precedence. Where there are several lockfiles, the first manager counts: npm comes
+ * last, since `npm install` leaves a lockfile wherever it was run by mistake, and Yarn comes after Bun, which can write both.
  */
 import { bun } from './bun.ts'
 import { npm } from './npm.ts'

@@ -4,7 +4,7 @@ export const npm: Manager = {
   name: 'npm',
   lockfiles: ['npm-shrinkwrap.json', 'package-lock.json'],
   isMeant: () => true,
-  /** Every npm of these years reads every lockfile of theirs. */
+  /** Every current npm reads every version of the lockfile. */
   versionFor: () => '*',
   settings: ['.npmrc'],
   settingsFolders: [],

@@ -1,6 +1,6 @@
 import { type Manager, majorOf } from './package-manager.ts'
 
-/** Each writes the newest form that it knows, and refuses or ignores others. */
+/** Each version writes the newest format that it knows, and refuses or ignores others. */
 const BY_LOCKFILE: readonly [form: RegExp, version: string][] = [
   [/^lockfileVersion: ['"]?5\./m, '7'],
   [/^lockfileVersion: ['"]?6\./m, '8'],
@@ -17,14 +17,14 @@ export const pnpm: Manager = {
   install: ({ isLocked, isBelowWorkspaces }) => [
     'pnpm',
     'install',
-    // Where CI is set it would not install without a lockfile.
+    // With CI set, pnpm would not install without a lockfile.
     isLocked ? '--frozen-lockfile' : '--no-frozen-lockfile',
     ...(isBelowWorkspaces ? ['--ignore-workspace'] : []),
   ],
   run: (script, isSilent) => ['pnpm', 'run', ...(isSilent ? ['--silent'] : []), script],
   environment: () => ({}),
   store: (folder, version) => ({
-    // Since version 11 it has settings of its own, and does not read those of npm.
+    // Since version 11 pnpm has its own settings and does not read those of npm.
     [majorOf(version) >= 11 ? 'pnpm_config_store_dir' : 'npm_config_store_dir']: folder,
   }),
   storeFolder: 'pnpm',

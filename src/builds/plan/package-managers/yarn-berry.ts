@@ -1,10 +1,9 @@
 /** Yarn 2 and later, which shares nothing with Yarn 1 but its name and the name of its lockfile. */
-import type { Home } from './home.ts'
-import { type Hint, type Manager, majorOf } from './package-manager.ts'
+import { type Hint, type Home, type Manager, majorOf } from './package-manager.ts'
 
 /**
- * Which versions write which form of the lockfile. An install that may not change the lockfile fails with any other. The
- * fourth form is also that of Yarn 2, with a smaller key of its cache.
+ * Which versions write which format of the lockfile. An immutable install fails with any other version. Format 4 is also that
+ * of Yarn 2, with a smaller cache key.
  */
 const BY_FORM: Readonly<Record<string, string>> = {
   4: '~3.0',
@@ -27,12 +26,12 @@ export const yarnBerry: Manager = {
   },
   settings: ['.yarnrc.yml'],
   settingsFolders: ['.yarn/releases', '.yarn/plugins', '.yarn/patches', '.yarn/cache'],
-  // Where CI is set it would not write a lockfile.
+  // With CI set, Yarn would not write a lockfile.
   install: ({ isLocked }) => ['yarn', 'install', isLocked ? '--immutable' : '--no-immutable'],
   run: (script) => ['yarn', 'run', script],
   /**
-   * Packages that are used as they are packed are needed wherever the app runs, so they must lie with the app. Otherwise
-   * they would only be there twice.
+   * With Plug'n'Play the packed packages are needed at run time, so the cache must be in the app. Otherwise a cache in the app
+   * would only be a second copy.
    */
   environment: (home) => ({
     YARN_ENABLE_GLOBAL_CACHE: isPlugAndPlay(home) || hasOwnCache(home) ? 'false' : 'true',
@@ -40,7 +39,7 @@ export const yarnBerry: Manager = {
   }),
   store: (folder) => ({ YARN_GLOBAL_FOLDER: folder }),
   storeFolder: 'yarn-berry',
-  // A setting turns the checks off, and linkers other than the usual two do without them.
+  // A setting turns the checks off, and other linkers do not check.
   isVerified: false,
 }
 
@@ -52,11 +51,11 @@ export function isBerry({ version, lockfile, home }: Hint): boolean {
 
 export const isBerryLockfile = (lockfile: string): boolean => /^__metadata:/m.test(lockfile)
 
-/** Whether there will be no `node_modules`: packages stay packed, and only what Yarn starts finds them. */
+/** Plug'n'Play: there will be no `node_modules`, and only programs that Yarn starts find the packages. */
 export function isPlugAndPlay({ texts }: Home): boolean {
   const [, linker] = /^nodeLinker:\s{0,9}['"]?([\w-]{1,20})/m.exec(texts['.yarnrc.yml'] ?? '') ?? []
   if (linker !== undefined) return linker === 'pnp'
-  // Who comes from Yarn 1 gets what Yarn 1 makes.
+  // Yarn installs into `node_modules` where the lockfile is that of Yarn 1.
   const lockfile = texts['yarn.lock'] ?? ''
   return lockfile.trim() === '' || isBerryLockfile(lockfile)
 }

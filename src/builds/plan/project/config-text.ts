@@ -1,13 +1,13 @@
 /**
- * Settings out of a configuration file that is a program. It is not run to plan: what is written plainly is read, and
- * what is computed is not known. The text is whatever somebody uploaded, so every pattern takes linear time and no more is
- * read of it than a person would write.
+ * Reads settings from a configuration file that is a program, without running it: literal values are read, and computed
+ * values are unknown. The text is untrusted, so every pattern takes linear time and only the beginning of a long text is
+ * read.
  */
 
-/** What is written after `name:` or `name =`, by the path of names that leads there: `build.outDir`. */
+/** The text after `name:` or `name =`, by the path of names that leads there: `build.outDir`. */
 export type Settings = ReadonlyMap<string, string>
 
-/** A string in one line, a template, or a comment; each ends with the line or the text if nobody ended it before. */
+/** A string, a template or a comment; one without an end goes to the end of the line or of the text. */
 const STRING = /'(?:[^'\\\n]|\\[\s\S])*'?|"(?:[^"\\\n]|\\[\s\S])*"?|`(?:[^`\\]|\\[\s\S])*`?/
 const COMMENT = /\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$)/
 const STRING_OR_COMMENT = new RegExp(`${STRING.source}|${COMMENT.source}`, 'g')
@@ -15,13 +15,13 @@ const TOKEN = new RegExp(`${STRING.source}|[\\w$]+|\\.\\.\\.|\\S`, 'g')
 const SETS = /\s*(?::|=(?![=>]))\s*/y
 const TEXT_LENGTH = 100_000
 const EXPRESSION_LENGTH = 200
-/** Names further inside than this are left out of paths, which would else grow with every bracket. */
+/** Deeper names are left out of paths, which would otherwise grow with every bracket. */
 const DEEPEST = 10
 
 /** One open bracket: the path of names that leads into it, and the name whose value is being written. */
 type Level = { path: string; isObject: boolean; key: string }
 
-/** The text without its comments, and no longer than anybody would write it. */
+/** The text without its comments, cut to the maximum length. */
 export const codeIn = (text: string): string =>
   text.slice(0, TEXT_LENGTH).replaceAll(STRING_OR_COMMENT, (found) => (/^\/[/*]/.test(found) ? ' ' : found))
 
@@ -53,8 +53,8 @@ export function settingsIn(text: string): Settings {
       const follows = settingAt(code, index + token.length)
       if (follows !== undefined && !settings.has(join(level.path, name)))
         settings.set(join(level.path, name), code.slice(follows.from, follows.from + EXPRESSION_LENGTH).trim())
-      // A name at the beginning of an entry leads into what it holds: an object, a list, a function or a method. What a
-      // spread brings is under a condition more often than not.
+      // A name at the beginning of an entry is part of the path of its object, list, function or method. A spread is too,
+      // since it is conditional more often than not.
       if (wasBeginning && (token === '...' || follows?.mark === ':' || code[index + token.length] === '('))
         level.key = name
     }
@@ -62,7 +62,7 @@ export function settingsIn(text: string): Settings {
   return settings
 }
 
-/** The value of a setting that is one plain string and nothing else, or becomes one since a build is for production. */
+/** The value of a setting that is a string literal, or that is one in production. */
 export function stringIn(settings: Settings, path: string): string | undefined {
   const expression = settings.get(path) ?? ''
   const chosen = expression.replace(IF_PRODUCTION, '')
@@ -75,13 +75,13 @@ const QUOTED = `(?:'([^'\\\\]*)'|"([^"\\\\]*)"|\`([^\`\\\\$]*)\`)`
 const PLAIN_STRING = new RegExp(`^${QUOTED}\\s*(?:as const\\s*)?(?:$|[\\n,;}\\])])`)
 const CHOSEN_STRING = new RegExp(`^${QUOTED}\\s*:`)
 
-/** The value of a setting that is `true` or `false` and nothing else. */
+/** The value of a setting that is the literal `true` or `false`. */
 export function booleanIn(settings: Settings, path: string): boolean | undefined {
   const [, value] = /^(true|false)\s*(?:$|[\n,;}\])])/.exec(settings.get(path) ?? '') ?? []
   return value === undefined ? undefined : value === 'true'
 }
 
-/** Where names come from: the module of each name that is imported as a whole. */
+/** The module of each name that is imported by default. */
 export function importsIn(text: string): ReadonlyMap<string, string> {
   const imports = new Map<string, string>()
   for (const [, byImport, byRequire, from] of codeIn(text).matchAll(IMPORT))

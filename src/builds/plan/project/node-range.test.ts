@@ -66,7 +66,7 @@ for (const name of ['.nvmrc', '.node-version'])
     })
   }
 
-test('without a word about it the default is taken, and nothing said', async () => {
+test('without a setting the default is used, and no sentence is added', async () => {
   const plan = await planOf(app(undefined))
   assert.deepEqual([plan.node, plan.detectedBy], ['24', ['the script start of package.json runs node']])
 })
@@ -86,7 +86,7 @@ test('engines.node wins over a version file that it does not allow', async () =>
   assert.ok(plan.detectedBy.includes('.nvmrc says 22, which engines.node of package.json does not allow'))
 })
 
-test('engines.node wins over a version file with a version that nobody knows', async () => {
+test('engines.node takes precedence over a version file with an unknown version', async () => {
   const plan = await planOf(app('>=18', { '.nvmrc': '99' }))
   assert.equal(plan.node, '24')
   assert.ok(plan.detectedBy.includes('.nvmrc says 99, which is not known here'))
@@ -107,7 +107,7 @@ test('.nvmrc comes before .node-version', async () => {
   assert.equal((await planOf(app(undefined, { '.nvmrc': '20', '.node-version': '22' }))).node, '20')
 })
 
-test('what is no version is left out, and said', async () => {
+test('an invalid version is ignored, with a sentence about it', async () => {
   for (const written of ['latest-and-greatest', '>=twenty', 'x'.repeat(500)]) {
     const plan = await planOf(app(written, { '.nvmrc': '20' }))
     assert.equal(plan.node, '20')

@@ -1,6 +1,6 @@
 /**
- * Which Node an app is built and run with, as a semver range: what `engines.node` of package.json and a version file say,
- * or else the default. The plan names a range and no version, so that a rebuild gets the fixes of its day.
+ * The version of Node that an app is built and run with, as a semver range: from `engines.node` of package.json and a version
+ * file, or else the default. The plan has a range and no exact version, so that a rebuild gets the newest fixes.
  */
 import semver from 'semver'
 import { DEFAULT_LINE, LINES } from '../../toolchain/node-lines.ts'
@@ -9,7 +9,7 @@ import type { Project } from './project.ts'
 const DEFAULT = String(DEFAULT_LINE)
 export const VERSION_FILES = ['.nvmrc', '.node-version']
 
-/** Names that version managers have for lines with long-term support. */
+/** The names of lines with long-term support. */
 const LTS_NAMES: Readonly<Record<string, string>> = {
   argon: '4',
   boron: '6',
@@ -27,14 +27,14 @@ const ANY = ['node', 'stable', 'current', 'latest', 'lts', 'lts/*', '*']
 
 export type NodeChoice = {
   range: string
-  /** What to change for another one, as `.nvmrc`; absent where the app asks for none. */
+  /** What to change for another version, such as `.nvmrc`; absent where the app sets none. */
   setBy?: string
   because: string[]
 }
 
 export const DEFAULT_NODE: NodeChoice = { range: DEFAULT, because: [] }
 
-/** A range that somebody wrote, as alternatives of which each is a list of conditions. */
+/** A range of the app, as alternatives; each alternative is a list of conditions. */
 type Wish = { who: string; written: string; alternatives: readonly string[] }
 
 export function chooseNode(project: Project): NodeChoice {
@@ -52,14 +52,14 @@ export function chooseNode(project: Project): NodeChoice {
     const why = rangeFor(second.alternatives) === undefined ? 'is not known here' : `${first.who} does not allow`
     because.push(`${second.who} says ${shown(second.written)}, which ${why}`)
   }
-  // A line that nobody knew when this was written may be in the registry all the same.
+  // The registry may have a line that is newer than this code.
   const range = both ?? rangeFor(first.alternatives) ?? first.alternatives.join(' || ')
   const wishes = second === undefined || both === undefined ? [first] : [first, second]
   const requested = wishes.map(({ who, written }) => `${who} says ${shown(written)}`).join(' and ')
   return { range, setBy: setBy(wishes), because: [...because, `${requested}, so Node ${range} is used`] }
 }
 
-/** Those that would not allow the default, of which each must be changed; all, where each of them would. */
+/** The settings that exclude the default, each of which must be changed; all settings where none excludes it. */
 function setBy(wishes: readonly Wish[]): string {
   const narrow = wishes.filter(({ alternatives }) => !alternatives.some((range) => semver.intersects(range, DEFAULT)))
   return (narrow.length > 0 ? narrow : wishes).map(({ who }) => who).join(' and ')
@@ -67,7 +67,7 @@ function setBy(wishes: readonly Wish[]): string {
 
 type Requested = { who: string; written: string }
 
-/** The app's own word comes before that of the folder where its packages are installed. */
+/** The app's own setting takes precedence over that of the folder where its packages are installed. */
 function enginesOf({ packageJson, home }: Project): Requested | undefined {
   const written = packageJson?.node ?? home.packageJson?.node
   return written === undefined ? undefined : { who: 'engines.node of package.json', written: written.trim() }
@@ -102,7 +102,7 @@ const bothOf = (one: Wish, other: Wish): string[] =>
     other.alternatives.filter((b) => semver.intersects(a, b)).map((b) => `${a} ${b}`.replaceAll(/\* | \*/g, '')),
   )
 
-/** The simplest range that has the best major version with something in it; undefined if there is none. */
+/** The simplest range for the preferred major version that the alternatives allow; undefined if they allow none. */
 function rangeFor(alternatives: readonly string[]): string | undefined {
   for (const major of LINES) {
     const line = `${major}.x`
@@ -113,7 +113,7 @@ function rangeFor(alternatives: readonly string[]): string | undefined {
   return undefined
 }
 
-/** Without conditions that every version of the line meets anyway, and with those that keep it in the line. */
+/** Without conditions that every version of the line meets, and with bounds that keep it in the line. */
 function simplest(range: string, major: number): string {
   const conditions = [...new Set(range.split(' '))].filter((condition) => !semver.subset(`${major}.x`, condition))
   const exact = conditions.find((condition) => semver.valid(condition) !== null)

@@ -1,6 +1,6 @@
 /**
- * package.json as people really write it: whatever is not of the type that npm documents counts as not being there, so
- * that nobody after this has to ask again. Only a file that is no JSON object at all is refused.
+ * Parses package.json. A field that does not have the type that npm documents counts as absent, so that other code need not
+ * check again. Only a file that is no JSON object is refused.
  */
 import { Problem } from '../../../contract/index.ts'
 
@@ -8,21 +8,21 @@ export type PackageJson = {
   main: string | undefined
   /** Scripts with something in them. */
   scripts: Readonly<Record<string, string>>
-  /** Everything that an install brings, with the range as it is written: dependencies of every kind. */
+  /** Dependencies of every kind, with the range as written. */
   dependencies: Readonly<Record<string, string>>
-  /** Which folders below are installed together with this one, as globs; undefined where that is not asked for. */
+  /** The globs of the workspaces; undefined where there are none. */
   workspaces: readonly string[] | undefined
-  /** What installs the packages, and where that is said. */
+  /** The package manager, and the field that names it. */
   packageManager: { name: string; version: string; field: string } | undefined
-  /** `engines.node`, as it is written. */
+  /** `engines.node`, as written. */
   node: string | undefined
-  /** Whether it brings commands, which an install links into place. */
+  /** Whether it has commands (`bin`), which an install links. */
   hasCommands: boolean
-  /** Packages that an install takes out of a folder of the archive, by name. */
+  /** Names of packages that an install takes from a folder of the archive. */
   localPackages: readonly string[]
 }
 
-/** Later kinds lose to earlier ones where a name stands in two of them. */
+/** Where a name is in two of them, the earlier one counts. */
 const KINDS = ['dependencies', 'devDependencies', 'optionalDependencies', 'peerDependencies'] as const
 
 export function parsePackageJson(text: string, path: string): PackageJson {
@@ -42,7 +42,7 @@ export function parsePackageJson(text: string, path: string): PackageJson {
 function parseObject(text: string, path: string): Record<string, unknown> {
   let value: unknown
   try {
-    // Editors on Windows write a byte order mark, and npm takes it off as well.
+    // Editors on Windows write a byte order mark, which npm ignores as well.
     value = JSON.parse(text.replace(/^\uFEFF/, ''))
   } catch (cause) {
     const why = cause instanceof Error ? cause.message.replaceAll(/\s+/g, ' ') : String(cause)
@@ -55,13 +55,13 @@ function parseObject(text: string, path: string): Record<string, unknown> {
   return value as Record<string, unknown>
 }
 
-/** A list, or an object with the list in it, as Yarn has it. */
+/** A list, or Yarn's form: an object with the list in it. */
 function workspacesIn(value: unknown): string[] | undefined {
   const list = Array.isArray(value) ? value : objectIn(value).packages
   return Array.isArray(list) ? list.filter((glob) => typeof glob === 'string') : undefined
 }
 
-/** `pnpm@10.1.0+sha512.…`, and what newer npm has instead of it. */
+/** `pnpm@10.1.0+sha512.…`, or `devEngines` of newer versions of npm. */
 function packageManagerIn(value: Record<string, unknown>): PackageJson['packageManager'] {
   const [, name, version] = /^([a-z]+)@([^\s+]+)/.exec(textIn(value.packageManager) ?? '') ?? []
   if (name !== undefined && version !== undefined) return { name, version, field: 'packageManager' }
@@ -75,7 +75,7 @@ function packageManagerIn(value: Record<string, unknown>): PackageJson['packageM
 
 const LOCAL = /^(?:(?:file|link|portal|exec):|\.{0,2}\/|~\/)/
 
-/** Overrides can name them as well. pnpm also copies workspaces that are `injected`. */
+/** Overrides can have local packages too. pnpm also copies workspaces that are `injected`. */
 function localIn(value: Record<string, unknown>): string[] {
   const pnpm = objectIn(value.pnpm)
   const places = [...KINDS.map((kind) => value[kind]), value.overrides, value.resolutions, pnpm.overrides]
@@ -83,13 +83,13 @@ function localIn(value: Record<string, unknown>): string[] {
   return [...places.flatMap((place) => localsBelow(place, 0)), ...injected.map(([name]) => name)]
 }
 
-/** npm's overrides lie in one another. */
-const OVERRIDES_DEEPEST = 8
+/** npm's overrides are nested. */
+const MAX_OVERRIDE_DEPTH = 8
 
 function localsBelow(place: unknown, depth: number): string[] {
   return Object.entries(objectIn(place)).flatMap(([name, spec]) => {
     if (typeof spec === 'string') return LOCAL.test(spec) ? [name] : []
-    return depth < OVERRIDES_DEEPEST ? localsBelow(spec, depth + 1) : []
+    return depth < MAX_OVERRIDE_DEPTH ? localsBelow(spec, depth + 1) : []
   })
 }
 
@@ -99,10 +99,10 @@ const textIn = (value: unknown): string | undefined =>
 const objectIn = (value: unknown): Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {}
 
-/** A name that is longer is no name; of a command or a range, more is not looked at than a person would write. */
+/** Longer names are invalid; commands and ranges are cut. */
 const MAX_LENGTH = { name: 214, text: 10_000 }
 
-/** Without a prototype: a word of a script such as `constructor` must not be taken for the name of one. */
+/** Without a prototype, so that a word such as `constructor` in a script is not taken for the name of a script. */
 function stringsIn(value: unknown): Record<string, string> {
   const found: Record<string, string> = Object.create(null)
   for (const [name, text] of Object.entries(objectIn(value))) {

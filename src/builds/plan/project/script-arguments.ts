@@ -1,13 +1,13 @@
 /**
- * What the build script hands to a tool: `vite build --outDir public` says where the output goes, whatever the
- * configuration says. Scripts that run other scripts are followed.
+ * The arguments that the build script passes to a tool: `--outDir` in `vite build --outDir public` takes precedence over the
+ * configuration. Scripts that run other scripts are followed.
  */
 import type { Project } from './project.ts'
 import { buildScript, scriptText } from './scripts.ts'
 
 const MAX_SCRIPTS = 20
 
-/** The words after a command such as `vite build`, in the build script or in one that it leads to. */
+/** The words after a command such as `vite build`, in the build script or in a script that it runs. */
 export function wordsAfter(project: Project, command: string, script = buildScript(project)): string[] | undefined {
   const scripts = new Set(script === undefined ? [] : [script])
   for (const name of scripts) {
@@ -30,7 +30,7 @@ export function flagIn(words: readonly string[], ...flags: readonly string[]): s
   return undefined
 }
 
-/** Up to the end of the command. A command may be written with its path or its scope. */
+/** The words up to the end of the command. A command may be written with its path or its scope. */
 function argumentsIn(words: readonly string[], command: readonly string[]): string[] | undefined {
   const isThere = (at: number): boolean =>
     command.every((part, index) => (words[at + index] ?? '').replace(/^.*\//, '') === part)

@@ -2,16 +2,16 @@
 import type { Command } from '../plan.ts'
 import type { Project } from './project.ts'
 
-/** Made for a host like this one, so they say what is wanted whatever the framework; the second is another host's. */
+/** Scripts for a hosting service, which take precedence over the framework; the second names are those of another service. */
 const NAMED_BUILDS = ['headland-build', 'wpe-build']
 const NAMED_STARTS = ['headland-start', 'wpe-start']
 
-/** More of a script is not looked at than a person would write. */
+/** Only the beginning of a very long script is read. */
 const SCRIPT_LENGTH = 2_000
 
 /**
- * Many starters map `start` to a server for development, which answers but is slow, large and not meant to be public.
- * Found among the words of a script, so that `cross-env PORT=1 webpack serve` is one as well.
+ * Many starters map `start` to a development server, which works but is slow, large and not meant to be public. Found
+ * anywhere in a script, so that `cross-env PORT=1 webpack serve` is recognized too.
  */
 const DEVELOPMENT_SERVER = new RegExp(
   `(?:^|[\\s/])(?:${[
@@ -30,7 +30,7 @@ const DEVELOPMENT_SERVER = new RegExp(
   ].join('|')})(?:\\s|$)`,
 )
 
-/** Every word may be handed over as it is: no quotes, variables, globs or operators that a shell would have to read. */
+/** Words without quotes, variables, globs or operators, which can be run without a shell. */
 const PLAIN_WORDS = /^[A-Za-z0-9_./=-]+(?: +[A-Za-z0-9_./=-]+)*$/
 
 export const namedBuild = (project: Project): string | undefined => firstOf(project, NAMED_BUILDS)
@@ -39,7 +39,7 @@ export const buildScript = (project: Project): string | undefined => firstOf(pro
 
 export const startScript = (project: Project): string | undefined => firstOf(project, [...NAMED_STARTS, 'start'])
 
-/** A start script that somebody wrote for a host, not for a framework. */
+/** A start script that is meant for a hosting service. */
 export const namedStart = (project: Project): string | undefined => firstOf(project, NAMED_STARTS)
 
 export const scriptText = (project: Project, name: string): string =>
@@ -58,19 +58,19 @@ export const runScript = (project: Project, script: string): Command => ({
   argv: project.packages.manager.run(script, false),
 })
 
-/** A command that an installed package brings, which is found by PATH, or only by Yarn where packages stay packed. */
+/** A command of an installed package, found by PATH, or only by Yarn with Plug'n'Play. */
 export const installedCommand = (project: Project, ...words: string[]): Command => ({
   argv: project.packages.isPlugAndPlay ? ['yarn', 'run', ...words] : words,
 })
 
-/** Node with what the app has installed. */
+/** Node with access to the installed packages. */
 export const nodeCommand = (project: Project, ...words: string[]): Command => ({
   argv: project.packages.isPlugAndPlay ? ['yarn', 'node', ...words] : ['node', ...words],
 })
 
 /**
- * Without the package manager where that is the same: npm costs 60 MB beside every app, and on SIGTERM it ends without the
- * server that it started. That is so for Node, and for the commands that are known to be no words of a shell.
+ * Without the package manager where the result is the same: npm takes 60 MB of memory for every app, and on SIGTERM it ends
+ * without ending the server that it started. This is possible for `node`, and for the given `commands`.
  */
 export function startCommand(project: Project, script: string, commands: readonly string[] = []): Command {
   const [first = '', ...rest] = isAlone(project, script) ? (plainWords(productionText(project, script)) ?? []) : []
@@ -83,13 +83,13 @@ export function startCommand(project: Project, script: string, commands: readonl
 export const isAlone = (project: Project, script: string): boolean =>
   scriptText(project, `pre${script}`) === '' && scriptText(project, `post${script}`) === ''
 
-/** Whether a script is `node server.js`, and words are all it is. */
+/** Whether a script is a plain call such as `node server.js`. */
 export const isPlainNode = (project: Project, script: string): boolean => {
   const [first, second] = plainWords(productionText(project, script)) ?? []
   return first === 'node' && second !== undefined
 }
 
-/** Without the one variable that many scripts set and every app is given anyway. */
+/** Without `NODE_ENV=production`, which many scripts set and every app gets anyway. */
 export const productionText = (project: Project, script: string): string =>
   scriptText(project, script).replace(/^(?:cross-env +)?NODE_ENV=production +/, '')
 
