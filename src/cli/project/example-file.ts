@@ -48,7 +48,7 @@ async function findExample({
   report,
 }: Offer): Promise<{ file: string; entries: EnvEntry[] } | undefined> {
   const inner = resolve(folder, root)
-  const folders = relative(folder, inner).startsWith('../..') ? [folder] : [...new Set([inner, folder])]
+  const folders = relative(folder, inner).startsWith('..') ? [folder] : [...new Set([inner, folder])]
   for (const at of folders) {
     for (const name of EXAMPLE_FILES) {
       const file = relative(folder, join(at, name))

@@ -22,7 +22,7 @@ export const api = (texts: TemplateStringsArray, ...filled: readonly (string | P
   new Path(String.raw({ raw: texts }, ...filled.map((one) => (one instanceof Path ? String(one) : stepOf(one)))))
 
 function stepOf(name: string): string {
-  if (['', '.', '../..'].includes(name) || !name.isWellFormed()) {
+  if (['', '.', '..'].includes(name) || !name.isWellFormed()) {
     throw new UsageError(`'${name}' cannot be a part of an address`)
   }
   return encodeURIComponent(name)
