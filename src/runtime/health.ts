@@ -1,4 +1,4 @@
-/** Waits until an app answers on its port. Any HTTP answer counts: what it says is the app's own affair. */
+/** Waits until an app answers on its port. Any HTTP response counts, whatever its status. */
 import { request } from 'node:http'
 import { connect } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -22,7 +22,7 @@ export async function untilItAnswers({ process, host, port, hostHeader, deadline
   const noteExit = () => {
     hasExited = true
   }
-  // One that could not even be started rejects; `crashed` tells why.
+  // The promise of a process that could not even be started rejects; `crashed` reports the reason.
   process.exited.then(noteExit, noteExit)
   let isListening = false
   for (let pauseMs = POLL_MS.first; !over.aborted && !hasExited; pauseMs = Math.min(pauseMs * 1.5, POLL_MS.max)) {
