@@ -38,7 +38,7 @@ const ALL = new Map(['memory', 'pids', 'cpu', 'cpuacct'].map((controller) => [co
 test("a job's group stands below the service's own, and at the top where that cannot be", () => {
   const { files } = kernel(['/cg/memory/own', '/cg/memory', '/cg/pids'])
   const group = openCgroup1(ALL, 'abc', files)?.make('job', LIMITS)
-  assert.deepEqual(group?.doors, [
+  assert.deepEqual(group?.procsFiles, [
     '/cg/memory/own/headland-abc/job/cgroup.procs',
     '/cg/pids/headland-abc/job/cgroup.procs',
   ])
@@ -47,15 +47,15 @@ test("a job's group stands below the service's own, and at the top where that ca
 test('what cannot be limited is named, and is to be watched', () => {
   const { files } = kernel(['/cg/memory/own'])
   const groups = openCgroup1(ALL, 'abc', files)
-  assert.equal(groups?.description, 'cgroup v1 (memory); the service looks at processes itself')
-  assert.deepEqual(groups?.make('job', LIMITS).keeps, { memory: true, processes: false, cpu: false })
+  assert.equal(groups?.description, 'cgroup v1 (memory); the service watches processes itself')
+  assert.deepEqual(groups?.make('job', LIMITS).enforces, { memory: true, processes: false, cpu: false })
 })
 
 test('controllers that share a hierarchy share the group', () => {
   const shared = new Map(['memory', 'pids'].map((controller) => [controller, hierarchy('all')]))
   const { files, written } = kernel(['/cg/all/own'])
   const group = openCgroup1(shared, 'abc', files)?.make('job', LIMITS)
-  assert.deepEqual(group?.doors, ['/cg/all/own/headland-abc/job/cgroup.procs'])
+  assert.deepEqual(group?.procsFiles, ['/cg/all/own/headland-abc/job/cgroup.procs'])
   assert.equal(written.get('/cg/all/own/headland-abc/job/memory.limit_in_bytes'), '1000000')
   assert.equal(written.get('/cg/all/own/headland-abc/job/pids.max'), '200')
 })

@@ -4,11 +4,12 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { dirname } from 'node:path/posix'
 import { test } from 'node:test'
-import { groupAt, isBeingEntered, openCgroup2, type Relation } from './cgroup2.ts'
+import { groupAt, isBeingEntered, openCgroup2 } from './cgroup2.ts'
 import { enter } from './enter.ts'
 import { type Files, kernelFiles } from './files.ts'
 import { readHierarchies } from './hierarchies.ts'
 import type { Limits } from './index.ts'
+import type { Relation } from './processes.ts'
 
 const LIMITS: Limits = {
   memoryBytes: 1_000_000_000,
@@ -150,7 +151,7 @@ test('in a unit of its own, the service moves to a leaf and the cages stand besi
   const groups = open(kernel, UNIT)
   const group = groups?.make('job', LIMITS)
   assert.deepEqual([kernel.groupOf(SERVICE), kernel.groupOf(ABOVE)], [`${UNIT}/service`, `${UNIT}/service`])
-  assert.deepEqual(group?.doors, [`${UNIT}/headland-abc/job/cgroup.procs`])
+  assert.deepEqual(group?.procsFiles, [`${UNIT}/headland-abc/job/cgroup.procs`])
 })
 
 test('every limit is written to the group of the job', () => {
@@ -166,27 +167,27 @@ test('every limit is written to the group of the job', () => {
     'cpu.weight': '50',
   })
   assert.equal(groups?.description, 'cgroup v2 (memory, pids, cpu)')
-  assert.deepEqual(group?.keeps, { memory: true, processes: true, cpu: true })
+  assert.deepEqual(group?.enforces, { memory: true, processes: true, cpu: true })
 })
 
 test('where the processor is not handed on, that is told, and the rest is limited', () => {
   const groups = open(systemd([SERVICE]), UNIT)
   assert.equal(groups?.description, 'cgroup v2 (memory, pids)')
-  assert.equal(groups?.make('job', LIMITS).keeps.cpu, false)
+  assert.equal(groups?.make('job', LIMITS).enforces.cpu, false)
 })
 
 test('a unit that was not delegated is left as it is, and the cages stand in the slice above', () => {
   const kernel = systemd([SERVICE])
   const group = open(kernel, UNIT, false)?.make('job', LIMITS)
   assert.equal(kernel.groupOf(SERVICE), UNIT)
-  assert.deepEqual(group?.doors, ['/cg/system.slice/headland-abc/job/cgroup.procs'])
+  assert.deepEqual(group?.procsFiles, ['/cg/system.slice/headland-abc/job/cgroup.procs'])
 })
 
 test('a service that is in its leaf already stays there', () => {
   const kernel = systemd([]).add(`${UNIT}/service`, { processes: [SERVICE] })
   const group = open(kernel, `${UNIT}/service`)?.make('job', LIMITS)
   assert.equal(kernel.groupOf(SERVICE), `${UNIT}/service`)
-  assert.deepEqual(group?.doors, [`${UNIT}/headland-abc/job/cgroup.procs`])
+  assert.deepEqual(group?.procsFiles, [`${UNIT}/headland-abc/job/cgroup.procs`])
 })
 
 test('the shell that the service was started from is not moved: the cages stand in a group above', () => {
@@ -196,7 +197,7 @@ test('the shell that the service was started from is not moved: the cages stand 
     .add(scope, { processes: [ABOVE, SERVICE] })
   const group = open(kernel, scope)?.make('job', LIMITS)
   assert.deepEqual([kernel.groupOf(SERVICE), kernel.groupOf(ABOVE)], [scope, scope])
-  assert.deepEqual(group?.doors, ['/cg/user.slice/headland-abc/job/cgroup.procs'])
+  assert.deepEqual(group?.procsFiles, ['/cg/user.slice/headland-abc/job/cgroup.procs'])
 })
 
 test('in a container with nothing else in it, everything moves to the leaf', () => {
@@ -242,7 +243,7 @@ test('at the top of a machine nothing has to move', () => {
   for (const pid of [SERVICE, STRANGER]) kernel.groups.get('/cg')?.processes.add(pid)
   const group = open(kernel, '/cg')?.make('job', LIMITS)
   assert.equal(kernel.groupOf(SERVICE), '/cg')
-  assert.deepEqual(group?.doors, ['/cg/headland-abc/job/cgroup.procs'])
+  assert.deepEqual(group?.procsFiles, ['/cg/headland-abc/job/cgroup.procs'])
 })
 
 test('where nothing can be written there are no cages', () => {
@@ -309,7 +310,7 @@ test('a real group of version 2 is entered, tells its time, and is ended at once
   for (const each of [trial, folder]) kernelFiles.make(each)
   const group = groupAt(folder, trial, kernelFiles)
   const script = 'i=0; while [ $i -lt 50000 ]; do i=$((i+1)); done; echo done; (sleep 60 &); sleep 60'
-  const way = { doors: group.doors, limits: LIMITS, userProcesses: undefined, niceness: 0 }
+  const way = { procsFiles: group.procsFiles, limits: LIMITS, userProcesses: undefined, niceness: 0 }
   const [file = '', ...args] = enter(way, ['/bin/sh', '-c', script])
   const child = spawn(file, args, { env: { PATH: '/usr/bin:/bin' }, stdio: ['ignore', 'pipe', 'inherit'] })
   await once(child.stdout, 'data')

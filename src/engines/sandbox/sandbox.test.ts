@@ -9,7 +9,7 @@ import { temporaryFolder } from '../../../test/support/folder.ts'
 import { limiter, testSandbox } from '../../../test/support/machine/engine.ts'
 import { until } from '../../../test/support/until.ts'
 import { type Job, type Output, type Process, runToEnd } from '../engine.ts'
-import { endOrphans, MARK, markOf } from '../orphans.ts'
+import { endOrphans, SANDBOX_VARIABLE, sandboxIdOf } from '../orphans.ts'
 import { descendantsOf } from '../process.ts'
 import { removeScratch } from './overlay.ts'
 import { openSandbox } from './sandbox.ts'
@@ -196,7 +196,11 @@ test('a sandbox is known from outside as one of its service, and of no other', a
   await started.promise
   const [first] = descendantsOf(running.pid)
   for (const pid of [running.pid, first]) {
-    assert.ok((await readFile(`/proc/${pid}/environ`, 'utf8')).split('\0').includes(`${MARK}=${markOf(tmpdir())}`))
+    assert.ok(
+      (await readFile(`/proc/${pid}/environ`, 'utf8'))
+        .split('\0')
+        .includes(`${SANDBOX_VARIABLE}=${sandboxIdOf(tmpdir())}`),
+    )
   }
   assert.equal(endOrphans(`${tmpdir()}/another`), 0)
 })
@@ -233,7 +237,7 @@ test('a service that is killed while it makes a sandbox leaves no program, and i
     // Bubblewrap may be left that waits for its other half, which died with the service.
     await until(async () => {
       endOrphans(folder)
-      return !(await textsOf('environ')).some((text) => text.includes(markOf(folder)))
+      return !(await textsOf('environ')).some((text) => text.includes(sandboxIdOf(folder)))
     })
   }
 })
