@@ -144,7 +144,7 @@ const commands: readonly Entry[] = [
         let opened: ReturnType<typeof openGround> | undefined
         const ground = () => (opened ??= openGround(config.dataDir))
         try {
-          return await command.run({ positionals, options, ground, folder: dataFolder(config), print })
+          return await command.run({ positionals, options, services: ground, folder: dataFolder(config), print })
         } finally {
           await (await opened)?.sql.close()
         }
