@@ -4,7 +4,8 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { EXIT, names, type resources } from '../contract/index.ts'
-import { CallFailed, helpAt, type Service } from './connection/service.ts'
+import { CallFailed, helpAt } from './connection/failures.ts'
+import type { Service } from './connection/service.ts'
 import type { Interrupts } from './interrupts.ts'
 import { finish } from './operation.ts'
 import { followLog, type LogLine, readLog } from './output/log-lines.ts'

@@ -9,7 +9,7 @@ export {
   type NameKind,
 } from './command.ts'
 export { CLIENT_COMMANDS } from './commands/index.ts'
-export { CallFailed } from './connection/service.ts'
+export { CallFailed } from './connection/failures.ts'
 export { ciCommitIn } from './git/ci.ts'
 export { createTerminal, Interrupted } from './output/terminal.ts'
 

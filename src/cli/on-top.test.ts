@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { EXIT } from '../contract/index.ts'
-import { CallFailed } from './connection/service.ts'
+import { CallFailed } from './connection/failures.ts'
 import { changeOnTop } from './on-top.ts'
 
-const outdated = () => new CallFailed(409, 'ETAG_MISMATCH', 'changed')
+const outdated = () => new CallFailed({ status: 409, reason: 'ETAG_MISMATCH', message: 'changed' })
 
 /** A set of words with a version; `others` are at work between a reading and the next writing. */
 function shared(words: string[], others: ((words: string[]) => string[])[] = []) {
@@ -76,7 +76,7 @@ test('any other failure ends it at once', async () => {
     read: async () => ({}),
     async write() {
       asked += 1
-      throw new CallFailed(409, 'DOMAIN_TAKEN', 'taken')
+      throw new CallFailed({ status: 409, reason: 'DOMAIN_TAKEN', message: 'taken' })
     },
   })
   await assert.rejects(change, { reason: 'DOMAIN_TAKEN' })

@@ -3,7 +3,7 @@
  * faster, the change is made to what is there now. It is given up where both changed the same, and after so many tries.
  */
 import { setTimeout as pause } from 'node:timers/promises'
-import { CallFailed } from './connection/service.ts'
+import { CallFailed } from './connection/failures.ts'
 
 /** Of those who meet, one gets through in every round: enough for more people than ever meet. */
 const MAX_TRIES = 12
@@ -40,4 +40,5 @@ export async function changeOnTop<State, Answer>(change: Change<State, Answer>):
 
 const isOutdated = (error: unknown): boolean => error instanceof CallFailed && error.reason === 'ETAG_MISMATCH'
 
-const refused = (why: string) => new CallFailed(409, 'ETAG_MISMATCH', `${why}. Nothing of yours was changed.`)
+const refused = (why: string) =>
+  new CallFailed({ status: 409, reason: 'ETAG_MISMATCH', message: `${why}. Nothing of yours was changed.` })

@@ -4,7 +4,8 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { EXIT, operationError, Problem, type resources } from '../contract/index.ts'
-import { CallFailed, createService } from './connection/service.ts'
+import { CallFailed } from './connection/failures.ts'
+import { createService } from './connection/service.ts'
 import { failureIn, finish } from './operation.ts'
 
 const asked = { name: 'accounts/a/apps/b/environments/c/operations/d', done: false } as resources.Operation

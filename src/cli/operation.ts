@@ -4,7 +4,8 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { EXIT, type resources, STATUS_CODES } from '../contract/index.ts'
-import { CallFailed, problemOf, type Service } from './connection/service.ts'
+import { CallFailed, noAnswer, problemOf } from './connection/failures.ts'
+import type { Service } from './connection/service.ts'
 import type { Terminal } from './output/terminal.ts'
 import { api, type Path, resource } from './project/path.ts'
 
@@ -81,7 +82,7 @@ const isPassing = (error: unknown): boolean =>
 
 function stillAtWork(error: unknown, { name }: resources.Operation): CallFailed {
   const { message } = error as Error
-  return new CallFailed(0, 'NO_ANSWER', `${message} The operation goes on without us once it can: ${name}`)
+  return noAnswer(`${message} The operation continues without this command as soon as it can: ${name}`)
 }
 
 /** What an operation ended with, as a failed call. */
@@ -91,13 +92,12 @@ export function failureIn({ error }: Pick<resources.Operation, 'error'>, url?: s
   const row = reason === undefined ? undefined : problemOf(reason)
   // A reason that is newer than this client still has a code that tells whose fault it is.
   const isOfService = SERVICE_CODES.some((code) => code === error?.code)
-  return new CallFailed(
-    row?.http ?? (isOfService ? 500 : 400),
-    reason ?? 'UNKNOWN',
-    String(error?.message ?? 'It failed.'),
-    undefined,
-    url,
-  )
+  return new CallFailed({
+    status: row?.http ?? (isOfService ? 500 : 400),
+    reason: reason ?? 'UNKNOWN',
+    message: String(error?.message ?? 'It failed.'),
+    ...(url === undefined ? {} : { url }),
+  })
 }
 
 const SERVICE_CODES = [STATUS_CODES.INTERNAL, STATUS_CODES.UNAVAILABLE, STATUS_CODES.DEADLINE_EXCEEDED]

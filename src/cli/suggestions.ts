@@ -4,7 +4,8 @@
  */
 import { didYouMean } from '../base/index.ts'
 import type { resources } from '../contract/index.ts'
-import { CallFailed, type Service } from './connection/service.ts'
+import { CallFailed } from './connection/failures.ts'
+import type { Service } from './connection/service.ts'
 import { api, type Path } from './project/path.ts'
 
 /** Of an account, or of an app in one. */
@@ -32,7 +33,8 @@ export function withSuggestions(service: Service, { account, app }: Named): Serv
       // What cannot be found out is left out: the error that was met is the one to tell.
       const meant = await meantBy(error).catch(() => '')
       if (meant === '' || !(error instanceof CallFailed)) throw error
-      throw new CallFailed(error.status, error.reason, `${error.message}${meant}`, error.retryAfterSeconds)
+      const { status, reason, message, retryAfterSeconds } = error
+      throw new CallFailed({ status, reason, message: `${message}${meant}`, retryAfterSeconds })
     }
   }
 

@@ -14,7 +14,7 @@ import { printableLine } from '../../base/index.ts'
 import { Problem } from '../../contract/index.ts'
 import type { SourceFile } from './files.ts'
 
-export type Archive = { path: string; bytes: number; digest: string; files: number }
+export type SourceArchive = { path: string; bytes: number; digest: string; files: number }
 
 /** Formats that are compressed already: they are put in as they are. */
 const PACKED = /\.(?:avif|br|gif|gz|jpe?g|mp[34]|ogg|png|tgz|webm|webp|woff2?|zip)$/i
@@ -22,7 +22,7 @@ const PACKED = /\.(?:avif|br|gif|gz|jpe?g|mp[34]|ogg|png|tgz|webm|webp|woff2?|zi
 /** Makes an archive in a folder for temporary files, and takes it away when `use` is over, however that ends. */
 export async function withArchive<T>(
   files: readonly SourceFile[],
-  use: (archive: Archive) => Promise<T>,
+  use: (archive: SourceArchive) => Promise<T>,
   signal: AbortSignal,
 ): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), 'headland-'))

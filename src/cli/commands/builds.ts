@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { EXIT, type resources, shortId, UsageError } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
-import { helpAt } from '../connection/service.ts'
+import { helpAt } from '../connection/failures.ts'
 import { limitOf } from '../options.ts'
 import { countInWords } from '../output/figures.ts'
 import { commitInWords, digestFor, idFor, peopleColumns, requesterInWords } from '../output/people.ts'

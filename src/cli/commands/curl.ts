@@ -9,7 +9,7 @@ import { buffer } from 'node:stream/consumers'
 import { EXIT, optionText, UsageError } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
 import { createConnection } from '../connection/connection.ts'
-import { CallFailed, unreachable } from '../connection/service.ts'
+import { noAnswer, unreachable } from '../connection/failures.ts'
 import { findSite, lookupFor, type Site } from '../connection/site.ts'
 import { readSmallFile } from '../project/small-files.ts'
 
@@ -40,7 +40,7 @@ async function printBody({ terminal }: ClientCall, answer: IncomingMessage, { ur
     for await (const piece of answer) await terminal.write(piece)
   } catch (error) {
     const { message } = error as Error
-    throw new CallFailed(0, 'NO_ANSWER', `${url.origin} broke off in the middle of its answer: ${message}. Ask again.`)
+    throw noAnswer(`${url.origin} broke off in the middle of its answer: ${message}. Ask again.`)
   }
 }
 

@@ -4,9 +4,10 @@ import { basename, join, relative, resolve, sep } from 'node:path'
 import { printableLine } from '../../base/index.ts'
 import { EXIT, isEnvFile, type resources, type schema, UsageError } from '../../contract/index.ts'
 import { filesOf, type Source } from '../archive/files.ts'
-import { type Archive, withArchive } from '../archive/pack.ts'
+import { type SourceArchive, withArchive } from '../archive/pack.ts'
 import type { ClientCall } from '../command.ts'
-import { CallFailed, type Service } from '../connection/service.ts'
+import { CallFailed } from '../connection/failures.ts'
+import type { Service } from '../connection/service.ts'
 import { followBuild } from '../follow-build.ts'
 import { type Interrupts, listenForInterrupts } from '../interrupts.ts'
 import { finish } from '../operation.ts'
@@ -78,7 +79,7 @@ async function send(call: ClientCall, { folder, source, variables, report, inter
   const cancelsWhenLeft = options['cancel-on-interrupt'] === true
   return await followBuild({ service, operation: sent, report, terminal, interrupts, cancelsWhenLeft })
 
-  async function uploaded(archive: Archive): Promise<resources.Operation | ValidatedPlan> {
+  async function uploaded(archive: SourceArchive): Promise<resources.Operation | ValidatedPlan> {
     report.archive(archive)
     report.described(described)
     if (archive.bytes > LARGE_BYTES) report.note(`The archive is large. ${largestOf(source)}`)

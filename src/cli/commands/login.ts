@@ -4,9 +4,10 @@
  */
 import { names, optionText, type resources, type schema, UsageError } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
+import { CallFailed, notAHeadland } from '../connection/failures.ts'
 import { isThisMachine } from '../connection/proxy.ts'
 import { createSavedLogins, isExpired, serviceUrl } from '../connection/saved-logins.ts'
-import { type Authorization, CallFailed, createService, notAHeadland, textOf } from '../connection/service.ts'
+import { type Authorization, createService, textOf } from '../connection/service.ts'
 import { oneLine } from '../output/rows.ts'
 import { api } from '../project/path.ts'
 import { findProject, PROJECT_FILE } from '../project/project-file.ts'

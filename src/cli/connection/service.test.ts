@@ -10,7 +10,8 @@ import { TIMEOUT_MS } from '../../../test/support/until.ts'
 import { EXIT } from '../../contract/index.ts'
 import { followLog, readLog } from '../output/log-lines.ts'
 import { api } from '../project/path.ts'
-import { CallFailed, createService, failureOf, helpAt } from './service.ts'
+import { CallFailed, failureOf, helpAt } from './failures.ts'
+import { createService } from './service.ts'
 
 type Handle = (response: ServerResponse, request: IncomingMessage) => unknown
 
@@ -193,10 +194,11 @@ test('the first ones of a list that comes one by one are not asked for without e
 
 test('a failure that the error reference knows leads to its page, at the service that answered', () => {
   const body = JSON.stringify({ error: { message: 'x', details: [{ reason: 'APP_NOT_FOUND' }] } })
-  const known = failureOf('https://h.test', 404, new Headers(), body)
+  const at = { url: 'https://h.test', status: 404, headers: new Headers() }
+  const known = failureOf({ ...at, text: body })
   assert.equal(known.help, 'https://h.test/docs/reference/errors#APP_NOT_FOUND')
   const odd = JSON.stringify({ error: { message: 'x', details: [{ reason: '../../evil' }] } })
-  assert.equal(failureOf('https://h.test', 404, new Headers(), odd).help, undefined)
+  assert.equal(failureOf({ ...at, text: odd }).help, undefined)
   assert.equal(
     helpAt('https://h.test', '/docs/troubleshooting/type-error'),
     'https://h.test/docs/troubleshooting/type-error',

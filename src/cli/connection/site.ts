@@ -7,8 +7,8 @@ import type { LookupFunction } from 'node:net'
 import { UsageError } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
 import { atEnvironment } from '../project/where.ts'
+import { notAHeadland } from './failures.ts'
 import { isThisMachine } from './proxy.ts'
-import { notAHeadland } from './service.ts'
 
 export type Site = {
   url: URL

@@ -8,9 +8,10 @@ import { type ClientRequest, request as httpRequest, type IncomingMessage } from
 import { request as httpsRequest } from 'node:https'
 import { setTimeout as pause, setImmediate as turn } from 'node:timers/promises'
 import type { resources } from '../../contract/index.ts'
-import type { Archive } from '../archive/pack.ts'
+import type { SourceArchive } from '../archive/pack.ts'
 import { api, resource } from '../project/path.ts'
-import { CallFailed, failureOf, problemOf, type Service, unreachable } from './service.ts'
+import { CallFailed, failureOf, noAnswer, problemOf, unreachable } from './failures.ts'
+import type { Service } from './service.ts'
 
 export type UploadOptions = {
   signal: AbortSignal
@@ -41,21 +42,21 @@ const MAX_STALL_MS = 5 * 60_000
 export async function upload<T>(
   service: Service,
   environment: string,
-  archive: Pick<Archive, 'path' | 'bytes'>,
+  archive: Pick<SourceArchive, 'path' | 'bytes'>,
   options: UploadOptions,
 ): Promise<T> {
   const { signal, pauseMs = PAUSE_MS } = options
   for (let tries = 1; ; tries++) {
     const sending = { isWhole: false }
     try {
-      return await send<T>(service, environment, archive, options, sending)
+      return await send<T>({ service, environment, archive, options, sending })
     } catch (error) {
       signal.throwIfAborted()
       if (!(error instanceof CallFailed)) throw error
       if (error.status === 0 && sending.isWhole) throw unanswered(service, error)
       if (tries === TRIES || !isWorthARetry(error)) throw error
-      const told = error.retryAfterSeconds === undefined ? 0 : error.retryAfterSeconds * 1000
-      await pause(Math.min(Math.max(told, pauseMs * 2 ** (tries - 1)), MAX_PAUSE_MS), undefined, { signal })
+      const retryAfterMs = error.retryAfterSeconds === undefined ? 0 : error.retryAfterSeconds * 1000
+      await pause(Math.min(Math.max(retryAfterMs, pauseMs * 2 ** (tries - 1)), MAX_PAUSE_MS), undefined, { signal })
     }
   }
 }
@@ -64,19 +65,20 @@ const isWorthARetry = ({ status, reason }: CallFailed): boolean =>
   status === 0 || (problemOf(reason)?.retryable ?? [502, 503, 504].includes(status))
 
 const unanswered = ({ url }: Service, { message }: CallFailed): CallFailed =>
-  new CallFailed(
-    0,
-    'NO_ANSWER',
-    `${url} has the whole archive, but its answer was lost (${message}). 'headland builds' tells whether it is being built.`,
+  noAnswer(
+    `${url} has the whole archive, but its answer was lost (${message}). 'headland builds' shows whether it is being built.`,
   )
 
-async function send<T>(
-  service: Service,
-  environment: string,
-  archive: Pick<Archive, 'path' | 'bytes'>,
-  options: UploadOptions,
-  sending: { isWhole: boolean },
-): Promise<T> {
+type Attempt = {
+  service: Service
+  environment: string
+  archive: Pick<SourceArchive, 'path' | 'bytes'>
+  options: UploadOptions
+  /** Set once the whole body was sent. */
+  sending: { isWhole: boolean }
+}
+
+async function send<T>({ service, environment, archive, options, sending }: Attempt): Promise<T> {
   const { signal, onProgress, answerMs = MAX_ANSWER_MS, stallMs = MAX_STALL_MS } = options
   const boundary = `headland-${randomUUID()}`
   const head = `--${boundary}\r\nContent-Disposition: form-data; name="repository"; filename="app.zip"\r\nContent-Type: application/zip\r\n\r\n`
@@ -108,7 +110,8 @@ async function send<T>(
     const answer = await answered
     const text = await textOf(answer)
     if (answer.statusCode === 200) return JSON.parse(text) as T
-    throw failureOf(service.url, answer.statusCode ?? 0, headersOf(answer), text, service.connection.proxy)
+    const { url, connection } = service
+    throw failureOf({ url, status: answer.statusCode ?? 0, headers: headersOf(answer), text, proxy: connection.proxy })
   } catch (error) {
     signal.throwIfAborted()
     throw error instanceof CallFailed ? error : unreachable(service.url, error, service.connection.proxy)

@@ -1,9 +1,10 @@
 /** What is said about an archive that is sent: the message that was typed, and the git commit of the folder. */
 import { LIMITS, names, type OptionValues, optionText, type resources, UsageError } from '../../contract/index.ts'
 import type { Source } from '../archive/files.ts'
-import type { Archive } from '../archive/pack.ts'
+import type { SourceArchive } from '../archive/pack.ts'
 import type { ClientCall } from '../command.ts'
-import { CallFailed, type Service } from '../connection/service.ts'
+import { CallFailed } from '../connection/failures.ts'
+import type { Service } from '../connection/service.ts'
 import { type UploadOptions, upload } from '../connection/upload.ts'
 import { commitOf } from '../git/commit.ts'
 import type { Report } from './report.ts'
@@ -40,7 +41,7 @@ type Sending = UploadOptions & { described: resources.Described; report: Report 
 export async function uploadDescribed<T>(
   service: Service,
   environment: string,
-  archive: Archive,
+  archive: SourceArchive,
   sending: Sending,
 ): Promise<T> {
   const { report, described, ...options } = sending

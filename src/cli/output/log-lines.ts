@@ -3,7 +3,8 @@
  * connection that drops, and a service that starts anew, are waited for, and the rest is asked for from the last line on.
  */
 import { setTimeout as pause } from 'node:timers/promises'
-import { CallFailed, type CallOptions, type Service } from '../connection/service.ts'
+import { CallFailed } from '../connection/failures.ts'
+import type { CallOptions, Service } from '../connection/service.ts'
 import type { Path } from '../project/path.ts'
 
 export type LogLine = {
@@ -24,12 +25,12 @@ type FollowOptions = {
   hasEnd?: boolean
   /** Hears of it when the connection is lost, and when it is there again. */
   onConnection?(isThere: boolean): void
-  timeout?: Partial<Timeout>
+  timeouts?: Partial<Timeouts>
 }
 
-type Timeout = { pauseMs: number; maxPauseMs: number; silenceMs: number; absenceMs: number }
+type Timeouts = { pauseMs: number; maxPauseMs: number; silenceMs: number; absenceMs: number }
 
-const PATIENCE: Timeout = {
+const TIMEOUTS: Timeouts = {
   pauseMs: 250,
   maxPauseMs: 5000,
   // The service says something every 15 seconds, if only that there is nothing to say.
@@ -42,15 +43,15 @@ const PATIENCE: Timeout = {
 export async function* followLog(
   service: Service,
   path: Path,
-  { after = 0, signal, hasEnd = true, onConnection, timeout }: FollowOptions,
+  { after = 0, signal, hasEnd = true, onConnection, timeouts }: FollowOptions,
 ): AsyncGenerator<LogLine> {
-  const { pauseMs, maxPauseMs, silenceMs, absenceMs } = { ...PATIENCE, ...timeout }
+  const { pauseMs, maxPauseMs, silenceMs, absenceMs } = { ...TIMEOUTS, ...timeouts }
   let last = after
   let wait = pauseMs
   let lostAt: number | undefined
   for (;;) {
     try {
-      for await (const { event, data } of eventsOf(service, path, last, silenceMs, signal)) {
+      for await (const { event, data } of eventsOf(service, path, { last, silenceMs, signal })) {
         if (lostAt !== undefined) onConnection?.(true)
         lostAt = undefined
         wait = pauseMs
@@ -83,7 +84,8 @@ function isRefusal(error: unknown): boolean {
 
 class NotALog extends CallFailed {
   constructor() {
-    super(0, 'NO_ANSWER', 'What the service sends is not a log of a Headland. Is it the right address?')
+    const message = 'What the service sends is not a log of a Headland. Is it the right address?'
+    super({ status: 0, reason: 'NO_ANSWER', message })
   }
 }
 
@@ -93,9 +95,7 @@ type ServerEvent = { event: string; data: string }
 async function* eventsOf(
   service: Service,
   path: Path,
-  last: number,
-  silenceMs: number,
-  signal: AbortSignal,
+  { last, silenceMs, signal }: { last: number; silenceMs: number; signal: AbortSignal },
 ): AsyncGenerator<ServerEvent> {
   const headers = { accept: 'text/event-stream', ...(last > 0 ? { 'last-event-id': String(last) } : {}) }
   const take = createEventParser()
@@ -175,7 +175,7 @@ export async function* readLog(service: Service, path: Path, after: number): Asy
   let rest = ''
   let strayLength = 0
   let last = after
-  for await (const text of textOf(service, path, options, PATIENCE.silenceMs)) {
+  for await (const text of textOf(service, path, options, TIMEOUTS.silenceMs)) {
     rest += text ?? ''
     if (rest.length > MAX_HELD_LENGTH + (text ?? '').length || strayLength > MAX_STRAY_LENGTH) throw new NotALog()
     if (!text?.includes('\n')) continue

@@ -1,7 +1,7 @@
 /** What is told of a deploy while it happens, and how it ended. */
 import { durationsInWords } from '../../base/index.ts'
 import type { resources } from '../../contract/index.ts'
-import type { Archive } from '../archive/pack.ts'
+import type { SourceArchive } from '../archive/pack.ts'
 import type { LogLine } from './log-lines.ts'
 import { oneLine } from './rows.ts'
 
@@ -21,7 +21,7 @@ export type Report = {
   created(what: 'app' | 'environment', name: string): void
   /** The environment has them, whatever becomes of the deploy. */
   variablesSet(keys: readonly string[]): void
-  archive(archive: Archive): void
+  archive(archive: SourceArchive): void
   /** What is said about it. */
   described(described: resources.Described): void
   uploading(sentBytes: number, totalBytes: number): void

@@ -3,7 +3,7 @@
  * step of a path, and leads nowhere else. The calls of a service take nothing but what is made here.
  */
 import { UsageError } from '../../contract/index.ts'
-import { CallFailed } from '../connection/service.ts'
+import { noAnswer } from '../connection/failures.ts'
 
 export class Path {
   readonly #text: string
@@ -35,5 +35,5 @@ const RESOURCE = new RegExp(`^${STEP}(?:/${STEP}){0,5}$`)
 export function resource(name: unknown): Path {
   if (typeof name === 'string' && RESOURCE.test(name)) return new Path(name)
   const called = typeof name === 'string' ? `'${name}'` : `a ${typeof name}`
-  throw new CallFailed(0, 'NO_ANSWER', `The service calls something by a name that no Headland gives: ${called}.`)
+  throw noAnswer(`The service calls something by a name that no Headland gives: ${called}.`)
 }
