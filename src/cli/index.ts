@@ -13,6 +13,6 @@ export { CallFailed } from './connection/failures.ts'
 export { ciCommitIn } from './git/ci.ts'
 export { createTerminal, Interrupted } from './output/terminal.ts'
 
-/** Names for a shell that completes; loaded when they are asked for, as commands are. */
+/** Names for shell completion; loaded on demand, as commands are. */
 export const namesFor = async (kind: NameKind, call: ClientCall, typed: readonly string[]): Promise<Completion[]> =>
   (await import('./project/names.ts')).namesFor(kind, call, typed)

@@ -37,7 +37,7 @@ test('a change is made to what others left, and theirs stay', async () => {
   assert.deepEqual(list.asked, [0, 1, 2], 'each time with the version that was read last')
 })
 
-test('where both changed the same, nothing is written, and that is told with what it was', async () => {
+test('where both changed the same field, nothing is written, and the error names the field', async () => {
   const list = shared(['a'], [(words) => [...words, 'b']])
   const change = changeOnTop({
     first: await list.read(),
@@ -49,7 +49,7 @@ test('where both changed the same, nothing is written, and that is told with wha
   await assert.rejects(change, {
     reason: 'ETAG_MISMATCH',
     exitCode: EXIT.caller,
-    message: 'Somebody else changed b at the same moment. Nothing of yours was changed.',
+    message: 'Another request changed b at the same moment. Nothing of yours was changed.',
   })
   assert.deepEqual(list.now(), ['a', 'b'])
 })

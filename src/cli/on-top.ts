@@ -1,27 +1,27 @@
 /**
- * A change of something that others may be changing, too. What was read goes out with its etag; where somebody else was
- * faster, the change is made to what is there now. It is given up where both changed the same, and after so many tries.
+ * Optimistic concurrency: a change is sent with the etag of what was read. Where another request was faster, the change is
+ * applied to the new state and sent again. It gives up where both changed the same field, and after MAX_TRIES.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { CallFailed } from './connection/failures.ts'
 
-/** Of those who meet, one gets through in every round: enough for more people than ever meet. */
+/** Of several simultaneous changes, one succeeds in every round, so this is enough for that many clients. */
 const MAX_TRIES = 12
-/** Those who met once do not come back at the same moment. */
+/** The pause is random, so that the same clients do not collide again. */
 const MAX_PAUSE_MS = 100
 
-type Change<State, Answer> = {
-  /** What the caller has in mind. */
+type Change<State, Result> = {
+  /** The state that the user saw. */
   first: State
   read(): Promise<State>
-  /** Makes the change to this state; refused if it is not the state of now. */
-  write(state: State): Promise<Answer>
-  /** What others changed of the very things that are to be changed, in words. */
+  /** Applies the change to this state; refused if it is not the current one. */
+  write(state: State): Promise<Result>
+  /** The names of the fields of this change that others have changed, too. */
   clash?(first: State, now: State): string[]
   maxPauseMs?: number
 }
 
-export async function changeOnTop<State, Answer>(change: Change<State, Answer>): Promise<Answer> {
+export async function changeOnTop<State, Result>(change: Change<State, Result>): Promise<Result> {
   const { first, read, write, clash = () => [], maxPauseMs = MAX_PAUSE_MS } = change
   let state = first
   for (let tries = 0; tries < MAX_TRIES; tries++) {
@@ -33,7 +33,7 @@ export async function changeOnTop<State, Answer>(change: Change<State, Answer>):
     await pause(Math.random() * maxPauseMs)
     state = await read()
     const clashes = clash(first, state)
-    if (clashes.length > 0) throw refused(`Somebody else changed ${clashes.join(', ')} at the same moment`)
+    if (clashes.length > 0) throw refused(`Another request changed ${clashes.join(', ')} at the same moment`)
   }
   throw refused(`Others changed it ${MAX_TRIES} times meanwhile`)
 }

@@ -14,7 +14,7 @@ import { api } from '../project/path.ts'
 import { type AtAccount, atAccount, atApp, atEnvironment, lastPart } from '../project/where.ts'
 import { checkVariables, readPairs } from './variable-pairs.ts'
 
-/** Those of one app where it is known, by `--app` or the project; else of all apps. */
+/** Of one app where `--app` or the project names it; else of all apps. */
 export async function listEnvironments(call: ClientCall): Promise<undefined> {
   const app = optionText(call.options, 'app')
   if (call.options.all && app !== undefined)
@@ -83,7 +83,7 @@ export async function changeEnvironment(call: ClientCall): Promise<undefined> {
   const given = {
     displayName: optionText(call.options, 'name'),
     cmsEnvironment: optionText(call.options, 'cms'),
-    // Empty is a folder here: the top one.
+    // An empty value is the top folder here.
     rootDirectory: call.options.root as string | undefined,
   }
   const limits = limitsIn(call)
@@ -134,7 +134,7 @@ export async function deleteEnvironment(call: ClientCall): Promise<undefined> {
   printResult(call, response ?? {}, `Deleted the environment ${named}.`)
 }
 
-/** The environment that stands behind the command, or the one that every other command would take. */
+/** The environment that is given as an argument, or the one that every other command would use. */
 const atNamed = (call: ClientCall) => {
   const [env] = call.positionals
   if (env === '') throw new UsageError('the name of the environment is empty')

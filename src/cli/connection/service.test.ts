@@ -33,7 +33,7 @@ async function serviceWith(t: Scope, handle: Handle, timeout = {}) {
 
 const MIB = 1024 * 1024
 
-/** Writes for as long as somebody reads; tells how much that was. */
+/** Writes until the client stops reading; returns how much that was. */
 function endless(piece: string | Buffer, status = 200) {
   const sent = { bytes: 0 }
   const handle = async (response: ServerResponse) => {
@@ -124,7 +124,7 @@ test('all of a list that has an end is read, however large its pages are', async
   assert.equal((await service.list(THINGS, 'things')).length, things.length)
 })
 
-test('what is no answer of a Headland is told as such', async (t) => {
+test('a response that is not from a Headland is reported as such', async (t) => {
   const answers = ['null', '7', '"text"', '<html>', '{"things": "text"}', '{"things": [], "nextPageToken": {}}']
   for (const answer of answers) {
     const { service } = await serviceWith(t, (response) => response.end(answer))

@@ -1,6 +1,6 @@
 /**
- * Calls the public API of one Headland. What goes wrong is thrown as a `CallFailed`, with the exit code that it means. An
- * answer has a size and a time within which it comes, whatever the server is.
+ * Calls the public API of one Headland. Failures are thrown as `CallFailed`, which has the exit code for them. The size of a
+ * response and the time to wait for it are limited, whatever the server sends.
  */
 import { LIMITS } from '../../contract/index.ts'
 import type { Path } from '../project/path.ts'
@@ -27,9 +27,9 @@ export type Service = {
   /** As request headers. */
   authorization: Record<string, string>
   connection: Connection
-  /** The JSON of the answer. */
+  /** The JSON of the response. */
   call<T>(path: Path, options?: CallOptions): Promise<T>
-  /** The answer itself, for what is not JSON. Whoever reads it sees to its size and its time. */
+  /** The response itself, for what is not JSON. The caller has to limit its size and its time. */
   ask(path: Path, options?: CallOptions): Promise<Response>
   /** All pages of a list: `list(path`/v1/accounts/${account}/apps`, 'apps')`. */
   list<T>(path: Path, field: string, query?: Query): Promise<T[]>
@@ -44,7 +44,7 @@ const MAX_PAGES = 1000
 /** Of the first ones of a list, pages beyond those that full ones would take. */
 const MAX_SHORT_PAGES = 20
 const MAX_ERROR_BYTES = 256 * 1024
-/** Longer than any call takes: what does not end with the answer is an operation. */
+/** Longer than any call takes: longer work is an operation, which is answered at once. */
 const MAX_ANSWER_MS = 120_000
 
 export function createService(
@@ -55,7 +55,7 @@ export function createService(
   const sent = headersOf(authorization)
   const connection = createConnection(url, proxies)
 
-  /** Until there is a result, the caller has enough, or it is too late. */
+  /** Runs the work with a signal that the caller or the timeout aborts. */
   async function inTime<T>(signal: AbortSignal | undefined, work: (until: AbortSignal) => Promise<T>): Promise<T> {
     const late = new AbortController()
     const timer = setTimeout(() => late.abort(new Error(`no answer within ${answerMs / 1000} s`)), answerMs)
@@ -91,7 +91,7 @@ export function createService(
   const ask = (path: Path, options: CallOptions = {}): Promise<Response> =>
     inTime(options.signal, (until) => send(path, options, until))
 
-  /** The JSON of an answer, and the length of its text. */
+  /** The JSON of a response, and the length of its text. */
   async function read<T>(path: Path, options: CallOptions = {}): Promise<{ answer: T; length: number }> {
     const text = await inTime(options.signal, async (until) =>
       textOf(await send(path, options, until), MAX_ANSWER_BYTES),
@@ -101,7 +101,7 @@ export function createService(
     return { answer: answer as T, length: text.length }
   }
 
-  /** Page by page; `query` is asked before each. */
+  /** Page by page; `query` is called before each. */
   async function* pagesOf<T>(path: Path, field: string, query: () => Query) {
     let length = 0
     let pageToken: string | undefined
@@ -125,14 +125,14 @@ export function createService(
     call: async <T>(path: Path, options?: CallOptions) => (await read<T>(path, options)).answer,
     async list<T>(path: Path, field: string, query: Query = {}) {
       const all: T[] = []
-      // No size is asked for unless given: not every list is one of pages, and none takes a parameter that it does not know.
+      // No page size is sent unless given: not every list has pages, and the API refuses unknown parameters.
       for await (const { items } of pagesOf<T>(path, field, () => query)) for (const item of items) all.push(item)
       return all
     },
     async first<T>(path: Path, field: string, limit: number) {
       const found: T[] = []
       const query = () => ({ pageSize: Math.min(limit - found.length, LIMITS.maxPageSize) })
-      // A service may give fewer than it was asked for, and not one by one without end.
+      // A service may return smaller pages than requested, but their number is limited.
       let pagesLeft = MAX_SHORT_PAGES + Math.ceil(limit / LIMITS.maxPageSize)
       for await (const { items, isLast } of pagesOf<T>(path, field, query)) {
         found.push(...items.slice(0, limit - found.length))
@@ -157,7 +157,7 @@ function withQuery(url: string, query: Query = {}): string {
   return search ? `${url}?${search}` : url
 }
 
-/** A text that is longer is nothing that was asked for. */
+/** Throws for a body of more than `max` bytes. */
 export async function textOf(response: Response, max: number): Promise<string> {
   const pieces: Uint8Array[] = []
   let bytes = 0

@@ -37,19 +37,19 @@ async function serviceWith(t: Scope, handle: Handle) {
 const refusal = (reason: string) =>
   JSON.stringify({ error: { code: 413, message: `It is ${reason}.`, details: [{ reason }] } })
 
-test('an archive arrives as one part of a form with its length told, and progress rises to all of it', async (t) => {
+test('an archive arrives as one part of a form with a Content-Length, and progress rises to its size', async (t) => {
   const archive = await archiveOf(t, 1_000_000)
   const { service } = await serviceWith(t, async (request, response) => {
     const form = await new Response(request as never, { headers: request.headers as never }).formData()
     const part = form.get('repository') as File
     const { length } = Buffer.from(await part.arrayBuffer())
-    response.end(JSON.stringify({ length, told: request.headers['content-length'], path: request.url }))
+    response.end(JSON.stringify({ length, announced: request.headers['content-length'], path: request.url }))
   })
   const seen: number[] = []
   const onProgress = (sent: number, total: number) => seen.push(sent / total)
   const answer = await upload<Record<string, unknown>>(service, ENVIRONMENT, archive, { ...UPLOAD_OPTIONS, onProgress })
   assert.equal(answer.length, archive.bytes)
-  assert.ok(Number(answer.told) > archive.bytes)
+  assert.ok(Number(answer.announced) > archive.bytes)
   assert.equal(answer.path, `/fu/v1/${ENVIRONMENT}:upload`)
   assert.deepEqual(
     seen,
@@ -151,7 +151,7 @@ test('sending ends when it is told to', async (t) => {
   await assert.rejects(sending, /enough/)
 })
 
-/** A space now and then, for as long as somebody listens. */
+/** Sends a space now and then, until the client closes the connection. */
 function drip(response: ServerResponse) {
   response.flushHeaders()
   const timer = setInterval(() => response.write(' '), 10)

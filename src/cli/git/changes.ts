@@ -18,7 +18,7 @@ const AT_A_TIME = 64
 
 type Place = { top: string; index: string }
 
-/** `commit` is what the commit says. Undefined where it cannot be known. */
+/** `commit` is the content of the commit object. Undefined where it cannot be known. */
 export async function isChanged(
   { top, index }: Place,
   commit: Buffer | undefined,
@@ -34,7 +34,7 @@ export async function isChanged(
   async function look(file: SourceFile): Promise<'same' | 'other' | 'unknown'> {
     const entry = indexed.get(`${prefix}${file.path}`)
     if (!entry) return 'other'
-    // A link is sent with another text than it has.
+    // A link may be sent with another target than it has.
     if (file.target !== undefined || (await isAsLeft(file, entry, writtenMs))) return 'same'
     bytesLeft -= file.bytes
     if (file.bytes > FILE_MAX_BYTES || bytesLeft < 0) return 'unknown'
@@ -51,7 +51,7 @@ export async function isChanged(
   const [, committed] = /^tree ([0-9a-f]{40})\n/.exec(commit?.toString('latin1', 0, 64) ?? '') ?? []
   if (committed === undefined || !isKnown) return undefined
   if (committed === treeIdOf(indexed)) return false
-  // In a folder of a repository, it may be another folder whose changes were added.
+  // Below the top of a repository, the staged changes may be in another folder.
   return prefix === '' ? true : undefined
 }
 
@@ -74,7 +74,7 @@ async function isAsLeft({ from }: SourceFile, entry: Indexed, writtenMs: number)
   return mtimeNs === mtime && size === BigInt(entry.bytes) && Number(mtime / 1_000_000n) < Math.floor(writtenMs)
 }
 
-/** With line ends as git keeps them, where a checkout writes others. */
+/** Also with LF line ends, as git stores them where a checkout converts to CRLF. */
 const hasId = (content: Buffer, id: string): boolean =>
   idOf(content) === id ||
   (content.includes('\r\n') && idOf(Buffer.from(content.toString('latin1').replaceAll('\r\n', '\n'), 'latin1')) === id)
@@ -89,7 +89,7 @@ function missingFrom(indexed: ReadonlyMap<string, Indexed>, prefix: string, file
 /** Or a link; and no submodule or folder of a sparse index. */
 const isFile = (mode: number): boolean => (mode & 0o170000) === 0o100000 || (mode & 0o170000) === 0o120000
 
-/** What rules leave out is there all the same; what was deleted is not. */
+/** A file that the ignore rules leave out still exists; a deleted one does not. */
 async function isAnyGone(top: string, paths: readonly string[]): Promise<boolean> {
   for (let from = 0; from < paths.length; from += AT_A_TIME) {
     const looked = await Promise.all(

@@ -30,7 +30,7 @@ export async function openRepository(top: string): Promise<Repository> {
   return { folder, common: common ? resolve(folder, common) : folder }
 }
 
-/** Nothing where there is no commit yet. */
+/** Undefined where there is no commit yet. */
 export async function readHead({ folder, common }: Repository): Promise<Head | undefined> {
   let text = await readText(join(folder, 'HEAD'), LINK_MAX_BYTES)
   let branch: string | undefined

@@ -14,7 +14,7 @@ const MAX_PACKS = 1000
 /** Git makes chains of 50 at most. */
 const MAX_CHAIN = 60
 
-/** What a commit says, as bytes; its beginning where it is long. Nothing where it is not found or has another form. */
+/** The content of a commit, or its beginning where it is long. Undefined where it is not found or has another form. */
 export async function readCommit({ common }: Repository, sha: string): Promise<Buffer | undefined> {
   const loose = await readPlain(join(common, 'objects', sha.slice(0, 2), sha.slice(2)), COMMIT_MAX_BYTES)
   const inflated = loose && inflate(loose)
@@ -43,7 +43,7 @@ const IDX_HEAD = Buffer.from([0xff, 0x74, 0x4f, 0x63, 0, 0, 0, 2])
 const FANOUT_BYTES = 256 * 4
 const TABLES_AT = IDX_HEAD.length + FANOUT_BYTES
 
-/** Where the object stands in the pack of this index: version 2, the ids in order. */
+/** The offset of the object in the pack of this index: version 2, sorted by id. */
 async function offsetIn(index: FileHandle, id: Buffer): Promise<number | undefined> {
   const head = await readAt(index, 0, TABLES_AT)
   if (head.length < TABLES_AT || !head.subarray(0, IDX_HEAD.length).equals(IDX_HEAD)) return undefined
@@ -104,7 +104,7 @@ function distance(bytes: Buffer, start: number): { distance: number; end: number
   return undefined
 }
 
-/** Copies pieces of the base and takes in new ones. The result is as long as what is wanted of a commit, and no longer. */
+/** Copies pieces of the base and inserts new ones, until the result is as long as the part of a commit that is read. */
 function applyDelta(base: Buffer, delta: Buffer): Buffer | undefined {
   const pieces: Buffer[] = []
   let length = 0
@@ -140,7 +140,7 @@ function afterLength(bytes: Buffer, start: number): number {
   return at + 1
 }
 
-/** As much as is there; what follows the end is not looked at. Nothing where it is not deflated. */
+/** As much as is there; bytes after the end are ignored. Undefined where it is not deflated. */
 function inflate(bytes: Buffer): Buffer | undefined {
   try {
     return inflateSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: INFLATED_MAX_BYTES })

@@ -1,4 +1,4 @@
-/** What is said about an archive that is sent: the message that was typed, and the git commit of the folder. */
+/** The description of an archive that is sent: the message of `--message`, and the git commit of the folder. */
 import { LIMITS, names, type OptionValues, optionText, type resources, UsageError } from '../../contract/index.ts'
 import type { Source } from '../archive/files.ts'
 import type { SourceArchive } from '../archive/pack.ts'
@@ -37,7 +37,7 @@ export async function describeFolder(
 
 type Sending = UploadOptions & { described: resources.Described; report: Report }
 
-/** A service of an earlier version knows no commit. It was not typed, so it can be left out. */
+/** A service of an earlier version takes no commit. The user did not type it, so it can be left out. */
 export async function uploadDescribed<T>(
   service: Service,
   environment: string,

@@ -70,7 +70,7 @@ test('a stream that breaks anywhere goes on after the last line: none twice, non
   assert.ok(attempts() > 4)
 })
 
-test('a service that is away and comes back at the same address is waited for, and that is told once', async (t) => {
+test('a service that is away and comes back at the same address is waited for, and that is reported once', async (t) => {
   const first = await listen(t, (_, response) => {
     response.write(eventOf(1) + eventOf(2))
   })
@@ -120,7 +120,7 @@ test('a service that stays away is given up in the end', async (t) => {
   await assert.rejects(numbersOf(lines), { reason: 'NO_ANSWER', exitCode: 3 })
 })
 
-test('following ends when it is told to', async (t) => {
+test('following ends when its signal is aborted', async (t) => {
   const { service } = await listen(t, (_, response) => response.write(eventOf(1)))
   const stop = new AbortController()
   const following = (async () => {

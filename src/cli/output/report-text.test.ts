@@ -21,7 +21,7 @@ function recorder() {
     say: (text) => void said.push(text),
     paint: (_, text) => text,
     status: () => undefined,
-    ask: () => Promise.reject(new Error('nobody is asked')),
+    ask: () => Promise.reject(new Error('no question is expected')),
   }
   return { said, printed, report: createTextReport(terminal) }
 }
@@ -42,7 +42,7 @@ test('a phase is a heading once, with the time at which it began, and lines cann
   assert.deepEqual(said, ['Unpacking', '  a', 'Building  +4.2 s', '  bc', '  d'])
 })
 
-test('a place in the queue is told when it is another one', () => {
+test('the position in the queue is printed when it changes', () => {
   const { said, report } = recorder()
   const at = (queuePosition?: number) =>
     report.state({ metadata: { phase: 'QUEUED', queuePosition } } as unknown as resources.Operation)
@@ -54,7 +54,7 @@ test('a place in the queue is told when it is another one', () => {
   ])
 })
 
-test('what a build waits for is told when it is something else', () => {
+test('what a build waits for is printed when it changes', () => {
   const { said, report } = recorder()
   const at = (waiting?: resources.Waiting) =>
     report.state({ metadata: { phase: 'QUEUED', waiting } } as unknown as resources.Operation)
@@ -85,7 +85,7 @@ test('the address of the site is all that a pipe gets', () => {
   assert.match(said.join('\n'), /^\nLive\. 1 min 5 s in all: building 1 min 1 s, switching 0 s, other 4 s\.$/)
 })
 
-test('a failure tells the reason, the line with its neighbours, what changed, and what to do', () => {
+test('a failure shows the reason, the line with its neighbours, what changed, and what to do', () => {
   const { said, report } = recorder()
   const failure = {
     reason: 'TYPE_ERROR',
@@ -120,7 +120,7 @@ test('a failure tells the reason, the line with its neighbours, what changed, an
   ])
 })
 
-test('a failure that the log has told already is not told again', () => {
+test('a failure message that the log has shown already is not repeated', () => {
   const { said, report } = recorder()
   const failure = {
     reason: 'TYPE_ERROR',
@@ -164,7 +164,7 @@ test('the name of a package or of a folder becomes the name of an app', () => {
   assert.equal(appNameFrom('x'.repeat(60)).length, 40)
 })
 
-test('what a build warns of is said at the end, in one line of ours, and by --json; an older service warns of nothing', () => {
+test('warnings of a build are printed at the end and by --json; an older service has none', () => {
   const done = { url: 'http://x', deployment: '' }
   const warnings = ['Node 18.20.8 no longer gets security fixes.\nLive.\x1b[2J']
   const { said, report } = recorder()
@@ -178,7 +178,7 @@ test('what a build warns of is said at the end, in one line of ours, and by --js
   assert.doesNotMatch(older.said.join(), /warning/)
 })
 
-test('a held build is told with what is missing and what to do, in words and as JSON', () => {
+test('a held build is reported with what is missing and what to do, as text and as JSON', () => {
   const build = { name: 'accounts/a/builds/1', state: 'SUCCEEDED' } as resources.Build
   const held = { reason: 'SUSPICIOUS_OUTPUT', page: 'docs/x.md', message: 'm', todo: 't', unreachable: [] }
   const { said, printed, report } = recorder()

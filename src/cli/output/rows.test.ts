@@ -12,13 +12,13 @@ function recorded() {
 
 const form = { row: ({ name }: { name: string }) => ({ name, kind: 'app' }), empty: 'None yet.' }
 
-test('rows are columns under headings, and nobody else writes across a line', () => {
+test('rows are columns under headings, and no value breaks out of its line', () => {
   const { printed, terminal } = recorded()
   printList({ terminal, options: {} }, [{ name: 'a\x1b[2J\nb' }, { name: 'shop' }], form)
   assert.deepEqual(printed, ['NAME  KIND\na b   app\nshop  app'])
 })
 
-test('with --json a list is an array, also an empty one; without, people are told what to do', () => {
+test('with --json a list is an array, also an empty one; without, an empty list is a hint on what to do', () => {
   const { printed, said, terminal } = recorded()
   printList({ terminal, options: { json: true } }, [], form)
   printList({ terminal, options: {} }, [], form)

@@ -28,7 +28,7 @@ async function person(t: Scope) {
     const terminal = {
       isInteractive: answer !== undefined,
       say: (text: string) => said.push(text),
-      ask: async () => answer ?? assert.fail('nobody is there'),
+      ask: async () => answer ?? assert.fail('no question is expected'),
     }
     return makeSureOfAccount({ options, terminal, environment: { configFolder } } as unknown as ClientCall, {
       service: createService(url, undefined),
@@ -58,7 +58,7 @@ test('the first time that something goes to the account of a file is confirmed, 
   )
 })
 
-test('where nobody can be asked, the flag is asked for; --yes is no answer to this', async (t) => {
+test('without a terminal the flag is required, and --yes does not replace it', async (t) => {
   const { send } = await person(t)
   await assert.rejects(send(), /add --account acme if that is meant/)
   await assert.rejects(send({ answer: 'y', options: { yes: true } }), /add --account acme/)

@@ -9,13 +9,13 @@ import { api, type Path } from './path.ts'
 
 const ID = new RegExp(String(names.buildId.pattern))
 
-/** A whole id leads further back. */
+/** Older ones are found by their whole id only. */
 const MAX_SEEN = 1000
 const MAX_SHOWN = 5
 
 export const isWholeId = (text: string): boolean => ID.test(text)
 
-/** The id in a text, or the end of one, before anything is asked. */
+/** The id in a text, or the end of one. Checked before any request. */
 export function tailIn(text: string, what: string): string {
   const tail = text.slice(text.lastIndexOf('/') + 1)
   if (isWholeId(tail) || isIdTail(tail)) return tail
