@@ -6,7 +6,7 @@ import { changeOnTop } from './on-top.ts'
 
 const outdated = () => new CallFailed({ status: 409, reason: 'ETAG_MISMATCH', message: 'changed' })
 
-/** A set of words with a version; `others` are at work between a reading and the next writing. */
+/** A set of words with a version; `others` change it between a read and the next write. */
 function shared(words: string[], others: ((words: string[]) => string[])[] = []) {
   let state = { words, etag: 0 }
   const asked: number[] = []

@@ -1,4 +1,4 @@
-/** Whatever a server answers, a call ends, and takes no more memory than an answer may. */
+/** Whatever a server answers, a call ends, and its memory is bounded. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'

@@ -80,7 +80,7 @@ test('a refusal that comes while the archive is being sent is read, and sending 
 
 test('a refusal is read from a connection that is closed at once, with the archive unread', async (t) => {
   const archive = await archiveOf(t, 40_000_000)
-  // The rudest there is: it answers, closes, and never reads on, so that what is sent is answered with a reset.
+  // It answers, closes, and never reads on, so that further data is answered with a reset.
   const server = createPlainServer((socket) => {
     socket.on('error', () => undefined)
     socket.once('data', () => {
@@ -139,7 +139,7 @@ test('a service that is starting or stopping is asked again, and one that says n
   assert.equal(attempts(), 2)
 })
 
-test('sending ends when it is told to', async (t) => {
+test('sending ends when its signal is aborted', async (t) => {
   const archive = await archiveOf(t, 5_000_000)
   const { service } = await serviceWith(t, () => undefined)
   const stop = new AbortController()

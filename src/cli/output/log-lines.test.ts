@@ -98,7 +98,7 @@ test('a log without an end goes on behind what a service that stops says of its 
   assert.deepEqual(numbers, [1, 2, 3])
 })
 
-test('a connection on which nothing is heard is opened again', async (t) => {
+test('a connection on which nothing is received is opened again', async (t) => {
   const { service } = await listen(t, (after, response, _, attempt) => {
     response.write(': open\n\n')
     if (attempt > 1) response.end(eventOf(after + 1) + END)

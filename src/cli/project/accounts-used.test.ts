@@ -20,14 +20,14 @@ type Given = {
   url?: string
 }
 
-/** One person, with what their own folder remembers of earlier times. */
+/** One user, with the configuration folder of earlier commands. */
 async function person(t: Scope) {
   const configFolder = await temporaryFolder(t)
-  const said: string[] = []
+  const messages: string[] = []
   const send = ({ options = {}, answer, isNamedByFile = true, isCredentialGiven = false, url = URL }: Given = {}) => {
     const terminal = {
       isInteractive: answer !== undefined,
-      say: (text: string) => said.push(text),
+      say: (text: string) => messages.push(text),
       ask: async () => answer ?? assert.fail('no question is expected'),
     }
     return makeSureOfAccount({ options, terminal, environment: { configFolder } } as unknown as ClientCall, {
@@ -37,15 +37,15 @@ async function person(t: Scope) {
       isCredentialGiven,
     })
   }
-  return { send, said, configFolder, logins: createSavedLogins(configFolder) }
+  return { send, messages, configFolder, logins: createSavedLogins(configFolder) }
 }
 
 test('the first time that something goes to the account of a file is confirmed, and the answer remembered', async (t) => {
-  const { send, said, configFolder } = await person(t)
+  const { send, messages, configFolder } = await person(t)
   for (const answer of ['', 'n', 'yes please']) await assert.rejects(send({ answer }), Interrupted)
   await send({ answer: 'y' })
   assert.match(
-    said.join('\n'),
+    messages.join('\n'),
     /names the account acme of https:\/\/headland\.example\.com, to which you have sent nothing/,
   )
   await send()

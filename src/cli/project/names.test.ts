@@ -110,7 +110,7 @@ test('what was typed decides where is looked, however a shell took it apart', as
   }
 })
 
-test('what was heard a moment ago is not asked again, is for its owner alone, and for the same log-in', async (t) => {
+test('results are cached for a moment, readable by their owner alone, and for the same log-in', async (t) => {
   const { url, asked } = await startServer(t, ['Production'])
   const call = await callIn(t, loggedIn(url))
   await namesFor('apps', call, [])

@@ -1,4 +1,4 @@
-/** Version 1 where only a part of it is to be had; with all of it, see test/modules/limits.test.ts. */
+/** Version 1 where only some controllers are available; with all of them, see test/modules/limits.test.ts. */
 import assert from 'node:assert/strict'
 import { dirname } from 'node:path/posix'
 import { test } from 'node:test'
@@ -35,7 +35,7 @@ function kernel(writable: string[]) {
 const hierarchy = (controller: string) => ({ mount: `/cg/${controller}`, own: `/cg/${controller}/own` })
 const ALL = new Map(['memory', 'pids', 'cpu', 'cpuacct'].map((controller) => [controller, hierarchy(controller)]))
 
-test("a job's group stands below the service's own, and at the top where that cannot be", () => {
+test("the cgroup of a job is below the service's own, or at the top where that is not possible", () => {
   const { files } = kernel(['/cg/memory/own', '/cg/memory', '/cg/pids'])
   const group = openCgroup1(ALL, 'abc', files)?.make('job', LIMITS)
   assert.deepEqual(group?.procsFiles, [
@@ -60,7 +60,7 @@ test('controllers that share a hierarchy share the group', () => {
   assert.equal(written.get('/cg/all/own/headland-abc/job/pids.max'), '200')
 })
 
-test('with the processor alone there are no cages, and nothing is left of the trial', () => {
+test('with the processor alone there are no cgroups, and nothing is left of the trial', () => {
   const { files, folders } = kernel(['/cg/cpu'])
   assert.equal(openCgroup1(ALL, 'abc', files), undefined)
   assert.deepEqual([...folders], [])

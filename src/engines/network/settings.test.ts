@@ -53,12 +53,12 @@ const WRONG: [Partial<NetworkSettings>, RegExp][] = [
 ]
 
 for (const [given, complaint] of WRONG) {
-  test(`a mistake in the settings is told: ${JSON.stringify(given)}`, () => {
+  test(`a mistake in the settings is reported: ${JSON.stringify(given)}`, () => {
     assert.throws(() => readPolicy({ ...DEFAULT_NETWORK_SETTINGS, ...given }), complaint)
   })
 }
 
-test('settings are told in words', () => {
+test('settings are described for people', () => {
   const text = describeSettings({ range: '10.201.0.0/16', blocked: ['10.0.0.0/8'], allowed: ['10.1.2.3:443'] })
   assert.equal(text, 'blocked: this machine, each other, link-local, 10.0.0.0/8; allowed: 10.1.2.3:443')
 })

@@ -37,7 +37,7 @@ function verdict(call: SystemCallName, ...args: (number | bigint)[]): string {
   return verdicts[0] ?? ''
 }
 
-/** Arguments that say nothing, everything, and something odd. */
+/** All bits clear, all bits set, and an odd pattern. */
 const ODD = [
   [0, 0, 0, 0, 0, 0],
   [1, 1, 1, 1, 1, 1],
@@ -106,7 +106,7 @@ test('a program of another architecture is killed', () => {
   assert.equal(run(programs.arm64, { arch: IDENTITIES.x64, nr: 1 }), 'kill')
 })
 
-test('no call of x32 is there', () => {
+test('no call of x32 exists', () => {
   for (let nr = 0; nr <= 600; nr++) assert.equal(runNumber('x64', nr | X32_BIT), 'ENOSYS')
 })
 
@@ -115,7 +115,7 @@ const HEADERS: Record<Architecture, readonly string[]> = {
   arm64: ['/usr/include/aarch64-linux-gnu/asm/unistd_64.h', '/usr/include/asm-generic/unistd.h'],
 }
 
-/** Written down once more by hand, as [x64, arm64]: what Node, Go, Rust and shells cannot do without. */
+/** A second list, written by hand as [x64, arm64]: what Node, Go, Rust and shells need. */
 const EVERYDAY: Record<string, [number, number]> = {
   read: [0, 63],
   write: [1, 64],
@@ -248,7 +248,7 @@ for (const { what, args, verdict: expected } of SOCKETS) {
   test(`a socket for ${what}: ${expected}`, () => assert.equal(verdict('socket', ...args), expected))
 }
 
-test('a socket of any other family is not there', () => {
+test('a socket of any other family is refused', () => {
   for (let family = 0; family < 100; family++) {
     if (![1, 2, 10, 16].includes(family)) assert.equal(verdict('socket', family, STREAM, 0), 'EAFNOSUPPORT')
   }
