@@ -8,25 +8,24 @@
 //    old page again; and the request that asked for it is answered when both are done;
 //  - a page that was regenerated because its time had come is passed on too;
 //  - responses carry their age, so that a page lives as long as the app says, and not as long again in the edge;
-//  - an entry that was revalidated by another process, or purged, is made anew before it is served (expiries.cjs). Where that
-//    fails, the old one is served (fallback.cjs).
+//  - an entry that was revalidated by another process, or purged, is made anew before it is served (judge.cjs, expiries.cjs).
+//    Where that fails, the old one is served (fallback.cjs).
 //
 // It relies on what the versions 14 to 16 have in common, whatever bundler made the app: the cache that Next.js gives
 // to each request, which it puts into globalThis.__incrementalCache, and whose handler (its own or the app's) gets, sets
 // and revalidates everything. Where something is not as expected, it does nothing, and the app works as on any other host.
 const { AsyncLocalStorage } = require('node:async_hooks')
 const { carefully, isUnderstood, say } = require('./carefully.cjs')
-const { describe, entriesOf, mend, PATH_TAG, pathOf, tagsOf } = require('./descriptions.cjs')
+const { describe, entriesOf, PATH_TAG, pathOf } = require('./descriptions.cjs')
 const { createExpiries } = require('./expiries.cjs')
-const { guard, madeAnew, mayHaveExpired, pathnameOf, withhold } = require('./fallback.cjs')
+const { guard, madeAnew } = require('./fallback.cjs')
+const { createJudge } = require('./judge.cjs')
 const { createPurges } = require('./purges.cjs')
-const { encodeTag, hold, labelOf, markOutdated, note, visits, watchServers } = require('./visits.cjs')
+const { encodeTag, hold, visits, watchServers } = require('./visits.cjs')
 
 /** Symbols on globalThis under which Next.js shares its cache handlers between bundles. */
 const CACHE_HANDLERS = Symbol.for('@next/cache-handlers')
 const USE_CACHE_HANDLERS = Symbol.for('@next/cache-handlers-set')
-/** Older than every revalidation time, so that Next.js serves the page and regenerates it; younger than its expiry of a year. */
-const LONG_AGO_MS = 300 * 24 * 3_600_000
 /** Modification times of files are a little behind the clock. */
 const FILE_TIME_MS = 50
 
@@ -49,6 +48,7 @@ if (wanted !== 'off' && url && token && environment) {
 }
 
 function start(purges, expiries) {
+  const { judged, isOlderThanExpiry } = createJudge(expiries)
   watchServers()
   let current
   Object.defineProperty(globalThis, '__incrementalCache', {
@@ -113,59 +113,6 @@ function start(purges, expiries) {
     }
   }
 
-  /** The entry as it is passed on to Next.js. */
-  function judged(visit, key, context, entry) {
-    const { isFetch } = context
-    const seen = (shown, isExpired = false) => {
-      if (visit) noteFound(visit, key, context, shown, isExpired)
-      return shown
-    }
-    if (!entry) return seen(entry)
-    const verdict = expiries.judge(entry.lastModified, () => tagsFor(visit, key, context, entry.value))
-    if (verdict === 'fresh') return seen(entry)
-    // An on-demand revalidation makes it anew in any case. Without an entry, Next.js would take some pages for unknown.
-    if (visit?.isOnDemand && !isFetch) {
-      noteExpired(visit, key)
-      return seen(entry)
-    }
-    // Only pages may be served while they are made anew. Data is fetched again at once: a page that is rendered for each
-    // visitor may have shown newer data already.
-    if (verdict === 'built' && !isFetch) {
-      if (visit?.expiredMode) return seen(entry)
-      // Some versions of Next.js wait for the new page.
-      withhold(visit, key, pathOf(key))
-      return { ...seen(entry), lastModified: longAgo(entry) }
-    }
-    if (mayHaveExpired(visit, key, expiries.newest())) {
-      if (visit) {
-        noteExpired(visit, key)
-        markOutdated(visit)
-      }
-      return visit?.expiredMode === 'refreshed' ? { ...seen(entry, true), lastModified: -1 } : seen(entry, true)
-    }
-    // Without an entry Next.js would take the page for one that the build found missing.
-    if (entry.value === null) return { ...entry, lastModified: -1 }
-    withhold(visit, key, isFetch ? undefined : pathOf(key))
-    return isFetch ? seen(null) : null
-  }
-
-  function noteExpired(visit, key) {
-    visit.expired ??= new Set()
-    visit.expired.add(key)
-  }
-
-  function noteFound(visit, key, { tags, softTags, isFetch }, entry, isExpired) {
-    // Tags of fetched data count for responses that the app itself allows the edge to cache.
-    if (isFetch) {
-      if (tags || softTags) note(visit, labelOf([...(tags ?? []), ...(softTags ?? [])]))
-    } else if (entry) {
-      mend(entry.value)
-      visit.found ??= new Map()
-      visit.found.set(key, entry.value)
-      describe(key, entry.value, entry.lastModified, { isExpired })
-    }
-  }
-
   function wrapSet(set) {
     return async function setAndPurge(key, value, ...rest) {
       if (reads.getStore() === key) return
@@ -200,12 +147,6 @@ function start(purges, expiries) {
     }
   }
 
-  /** Whether the visit began before a purge of this entry: its data may be older than the purge, and must not be stored. */
-  function isOlderThanExpiry(visit, key, context, value) {
-    if (!visit) return false
-    return expiries.judge(visit.startTime, () => tagsFor(visit, key, context, value)) === 'expired'
-  }
-
   function wrapRevalidateTag(revalidateTag) {
     return function revalidateTagAndPurge(tags, ...rest) {
       const time = Date.now()
@@ -230,7 +171,7 @@ function start(purges, expiries) {
   function wrapUseCacheHandlers() {
     for (const handler of globalThis[USE_CACHE_HANDLERS] ?? []) {
       if (!isNew(handler)) continue
-      judgeUsed(handler)
+      skipExpired(handler, expiries)
       for (const name of ['updateTags', 'expireTags']) {
         const original = handler[name]
         if (typeof original !== 'function') continue
@@ -246,26 +187,16 @@ function start(purges, expiries) {
       }
     }
   }
+}
 
-  function judgeUsed(handler) {
-    const { get } = handler
-    if (typeof get !== 'function') return
-    handler.get = async function getJudged(key, softTags, ...rest) {
-      const entry = await get.call(this, key, softTags, ...rest)
-      const tags = () => [...(entry.tags ?? []), ...(softTags ?? [])].map(encodeTag)
-      const verdict = entry && carefully(() => expiries.judge(entry.timestamp, tags), 'fresh')
-      return verdict === 'expired' && !visits.getStore()?.expiredMode ? undefined : entry
-    }
+/** Makes a handler of `use cache` skip expired entries. */
+function skipExpired(handler, expiries) {
+  const { get } = handler
+  if (typeof get !== 'function') return
+  handler.get = async function getJudged(key, softTags, ...rest) {
+    const entry = await get.call(this, key, softTags, ...rest)
+    const tags = () => [...(entry.tags ?? []), ...(softTags ?? [])].map(encodeTag)
+    const verdict = entry && carefully(() => expiries.judge(entry.timestamp, tags), 'fresh')
+    return verdict === 'expired' && !visits.getStore()?.expiredMode ? undefined : entry
   }
-}
-
-/** Tags as the service records them, and the requested path, which may lead to a page of another path. */
-function tagsFor(visit, key, { tags, softTags, isFetch }, value) {
-  const own = isFetch ? [...(tags ?? []), ...(softTags ?? []), ...(value?.tags ?? [])] : tagsOf(key, value)
-  return visit ? [...own.map(encodeTag), encodeTag(pathnameOf(visit.url))] : own.map(encodeTag)
-}
-
-function longAgo({ cacheControl }) {
-  const seconds = cacheControl?.revalidate
-  return Date.now() - (typeof seconds === 'number' ? seconds * 1000 + 1 : LONG_AGO_MS)
 }
