@@ -1,6 +1,6 @@
 /** A change of an environment's variables. Others keep their values, also those that another request changes meanwhile. */
 import type { resources } from '../contract/index.ts'
-import { changeOnTop } from './on-top.ts'
+import { changeWithEtag } from './etag-change.ts'
 import type { AtEnvironment } from './project/where.ts'
 
 export type VariableChange = {
@@ -23,7 +23,7 @@ export function changeVariables(
   { service, path, environment: first }: Pick<AtEnvironment, 'service' | 'path' | 'environment'>,
   { after, clash }: VariableChange,
 ): Promise<resources.Operation> {
-  return changeOnTop({
+  return changeWithEtag({
     first,
     read: () => service.call<resources.Environment>(path),
     clash,

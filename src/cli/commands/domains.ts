@@ -3,7 +3,7 @@ import { domainToASCII } from 'node:url'
 import { didYouMean } from '../../base/index.ts'
 import { type resources, UsageError } from '../../contract/index.ts'
 import type { ClientCall } from '../command.ts'
-import { changeOnTop } from '../on-top.ts'
+import { changeWithEtag } from '../etag-change.ts'
 import { oneLine, printList, printResult } from '../output/rows.ts'
 import { api } from '../project/path.ts'
 import { type AtEnvironment, atEnvironment } from '../project/where.ts'
@@ -144,7 +144,7 @@ async function change(
   work: (known: resources.Domains) => Pick<resources.NewDomains, 'domains' | 'redirects'>,
 ): Promise<string[]> {
   const { service, path } = at
-  const changed = await changeOnTop({
+  const changed = await changeWithEtag({
     first,
     read: () => read(at),
     async write(known) {

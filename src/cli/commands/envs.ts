@@ -3,7 +3,7 @@ import { names, optionText, requiredOption, type resources, UsageError } from '.
 import { allEnvironments, appOf } from '../all-environments.ts'
 import type { ClientCall } from '../command.ts'
 import { noteOnAddress } from '../connection/site.ts'
-import { changeOnTop } from '../on-top.ts'
+import { changeWithEtag } from '../etag-change.ts'
 import { finish, finishInSight } from '../operation.ts'
 import { ifMatch, makeSure, numberIn } from '../options.ts'
 import { idFor } from '../output/people.ts'
@@ -97,7 +97,7 @@ export async function changeEnvironment(call: ClientCall): Promise<undefined> {
     ...(Object.keys(limits).length > 0 ? { suspiciousOutput } : {}),
   }
   const fields = Object.keys(body) as (keyof typeof given | 'suspiciousOutput')[]
-  const asked = await changeOnTop({
+  const asked = await changeWithEtag({
     first: environment,
     read: () => service.call<resources.Environment>(path),
     write: ({ etag }) => service.call<resources.Operation>(path, { method: 'PATCH', body: { ...body, etag } }),

@@ -26,10 +26,10 @@ export const formatRange = ({ first, bits }: Range): string =>
 
 export const sizeOf = ({ bits }: Range): number => 2 ** (32 - bits)
 
-export const holds = (range: Range, address: number): boolean =>
+export const contains = (range: Range, address: number): boolean =>
   address >= range.first && address < range.first + sizeOf(range)
 
-export const overlaps = (one: Range, other: Range): boolean => holds(one, other.first) || holds(other, one.first)
+export const overlaps = (one: Range, other: Range): boolean => contains(one, other.first) || contains(other, one.first)
 
 /** A thousand jobs for each service, and 64 services in the default range. */
 const BLOCK_BITS = 22

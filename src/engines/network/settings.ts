@@ -1,5 +1,5 @@
 /** What jobs may reach, as the operator configures it, and what follows from it for one address. */
-import { holds, parseAddress, parseRange, type Range } from './addresses.ts'
+import { contains, parseAddress, parseRange, type Range } from './addresses.ts'
 
 export type NetworkSettings = {
   /** The range from which jobs get their addresses. */
@@ -40,11 +40,11 @@ export function describeSettings({ blocked, allowed }: NetworkSettings): string 
 
 /** The same decision as the firewall rules make. Only an exception with a port opens the machine itself. */
 export function isRefused({ blocked, allowed }: Policy, isOfMachine: boolean, address: number, port: number): boolean {
-  const exceptions = allowed.filter(({ range }) => holds(range, address))
+  const exceptions = allowed.filter(({ range }) => contains(range, address))
   if (exceptions.some((exception) => exception.port === port)) return false
   if (isOfMachine) return true
   if (exceptions.some((exception) => exception.port === undefined)) return false
-  return blocked.some((range) => holds(range, address))
+  return blocked.some((range) => contains(range, address))
 }
 
 /** Addresses that are not on the internet, and the metadata services of clouds. An exception still opens them. */

@@ -1,6 +1,6 @@
 /** What the firewall rules refuse, computed without a packet. */
 import { networkInterfaces } from 'node:os'
-import { holds, parseAddress, type Range } from '../addresses.ts'
+import { contains, parseAddress, type Range } from '../addresses.ts'
 import { isRefused, type Policy } from '../settings.ts'
 
 type Destination = { address: string; port: number }
@@ -10,7 +10,7 @@ export function refusalsNow(policy: Policy, block: Range): (destination: Destina
   const machine = addressesOfMachine()
   return ({ address, port }) => {
     const number = parseAddress(address) ?? 0
-    return isRefused(policy, machine.has(address) || holds(block, number), number, port)
+    return isRefused(policy, machine.has(address) || contains(block, number), number, port)
   }
 }
 

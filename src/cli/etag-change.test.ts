@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { EXIT } from '../contract/index.ts'
 import { CallFailed } from './connection/failures.ts'
-import { changeOnTop } from './on-top.ts'
+import { changeWithEtag } from './etag-change.ts'
 
 const outdated = () => new CallFailed({ status: 409, reason: 'ETAG_MISMATCH', message: 'changed' })
 
@@ -27,7 +27,7 @@ function shared(words: string[], others: ((words: string[]) => string[])[] = [])
 
 test('a change is made to what others left, and theirs stay', async () => {
   const list = shared(['a'], [(words) => [...words, 'b'], (words) => words.filter((word) => word !== 'a')])
-  const after = await changeOnTop({
+  const after = await changeWithEtag({
     first: await list.read(),
     read: list.read,
     write: ({ words, etag }) => list.write([...words, 'mine'], etag),
@@ -39,7 +39,7 @@ test('a change is made to what others left, and theirs stay', async () => {
 
 test('where both changed the same field, nothing is written, and the error names the field', async () => {
   const list = shared(['a'], [(words) => [...words, 'b']])
-  const change = changeOnTop({
+  const change = changeWithEtag({
     first: await list.read(),
     read: list.read,
     write: ({ words, etag }) => list.write([...words, 'mine'], etag),
@@ -56,7 +56,7 @@ test('where both changed the same field, nothing is written, and the error names
 
 test('a service that always says that others were faster is asked a bounded number of times', async () => {
   let asked = 0
-  const change = changeOnTop({
+  const change = changeWithEtag({
     first: {},
     read: async () => ({}),
     async write() {
@@ -71,7 +71,7 @@ test('a service that always says that others were faster is asked a bounded numb
 
 test('any other failure ends it at once', async () => {
   let asked = 0
-  const change = changeOnTop({
+  const change = changeWithEtag({
     first: {},
     read: async () => ({}),
     async write() {

@@ -21,7 +21,7 @@ type Change<State, Result> = {
   maxPauseMs?: number
 }
 
-export async function changeOnTop<State, Result>(change: Change<State, Result>): Promise<Result> {
+export async function changeWithEtag<State, Result>(change: Change<State, Result>): Promise<Result> {
   const { first, read, write, clash = () => [], maxPauseMs = MAX_PAUSE_MS } = change
   let state = first
   for (let tries = 0; tries < MAX_TRIES; tries++) {
