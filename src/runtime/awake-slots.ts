@@ -18,7 +18,7 @@ export type AwakeApp = {
   isRunning: boolean
 }
 
-/** Whether a further app may start: at once, after the returned app was put to sleep, or not before another has started or ended. */
+/** Whether a further app may start: now, after the returned app was put to sleep, or only after another has started or ended. */
 export function slotFor<T extends AwakeApp>(
   wanted: AwakeApp,
   awake: readonly T[],

@@ -57,7 +57,7 @@ async function crashed(process: Process): Promise<Problem> {
 async function notBound(process: Process, port: number, seconds: number): Promise<Problem> {
   const elsewhere = await process.listeningPorts()
   const found = elsewhere.includes(port)
-    ? ' It listens there on an address that is not called, as ::1 is: let it listen on HOST.'
+    ? ' It listens on that port at another address, such as ::1: let it listen on HOST.'
     : elsewhere.length > 0
       ? ` It listens on ${elsewhere.join(', ')} instead.`
       : ''

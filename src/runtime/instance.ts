@@ -164,7 +164,7 @@ async function hooksOf(
   try {
     return await openHooks({ node, variables, runFolder, isIsolating, ...(expiries ? { expiries } : {}) })
   } catch (error) {
-    log.write('stderr', '', Buffer.from(`headland: started without what it loads for the edge's cache: ${error}\n`))
+    log.write('stderr', '', Buffer.from(`headland: started without the hook for the edge's cache: ${error}\n`))
     return NO_HOOKS
   }
 }

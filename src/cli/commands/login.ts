@@ -50,7 +50,7 @@ export async function login(call: ClientCall): Promise<undefined> {
     accounts.map((account) => `${oneLine(lastPart(account))} (${oneLine(account.role)})`).join(', ') || 'no account yet'
   terminal.say(`${terminal.paint('green', 'Logged in')} to ${url} as ${oneLine(user)}: ${roles}.`)
   if (expireTime) terminal.say(`It holds until ${expireTime}; for longer, use an API credential.`)
-  terminal.say(`Kept in ${logins.file}, for your eyes only.`)
+  terminal.say(`Saved in ${logins.file}, readable only by you.`)
 }
 
 export async function logout(call: ClientCall): Promise<undefined> {

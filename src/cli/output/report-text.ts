@@ -98,7 +98,7 @@ export function createTextReport(terminal: Terminal): Report {
       status(undefined)
       say('')
       say(`${paint('yellow', oneLine(reason))}: ${oneLine(message)}`)
-      say('What visitors get is as it was.')
+      say('Visitors get the same version as before.')
     },
     detached({ name, metadata }) {
       say(`To follow it: headland logs --build ${oneLine(shortId(metadata.build))} -f`)

@@ -72,6 +72,6 @@ function rangeOf(text: string): Range {
 
 function exceptionOf(text: string): Exception {
   const [, place = text, port] = /^([^:]*):(\d{1,5})$/.exec(text) ?? []
-  if (Number(port ?? 1) < 1 || Number(port ?? 1) > 65_535) throw new Error(`${text} has a port that there is not`)
+  if (Number(port ?? 1) < 1 || Number(port ?? 1) > 65_535) throw new Error(`${text} has an invalid port`)
   return { range: rangeOf(place), port: port === undefined ? undefined : Number(port) }
 }
