@@ -91,7 +91,7 @@ export function readIndex(index: Buffer): Map<string, Indexed> {
       name = Buffer.concat([name.subarray(0, name.length - kept.length), index.subarray(kept.next, end)])
       nameBytes += name.length
       // In version 4 a few bytes can expand to a long name.
-      if (name.length > NAME_MAX_BYTES || nameBytes > NAMES_MAX_BYTES) return files
+      if (name.length > MAX_NAME_BYTES || nameBytes > MAX_NAMES_BYTES) return files
       if ((flags & STAGE) === 0) {
         files.set(name.toString('utf8'), {
           id: index.toString('hex', idAt, idAt + ID_BYTES),
@@ -114,8 +114,8 @@ export function readIndex(index: Buffer): Map<string, Indexed> {
 }
 
 /** The longest path on Linux; and the limit of all of them together. */
-const NAME_MAX_BYTES = 4096
-const NAMES_MAX_BYTES = 256 * 1024 * 1024
+const MAX_NAME_BYTES = 4096
+const MAX_NAMES_BYTES = 256 * 1024 * 1024
 
 const EXTENDED = 0x4000
 const SKIP_WORKTREE = 0x4000

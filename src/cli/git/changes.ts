@@ -10,10 +10,10 @@ import { NotPlain, readSmallFile } from '../project/small-files.ts'
 import { readPlain } from './head.ts'
 import { treeIdOf } from './tree.ts'
 
-const INDEX_MAX_BYTES = 128 * 1024 * 1024
+const MAX_INDEX_BYTES = 128 * 1024 * 1024
 /** Files that git would have to read, too. What is larger is not read, and it is not known whether it differs. */
-const FILE_MAX_BYTES = 16 * 1024 * 1024
-const ALL_MAX_BYTES = 256 * 1024 * 1024
+const MAX_FILE_BYTES = 16 * 1024 * 1024
+const MAX_TOTAL_BYTES = 256 * 1024 * 1024
 const AT_A_TIME = 64
 
 type Place = { top: string; index: string }
@@ -29,7 +29,7 @@ export async function isChanged(
   const { indexed, writtenMs } = found
   const prefix = folder === top ? '' : `${relative(top, folder).split(sep).join('/')}/`
   let isKnown = true
-  let bytesLeft = ALL_MAX_BYTES
+  let bytesLeft = MAX_TOTAL_BYTES
 
   async function look(file: SourceFile): Promise<'same' | 'other' | 'unknown'> {
     const entry = indexed.get(`${prefix}${file.path}`)
@@ -37,8 +37,8 @@ export async function isChanged(
     // A link may be sent with another target than it has.
     if (file.target !== undefined || (await isAsLeft(file, entry, writtenMs))) return 'same'
     bytesLeft -= file.bytes
-    if (file.bytes > FILE_MAX_BYTES || bytesLeft < 0) return 'unknown'
-    const content = await readPlain(file.from, FILE_MAX_BYTES)
+    if (file.bytes > MAX_FILE_BYTES || bytesLeft < 0) return 'unknown'
+    const content = await readPlain(file.from, MAX_FILE_BYTES)
     return content && hasId(content, entry.id) ? 'same' : 'other'
   }
 
@@ -57,7 +57,7 @@ export async function isChanged(
 
 async function readIndexFile(file: string) {
   try {
-    const found = await readSmallFile(file, { maxBytes: INDEX_MAX_BYTES })
+    const found = await readSmallFile(file, { maxBytes: MAX_INDEX_BYTES })
     if (!found) return undefined
     const indexed = readIndex(found.content)
     return indexed.size === 0 ? undefined : { indexed, writtenMs: found.facts.mtimeMs }

@@ -15,7 +15,7 @@ import type { Terminal } from './terminal.ts'
 /** How often the bar of an upload is drawn. */
 const DRAWN_MS = 100
 /** The number of last lines that are compared with a failure's message, which the log may already end with. */
-const SHOWN_MAX_COUNT = 50
+const MAX_LINES = 50
 
 export function createTextReport(terminal: Terminal): Report {
   const { say, paint, status } = terminal
@@ -67,7 +67,7 @@ export function createTextReport(terminal: Terminal): Report {
         status(`${phaseInWords(line.phase)} …`)
       }
       say(`  ${lineInWords(terminal, line)}`)
-      if (line.stream === 'service' && shown.push(line.text) > SHOWN_MAX_COUNT) shown.shift()
+      if (line.stream === 'service' && shown.push(line.text) > MAX_LINES) shown.shift()
     },
     connection: (isThere) => {
       status(undefined)
